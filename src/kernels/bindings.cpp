@@ -1,0 +1,6 @@
+// The one extension module. Each bind_*.cpp checks what Python hands over and calls kernels that know no Python.
+#include "bindings.hpp"
+
+NB_MODULE(_kernels, m) {
+    m.doc() = "Compiled kernels of tanager: arrays in, arrays out.";
+}
