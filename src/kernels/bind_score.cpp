@@ -1,0 +1,342 @@
+// Store, Plan and Compiled for Python. All shapes are checked here, once, when an object is made; the kernels trust it.
+#include <memory>
+
+#include "bindings.hpp"
+#include "compiled.hpp"
+#include "parallel.hpp"
+
+using namespace tanager;
+
+namespace {
+
+using Doubles = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void expect(bool ok, const std::string &sentence) {
+    if (!ok) throw nb::value_error(sentence.c_str());
+}
+
+struct PyStore {
+    Store store;
+    std::vector<Doubles> keep;  // the arrays behind the pointers
+
+    double *take(const Doubles &a, const std::vector<std::int64_t> &shape, const char *name) {
+        bool ok = a.ndim() == shape.size();
+        for (std::size_t d = 0; ok && d < shape.size(); ++d) ok = std::int64_t(a.shape(d)) == shape[d];
+        expect(ok, std::string("the array of ") + name + " has another shape than the layout says");
+        keep.push_back(a);
+        return a.data();
+    }
+
+    PyStore(const Integers &offsets, const Integers &n_values, const Doubles &classes, const Doubles &singles,
+            const std::optional<Doubles> &pairs, const std::vector<std::tuple<int, int, Doubles>> &triples,
+            const std::vector<std::pair<std::vector<int>, Doubles>> &families) {
+        Store &s = store;
+        s.n = int(n_values.shape(0));
+        expect(std::int64_t(offsets.shape(0)) == s.n + 1 && offsets(0) == 0, "offsets must be n + 1 numbers from 0");
+        expect(classes.ndim() == 1, "class counts must be one row");
+        s.k = int(classes.shape(0));
+        for (int i = 0; i < s.n; ++i) {
+            const std::int64_t room = offsets(i + 1) - offsets(i);
+            expect(n_values(i) >= 0 && room >= n_values(i) + 1 && room < (std::int64_t(1) << 24),
+                   "attribute " + std::to_string(i) + " has less room than values and the missing slot need");
+            s.n_values.push_back(int(n_values(i)));
+            s.rooms.push_back(int(room));
+        }
+        s.offsets.assign(offsets.data(), offsets.data() + s.n + 1);
+        s.width = s.offsets[s.n];
+        s.classes = take(classes, {s.k}, "class counts");
+        s.singles = take(singles, {s.width, s.k}, "single counts");
+        if (pairs) s.pairs = take(*pairs, {s.width, s.width, s.k}, "pair counts");
+        for (const auto &[anchor, first, cells] : triples) {
+            expect(anchor >= 0 && anchor < s.n && first >= 0 && first < s.n, "a triple names an unknown attribute");
+            const std::int64_t width = s.width - s.offsets[first];
+            s.triples.push_back({anchor, first, take(cells, {width, width, std::int64_t(s.rooms[anchor]) * s.k}, "triples"),
+                                 width});
+        }
+        for (const auto &[attributes, cells] : families) {
+            std::vector<std::int64_t> shape, strides(attributes.size());
+            for (int i : attributes) {
+                expect(i >= 0 && i < s.n, "a family names an unknown attribute");
+                shape.push_back(s.rooms[i]);
+            }
+            shape.push_back(s.k);
+            std::int64_t stride = s.k;
+            for (int q = int(attributes.size()) - 1; q >= 0; --q) {
+                strides[q] = stride;
+                stride *= s.rooms[attributes[q]];
+            }
+            s.families.push_back({attributes, strides, take(cells, shape, "a family")});
+        }
+    }
+};
+
+Codes as_codes(const AnyArray &a, int n) {
+    Codes codes;
+    expect(a.ndim() == 2, "codes must have rows and columns");
+    expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
+           "codes must be uint8 or uint16");
+    expect(std::int64_t(a.shape(1)) == n, "codes have " + std::to_string(a.shape(1)) + " columns, the counts " +
+                                              std::to_string(n));
+    codes.data = a.data();
+    codes.wide = a.dtype() == nb::dtype<std::uint16_t>();
+    codes.n_rows = std::int64_t(a.shape(0));
+    codes.row_step = a.stride(0);
+    codes.column_step = a.stride(1);
+    return codes;
+}
+
+// Class codes, read as one column.
+Codes as_labels(const AnyArray &a, std::int64_t n_rows) {
+    Codes labels;
+    expect(a.ndim() == 1 && std::int64_t(a.shape(0)) == n_rows, "there must be one label per row");
+    expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
+           "labels must be uint8 or uint16");
+    labels.data = a.data();
+    labels.wide = a.dtype() == nb::dtype<std::uint16_t>();
+    labels.n_rows = n_rows;
+    labels.row_step = a.stride(0);
+    return labels;
+}
+
+const double *as_weights(const std::optional<Weights> &w, std::int64_t n_rows) {
+    if (!w) return nullptr;
+    expect(std::int64_t(w->shape(0)) == n_rows, "there must be one weight per row");
+    return w->data();
+}
+
+double *as_output(const Doubles &out, std::int64_t n_rows, int k) {
+    expect(out.ndim() == 2 && std::int64_t(out.shape(0)) == n_rows && std::int64_t(out.shape(1)) == k,
+           "the output must have one row per row and one column per class");
+    return out.data();
+}
+
+// Whether every code of the row is a value of its attribute or missing.
+bool known_row(const Store &s, const Codes &codes, std::int64_t r) {
+    for (int i = 0; i < s.n; ++i) {
+        const int code = codes.at(r, i);
+        if (code >= s.n_values[i] && code != codes.marker()) return false;
+    }
+    return true;
+}
+
+// Learns row after row, straight into the tables. Stops at the first row with a value or class that the layout does not
+// know, and says how many rows were done. A missing label skips its row.
+std::int64_t learn(PyStore &self, const AnyArray &codes_, const AnyArray &labels_, std::optional<Weights> weights_,
+                   double unit) {
+    Store &s = self.store;
+    const Codes codes = as_codes(codes_, s.n), labels = as_labels(labels_, codes.n_rows);
+    const double *weights = as_weights(weights_, codes.n_rows);
+    const Slots slots(s, false);
+    std::vector<int> slot(s.n);
+    nb::gil_scoped_release release;
+    for (std::int64_t r = 0; r < codes.n_rows; ++r) {
+        const int y = labels.at(r, 0);
+        if (y == labels.marker()) continue;
+        if (y >= s.k || !known_row(s, codes, r)) return r;
+        codes.read(r, slots, slot.data());
+        learn_row(s, slot.data(), y, unit * (weights ? weights[r] : 1));
+    }
+    return codes.n_rows;
+}
+
+// Marks as missing, in `out`, every value that only repeats a more special one of the same row: x_i where some x_j was
+// seen more than `least` times and never without x_i. Of two equivalent values the later is dropped.
+void resolve(PyStore &self, const AnyArray &codes_, nb::ndarray<nb::device::cpu> out_, double least, double unit,
+             std::optional<Weights> left_out_, int n_jobs) {
+    const Store &s = self.store;
+    expect(s.pairs != nullptr, "subsumption resolution needs pair counts");
+    const Codes codes = as_codes(codes_, s.n);
+    const double *left_out = as_weights(left_out_, codes.n_rows);
+    expect(out_.ndim() == 2 && std::int64_t(out_.shape(0)) == codes.n_rows && std::int64_t(out_.shape(1)) == s.n &&
+               out_.dtype() == codes_.dtype(),
+           "the output must have the shape and type of the codes");
+    const std::int64_t row_step = out_.stride(0), column_step = out_.stride(1);
+    void *out = out_.data();
+    const Slots slots(s, false);
+    nb::gil_scoped_release release;
+    parallel_rows(codes.n_rows, n_jobs, [&](std::int64_t begin, std::int64_t end) {
+        const int n = s.n, k = s.k;
+        std::vector<int> slot(n);
+        const auto total = [k](const double *cells) {
+            double sum = 0;
+            for (int c = 0; c < k; ++c) sum += cells[c];
+            return sum;
+        };
+        for (std::int64_t r = begin; r < end; ++r) {
+            codes.read(r, slots, slot.data());
+            const double minus = left_out ? left_out[r] : 0;
+            for (int i = 0; i < n; ++i) {
+                bool drop = slot[i] == s.missing_slot(i);
+                for (int j = 0; j < n && !drop; ++j) {
+                    if (j == i || slot[j] == s.missing_slot(j)) continue;
+                    const double *row_i = s.pairs + (s.offsets[i] + slot[i]) * s.width * k;
+                    const double *row_j = s.pairs + (s.offsets[j] + slot[j]) * s.width * k;
+                    const double both = total(row_i + (s.offsets[j] + slot[j]) * k);
+                    const double of_j = total(s.singles + (s.offsets[j] + slot[j]) * k) - total(row_j + s.missing_cell(i));
+                    const double of_i = total(s.singles + (s.offsets[i] + slot[i]) * k) - total(row_i + s.missing_cell(j));
+                    if (of_j - minus <= least || both < of_j - 1e-9 * unit) continue;
+                    drop = both < of_i - 1e-9 * unit || j < i;
+                }
+                const std::int64_t where = r * row_step + i * column_step;
+                const int code = drop ? codes.marker() : codes.at(r, i);
+                if (codes.wide) static_cast<std::uint16_t *>(out)[where] = std::uint16_t(code);
+                else static_cast<std::uint8_t *>(out)[where] = std::uint8_t(code);
+            }
+        }
+    });
+}
+
+struct PyPlan {
+    std::shared_ptr<PyStore> store;
+    Plan plan;
+
+    PyPlan(std::shared_ptr<PyStore> s, const std::string &kind, double strength, double unit, bool smooth_unseen,
+           bool fast)
+        : store(std::move(s)), plan(store->store, {kind_of(kind), strength, unit}, smooth_unseen) {
+        plan.fast = fast;
+        for (int i = 0; i < plan.store.n; ++i)
+            expect(plan.slots.limit[i] < plan.store.rooms[i],
+                   "smoothing unseen values needs a spare slot for attribute " + std::to_string(i));
+    }
+    static Smoothing kind_of(const std::string &kind) {
+        if (kind == "lidstone") return Smoothing::lidstone;
+        if (kind == "m") return Smoothing::m_estimate;
+        if (kind == "bdeu") return Smoothing::bdeu;
+        if (kind == "prior") return Smoothing::prior_counts;
+        expect(kind == "backoff", "unknown kind of smoothing");
+        return Smoothing::back_off;
+    }
+    void check_set(const std::vector<int> &set, int child) const {
+        for (std::size_t q = 0; q < set.size(); ++q) {
+            expect(set[q] >= 0 && set[q] < plan.store.n && set[q] != child, "a parent set names an impossible attribute");
+            for (std::size_t u = 0; u < q; ++u) expect(set[u] != set[q], "a parent set names an attribute twice");
+        }
+    }
+    void product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
+                 const std::vector<double> &weight) {
+        expect(child.size() == parents.size() && child.size() == weight.size(), "one weight per parent set");
+        for (std::size_t t = 0; t < child.size(); ++t) {
+            expect(child[t] >= 0 && child[t] < plan.store.n, "a parent set belongs to an unknown attribute");
+            check_set(parents[t], child[t]);
+        }
+        plan.set_product(child, parents, weight);
+    }
+    void sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double min_count) {
+        expect(sets.size() == weight.size(), "one weight per member");
+        for (const auto &set : sets) {
+            expect(set.size() == 1 || set.size() == 2, "a member has one or two super-parents");
+            check_set(set, -1);
+        }
+        expect(plan.store.pairs || plan.store.n < 2, "a sum of products needs pair counts");
+        plan.set_sum(sets, weight, min_count);
+    }
+    void classes(const std::vector<double> &priors, const std::vector<double> &factor) {
+        const std::size_t k = plan.store.k;
+        expect((priors.empty() || priors.size() == k) && (factor.empty() || factor.size() == k), "one number per class");
+        plan.priors = priors;
+        plan.class_factor = factor;
+    }
+    void score(const AnyArray &codes_, const Doubles &out_, bool log_joint, std::optional<AnyArray> labels_,
+               std::optional<Weights> weights_, double unit, int n_jobs) {
+        const Store &s = plan.store;
+        const Codes codes = as_codes(codes_, s.n);
+        double *out = as_output(out_, codes.n_rows, s.k);
+        Codes labels;
+        if (labels_) labels = as_labels(*labels_, codes.n_rows);
+        const double *weights = as_weights(weights_, codes.n_rows);
+        nb::gil_scoped_release release;
+        plan.refresh_missing();
+        parallel_rows(codes.n_rows, n_jobs, [&](std::int64_t begin, std::int64_t end) {
+            Scratch w(plan);
+            for (std::int64_t r = begin; r < end; ++r) {
+                codes.read(r, plan.slots, w.slot.data());
+                int y = labels.data ? labels.at(r, 0) : -1;
+                if (y >= s.k) y = -1;
+                plan.score(w.slot.data(), y, y < 0 ? 0 : unit * (weights ? weights[r] : 1), log_joint,
+                           out + r * s.k, w);
+            }
+        }, 256);
+    }
+    // Test, then train: the posterior of each row from the rows before it, then the row is learned. Stops like learn.
+    std::int64_t stream(const AnyArray &codes_, const AnyArray &labels_, std::optional<Weights> weights_,
+                        const Doubles &out_, double unit) {
+        Store &s = plan.store;
+        const Codes codes = as_codes(codes_, s.n), labels = as_labels(labels_, codes.n_rows);
+        const double *weights = as_weights(weights_, codes.n_rows);
+        double *out = as_output(out_, codes.n_rows, s.k);
+        nb::gil_scoped_release release;
+        plan.refresh_missing();
+        Scratch w(plan);
+        for (std::int64_t r = 0; r < codes.n_rows; ++r) {
+            const int y = labels.at(r, 0);
+            if ((y >= s.k && y != labels.marker()) || !known_row(s, codes, r)) return r;
+            codes.read(r, plan.slots, w.slot.data());
+            plan.score(w.slot.data(), -1, 0, false, out + r * s.k, w);
+            if (y == labels.marker()) continue;
+            for (int i = 0; i < s.n; ++i)
+                if (w.slot[i] == s.missing_slot(i)) plan.ever_missing[i] = 1;
+            learn_row(s, w.slot.data(), y, unit * (weights ? weights[r] : 1));
+        }
+        return codes.n_rows;
+    }
+    void parts(const AnyArray &codes_, const Doubles &out_) {
+        const Codes codes = as_codes(codes_, plan.store.n);
+        expect(codes.n_rows == 1, "parts are told for one row");
+        std::vector<int> slot(plan.store.n);
+        std::vector<double> values;
+        codes.read(0, plan.slots, slot.data());
+        plan.parts(slot.data(), values);
+        expect(out_.size() == values.size(), "the output must have one row per member and term");
+        std::copy(values.begin(), values.end(), out_.data());
+    }
+    std::vector<std::pair<int, std::vector<int>>> terms() const {
+        std::vector<std::pair<int, std::vector<int>>> out;
+        for (const Term &t : plan.terms) out.emplace_back(t.child, t.parents);
+        return out;
+    }
+};
+
+void compiled_score(const Compiled &self, const AnyArray &codes_, const Doubles &out_, bool log_joint, int n_jobs) {
+    const Codes codes = as_codes(codes_, self.n);
+    double *out = as_output(out_, codes.n_rows, self.k);
+    nb::gil_scoped_release release;
+    parallel_rows(codes.n_rows, n_jobs,
+                  [&](std::int64_t begin, std::int64_t end) { self.score(codes, begin, end, log_joint, out); });
+}
+
+}  // namespace
+
+void bind_score(nb::module_ &m) {
+    nb::class_<PyStore>(m, "Store", "The arrays of a JointCounts, checked once.")
+        .def(nb::init<const Integers &, const Integers &, const Doubles &, const Doubles &,
+                      const std::optional<Doubles> &, const std::vector<std::tuple<int, int, Doubles>> &,
+                      const std::vector<std::pair<std::vector<int>, Doubles>> &>(),
+             nb::arg("offsets"), nb::arg("n_values"), nb::arg("classes"), nb::arg("singles"),
+             nb::arg("pairs").none(), nb::arg("triples"), nb::arg("families"))
+        .def("learn", &learn, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("unit") = 1.0)
+        .def("resolve", &resolve, nb::arg("codes"), nb::arg("out"), nb::arg("least"), nb::arg("unit") = 1.0,
+             nb::arg("left_out").none() = nb::none(), nb::arg("n_jobs") = 1);
+    nb::class_<PyPlan>(m, "Plan", "How a classifier reads the counts of a Store.")
+        .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool>(), nb::arg("store"),
+             nb::arg("kind"), nb::arg("strength"), nb::arg("unit") = 1.0, nb::arg("smooth_unseen") = false,
+             nb::arg("fast") = true)
+        .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"))
+        .def("sum", &PyPlan::sum, nb::arg("sets"), nb::arg("weight"), nb::arg("min_count"))
+        .def("classes", &PyPlan::classes, nb::arg("priors"), nb::arg("factor"))
+        .def("score", &PyPlan::score, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
+             nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
+             nb::arg("n_jobs") = 1)
+        .def("stream", &PyPlan::stream, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("out"),
+             nb::arg("unit") = 1.0)
+        .def("parts", &PyPlan::parts, nb::arg("codes"), nb::arg("out"))
+        .def("terms", &PyPlan::terms)
+        .def("n_cells", [](const PyPlan &p) { return Compiled::n_cells(p.plan); })
+        .def("compile", [](const PyPlan &p) { return Compiled(p.plan); }, nb::call_guard<nb::gil_scoped_release>());
+    nb::class_<Compiled>(m, "Compiled", "A plan with every probability worked out.")
+        .def("score", &compiled_score, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
+             nb::arg("n_jobs") = 1)
+        .def_prop_ro("nbytes", [](const Compiled &c) { return c.tables.size() * sizeof(double); });
+}

@@ -1,0 +1,128 @@
+// From counts to probabilities: one family of counts, one smoothing rule, one row (or the row left out).
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "store.hpp"
+
+namespace tanager {
+
+enum class Smoothing { lidstone, m_estimate, bdeu, prior_counts, back_off };
+
+// `strength` is alpha, M, ess or N0. Decayed stores hold true counts times `unit`; so strength comes times `unit` too.
+struct Estimate {
+    Smoothing kind = Smoothing::lidstone;
+    double strength = 1, unit = 1;
+    bool constant() const { return kind != Smoothing::prior_counts && kind != Smoothing::back_off; }
+    // Pseudo-count of one of r outcomes in one of q contexts (constant kinds; the uniform start of the others).
+    double cell(double r, double q) const {
+        if (kind == Smoothing::lidstone) return strength;
+        if (kind == Smoothing::bdeu) return r > 0 ? strength / (r * q) : 0;
+        return r > 0 ? strength / r : 0;
+    }
+};
+
+// A family: child, parents in order of importance, where its counts and those of its parents live.
+struct Term {
+    int child = 0;
+    std::vector<int> parents;
+    double weight = 1;
+    Place counts, context;      // context: N(parents, y); not used beyond two parents
+    double cell = 0, total = 0; // pseudo-counts of constant kinds
+    int prefix = -1;            // the same child without its last parent
+};
+
+inline double at_least_zero(double x) { return x > 0 ? x : 0; }
+
+// N(x_i, any class), less the weight of the row that is left out.
+inline double frequency(const Store &s, int i, int slot, double left_out) {
+    double sum = 0;
+    const double *cells = s.singles + (s.offsets[i] + slot) * s.k;
+    for (int c = 0; c < s.k; ++c) sum += cells[c];
+    return at_least_zero(sum - left_out);
+}
+
+// The marginal p0(x_i = slot): raw, or by Laplace's rule where a value never occurs.
+inline double marginal(const Store &s, const Estimate &e, int i, const int *slot, double left_out) {
+    double total = 0, own = 0;
+    bool all = slot[i] < s.n_values[i];
+    for (int v = 0; v < s.n_values[i]; ++v) {
+        const double f = frequency(s, i, v, v == slot[i] ? left_out : 0);
+        total += f;
+        if (f <= 0) all = false;
+        if (v == slot[i]) own = f;
+    }
+    if (all) return own / total;
+    return s.n_values[i] ? (own + e.unit) / (total + s.n_values[i] * e.unit) : 1;
+}
+
+// P(y) for all classes. `sub` holds, per class, the weight of the row that is left out, or is null.
+inline void class_prior(const Store &s, const Estimate &e, const double *sub, double *out) {
+    double total = 0;
+    bool all = true;
+    for (int c = 0; c < s.k; ++c) {
+        out[c] = at_least_zero(s.classes[c] - (sub ? sub[c] : 0));
+        total += out[c];
+        all = all && out[c] > 0;
+    }
+    double cell = e.cell(s.k, 1);
+    if (e.kind == Smoothing::prior_counts) cell = all ? 0 : e.unit;
+    for (int c = 0; c < s.k; ++c)
+        out[c] = total + cell * s.k > 0 ? (out[c] + cell) / (total + cell * s.k) : 1.0 / s.k;
+}
+
+// Computes P(x_child | y, parents) into out for every class; false where the child or a parent is missing.
+inline bool term_value(const Store &s, const Estimate &e, const std::vector<Term> &terms, const Term &t,
+                       const int *slot, const double *sub, double left_out, double *out) {
+    const int i = t.child, k = s.k;
+    if (slot[i] == s.missing_slot(i)) return false;
+    std::int64_t where = t.counts.base;
+    for (std::size_t q = 0; q < t.parents.size(); ++q) {
+        if (slot[t.parents[q]] == s.missing_slot(t.parents[q])) return false;
+        where += slot[t.parents[q]] * t.counts.strides[q];
+    }
+    const double *cells = t.counts.cells + where;
+    const double *own = cells + slot[i] * t.counts.child_stride;
+    const double *lost = cells + s.missing_slot(i) * t.counts.child_stride;
+    const double *context = nullptr;
+    if (t.parents.empty()) context = s.classes;
+    else if (t.context.cells) {
+        std::int64_t at = t.context.base + slot[t.parents.back()] * t.context.child_stride;
+        for (std::size_t q = 0; q + 1 < t.parents.size(); ++q) at += slot[t.parents[q]] * t.context.strides[q];
+        context = t.context.cells + at;
+    }
+    double pseudo = t.cell, total = t.total;
+    bool own_prior = false;
+    if (e.kind == Smoothing::prior_counts) {
+        pseudo = e.strength * marginal(s, e, i, slot, left_out);
+        total = e.strength;
+    } else if (e.kind == Smoothing::back_off) {
+        total = e.strength;
+        pseudo = s.n_values[i] ? e.strength / s.n_values[i] : 0;
+        own_prior = t.prefix >= 0 && term_value(s, e, terms, terms[t.prefix], slot, sub, left_out, out);
+    }
+    for (int c = 0; c < k; ++c) {
+        const double minus = sub ? sub[c] : 0;
+        double den = 0;
+        if (context) den = context[c] - lost[c];
+        else for (int v = 0; v < s.n_values[i]; ++v) den += cells[v * t.counts.child_stride + c];
+        den = at_least_zero(den - minus) + total;
+        const double num = at_least_zero(own[c] - minus) + (own_prior ? e.strength * out[c] : pseudo);
+        out[c] = den > 0 ? num / den : (s.n_values[i] ? 1.0 / s.n_values[i] : 1);
+    }
+    return true;
+}
+
+// A vector of positive numbers as mantissas and powers of two, so that products of any length neither under- nor
+// overflow. `steady` is called after every few factors.
+inline void steady(double *m, double *e, int k) {
+    for (int c = 0; c < k; ++c) {
+        if (m[c] == 0 || (m[c] > 0x1p-300 && m[c] < 0x1p300)) continue;
+        int power;
+        m[c] = std::frexp(m[c], &power);
+        e[c] += power;
+    }
+}
+
+}  // namespace tanager

@@ -1,0 +1,409 @@
+#include "plan.hpp"
+
+#include <numeric>
+
+namespace tanager {
+
+int Plan::add_term(int child, const std::vector<int> &parents) {
+    const auto key = std::make_pair(child, parents);
+    if (auto found = known_.find(key); found != known_.end()) return found->second;
+    Term t;
+    if (!parents.empty()) t.prefix = add_term(child, {parents.begin(), parents.end() - 1});
+    t.child = child;
+    t.parents = parents;
+    t.counts = locate(store, parents, child);
+    if (parents.size() == 1) t.context = locate(store, {}, parents[0]);
+    if (parents.size() == 2 && store.pairs) t.context = locate(store, {parents[0]}, parents[1]);
+    double q = store.k;
+    for (int p : parents) q *= store.n_values[p];
+    t.cell = estimate.cell(store.n_values[child], q);
+    t.total = t.cell * store.n_values[child];
+    terms.push_back(t);
+    return known_[key] = int(terms.size()) - 1;
+}
+
+void Plan::set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
+                       const std::vector<double> &weight) {
+    groups.resize(store.n);
+    bool pairwise = fast;
+    for (int i = 0; i < store.n; ++i) {
+        groups[i].child = i;
+        groups[i].base = add_term(i, {});
+    }
+    for (std::size_t t = 0; t < child.size(); ++t) {
+        Group &g = groups[child[t]];
+        if (parents[t].empty()) {
+            g.base_weight += weight[t];
+            continue;
+        }
+        if (weight[t] == 0) continue;
+        pairwise = pairwise && parents[t].size() == 1;
+        g.terms.push_back(add_term(child[t], parents[t]));
+        g.parents.push_back(parents[t][0]);
+        g.weights.push_back(weight[t]);
+    }
+    for (Group &g : groups)
+        g.fallback = g.terms.size() == 1 && g.base_weight == 0 ? terms[g.terms[0]].prefix : g.base;
+    fast = pairwise;
+    prepare_fast();
+}
+
+void Plan::set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency_) {
+    sum_of_products = true;
+    min_count = frequency_;
+    for (std::size_t t = 0; t < sets.size(); ++t) {
+        Member m;
+        m.attributes = sets[t];
+        m.weight = weight[t];
+        m.counts = locate(store, {sets[t].begin(), sets[t].end() - 1}, sets[t].back());
+        double r = store.k;
+        for (int i : sets[t]) r *= store.n_values[i];
+        m.cell = estimate.cell(r, 1);
+        m.total = m.cell * r;
+        fast = fast && sets[t].size() == 1;
+        members.push_back(m);
+    }
+    if (!fast) {
+        for (const Member &m : members) {
+            member_terms.emplace_back();
+            for (int i = 0; i < store.n; ++i)
+                if (std::find(m.attributes.begin(), m.attributes.end(), i) == m.attributes.end())
+                    member_terms.back().push_back(add_term(i, m.attributes));
+        }
+    }
+    for (int i = 0; i < store.n; ++i) add_term(i, {});
+    prepare_fast();
+}
+
+void Plan::prepare_fast() {
+    for (int i = 0; i < store.n; ++i) {
+        const double r = store.n_values[i];
+        cells.push_back(estimate.cell(r, store.k));
+        const double total = estimate.constant() ? cells[i] * r : estimate.strength;
+        auto found = std::find(totals.begin(), totals.end(), total);
+        total_of.push_back(int(found - totals.begin()));
+        if (found == totals.end()) totals.push_back(total);
+        parent_factor.push_back(estimate.kind == Smoothing::bdeu && r > 0 ? 1 / r : 1);
+    }
+    refresh_missing();
+}
+
+void Plan::refresh_missing() {
+    ever_missing.assign(store.n, 0);
+    for (int i = 0; i < store.n; ++i)
+        for (int c = 0; c < store.k; ++c)
+            if (store.singles[store.missing_cell(i) + c] > 0) ever_missing[i] = 1;
+}
+
+namespace {
+
+// Weight of the rows with every attribute of s present (at most two attributes).
+inline double present_weight(const Store &s, const std::vector<int> &attributes, double left_out) {
+    double total = 0;
+    for (int c = 0; c < s.k; ++c) {
+        total += s.classes[c];
+        for (int i : attributes) total -= s.singles[s.missing_cell(i) + c];
+        if (attributes.size() == 2)
+            total += s.pairs[(s.offsets[attributes[0] + 1] - 1) * s.width * s.k + s.missing_cell(attributes[1]) + c];
+    }
+    return at_least_zero(total - left_out);
+}
+
+}  // namespace
+
+bool joint_value(const Plan &p, const Member &m, const int *slot, const double *sub, double left_out,
+                        const double *prior, double *out) {
+    const Store &s = p.store;
+    if (m.weight <= 0) return false;
+    std::int64_t where = m.counts.base + slot[m.attributes.back()] * m.counts.child_stride;
+    for (std::size_t q = 0; q + 1 < m.attributes.size(); ++q) where += slot[m.attributes[q]] * m.counts.strides[q];
+    for (int i : m.attributes)
+        if (slot[i] == s.missing_slot(i)) return false;
+    const double *cells = m.counts.cells + where;
+    double seen = 0;
+    for (int c = 0; c < s.k; ++c) seen += cells[c];
+    if (at_least_zero(seen - left_out) < p.min_count) return false;
+    const double total = present_weight(s, m.attributes, left_out);
+    if (p.estimate.constant()) {
+        for (int c = 0; c < s.k; ++c)
+            out[c] = total + m.total > 0 ? (at_least_zero(cells[c] - sub[c]) + m.cell) / (total + m.total) : 0;
+    } else if (p.estimate.kind == Smoothing::prior_counts) {
+        double p0 = p.estimate.strength;
+        for (int i : m.attributes) p0 *= marginal(s, p.estimate, i, slot, left_out);
+        for (int c = 0; c < s.k; ++c)
+            out[c] = (at_least_zero(cells[c] - sub[c]) + p0 * prior[c]) / (total + p.estimate.strength);
+    } else {  // back-off: the chain P(y) P(x_1 | y) P(x_2 | y, x_1)
+        for (int c = 0; c < s.k; ++c) out[c] = prior[c];
+        std::vector<double> factor(s.k);
+        for (std::size_t q = 0; q < m.attributes.size(); ++q) {
+            const int i = m.attributes[q];
+            for (std::size_t t = 0; t < p.terms.size(); ++t) {
+                const Term &term = p.terms[t];
+                if (term.child != i || term.parents.size() != q || (q == 1 && term.parents[0] != m.attributes[0]))
+                    continue;
+                term_value(s, p.estimate, p.terms, term, slot, sub, left_out, factor.data());
+                for (int c = 0; c < s.k; ++c) out[c] *= factor[c];
+                break;
+            }
+        }
+    }
+    return true;
+}
+
+void add_scaled(const double *m, const double *e, int k, double *total, double *total_e) {
+    bool plain = total_e[0] == 0;
+    for (int c = 0; c < k; ++c) plain = plain && e[c] == 0;
+    if (plain) {
+        for (int c = 0; c < k; ++c) total[c] += m[c];
+        return;
+    }
+    double top = -std::numeric_limits<double>::infinity();
+    for (int c = 0; c < k; ++c) {
+        if (m[c] > 0) top = std::max(top, e[c] + std::ilogb(m[c]));
+        if (total[c] > 0) top = std::max(top, total_e[0] + std::ilogb(total[c]));
+    }
+    if (!std::isfinite(top)) return;
+    const auto shifted = [top](double x, double power) {
+        return std::ldexp(x, int(std::clamp(power - top, -4000.0, 4000.0)));
+    };
+    for (int c = 0; c < k; ++c) {
+        total[c] = shifted(total[c], total_e[c]) + shifted(m[c], e[c]);
+        total_e[c] = top;
+    }
+}
+
+namespace {
+
+// What one row needs once: N(x_i, y), P(x_i | y), pseudo-counts of x_i as a child, and 1 / (N(x_i, y) + total) for
+// every total that a child of x_i may have.
+template <int Fixed>
+void prepare_row(const Plan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
+    const Store &s = p.store;
+    const int k = Fixed ? Fixed : s.k, n = s.n, n_totals = int(p.totals.size());
+    for (int i = 0; i < n; ++i) {
+        if (slot[i] == s.missing_slot(i)) continue;
+        const double *cells = s.singles + (s.offsets[i] + slot[i]) * k, *lost = s.singles + s.missing_cell(i);
+        double *count = &w.count[i * k], *base = &w.base[i * k], *pseudo = &w.pseudo[i * k];
+        const double total = p.totals[p.total_of[i]];
+        double start = p.cells[i];
+        if (p.estimate.kind == Smoothing::prior_counts)
+            start = p.estimate.strength * marginal(s, p.estimate, i, slot, left_out);
+        for (int c = 0; c < k; ++c) {
+            count[c] = at_least_zero(cells[c] - sub[c]);
+            const double den = at_least_zero(s.classes[c] - lost[c] - sub[c]) + total;
+            base[c] = den > 0 ? (count[c] + start) / den : (s.n_values[i] ? 1.0 / s.n_values[i] : 1);
+            pseudo[c] = p.estimate.kind == Smoothing::back_off ? p.estimate.strength * base[c] : start;
+        }
+        double *reciprocal = &w.reciprocal[std::size_t(i) * n_totals * k];
+        for (int u = 0; u < n_totals; ++u)
+            for (int c = 0; c < k; ++c) reciprocal[u * k + c] = 1 / (count[c] + p.totals[u] * p.parent_factor[i]);
+    }
+}
+
+// P(x_i | y, x_j) the careful way: x_i was missing at times, or there may be nothing to divide by.
+template <int Fixed>
+inline void careful(const Plan &p, int i, int j, const int *slot, const double *sub, const Scratch &w, double *out) {
+    const Store &s = p.store;
+    const int k = Fixed ? Fixed : s.k;
+    const double *row = s.pairs + (s.offsets[j] + slot[j]) * s.width * k;
+    const double *own = row + (s.offsets[i] + slot[i]) * k, *lost = row + s.missing_cell(i);
+    const double factor = p.parent_factor[j], total = p.totals[p.total_of[i]] * factor;
+    for (int c = 0; c < k; ++c) {
+        const double den = at_least_zero(w.count[j * k + c] - lost[c]) + total;
+        const double num = at_least_zero(own[c] - sub[c]) + w.pseudo[i * k + c] * factor;
+        out[c] = den > 0 ? num / den : (s.n_values[i] ? 1.0 / s.n_values[i] : 1);
+    }
+}
+
+template <int Fixed>
+void fast_product(const Plan &p, const int *slot, const double *sub, Scratch &w) {
+    const Store &s = p.store;
+    const int k = Fixed ? Fixed : s.k, n_totals = int(p.totals.size());
+    double *sum = w.value.data();
+    int since = 0;
+    for (const Group &g : p.groups) {
+        const int i = g.child;
+        if (slot[i] == s.missing_slot(i)) continue;
+        const double *base = &w.base[i * k], *pseudo = &w.pseudo[i * k];
+        const double *row = g.parents.empty() ? nullptr : s.pairs + (s.offsets[i] + slot[i]) * s.width * k;
+        const bool slow = p.ever_missing[i] || p.totals[p.total_of[i]] <= 0;
+        bool any = g.base_weight > 0;
+        for (int c = 0; c < k; ++c) sum[c] = g.base_weight * base[c];
+        for (std::size_t t = 0; t < g.parents.size(); ++t) {
+            const int j = g.parents[t];
+            if (slot[j] == s.missing_slot(j)) continue;
+            any = true;
+            const double weight = g.weights[t], factor = p.parent_factor[j];
+            if (slow) {
+                careful<Fixed>(p, i, j, slot, sub, w, w.once.data());
+                for (int c = 0; c < k; ++c) sum[c] += weight * w.once[c];
+                continue;
+            }
+            const double *own = row + (s.offsets[j] + slot[j]) * k;
+            const double *reciprocal = &w.reciprocal[(std::size_t(j) * n_totals + p.total_of[i]) * k];
+            for (int c = 0; c < k; ++c)
+                sum[c] += weight * (at_least_zero(own[c] - sub[c]) + pseudo[c] * factor) * reciprocal[c];
+        }
+        for (int c = 0; c < k; ++c) w.m[c] *= any ? sum[c] : base[c];
+        if (++since % 4 == 0) steady(w.m.data(), w.e.data(), k);
+    }
+}
+
+template <int Fixed>
+double fast_sum(const Plan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
+    const Store &s = p.store;
+    const int k = Fixed ? Fixed : s.k, n = s.n, n_totals = int(p.totals.size());
+    double qualified = 0;
+    double *value = w.value.data(), *power = value + k;
+    for (const Member &m : p.members) {
+        const int parent = m.attributes[0];
+        if (!joint_value(p, m, slot, sub, left_out, w.prior.data(), value)) continue;
+        qualified += m.weight;
+        for (int c = 0; c < k; ++c) {
+            value[c] *= m.weight;
+            power[c] = 0;
+        }
+        const double *row = s.pairs + (s.offsets[parent] + slot[parent]) * s.width * k;
+        const double *reciprocals = &w.reciprocal[std::size_t(parent) * n_totals * k];
+        const double factor = p.parent_factor[parent];
+        int since = 0;
+        for (int i = 0; i < n; ++i) {
+            if (i == parent || slot[i] == s.missing_slot(i)) continue;
+            if (p.ever_missing[i] || p.totals[p.total_of[i]] <= 0) {
+                careful<Fixed>(p, i, parent, slot, sub, w, w.once.data());
+                for (int c = 0; c < k; ++c) value[c] *= w.once[c];
+            } else {
+                const double *own = row + (s.offsets[i] + slot[i]) * k, *pseudo = &w.pseudo[i * k];
+                const double *reciprocal = reciprocals + p.total_of[i] * k;
+                for (int c = 0; c < k; ++c)
+                    value[c] *= (at_least_zero(own[c] - sub[c]) + pseudo[c] * factor) * reciprocal[c];
+            }
+            if (++since % 4 == 0) steady(value, power, k);
+        }
+        add_scaled(value, power, k, w.m.data(), w.e.data());
+    }
+    return qualified;
+}
+
+void plain_product(const Plan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
+    const int k = p.store.k;
+    int since = 0;
+    for (const Group &g : p.groups) {
+        double *sum = w.value.data();
+        bool any = false;
+        std::fill(sum, sum + k, 0.0);
+        auto add = [&](int t, double weight) {
+            if (weight <= 0 || !term_value(p.store, p.estimate, p.terms, p.terms[t], slot, sub, left_out, w.once.data()))
+                return;
+            any = true;
+            for (int c = 0; c < k; ++c) sum[c] += weight * w.once[c];
+        };
+        add(g.base, g.base_weight);
+        for (std::size_t t = 0; t < g.terms.size(); ++t) add(g.terms[t], g.weights[t]);
+        for (int t = g.fallback; !any && t >= 0; t = p.terms[t].prefix) add(t, 1);
+        if (!any) continue;
+        for (int c = 0; c < k; ++c) w.m[c] *= sum[c];
+        if (++since % 4 == 0) steady(w.m.data(), w.e.data(), k);
+    }
+}
+
+double plain_sum(const Plan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
+    const int k = p.store.k;
+    double qualified = 0;
+    double *value = w.value.data(), *power = value + k;
+    for (std::size_t q = 0; q < p.members.size(); ++q) {
+        const Member &m = p.members[q];
+        if (!joint_value(p, m, slot, sub, left_out, w.prior.data(), value)) continue;
+        qualified += m.weight;
+        for (int c = 0; c < k; ++c) {
+            value[c] *= m.weight;
+            power[c] = 0;
+        }
+        int since = 0;
+        for (int t : p.member_terms[q]) {
+            if (!term_value(p.store, p.estimate, p.terms, p.terms[t], slot, sub, left_out, w.once.data())) continue;
+            for (int c = 0; c < k; ++c) value[c] *= w.once[c];
+            if (++since % 4 == 0) steady(value, power, k);
+        }
+        add_scaled(value, power, k, w.m.data(), w.e.data());
+    }
+    return qualified;
+}
+
+template <int Fixed>
+void score_row(const Plan &p, const int *slot, const double *sub, double left_out, double *qualified, Scratch &w) {
+    const int k = p.store.k;
+    std::fill(w.e.begin(), w.e.end(), 0.0);
+    class_prior(p.store, p.estimate, sub, w.prior.data());
+    if (p.fast) prepare_row<Fixed>(p, slot, sub, left_out, w);
+    if (p.sum_of_products) {
+        std::fill(w.m.begin(), w.m.end(), 0.0);
+        *qualified = p.fast ? fast_sum<Fixed>(p, slot, sub, left_out, w) : plain_sum(p, slot, sub, left_out, w);
+    } else {
+        std::copy(w.prior.begin(), w.prior.begin() + k, w.m.begin());
+        *qualified = 1;
+        if (p.fast) fast_product<Fixed>(p, slot, sub, w);
+        else plain_product(p, slot, sub, left_out, w);
+    }
+}
+
+}  // namespace
+
+void Plan::score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const {
+    const int k = store.k;
+    std::fill(w.sub.begin(), w.sub.end(), 0.0);
+    if (left_out_class >= 0) w.sub[left_out_class] = left_out;
+    double qualified = 0;
+    const double *sub = w.sub.data();
+    switch (k) {
+        case 2: score_row<2>(*this, slot, sub, left_out, &qualified, w); break;
+        case 3: score_row<3>(*this, slot, sub, left_out, &qualified, w); break;
+        case 4: score_row<4>(*this, slot, sub, left_out, &qualified, w); break;
+        default: score_row<0>(*this, slot, sub, left_out, &qualified, w);
+    }
+    for (int c = 0; c < k; ++c) {
+        if (!priors.empty()) w.m[c] = w.prior[c] > 0 ? w.m[c] * priors[c] / w.prior[c] : 0;
+        if (!class_factor.empty()) w.m[c] *= class_factor[c];
+    }
+    finish(w.m.data(), w.e.data(), k, qualified, log_joint, out);
+}
+
+void finish(const double *m, const double *e, int k, double qualified, bool log_joint, double *out) {
+    if (log_joint) {
+        for (int c = 0; c < k; ++c)
+            out[c] = qualified > 0 ? std::log(m[c] / qualified) + e[c] * 0.69314718055994530942
+                                   : std::numeric_limits<double>::quiet_NaN();
+        return;
+    }
+    double top = -std::numeric_limits<double>::infinity(), sum = 0;
+    bool plain = true;
+    for (int c = 0; c < k; ++c) {
+        plain = plain && e[c] == 0;
+        if (m[c] > 0) top = std::max(top, e[c]);
+    }
+    for (int c = 0; c < k; ++c) {
+        out[c] = plain ? m[c] : std::ldexp(m[c], int(std::clamp(e[c] - top, -4000.0, 0.0)));
+        sum += out[c];
+    }
+    for (int c = 0; c < k; ++c) out[c] = sum > 0 ? out[c] / sum : std::numeric_limits<double>::quiet_NaN();
+}
+
+void Plan::parts(const int *slot, std::vector<double> &out) const {
+    const int k = store.k;
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    std::vector<double> none(k, 0.0), prior(k);
+    class_prior(store, estimate, nullptr, prior.data());
+    out.assign((members.size() + terms.size()) * k, nan);
+    for (std::size_t q = 0; q < members.size(); ++q) {
+        std::vector<double> value(k);
+        if (joint_value(*this, members[q], slot, none.data(), 0, prior.data(), value.data()))
+            std::copy(value.begin(), value.end(), out.begin() + q * k);
+    }
+    for (std::size_t t = 0; t < terms.size(); ++t) {
+        std::vector<double> value(k);
+        if (term_value(store, estimate, terms, terms[t], slot, nullptr, 0, value.data()))
+            std::copy(value.begin(), value.end(), out.begin() + (members.size() + t) * k);
+    }
+}
+
+}  // namespace tanager

@@ -1,0 +1,89 @@
+// How a classifier reads the counts: which families, and which of the two ways to combine them.
+//
+//   product of sums   P(y, x) = P(y) * prod_i  sum_{pa in PA_i} w * P(x_i | y, pa)
+//   sum of products   P(y, x) = sum_s w * P(y, x_s) * prod_{j not in s} P(x_j | y, x_s),  over s seen min_count times
+//
+// A Plan answers straight from the counts (rows, streams, leave-one-out). Families with at most one attribute parent
+// take a short cut that shares the denominators of one row; `fast = false` switches it off.
+#pragma once
+#include <map>
+
+#include "estimate.hpp"
+
+namespace tanager {
+
+struct Member {
+    std::vector<int> attributes;
+    double weight = 1;
+    Place counts;                  // N(x_s, y)
+    double cell = 0, total = 0;    // pseudo-counts of the joint P(y, x_s)
+};
+
+struct Group {                     // one attribute of a product of sums
+    int child = 0, base = -1;      // base: the term P(x_child | y)
+    double base_weight = 0;
+    std::vector<int> terms;        // the other terms
+    std::vector<int> parents;      // of terms with one parent each, for the short cut
+    std::vector<double> weights;
+    int fallback = -1;             // where to look when no term is available; follow `prefix` from there
+};
+
+struct Scratch;
+
+struct Plan {
+    Store &store;
+    Estimate estimate;
+    bool sum_of_products = false, fast = true;
+    double min_count = 1;
+    std::vector<double> priors, class_factor;  // given priors (or empty) and weights of the classes (or empty)
+    Slots slots;
+    std::vector<Term> terms;
+    std::vector<Group> groups;
+    std::vector<Member> members;
+    std::vector<std::vector<int>> member_terms;  // per member, terms of its children; only where not fast
+    // For the short cut: pseudo-count totals that occur, and which of them attribute i has.
+    std::vector<double> totals, cells, parent_factor;
+    std::vector<int> total_of;
+    std::vector<char> ever_missing;
+
+    Plan(Store &s, Estimate e, bool smooth_unseen) : store(s), estimate(e), slots(s, smooth_unseen) {}
+
+    int add_term(int child, const std::vector<int> &parents);
+    void set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
+                     const std::vector<double> &weight);
+    void set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency);
+    void refresh_missing();
+
+    // Writes the posterior (or the log of the joint) of one row; true where some member or factor spoke.
+    void score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const;
+    // Value of every term (or member, then its children) of one row, NaN where not available.
+    void parts(const int *slot, std::vector<double> &out) const;
+
+  private:
+    std::map<std::pair<int, std::vector<int>>, int> known_;
+    void prepare_fast();
+};
+
+// From mantissas and powers of two to a posterior or a log joint; NaN where nothing spoke.
+void finish(const double *m, const double *e, int k, double qualified, bool log_joint, double *out);
+
+// Adds the vector m * 2^e to a running total whose exponent is common to all classes.
+void add_scaled(const double *m, const double *e, int k, double *total, double *total_e);
+
+// P(y, x_s) into out; false where s is missing, too rare or has no weight.
+bool joint_value(const Plan &p, const Member &m, const int *slot, const double *sub, double left_out,
+                 const double *prior, double *out);
+
+struct Scratch {
+    std::vector<int> slot;
+    std::vector<double> sub, prior, once, m, e, value, base, pseudo, reciprocal, count;
+    explicit Scratch(const Plan &p) {
+        const std::size_t n = p.store.n, k = p.store.k;
+        slot.resize(n);
+        for (auto *v : {&sub, &prior, &once, &m, &e, &value}) v->resize(2 * k);
+        for (auto *v : {&base, &pseudo, &count}) v->resize(n * k);
+        reciprocal.resize(n * k * std::max<std::size_t>(1, p.totals.size()));
+    }
+};
+
+}  // namespace tanager

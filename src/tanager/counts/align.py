@@ -1,0 +1,103 @@
+"""Matching two vocabularies: which value of one column, or which class, is which in another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from tanager.encoding.schema import OTHER, Column, Schema
+from tanager.errors import SchemaMismatch
+
+
+def as_label_array(labels: Iterable[object]) -> np.ndarray:
+    """Class labels as a one-dimensional array of their own type (mixed types become objects)."""
+    if isinstance(labels, np.ndarray):
+        return labels
+    labels = list(labels)
+    if len({type(label) for label in labels}) > 1:
+        array = np.empty(len(labels), dtype=object)
+        array[:] = labels
+        return array
+    return np.asarray(labels)
+
+
+def sort_labels(labels: Iterable[object]) -> np.ndarray:
+    """Labels in ascending order; labels of different types are grouped by type."""
+    items = list(dict.fromkeys(as_label_array(labels).tolist()))
+    try:
+        items.sort()
+    except TypeError:
+        items.sort(key=lambda label: (type(label).__name__, label))
+    return as_label_array(items)
+
+
+def union_labels(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """All labels of both, sorted; the type of ours is kept where nothing is new."""
+    mine = set(ours.tolist())
+    if all(label in mine for label in theirs.tolist()):
+        return ours
+    return sort_labels([*ours.tolist(), *theirs.tolist()])
+
+
+def class_map(theirs: np.ndarray, ours: np.ndarray) -> np.ndarray:
+    """For each of their classes its position among ours."""
+    place = {label: at for at, label in enumerate(ours.tolist())}
+    return np.array([place[label] for label in theirs.tolist()], dtype=np.int64)
+
+
+def value_map(theirs: Column, ours: Column) -> np.ndarray:
+    """For each code of their column the code of the same value in ours."""
+    if theirs.kind != "categorical" or theirs.values == ours.values[: len(theirs.values)] and not theirs.other:
+        return np.arange(theirs.n_values)
+    place: dict[object, int] = {value: at for at, value in enumerate(ours.values)}
+    if ours.other:
+        place[OTHER] = ours.n_values - 1
+    beyond = place.get(OTHER, -1)
+    return np.array([place.get(theirs.describe(code), beyond) for code in range(theirs.n_values)], dtype=np.int64)
+
+
+def union_column(ours: Column, theirs: Column) -> Column:
+    """The column that holds the values of both; refused where these cannot be matched."""
+    if ours == theirs:
+        return ours
+    place = f"cannot merge counts over different schemas: {ours.name!r}"
+    if ours.kind != theirs.kind:
+        raise SchemaMismatch(f"{place} is {ours.kind} here and {theirs.kind} there. Encode both parts with one Schema.")
+    if ours.cuts != theirs.cuts:
+        bins = f"has {ours.n_values} bins here and {theirs.n_values} there"
+        if ours.n_values == theirs.n_values:
+            bins = "has other cut points here than there"
+        raise SchemaMismatch(f"{place} {bins}. Encode both parts with one Schema.")
+    if ours.kind == "codes":
+        return replace(ours, n_codes=max(ours.n_codes, theirs.n_codes))
+    known = set(ours.values)
+    new = tuple(value for value in theirs.values if value not in known)
+    if ours.other:  # the cap was reached here: what is new joins the others
+        new = ()
+    return replace(ours, values=ours.values + new, other=ours.other or theirs.other)
+
+
+def extends(new: Schema, old: Schema) -> bool:
+    """Whether every code of the old schema means the same in the new one."""
+    return new.names == old.names and all(
+        a.kind == b.kind and a.values[: len(b.values)] == b.values and a.cuts == b.cuts and (a.other == b.other)
+        and (not b.other or a.n_values == b.n_values)
+        for a, b in zip(new.columns, old.columns, strict=True)
+    )
+
+
+def labels_to_plain(labels: np.ndarray) -> dict[str, object]:
+    """Class labels as data for JSON."""
+    return {"dtype": labels.dtype.str if labels.dtype != object else "object", "labels": labels.tolist()}
+
+
+def labels_from_plain(data: dict[str, object]) -> np.ndarray:
+    """The labels that ``labels_to_plain`` wrote."""
+    items: list[object] = list(data["labels"])  # type: ignore[call-overload]
+    if data["dtype"] == "object":
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array
+    return np.array(items, dtype=np.dtype(str(data["dtype"])))

@@ -1,0 +1,96 @@
+"""From counts to probabilities: the smoothing rules, as small values that a classifier is given.
+
+Each turns a count ``num`` out of ``den`` with ``r`` outcomes into a probability. The kernels do the arithmetic; here
+stand the names, the strengths and their checks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tanager.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Base of the smoothing rules; ``kind`` is the kernels' name of the rule."""
+
+    kind: ClassVar[str]
+    strength: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.strength) and self.strength >= 0):
+            name = type(self).__name__
+            raise OptionError(f"{name}({self.strength!r}): the strength must be a finite number of at least 0.")
+
+
+@dataclass(frozen=True)
+class Lidstone(Estimate):
+    """``(num + a) / (den + a r)``: the same pseudo-count in every cell. 1 is Laplace's rule, 0 trusts the data alone.
+
+    With 0 (maximum likelihood) a context that never occurred is answered with ``1 / r``.
+    """
+
+    kind = "lidstone"
+    strength: float = 1.0
+
+
+@dataclass(frozen=True)
+class MEstimate(Estimate):
+    """``(num + M / r) / (den + M)``: M pseudo-rows in every context, spread evenly."""
+
+    kind = "m"
+    strength: float = 1.0
+
+
+@dataclass(frozen=True)
+class BDeu(Estimate):
+    """``(num + ess / (r q)) / (den + ess / q)``: one equivalent sample size for the whole family of q contexts."""
+
+    kind = "bdeu"
+    strength: float = 1.0
+
+
+@dataclass(frozen=True)
+class PriorCounts(Estimate):
+    """``(num + N0 p0) / (den + N0)``: shrinks a conditional towards the marginal p0 of its variable.
+
+    This is the smoothing of TAN^s (Friedman, Geiger and Goldszmidt). A marginal itself stays as counted, unless one of
+    its values never occurs; then it follows Laplace's rule. The joint of a super-parent with the class shrinks
+    towards the product of the two marginals.
+    """
+
+    kind = "prior"
+    strength: float = 5.0
+
+
+@dataclass(frozen=True)
+class BackOff(Estimate):
+    """``(num + M p) / (den + M)`` with p the same estimate without the last parent, down to ``1 / r``.
+
+    A configuration of parents that never occurred falls back to the shorter context instead of to uniform. The class
+    is never dropped.
+    """
+
+    kind = "backoff"
+    strength: float = 1.0
+
+
+ESTIMATES: dict[str, type[Estimate]] = {cls.kind: cls for cls in (Lidstone, MEstimate, BDeu, PriorCounts, BackOff)}
+
+
+def as_estimate(smoothing: object) -> Estimate:
+    """The rule behind a ``smoothing`` option: a number is Lidstone's pseudo-count.
+
+    >>> as_estimate(1)
+    Lidstone(strength=1.0)
+    """
+    if isinstance(smoothing, Estimate):
+        return smoothing
+    if isinstance(smoothing, bool) or not isinstance(smoothing, int | float | np.integer | np.floating):
+        names = ", ".join(cls.__name__ for cls in ESTIMATES.values())
+        raise OptionError(f"smoothing={smoothing!r} is not an option; give a number of at least 0 or one of {names}.")
+    return Lidstone(float(smoothing))

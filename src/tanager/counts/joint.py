@@ -1,0 +1,501 @@
+"""JointCounts: how often values occurred together with each class. Everything that tanager learns from rows is here.
+
+Counts are a value with an algebra: ``update`` adds rows, ``subtract`` takes rows away, ``merge`` adds other counts,
+``decay`` fades, ``project`` forgets columns. All cells are float64: with unit weights every count is a whole number and
+exact up to 2^53, whatever the order of rows, chunks, threads or machines.
+
+Memory layout (the kernels read it as it is; the class is always innermost): column i owns ``rooms[i]`` slots, first its
+values, then spare ones, and last the slot for *missing*, which is counted like a value. So the weight of rows with
+x_i = v and x_j missing is a cell too, and the total behind P(x_j | y, x_i = v) is N(v, y) less that cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from tanager import _kernels, archive
+from tanager.counts.align import as_label_array, class_map, extends, union_column, union_labels, value_map
+from tanager.counts.memory import check_budget, readable
+from tanager.encoding.schema import Schema
+from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, nearest
+
+Family = tuple[int, ...]  # parents in order of importance, then the child
+_TOO_LARGE_SCALE = 1e100
+
+
+class JointCounts:
+    """Joint counts of columns and class.
+
+    Parameters
+    ----------
+    schema : Schema
+        The columns and their values.
+    classes : sequence
+        The class labels, in the order of their codes.
+    order : {1, 2, 3}
+        How many columns are counted together with the class: single columns, all pairs, or all triples as well.
+    anchors : sequence of int
+        Count all triples that contain one of these columns (order 2 plus what SPC needs).
+    families : sequence of tuples of int
+        Further sets of columns to count together: parents, then the child.
+    max_memory : int, str or None
+        Refuse, before allocating, what would need more.
+    spare : int
+        Slots kept free per column; one is needed to answer for unseen values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tanager.encoding.schema import Column, Schema
+    >>> schema = Schema((Column("sky", "categorical", ("sun", "rain")), Column("wind", "categorical", ("no", "yes"))))
+    >>> counts = JointCounts(schema, ["play", "stay"])
+    >>> codes = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.uint8)
+    >>> counts.update(codes, np.array([0, 0, 1], dtype=np.uint8)).n_rows
+    3.0
+    >>> counts.joint("sky", "wind")[0]
+    array([[1., 1.],
+           [0., 0.]])
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        classes: Iterable[object],
+        *,
+        order: int = 2,
+        anchors: Sequence[int] = (),
+        families: Sequence[Family] = (),
+        max_memory: int | float | str | None = None,
+        spare: int = 0,
+    ) -> None:
+        if order not in (1, 2, 3):
+            raise OptionError(f"order={order!r} is not an option; counts are of order 1, 2 or 3.")
+        self.schema = schema
+        self.classes = as_label_array(classes)
+        self.order = order
+        self.anchors = tuple(anchors)
+        self.families = tuple(tuple(family) for family in families)
+        self.max_memory = max_memory
+        self.spare = spare
+        self.scale = 1.0  # cells hold true counts times this; see decay
+        self.version = 0  # goes up with every change; views compare it
+        self._allocate(schema.n_values + spare)
+
+    # --- layout -------------------------------------------------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.schema.columns)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.classes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all cells."""
+        return sum(array.nbytes for array in self._arrays().values())
+
+    @staticmethod
+    def estimate_bytes(
+        n_values: Sequence[int] | np.ndarray,
+        n_classes: int,
+        order: int = 2,
+        anchors: Sequence[int] = (),
+        families: Sequence[Family] = (),
+    ) -> float:
+        """Bytes that counts of this shape take, without making them.
+
+        >>> JointCounts.estimate_bytes([2] * 19, 2)
+        52912.0
+        """
+        rooms = np.asarray(n_values, dtype=float) + 1
+        width = rooms.sum()
+        cells = 1 + width
+        if order >= 2:
+            cells += width**2
+        after = width - np.cumsum(rooms)  # slots of later columns
+        if order == 3:
+            cells += float((rooms * after**2)[:-2].sum())
+        else:
+            cells += sum(rooms[s] * width**2 for s in anchors)
+        cells += sum(float(np.prod(rooms[list(family)])) for family in families)
+        return float(cells * n_classes * 8)
+
+    def _allocate(self, capacity: np.ndarray) -> None:
+        needed = self.estimate_bytes(capacity, self.n_classes, self.order, self.anchors, self.families)
+        what = ("single columns", "pairs", "triples")[self.order - 1]
+        check_budget(
+            needed,
+            self.max_memory,
+            f"counting {what} of {self.n_features:,} columns with {int(self.schema.n_values.sum()):,} values",
+            "Use a classifier of lower order (NaiveBayes counts single columns), fewer bins or columns, "
+            "or raise max_memory.",
+        )
+        self.rooms = capacity.astype(np.int64) + 1
+        self.offsets = np.concatenate([[0], np.cumsum(self.rooms)]).astype(np.int64)
+        width, k = int(self.offsets[-1]), self.n_classes
+        self._classes = np.zeros(k)
+        self._singles = np.zeros((width, k))
+        self._pairs = np.zeros((width, width, k)) if self.order >= 2 else None
+        self._triples: list[tuple[int, int, np.ndarray]] = []
+        starts = [(s, s + 1) for s in range(self.n_features - 2)] if self.order == 3 else [(s, 0) for s in self.anchors]
+        for anchor, first in starts:
+            side = width - int(self.offsets[first])
+            self._triples.append((anchor, first, np.zeros((side, side, int(self.rooms[anchor]) * k))))
+        self._families = [np.zeros((*(int(self.rooms[i]) for i in family), k)) for family in self.families]
+        self._handle: _kernels.Store | None = None
+
+    def _arrays(self) -> dict[str, np.ndarray]:
+        arrays = {"classes": self._classes, "singles": self._singles}
+        if self._pairs is not None:
+            arrays["pairs"] = self._pairs
+        arrays |= {f"triples-{anchor}-{first}": cells for anchor, first, cells in self._triples}
+        arrays |= {f"family-{number}": cells for number, cells in enumerate(self._families)}
+        return arrays
+
+    @property
+    def store(self) -> _kernels.Store:
+        """The kernels' handle on these arrays."""
+        if self._handle is None:
+            families = [(list(family), cells) for family, cells in zip(self.families, self._families, strict=True)]
+            self._handle = _kernels.Store(
+                self.offsets, self.schema.n_values, self._classes, self._singles, self._pairs, self._triples, families
+            )
+        return self._handle
+
+    def _blank(self, schema: Schema, classes: Iterable[object], **changes: Any) -> JointCounts:
+        options = {"order": self.order, "anchors": self.anchors, "families": self.families, "spare": self.spare}
+        return JointCounts(schema, classes, max_memory=self.max_memory, **(options | changes))
+
+    # --- rows ---------------------------------------------------------------------------------------------------
+
+    def update(
+        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int = 1
+    ) -> JointCounts:
+        """Add rows. Codes and labels are uint8 or uint16; the largest value of the type marks what is missing.
+
+        A row with a missing label is left out. Columns of kind "codes" grow by themselves.
+        """
+        self._count(codes, labels, weights, 1, n_jobs)
+        return self
+
+    def subtract(
+        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int = 1
+    ) -> JointCounts:
+        """Take rows away again, as if they had never been seen. Rows that were never added are refused."""
+        self._count(codes, labels, weights, -1, n_jobs)
+        tables = list(self._arrays().values())
+        if any(table.size and table.min() < -1e-6 * self.scale for table in tables):
+            self._count(codes, labels, weights, 1, n_jobs)
+            raise DataError("cannot subtract: some of these rows were never added to the counts; nothing was changed.")
+        for table in tables:
+            table[np.abs(table) < 1e-9 * self.scale] = 0.0
+        return self
+
+    def _count(
+        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, sign: int, n_jobs: int
+    ) -> None:
+        if self.scale != 1.0:
+            weights = np.full(len(codes), self.scale) if weights is None else weights * self.scale
+        families = [(list(family), cells) for family, cells in zip(self.families, self._families, strict=True)]
+        needed = _kernels.count(
+            codes,
+            labels,
+            weights,
+            self.offsets,
+            self.schema.n_values,
+            self._classes,
+            self._singles,
+            self._pairs,
+            self._triples,
+            families,
+            sign=sign,
+            n_jobs=n_jobs,
+        )
+        self.version += 1
+        if needed is None:
+            return
+        if sign < 0:
+            raise DataError("cannot subtract: some of these rows have values that were never counted.")
+        self._grow_codes(needed)
+        self._count(codes, labels, weights if self.scale == 1.0 or weights is None else weights / self.scale, sign, n_jobs)
+
+    def _grow_codes(self, needed: np.ndarray) -> None:
+        """Make room in columns of kind "codes"; all other columns have their values from an encoder."""
+        if needed[-1] > self.n_classes:
+            raise DataError(f"label code {needed[-1] - 1} is none of the {self.n_classes} classes.")
+        columns = list(self.schema.columns)
+        for i, (column, size) in enumerate(zip(columns, needed[:-1], strict=True)):
+            if size <= column.n_values:
+                continue
+            if column.kind != "codes":
+                raise DataError(f"column {column.name!r}: code {size - 1} is none of its {column.n_values} values.")
+            columns[i] = replace(column, n_codes=int(size))
+        self.grow(Schema(tuple(columns)), self.classes)
+
+    # --- the algebra --------------------------------------------------------------------------------------------
+
+    @property
+    def n_rows(self) -> float:
+        """Total weight of the rows counted."""
+        return float(self._classes.sum() / self.scale)
+
+    @property
+    def class_counts(self) -> np.ndarray:
+        """N(y), one number per class."""
+        return self._classes / self.scale
+
+    def column(self, name: str | int) -> int:
+        """Position of a column given by name or position."""
+        if isinstance(name, str):
+            if name not in self.schema.names:
+                raise SchemaMismatch(f"these counts have no column {name!r}.{nearest(name, self.schema.names)}")
+            return self.schema.names.index(name)
+        return int(name)
+
+    def joint(self, *columns: str | int) -> np.ndarray:
+        """N(y, columns...): the class first, then one axis per column, missing cells left out."""
+        places = [self.column(name) for name in columns]
+        inner = tuple(slice(0, int(self.schema.n_values[i])) for i in places)
+        return np.moveaxis(self._table(places)[inner], -1, 0) / self.scale
+
+    def _table(self, places: Sequence[int]) -> np.ndarray:
+        """The raw cells of some columns, a view: one axis of all slots per column, then the class."""
+        span = [slice(int(self.offsets[i]), int(self.offsets[i + 1])) for i in places]
+        if len(places) == 0:
+            return self._classes
+        if len(places) == 1:
+            return self._singles[span[0]]
+        if len(places) == 2 and self._pairs is not None:
+            return self._pairs[span[0], span[1]]
+        for entry in self._triples if len(places) == 3 else ():
+            others = [i for i in places if i != entry[0]]
+            if len(others) == 2 and min(others) >= entry[1]:
+                axes = [places.index(i) for i in (*others, entry[0])]
+                return np.moveaxis(self._triple(entry, *others), [0, 1, 2], axes)
+        for family, cells in zip(self.families, self._families, strict=True):
+            if len(family) == len(places) and set(family) == set(places):
+                return np.moveaxis(cells, range(len(family)), [places.index(i) for i in family])
+        names = ", ".join(repr(self.schema.names[i]) for i in places)
+        raise SchemaMismatch(
+            f"these counts of order {self.order} do not hold the joint counts of {names}. "
+            "Count with order=3, or register the family."
+        )
+
+    def decay(self, factor: float) -> JointCounts:
+        """Fade all counts by a factor in (0, 1]. Costs nothing: new rows weigh more instead, until scales grow large."""
+        if not 0 < factor <= 1:
+            raise OptionError(f"decay({factor!r}): the factor must be above 0 and at most 1.")
+        self.scale /= factor
+        self.version += 1
+        if self.scale > _TOO_LARGE_SCALE:
+            for table in self._arrays().values():
+                table /= self.scale
+            self.scale = 1.0
+        return self
+
+    def grow(self, schema: Schema, classes: Iterable[object]) -> JointCounts:
+        """Move to a schema (and classes) that holds all values (and classes) of the present one, and more."""
+        classes = as_label_array(classes)
+        same_classes = len(classes) == self.n_classes
+        wanted = schema.n_values + self.spare
+        if same_classes and (wanted <= self.rooms - 1).all() and extends(schema, self.schema):
+            self.schema, self._handle, self.version = schema, None, self.version + 1
+            return self
+        # Room to double in columns that grow, so that a growing vocabulary costs a move only now and then.
+        capacity = np.where(wanted > self.rooms - 1, np.maximum(wanted, 2 * (self.rooms - 1)), self.rooms - 1)
+        if self.n_rows == 0 or self.estimate_bytes(
+            capacity, len(classes), self.order, self.anchors, self.families
+        ) > 2 * self.nbytes + 2**24:
+            capacity = wanted
+        new = self._blank(schema, classes)
+        new._allocate(capacity)
+        new._absorb(self, list(range(self.n_features)), 1.0)
+        new.scale, new.version = self.scale, self.version + 1
+        self.__dict__.update(new.__dict__)
+        return self
+
+    def merge(self, other: JointCounts) -> JointCounts:
+        """Add other counts to these. Vocabularies are aligned by value; cut points must agree."""
+        places = self._places_of(other)
+        columns = tuple(
+            union_column(mine, other.schema.columns[i]) for mine, i in zip(self.schema.columns, places, strict=True)
+        )
+        if (self.order, self.families) != (other.order, other.families) or self.anchors != other.anchors:
+            raise SchemaMismatch(
+                f"cannot merge counts of order {self.order} with counts of order {other.order} "
+                "or with other families. Count both parts alike, or project to what they share."
+            )
+        self.grow(Schema(columns), union_labels(self.classes, other.classes))
+        self._absorb(other, places, self.scale / other.scale)
+        self.version += 1
+        return self
+
+    def __add__(self, other: JointCounts) -> JointCounts:
+        return self.copy().merge(other)
+
+    def copy(self) -> JointCounts:
+        """An independent copy."""
+        return self.project(self.schema.names)
+
+    def project(self, columns: Sequence[str | int], order: int | None = None) -> JointCounts:
+        """Counts of some of the columns, in the order given: all other columns are summed out. Order may only shrink."""
+        places = [self.column(name) for name in columns]
+        order = self.order if order is None else order
+        if order > self.order:
+            raise OptionError(f"counts of order {self.order} cannot be projected to order {order}.")
+        back = {old: new for new, old in enumerate(places)}
+        new = self._blank(
+            Schema(tuple(self.schema.columns[i] for i in places)),
+            self.classes,
+            order=order,
+            anchors=tuple(back[s] for s in self.anchors if s in back),
+            families=tuple(tuple(back[i] for i in f) for f in self.families if set(f) <= set(places)),
+        )
+        new._absorb(self, places, 1.0)
+        new.scale, new.version = self.scale, self.version
+        return new
+
+    def _places_of(self, other: JointCounts) -> list[int]:
+        """For each of our columns its position in `other`."""
+        if set(self.schema.names) != set(other.schema.names):
+            odd = sorted(set(self.schema.names) ^ set(other.schema.names))
+            raise SchemaMismatch(f"cannot merge counts over different columns: {odd[0]!r} is in one of them only.")
+        return [other.schema.names.index(name) for name in self.schema.names]
+
+    def _absorb(self, other: JointCounts, places: Sequence[int], factor: float) -> None:
+        """Add the cells of `other` times a factor. Our column i is its column places[i]; values are matched."""
+        to_class = class_map(other.classes, self.classes)
+        ours, theirs = [], []  # slots within a column that belong together; missing last
+        for i, place in enumerate(places):
+            codes = value_map(other.schema.columns[place], self.schema.columns[i])
+            ours.append(np.append(codes, self.rooms[i] - 1))
+            theirs.append(np.append(np.arange(len(codes)), other.rooms[place] - 1))
+
+        def add(mine: np.ndarray, columns: Sequence[int], source: np.ndarray) -> None:
+            cells = source[np.ix_(*(theirs[i] for i in columns))] * factor
+            np.add.at(mine, np.ix_(*(ours[i] for i in columns), to_class), cells)
+
+        self._classes[to_class] += other._classes * factor
+        for i in range(self.n_features):
+            add(self._table([i]), [i], other._table([places[i]]))
+        if self._pairs is not None:
+            rows = np.concatenate([self.offsets[i] + slots for i, slots in enumerate(ours)])
+            source = np.concatenate([other.offsets[places[i]] + slots for i, slots in enumerate(theirs)])
+            distinct = len(np.unique(rows)) == len(rows)
+            cells = other._pairs[np.ix_(source, source)] * factor  # type: ignore[index]
+            if distinct:
+                self._pairs[np.ix_(rows, rows, to_class)] += cells
+            else:  # values beyond a cap fall together
+                np.add.at(self._pairs, np.ix_(rows, rows, to_class), cells)
+        for entry in self._triples:
+            anchor, first, _ = entry
+            others = [i for i in range(first, self.n_features) if i != anchor]
+            for j, m in permutations(others, 2):
+                add(self._triple(entry, j, m), [j, m, anchor], other._table([places[j], places[m], places[anchor]]))
+        for family, cells in zip(self.families, self._families, strict=True):
+            add(cells, family, other._table([places[i] for i in family]))
+
+    def _triple(self, entry: tuple[int, int, np.ndarray], j: int, m: int) -> np.ndarray:
+        """The cells of columns j, m and the entry's anchor, a view."""
+        anchor, first, cells = entry
+        start = self.offsets[first]
+        block = cells[
+            self.offsets[j] - start : self.offsets[j + 1] - start, self.offsets[m] - start : self.offsets[m + 1] - start
+        ]
+        return block.reshape(*block.shape[:2], int(self.rooms[anchor]), self.n_classes)
+
+    def __eq__(self, other: object) -> bool:
+        """Same columns, values, classes and counts; the order of columns, values and classes does not matter.
+
+        Whole counts must agree exactly, faded ones up to rounding.
+        """
+        if not isinstance(other, JointCounts):
+            return NotImplemented
+        if (self.order, len(self._triples), len(self.families)) != (other.order, len(other._triples), len(other.families)):
+            return False
+        if set(self.schema.names) != set(other.schema.names) or set(self.classes.tolist()) != set(other.classes.tolist()):
+            return False
+        places = self._places_of(other)
+        for mine, place in zip(self.schema.columns, places, strict=True):
+            theirs = other.schema.columns[place]
+            if (mine.kind, mine.cuts, mine.n_values, set(mine.values)) != (
+                theirs.kind,
+                theirs.cuts,
+                theirs.n_values,
+                set(theirs.values),
+            ):
+                return False
+        aligned = self._blank(self.schema, self.classes)
+        aligned._allocate(self.rooms - 1)
+        aligned._absorb(other, places, self.scale / other.scale)
+        exact = self.scale == other.scale == 1.0
+        pairs = zip(self._arrays().values(), aligned._arrays().values(), strict=True)
+        if exact:
+            return all(np.array_equal(a, b) for a, b in pairs)
+        return all(np.allclose(a, b, rtol=1e-9, atol=1e-9 * self.scale) for a, b in pairs)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"JointCounts(order {self.order}: {self.n_rows:g} rows, {self.n_features} columns, "
+            f"{self.n_classes} classes, {readable(self.nbytes)})"
+        )
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def to_header(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Plain data and arrays that say all; see ``from_header``."""
+        header = {
+            "schema": self.schema.to_dict(),
+            "order": self.order,
+            "anchors": list(self.anchors),
+            "families": [list(family) for family in self.families],
+            "spare": self.spare,
+            "max_memory": self.max_memory,
+            "scale": self.scale,
+            "classes": labels_to_plain(self.classes),
+        }
+        return header, {"rooms": self.rooms, **self._arrays()}
+
+    @classmethod
+    def from_header(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> JointCounts:
+        """The counts that ``to_header`` described; shapes are checked."""
+        new = cls(
+            Schema.from_dict(header["schema"]),
+            labels_from_plain(header["classes"]),
+            order=header["order"],
+            anchors=header["anchors"],
+            families=[tuple(family) for family in header["families"]],
+            spare=header["spare"],
+            max_memory=header["max_memory"],
+        )
+        new._allocate(arrays["rooms"] - 1)
+        new.scale = float(header["scale"])
+        for name, cells in new._arrays().items():
+            if name not in arrays or arrays[name].shape != cells.shape or arrays[name].dtype != cells.dtype:
+                raise ModelFileError(f"the file is damaged: its table {name!r} does not fit its header.")
+            cells[...] = arrays[name]
+        return new
+
+    def to_bytes(self) -> bytes:
+        """These counts as bytes, with a checksum; ``from_bytes`` reads them back."""
+        header, arrays = self.to_header()
+        return archive.pack({"kind": "counts", "counts": header}, arrays)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> JointCounts:
+        """Counts from bytes; damaged or foreign bytes get one clear sentence."""
+        header, arrays = archive.unpack(data, "the data")
+        if header.get("kind") != "counts":
+            raise ModelFileError(f"the data hold a {header.get('kind')}, not counts.")
+        return cls.from_header(header["counts"], arrays)
