@@ -5,7 +5,7 @@
 #include "compiled.hpp"
 #include "parallel.hpp"
 
-using namespace tanager;
+using namespace tanager::scoring;
 
 namespace {
 

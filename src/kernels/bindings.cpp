@@ -3,5 +3,6 @@
 
 NB_MODULE(_kernels, m) {
     m.doc() = "Compiled kernels of tanager: arrays in, arrays out.";
+    bind_count(m);
     bind_score(m);
 }

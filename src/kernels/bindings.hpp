@@ -11,4 +11,5 @@
 
 namespace nb = nanobind;
 
+void bind_count(nb::module_& m);
 void bind_score(nb::module_ &m);

@@ -1,6 +1,6 @@
 #include "compiled.hpp"
 
-namespace tanager {
+namespace tanager::scoring {
 
 namespace {
 
@@ -252,4 +252,4 @@ void Compiled::score(const Codes &codes, std::int64_t begin, std::int64_t end, b
     }
 }
 
-}  // namespace tanager
+}  // namespace tanager::scoring

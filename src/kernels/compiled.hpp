@@ -8,7 +8,7 @@
 #pragma once
 #include "plan.hpp"
 
-namespace tanager {
+namespace tanager::scoring {
 
 struct CompiledTerm {
     std::int64_t table = 0;
@@ -50,4 +50,4 @@ struct Compiled {
     void compile_sum(const Plan &plan);
 };
 
-}  // namespace tanager
+}  // namespace tanager::scoring

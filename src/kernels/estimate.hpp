@@ -6,7 +6,7 @@
 
 #include "store.hpp"
 
-namespace tanager {
+namespace tanager::scoring {
 
 enum class Smoothing { lidstone, m_estimate, bdeu, prior_counts, back_off };
 
@@ -125,4 +125,4 @@ inline void steady(double *m, double *e, int k) {
     }
 }
 
-}  // namespace tanager
+}  // namespace tanager::scoring

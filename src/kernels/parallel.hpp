@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-namespace tanager {
+namespace tanager::scoring {
 
 // Calls work(begin, end) on up to n_jobs ranges of rows; small batches stay on the calling thread.
 template <class Work>
@@ -30,4 +30,4 @@ void parallel_rows(std::int64_t n_rows, int n_jobs, Work work, std::int64_t leas
         if (error) std::rethrow_exception(error);
 }
 
-}  // namespace tanager
+}  // namespace tanager::scoring

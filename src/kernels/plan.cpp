@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-namespace tanager {
+namespace tanager::scoring {
 
 int Plan::add_term(int child, const std::vector<int> &parents) {
     const auto key = std::make_pair(child, parents);
@@ -406,4 +406,4 @@ void Plan::parts(const int *slot, std::vector<double> &out) const {
     }
 }
 
-}  // namespace tanager
+}  // namespace tanager::scoring

@@ -10,7 +10,7 @@
 
 #include "estimate.hpp"
 
-namespace tanager {
+namespace tanager::scoring {
 
 struct Member {
     std::vector<int> attributes;
@@ -86,4 +86,4 @@ struct Scratch {
     }
 };
 
-}  // namespace tanager
+}  // namespace tanager::scoring

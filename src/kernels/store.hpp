@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace tanager {
+namespace tanager::scoring {
 
 struct Triple {
     int anchor, first;
@@ -184,4 +184,4 @@ inline void learn_row(Store &s, const int *slot, int y, double w) {
     }
 }
 
-}  // namespace tanager
+}  // namespace tanager::scoring
