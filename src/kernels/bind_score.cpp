@@ -131,13 +131,14 @@ std::int64_t learn(PyStore &self, const AnyArray &codes_, const AnyArray &labels
     const double *weights = as_weights(weights_, codes.n_rows);
     const Slots slots(s, false);
     std::vector<int> slot(s.n);
+    std::vector<std::int64_t> cell(s.n);
     nb::gil_scoped_release release;
     for (std::int64_t r = 0; r < codes.n_rows; ++r) {
         const int y = labels.at(r, 0);
         if (y == labels.marker()) continue;
         if (y >= s.k || !known_row(s, codes, r)) return r;
         codes.read(r, slots, slot.data());
-        learn_row(s, slot.data(), y, unit * (weights ? weights[r] : 1));
+        learn_row(s, slot.data(), y, unit * (weights ? weights[r] : 1), cell.data());
     }
     return codes.n_rows;
 }
@@ -191,11 +192,14 @@ void resolve(PyStore &self, const AnyArray &codes_, nb::ndarray<nb::device::cpu>
 
 struct PyPlan {
     std::shared_ptr<PyStore> store;
-    Plan plan;
+    std::shared_ptr<Plan> shared;
+    Plan &plan;
 
     PyPlan(std::shared_ptr<PyStore> s, const std::string &kind, double strength, double unit, bool smooth_unseen,
            bool fast)
-        : store(std::move(s)), plan(store->store, {kind_of(kind), strength, unit}, smooth_unseen) {
+        : store(std::move(s)),
+          shared(std::make_shared<Plan>(store->store, Estimate{kind_of(kind), strength, unit}, smooth_unseen)),
+          plan(*shared) {
         plan.fast = fast;
         for (int i = 0; i < plan.store.n; ++i)
             expect(plan.slots.limit[i] < plan.store.rooms[i],
@@ -232,6 +236,10 @@ struct PyPlan {
         }
         expect(plan.store.pairs || plan.store.n < 2, "a sum of products needs pair counts");
         plan.set_sum(sets, weight, min_count);
+    }
+    void otherwise(const PyPlan &other) {
+        expect(other.store == store && &other != this, "the plan to fall back on must read the same counts");
+        plan.otherwise = other.shared;
     }
     void classes(const std::vector<double> &priors, const std::vector<double> &factor) {
         const std::size_t k = plan.store.k;
@@ -276,9 +284,8 @@ struct PyPlan {
             codes.read(r, plan.slots, w.slot.data());
             plan.score(w.slot.data(), -1, 0, false, out + r * s.k, w);
             if (y == labels.marker()) continue;
-            for (int i = 0; i < s.n; ++i)
-                if (w.slot[i] == s.missing_slot(i)) plan.ever_missing[i] = 1;
-            learn_row(s, w.slot.data(), y, unit * (weights ? weights[r] : 1));
+            plan.note_missing(w.slot.data());
+            learn_row(s, w.slot.data(), y, unit * (weights ? weights[r] : 1), w.cell.data());
         }
         return codes.n_rows;
     }
@@ -325,6 +332,7 @@ void bind_score(nb::module_ &m) {
              nb::arg("fast") = true)
         .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"))
         .def("sum", &PyPlan::sum, nb::arg("sets"), nb::arg("weight"), nb::arg("min_count"))
+        .def("otherwise", &PyPlan::otherwise, nb::arg("plan"))
         .def("classes", &PyPlan::classes, nb::arg("priors"), nb::arg("factor"))
         .def("score", &PyPlan::score, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,

@@ -71,6 +71,15 @@ Compiled::Compiled(const Plan &p) : n(p.store.n), k(p.store.k), stride(padded(k)
     tables.reserve(std::size_t(n_cells(p)));
     if (sum_of_products) compile_sum(p);
     else compile_product(p);
+    // How many factors can be multiplied before the exponent needs a look: a factor is at least the smallest entry
+    // above zero and at most the number of terms times the largest.
+    double least = 1, most = 1;
+    for (double x : tables) {
+        if (x > 0) least = std::min(least, x);
+        most = std::max(most, x);
+    }
+    const double bits = std::max({-std::log2(least), std::log2(most * (double(terms.size()) + 1)), 1.0});
+    calm = std::max(1, int(700 / bits));
 }
 
 void Compiled::compile_product(const Plan &p) {
@@ -81,8 +90,14 @@ void Compiled::compile_product(const Plan &p) {
         const int missing = p.store.missing_slot(term.child);
         CompiledTerm out;
         out.table = std::int64_t(tables.size());
-        out.parents = term.parents;
-        out.strides = strides_of(p, term.parents, std::int64_t(n_slots[term.child]) * stride);
+        const auto strides = strides_of(p, term.parents, std::int64_t(n_slots[term.child]) * stride);
+        if (term.parents.size() == 1) {
+            out.parent = term.parents[0];
+            out.stride = strides[0];
+        } else {
+            out.parents = term.parents;
+            out.strides = strides;
+        }
         std::vector<int> attributes = term.parents;
         attributes.push_back(term.child);
         for_each_configuration(p, attributes, slot, [&](std::int64_t) {
@@ -107,8 +122,12 @@ void Compiled::compile_product(const Plan &p) {
         const bool has_base = g.base_weight > 0;
         const bool alone = !has_base && g.terms.size() == 1;
         if (has_base || g.terms.empty()) terms.push_back(add_table(g.base, has_base ? g.base_weight : 1, true, true));
-        for (std::size_t t = 0; t < g.terms.size(); ++t)
-            terms.push_back(add_table(g.terms[t], g.weights[t], alone, alone));
+        for (const bool wide : {false, true}) {
+            for (std::size_t t = 0; t < g.terms.size(); ++t)
+                if ((p.terms[g.terms[t]].parents.size() > 1) == wide)
+                    terms.push_back(add_table(g.terms[t], g.weights[t], alone, alone));
+            if (!wide) group.pairs = int(terms.size());
+        }
         group.last = int(terms.size());
         if (!has_base && g.terms.size() > 1) group.base = add_table(g.base, 1, true, true).table;
         groups.push_back(group);
@@ -158,56 +177,99 @@ void Compiled::compile_sum(const Plan &p) {
 
 namespace {
 
-// One row of a product of sums; m starts as P(y).
+// Working memory of one thread.
+struct Work {
+    std::vector<int> slot;
+    std::vector<std::int64_t> cell;
+    std::vector<const double *> rows;
+    std::vector<double> m, e, value, power;
+    explicit Work(const Compiled &t)
+        : slot(t.n), cell(t.n), rows(t.members.size()), m(t.stride), e(t.stride), value(t.stride), power(t.stride) {}
+};
+
+// One row of a product of sums; w.m starts as P(y).
 template <int Fixed>
-inline void product_row(const Compiled &t, const int *slot, double *m, double *e) {
+inline void product_row(const Compiled &t, Work &w) {
     const int width = Fixed ? Fixed : t.stride;
-    double local[Fixed ? Fixed : 1];
-    std::vector<double> heap(Fixed ? 0 : width);
-    double *sum = Fixed ? local : heap.data();
+    double fixed_sum[Fixed ? Fixed : 1];
+    double *sum = Fixed ? fixed_sum : w.value.data(), *m = w.m.data();
+    const int *slot = w.slot.data();
+    const double *tables = t.tables.data();
     int since = 0;
     for (const CompiledGroup &g : t.groups) {
         const std::int64_t own = std::int64_t(slot[g.child]) * width;
         for (int c = 0; c < width; ++c) sum[c] = 0;
-        for (int q = g.first; q < g.last; ++q) {
+        for (int q = g.first; q < g.pairs; ++q) {  // no attribute parent, or one
+            const CompiledTerm &term = t.terms[q];
+            const double *cells = tables + term.table + own + slot[term.parent] * term.stride;
+            for (int c = 0; c < width; ++c) sum[c] += cells[c];
+        }
+        for (int q = g.pairs; q < g.last; ++q) {
             const CompiledTerm &term = t.terms[q];
             std::int64_t at = term.table + own;
             for (std::size_t d = 0; d < term.parents.size(); ++d) at += slot[term.parents[d]] * term.strides[d];
-            const double *cells = t.tables.data() + at;
-            for (int c = 0; c < width; ++c) sum[c] += cells[c];
+            for (int c = 0; c < width; ++c) sum[c] += tables[at + c];
         }
         if (g.base >= 0) {
             bool any = false;
             for (int c = 0; c < t.k; ++c) any = any || sum[c] > 0;
-            const double *cells = t.tables.data() + g.base + own;
-            if (!any) std::copy(cells, cells + width, sum);
+            if (!any) std::copy_n(tables + g.base + own, width, sum);
         }
         for (int c = 0; c < width; ++c) m[c] *= sum[c];
-        if (++since % 4 == 0) steady(m, e, t.k);
+        if (++since == t.calm) {
+            steady(m, w.e.data(), t.k);
+            since = 0;
+        }
     }
 }
 
+// One row of a sum of products, several members side by side.
 template <int Fixed>
-inline double sum_row(const Compiled &t, const int *slot, double *m, double *e, double *value, double *power,
-                      std::int64_t *cell) {
-    const int width = Fixed ? Fixed : t.stride;
-    const std::int64_t row = t.offsets[t.n] * width;
+inline double sum_row(const Compiled &t, Work &w) {
+    const int width = Fixed ? Fixed : t.stride, n = t.n;
+    const std::int64_t row = t.offsets[n] * width;
+    const std::int64_t *cell = w.cell.data();
     double total = 0;
-    for (int i = 0; i < t.n; ++i) cell[i] = (t.offsets[i] + slot[i]) * width;
+    std::size_t n_rows = 0;
+    for (int i = 0; i < n; ++i) w.cell[i] = (t.offsets[i] + w.slot[i]) * width;
     for (const CompiledMember &s : t.members) {
         std::int64_t number = 0;
-        for (std::size_t q = 0; q < s.attributes.size(); ++q) number += slot[s.attributes[q]] * s.strides[q];
+        for (std::size_t q = 0; q < s.attributes.size(); ++q) number += w.slot[s.attributes[q]] * s.strides[q];
         if (!t.qualified[s.configuration + number]) continue;
         total += s.weight;
-        const double *cells = t.tables.data() + s.table + number * row;
-        for (int c = 0; c < width; ++c) value[c] = 1;
-        for (int c = 0; c < width; ++c) power[c] = 0;
-        for (int i = 0; i < t.n; ++i) {
-            const double *own = cells + cell[i];
-            for (int c = 0; c < width; ++c) value[c] *= own[c];
-            if (i % 4 == 3) steady(value, power, t.k);
+        w.rows[n_rows++] = t.tables.data() + s.table + number * row;
+    }
+    std::size_t q = 0;
+    if constexpr (Fixed > 0) {
+        if (n <= t.calm) {  // no exponent to look after
+            constexpr int Side = 4;
+            for (; q + Side <= n_rows; q += Side) {
+                double value[Side][Fixed];
+                for (int u = 0; u < Side; ++u)
+                    for (int c = 0; c < Fixed; ++c) value[u][c] = w.rows[q + u][cell[0] + c];
+                for (int i = 1; i < n; ++i) {
+                    const std::int64_t at = cell[i];
+                    for (int u = 0; u < Side; ++u)
+                        for (int c = 0; c < Fixed; ++c) value[u][c] *= w.rows[q + u][at + c];
+                }
+                for (int c = 0; c < Fixed; ++c)
+                    w.m[c] += (value[0][c] + value[1][c]) + (value[2][c] + value[3][c]);
+            }
         }
-        add_scaled(value, power, t.k, m, e);
+    }
+    for (; q < n_rows; ++q) {
+        std::fill(w.value.begin(), w.value.end(), 1.0);
+        std::fill(w.power.begin(), w.power.end(), 0.0);
+        int since = 0;
+        for (int i = 0; i < n; ++i) {
+            const double *own = w.rows[q] + cell[i];
+            for (int c = 0; c < width; ++c) w.value[c] *= own[c];
+            if (++since == t.calm) {
+                steady(w.value.data(), w.power.data(), t.k);
+                since = 0;
+            }
+        }
+        add_scaled(w.value.data(), w.power.data(), t.k, w.m.data(), w.e.data());
     }
     return total;
 }
@@ -215,29 +277,26 @@ inline double sum_row(const Compiled &t, const int *slot, double *m, double *e, 
 template <int Fixed>
 void score_rows(const Compiled &t, const Codes &codes, std::int64_t begin, std::int64_t end, bool log_joint,
                 double *out) {
-    const int width = Fixed ? Fixed : t.stride;
     Slots slots;
     for (int i = 0; i < t.n; ++i) {
         slots.limit.push_back(t.n_slots[i] - 1);
         slots.missing.push_back(t.n_slots[i] - 1);
     }
-    std::vector<int> slot(t.n);
-    std::vector<double> m(width), e(width), value(width), power(width);
-    std::vector<std::int64_t> cell(t.n);
+    Work w(t);
     for (std::int64_t r = begin; r < end; ++r) {
-        codes.read(r, slots, slot.data());
+        codes.read(r, slots, w.slot.data());
         double total = 1;
-        std::fill(e.begin(), e.end(), 0.0);
+        std::fill(w.e.begin(), w.e.end(), 0.0);
         if (t.sum_of_products) {
-            std::fill(m.begin(), m.end(), 0.0);
-            total = sum_row<Fixed>(t, slot.data(), m.data(), e.data(), value.data(), power.data(), cell.data());
+            std::fill(w.m.begin(), w.m.end(), 0.0);
+            total = sum_row<Fixed>(t, w);
         } else {
-            std::copy(t.start.begin(), t.start.end(), m.begin());
-            product_row<Fixed>(t, slot.data(), m.data(), e.data());
+            std::copy(t.start.begin(), t.start.end(), w.m.begin());
+            product_row<Fixed>(t, w);
         }
         if (!t.factor.empty())
-            for (int c = 0; c < t.k; ++c) m[c] *= t.factor[c];
-        finish(m.data(), e.data(), t.k, total, log_joint, out + r * t.k);
+            for (int c = 0; c < t.k; ++c) w.m[c] *= t.factor[c];
+        finish(w.m.data(), w.e.data(), t.k, total, log_joint, out + r * t.k);
     }
 }
 

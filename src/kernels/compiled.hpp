@@ -11,13 +11,14 @@
 namespace tanager::scoring {
 
 struct CompiledTerm {
-    std::int64_t table = 0;
-    std::vector<int> parents;
+    std::int64_t table = 0, stride = 0;  // with one parent: its step in the table
+    int parent = 0;
+    std::vector<int> parents;            // with several
     std::vector<std::int64_t> strides;
 };
 
 struct CompiledGroup {
-    int child = 0, first = 0, last = 0;  // terms
+    int child = 0, first = 0, pairs = 0, last = 0;  // terms; those from `pairs` on have several parents
     std::int64_t base = -1;              // table for when the terms sum to zero, -1 where they cannot
 };
 
@@ -31,6 +32,7 @@ struct CompiledMember {
 struct Compiled {
     int n = 0, k = 0, stride = 0;
     bool sum_of_products = false;
+    int calm = 1;                        // factors to multiply between two looks at the exponent
     std::vector<int> n_slots;
     std::vector<std::int64_t> offsets;
     std::vector<double> tables, start;   // start: P(y) of a product

@@ -84,7 +84,12 @@ void Plan::prepare_fast() {
         total_of.push_back(int(found - totals.begin()));
         if (found == totals.end()) totals.push_back(total);
         parent_factor.push_back(estimate.kind == Smoothing::bdeu && r > 0 ? 1 / r : 1);
+        if (total <= 0 || estimate.kind == Smoothing::bdeu) shared_totals = false;
     }
+    // Numerators lie between the smallest pseudo-count and the number of rows; 2^40 either way is safe 16 times.
+    const double unit = estimate.unit;
+    for (double total : totals)
+        if (total < unit * 0x1p-20 || unit > 0x1p40) stride = 2;
     refresh_missing();
 }
 
@@ -93,6 +98,13 @@ void Plan::refresh_missing() {
     for (int i = 0; i < store.n; ++i)
         for (int c = 0; c < store.k; ++c)
             if (store.singles[store.missing_cell(i) + c] > 0) ever_missing[i] = 1;
+    if (otherwise) otherwise->refresh_missing();
+}
+
+void Plan::note_missing(const int *slot) {
+    for (int i = 0; i < store.n; ++i)
+        if (slot[i] == store.missing_slot(i)) ever_missing[i] = 1;
+    if (otherwise) otherwise->note_missing(slot);
 }
 
 namespace {
@@ -174,117 +186,6 @@ void add_scaled(const double *m, const double *e, int k, double *total, double *
 
 namespace {
 
-// What one row needs once: N(x_i, y), P(x_i | y), pseudo-counts of x_i as a child, and 1 / (N(x_i, y) + total) for
-// every total that a child of x_i may have.
-template <int Fixed>
-void prepare_row(const Plan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
-    const Store &s = p.store;
-    const int k = Fixed ? Fixed : s.k, n = s.n, n_totals = int(p.totals.size());
-    for (int i = 0; i < n; ++i) {
-        if (slot[i] == s.missing_slot(i)) continue;
-        const double *cells = s.singles + (s.offsets[i] + slot[i]) * k, *lost = s.singles + s.missing_cell(i);
-        double *count = &w.count[i * k], *base = &w.base[i * k], *pseudo = &w.pseudo[i * k];
-        const double total = p.totals[p.total_of[i]];
-        double start = p.cells[i];
-        if (p.estimate.kind == Smoothing::prior_counts)
-            start = p.estimate.strength * marginal(s, p.estimate, i, slot, left_out);
-        for (int c = 0; c < k; ++c) {
-            count[c] = at_least_zero(cells[c] - sub[c]);
-            const double den = at_least_zero(s.classes[c] - lost[c] - sub[c]) + total;
-            base[c] = den > 0 ? (count[c] + start) / den : (s.n_values[i] ? 1.0 / s.n_values[i] : 1);
-            pseudo[c] = p.estimate.kind == Smoothing::back_off ? p.estimate.strength * base[c] : start;
-        }
-        double *reciprocal = &w.reciprocal[std::size_t(i) * n_totals * k];
-        for (int u = 0; u < n_totals; ++u)
-            for (int c = 0; c < k; ++c) reciprocal[u * k + c] = 1 / (count[c] + p.totals[u] * p.parent_factor[i]);
-    }
-}
-
-// P(x_i | y, x_j) the careful way: x_i was missing at times, or there may be nothing to divide by.
-template <int Fixed>
-inline void careful(const Plan &p, int i, int j, const int *slot, const double *sub, const Scratch &w, double *out) {
-    const Store &s = p.store;
-    const int k = Fixed ? Fixed : s.k;
-    const double *row = s.pairs + (s.offsets[j] + slot[j]) * s.width * k;
-    const double *own = row + (s.offsets[i] + slot[i]) * k, *lost = row + s.missing_cell(i);
-    const double factor = p.parent_factor[j], total = p.totals[p.total_of[i]] * factor;
-    for (int c = 0; c < k; ++c) {
-        const double den = at_least_zero(w.count[j * k + c] - lost[c]) + total;
-        const double num = at_least_zero(own[c] - sub[c]) + w.pseudo[i * k + c] * factor;
-        out[c] = den > 0 ? num / den : (s.n_values[i] ? 1.0 / s.n_values[i] : 1);
-    }
-}
-
-template <int Fixed>
-void fast_product(const Plan &p, const int *slot, const double *sub, Scratch &w) {
-    const Store &s = p.store;
-    const int k = Fixed ? Fixed : s.k, n_totals = int(p.totals.size());
-    double *sum = w.value.data();
-    int since = 0;
-    for (const Group &g : p.groups) {
-        const int i = g.child;
-        if (slot[i] == s.missing_slot(i)) continue;
-        const double *base = &w.base[i * k], *pseudo = &w.pseudo[i * k];
-        const double *row = g.parents.empty() ? nullptr : s.pairs + (s.offsets[i] + slot[i]) * s.width * k;
-        const bool slow = p.ever_missing[i] || p.totals[p.total_of[i]] <= 0;
-        bool any = g.base_weight > 0;
-        for (int c = 0; c < k; ++c) sum[c] = g.base_weight * base[c];
-        for (std::size_t t = 0; t < g.parents.size(); ++t) {
-            const int j = g.parents[t];
-            if (slot[j] == s.missing_slot(j)) continue;
-            any = true;
-            const double weight = g.weights[t], factor = p.parent_factor[j];
-            if (slow) {
-                careful<Fixed>(p, i, j, slot, sub, w, w.once.data());
-                for (int c = 0; c < k; ++c) sum[c] += weight * w.once[c];
-                continue;
-            }
-            const double *own = row + (s.offsets[j] + slot[j]) * k;
-            const double *reciprocal = &w.reciprocal[(std::size_t(j) * n_totals + p.total_of[i]) * k];
-            for (int c = 0; c < k; ++c)
-                sum[c] += weight * (at_least_zero(own[c] - sub[c]) + pseudo[c] * factor) * reciprocal[c];
-        }
-        for (int c = 0; c < k; ++c) w.m[c] *= any ? sum[c] : base[c];
-        if (++since % 4 == 0) steady(w.m.data(), w.e.data(), k);
-    }
-}
-
-template <int Fixed>
-double fast_sum(const Plan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
-    const Store &s = p.store;
-    const int k = Fixed ? Fixed : s.k, n = s.n, n_totals = int(p.totals.size());
-    double qualified = 0;
-    double *value = w.value.data(), *power = value + k;
-    for (const Member &m : p.members) {
-        const int parent = m.attributes[0];
-        if (!joint_value(p, m, slot, sub, left_out, w.prior.data(), value)) continue;
-        qualified += m.weight;
-        for (int c = 0; c < k; ++c) {
-            value[c] *= m.weight;
-            power[c] = 0;
-        }
-        const double *row = s.pairs + (s.offsets[parent] + slot[parent]) * s.width * k;
-        const double *reciprocals = &w.reciprocal[std::size_t(parent) * n_totals * k];
-        const double factor = p.parent_factor[parent];
-        int since = 0;
-        for (int i = 0; i < n; ++i) {
-            if (i == parent || slot[i] == s.missing_slot(i)) continue;
-            if (p.ever_missing[i] || p.totals[p.total_of[i]] <= 0) {
-                careful<Fixed>(p, i, parent, slot, sub, w, w.once.data());
-                for (int c = 0; c < k; ++c) value[c] *= w.once[c];
-            } else {
-                const double *own = row + (s.offsets[i] + slot[i]) * k, *pseudo = &w.pseudo[i * k];
-                const double *reciprocal = reciprocals + p.total_of[i] * k;
-                for (int c = 0; c < k; ++c)
-                    value[c] *= (at_least_zero(own[c] - sub[c]) + pseudo[c] * factor) * reciprocal[c];
-            }
-            if (++since % 4 == 0) steady(value, power, k);
-        }
-        add_scaled(value, power, k, w.m.data(), w.e.data());
-    }
-    return qualified;
-}
-
 void plain_product(const Plan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
     const int k = p.store.k;
     int since = 0;
@@ -330,62 +231,59 @@ double plain_sum(const Plan &p, const int *slot, const double *sub, double left_
     return qualified;
 }
 
-template <int Fixed>
-void score_row(const Plan &p, const int *slot, const double *sub, double left_out, double *qualified, Scratch &w) {
-    const int k = p.store.k;
-    std::fill(w.e.begin(), w.e.end(), 0.0);
-    class_prior(p.store, p.estimate, sub, w.prior.data());
-    if (p.fast) prepare_row<Fixed>(p, slot, sub, left_out, w);
-    if (p.sum_of_products) {
-        std::fill(w.m.begin(), w.m.end(), 0.0);
-        *qualified = p.fast ? fast_sum<Fixed>(p, slot, sub, left_out, w) : plain_sum(p, slot, sub, left_out, w);
-    } else {
-        std::copy(w.prior.begin(), w.prior.begin() + k, w.m.begin());
-        *qualified = 1;
-        if (p.fast) fast_product<Fixed>(p, slot, sub, w);
-        else plain_product(p, slot, sub, left_out, w);
-    }
-}
-
 }  // namespace
 
 void Plan::score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const {
     const int k = store.k;
-    std::fill(w.sub.begin(), w.sub.end(), 0.0);
-    if (left_out_class >= 0) w.sub[left_out_class] = left_out;
-    double qualified = 0;
     const double *sub = w.sub.data();
-    switch (k) {
-        case 2: score_row<2>(*this, slot, sub, left_out, &qualified, w); break;
-        case 3: score_row<3>(*this, slot, sub, left_out, &qualified, w); break;
-        case 4: score_row<4>(*this, slot, sub, left_out, &qualified, w); break;
-        default: score_row<0>(*this, slot, sub, left_out, &qualified, w);
-    }
+    if (left_out_class >= 0) w.sub[left_out_class] = left_out;
+    double qualified = 1;
+    std::fill(w.e.begin(), w.e.end(), 0.0);
+    if (!sum_of_products || !priors.empty() || !estimate.constant())
+        class_prior(store, estimate, sub, w.prior.data());
+    if (sum_of_products) std::fill(w.m.begin(), w.m.end(), 0.0);
+    else std::copy(w.prior.begin(), w.prior.end(), w.m.begin());
+    if (fast) qualified = score_pairwise(*this, slot, left_out_class >= 0, left_out, w);
+    else if (sum_of_products) qualified = plain_sum(*this, slot, sub, left_out, w);
+    else plain_product(*this, slot, sub, left_out, w);
     for (int c = 0; c < k; ++c) {
         if (!priors.empty()) w.m[c] = w.prior[c] > 0 ? w.m[c] * priors[c] / w.prior[c] : 0;
         if (!class_factor.empty()) w.m[c] *= class_factor[c];
     }
-    finish(w.m.data(), w.e.data(), k, qualified, log_joint, out);
+    const bool answered = finish(w.m.data(), w.e.data(), k, qualified, log_joint, out);
+    if (!answered && otherwise) {
+        Scratch own(*otherwise);
+        otherwise->score(slot, left_out_class, left_out, log_joint, out, own);
+    } else if (!answered) {
+        class_prior(store, {Smoothing::lidstone, estimate.unit, estimate.unit}, sub, out);
+        for (int c = 0; c < k && log_joint; ++c) out[c] = std::log(out[c]);
+    }
+    if (left_out_class >= 0) w.sub[left_out_class] = 0;
 }
 
-void finish(const double *m, const double *e, int k, double qualified, bool log_joint, double *out) {
-    if (log_joint) {
-        for (int c = 0; c < k; ++c)
-            out[c] = qualified > 0 ? std::log(m[c] / qualified) + e[c] * 0.69314718055994530942
-                                   : std::numeric_limits<double>::quiet_NaN();
-        return;
-    }
+bool finish(const double *m, const double *e, int k, double qualified, bool log_joint, double *out) {
     double top = -std::numeric_limits<double>::infinity(), sum = 0;
-    bool plain = true;
+    bool plain = true, any = false;
     for (int c = 0; c < k; ++c) {
         plain = plain && e[c] == 0;
-        if (m[c] > 0) top = std::max(top, e[c]);
+        if (!(m[c] > 0)) continue;
+        any = true;
+        top = std::max(top, e[c]);
+    }
+    if (!any || !(qualified > 0)) {
+        std::fill(out, out + k, std::numeric_limits<double>::quiet_NaN());
+        return false;
+    }
+    if (log_joint) {
+        for (int c = 0; c < k; ++c) out[c] = std::log(m[c] / qualified) + e[c] * 0.69314718055994530942;
+        return true;
     }
     for (int c = 0; c < k; ++c) {
         out[c] = plain ? m[c] : std::ldexp(m[c], int(std::clamp(e[c] - top, -4000.0, 0.0)));
         sum += out[c];
     }
-    for (int c = 0; c < k; ++c) out[c] = sum > 0 ? out[c] / sum : std::numeric_limits<double>::quiet_NaN();
+    for (int c = 0; c < k; ++c) out[c] /= sum;
+    return true;
 }
 
 void Plan::parts(const int *slot, std::vector<double> &out) const {

@@ -7,6 +7,7 @@
 // take a short cut that shares the denominators of one row; `fast = false` switches it off.
 #pragma once
 #include <map>
+#include <memory>
 
 #include "estimate.hpp"
 
@@ -44,7 +45,10 @@ struct Plan {
     // For the short cut: pseudo-count totals that occur, and which of them attribute i has.
     std::vector<double> totals, cells, parent_factor;
     std::vector<int> total_of;
+    bool shared_totals = true;  // a child's pseudo-counts do not depend on the parent, and are positive
+    int stride = 16;            // factors that can be multiplied between two looks at the exponent
     std::vector<char> ever_missing;
+    std::shared_ptr<Plan> otherwise;  // answers where no member speaks
 
     Plan(Store &s, Estimate e, bool smooth_unseen) : store(s), estimate(e), slots(s, smooth_unseen) {}
 
@@ -53,8 +57,10 @@ struct Plan {
                      const std::vector<double> &weight);
     void set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency);
     void refresh_missing();
+    void note_missing(const int *slot);  // of a row about to be learned
 
-    // Writes the posterior (or the log of the joint) of one row; true where some member or factor spoke.
+    // Writes the posterior (or the log of the joint) of one row, less the row that is left out if any. Where nothing
+    // speaks, or every class has probability zero, `otherwise` answers, or at last the class prior by Laplace's rule.
     void score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const;
     // Value of every term (or member, then its children) of one row, NaN where not available.
     void parts(const int *slot, std::vector<double> &out) const;
@@ -64,8 +70,8 @@ struct Plan {
     void prepare_fast();
 };
 
-// From mantissas and powers of two to a posterior or a log joint; NaN where nothing spoke.
-void finish(const double *m, const double *e, int k, double qualified, bool log_joint, double *out);
+// From mantissas and powers of two to a posterior or a log joint; NaN and false where nothing spoke.
+bool finish(const double *m, const double *e, int k, double qualified, bool log_joint, double *out);
 
 // Adds the vector m * 2^e to a running total whose exponent is common to all classes.
 void add_scaled(const double *m, const double *e, int k, double *total, double *total_e);
@@ -74,14 +80,26 @@ void add_scaled(const double *m, const double *e, int k, double *total, double *
 bool joint_value(const Plan &p, const Member &m, const int *slot, const double *sub, double left_out,
                  const double *prior, double *out);
 
+// The short cut for families with at most one attribute parent; multiplies into (or adds to) w.m, w.e and returns the
+// weight of the members that spoke.
+double score_pairwise(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w);
+
+// Working memory of one thread: vectors of one number per class, then of one vector per attribute.
 struct Scratch {
-    std::vector<int> slot;
-    std::vector<double> sub, prior, once, m, e, value, base, pseudo, reciprocal, count;
+    std::vector<int> slot, here, place;         // here: the attributes present, and the place of each among them
+    std::vector<std::int64_t> cell, here_cell;  // first cell of the slot of each attribute, in a row of pairs
+    std::vector<double> sub, prior, once, m, e, value;
+    std::vector<double> base, pseudo, here_pseudo, count, reciprocal;
     explicit Scratch(const Plan &p) {
         const std::size_t n = p.store.n, k = p.store.k;
         slot.resize(n);
-        for (auto *v : {&sub, &prior, &once, &m, &e, &value}) v->resize(2 * k);
-        for (auto *v : {&base, &pseudo, &count}) v->resize(n * k);
+        here.reserve(n);
+        place.resize(n);
+        cell.resize(n);
+        here_cell.resize(n);
+        for (auto *v : {&sub, &prior, &once, &m, &e}) v->resize(k);
+        value.resize(2 * k);
+        for (auto *v : {&base, &pseudo, &here_pseudo, &count}) v->resize(n * k);
         reciprocal.resize(n * k * std::max<std::size_t>(1, p.totals.size()));
     }
 };

@@ -153,17 +153,19 @@ struct Codes {
     }
 };
 
-// Adds one row of weight w to every table of the store.
-inline void learn_row(Store &s, const int *slot, int y, double w) {
+// Adds one row of weight w to every table of the store. `cell` is room for n numbers.
+inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *cell) {
     const int n = s.n, k = s.k;
     s.classes[y] += w;
-    for (int i = 0; i < n; ++i) s.singles[(s.offsets[i] + slot[i]) * k + y] += w;
+    for (int i = 0; i < n; ++i) {
+        cell[i] = (s.offsets[i] + slot[i]) * k;
+        s.singles[cell[i] + y] += w;
+    }
     if (s.pairs) {
-        const std::int64_t row = s.width * k;
         for (int i = 0; i < n; ++i) {
-            double *cells = s.pairs + (s.offsets[i] + slot[i]) * row + y;
-            for (int j = 0; j < i; ++j) cells[(s.offsets[j] + slot[j]) * k] += w;
-            for (int j = i + 1; j < n; ++j) cells[(s.offsets[j] + slot[j]) * k] += w;
+            double *cells = s.pairs + cell[i] * s.width + y;
+            for (int j = 0; j < i; ++j) cells[cell[j]] += w;
+            for (int j = i + 1; j < n; ++j) cells[cell[j]] += w;
         }
     }
     for (const Triple &t : s.triples) {

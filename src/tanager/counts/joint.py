@@ -162,6 +162,13 @@ class JointCounts:
         return arrays
 
     @property
+    def pairs(self) -> np.ndarray:
+        """The raw cells of all pairs; refused where only single columns were counted."""
+        if self._pairs is None:
+            raise SchemaMismatch("these counts hold single columns only. Count pairs with order=2.")
+        return self._pairs
+
+    @property
     def store(self) -> _kernels.Store:
         """The kernels' handle on these arrays."""
         if self._handle is None:

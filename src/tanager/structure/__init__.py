@@ -1,1 +1,1 @@
-""""""
+"""Which variable depends on which, read from counts."""

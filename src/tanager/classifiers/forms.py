@@ -1,0 +1,138 @@
+"""The two ways to combine families of counts, and a view that answers with them.
+
+A classifier says which families and which of the two ways; it neither counts nor loops over rows.
+
+    product of sums   P(y, x) = P(y) prod_i sum_{pa in PA_i} w P(x_i | y, pa)
+    sum of products   P(y, x) = sum_s w P(y, x_s) prod_{j not in s} P(x_j | y, x_s)  over s seen often enough
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.counts.estimates import Estimate
+from tanager.counts.joint import JointCounts
+
+ParentSet = tuple[int, ...]
+COMPILED_LIMIT = 2**28  # cells of compiled tables beyond which rows are answered straight from the counts
+
+
+@dataclass(frozen=True)
+class ProductOfSums:
+    """Every column has one or more parent sets (beside the class); their estimates are summed, the sums multiplied."""
+
+    child: tuple[int, ...]
+    parents: tuple[ParentSet, ...]
+    weight: tuple[float, ...]
+
+    @classmethod
+    def one_each(cls, parents: Iterable[ParentSet]) -> ProductOfSums:
+        """A single network: one parent set per column."""
+        parents = tuple(tuple(p) for p in parents)
+        return cls(tuple(range(len(parents))), parents, (1.0,) * len(parents))
+
+    @property
+    def n_networks(self) -> int:
+        """How many networks vote: the product of the number of parent sets with a weight."""
+        return math.prod(Counter(c for c, w in zip(self.child, self.weight, strict=True) if w > 0).values())
+
+    def build(self, plan: _kernels.Plan, unit: float) -> None:
+        """Tell the kernels."""
+        plan.product(list(self.child), [list(p) for p in self.parents], list(self.weight))
+
+
+@dataclass(frozen=True)
+class SumOfProducts:
+    """Members with super-parents on which all other columns depend; their joint probabilities are averaged.
+
+    A member speaks for a row when its super-parents are present and were seen at least ``min_count`` times together.
+    Where none speaks, ``otherwise`` answers.
+    """
+
+    members: tuple[ParentSet, ...]
+    weight: tuple[float, ...]
+    min_count: float
+    otherwise: ProductOfSums | SumOfProducts | None = None
+
+    def build(self, plan: _kernels.Plan, unit: float) -> None:
+        """Tell the kernels."""
+        plan.sum([list(s) for s in self.members], list(self.weight), self.min_count * unit)
+
+
+Form = ProductOfSums | SumOfProducts
+
+
+class View:
+    """A form bound to counts: scores rows straight from the counts, or from compiled tables for batches.
+
+    The tables are made again only when the counts have changed.
+    """
+
+    def __init__(
+        self,
+        counts: JointCounts,
+        form: Form,
+        estimate: Estimate,
+        *,
+        smooth_unseen: bool = False,
+        priors: Sequence[float] = (),
+        factor: Sequence[float] = (),
+        fast: bool = True,
+    ) -> None:
+        self.counts, self.form = counts, form
+        self.layout, self.unit = counts.store, counts.scale
+        self.plan = _kernels.Plan(
+            counts.store, estimate.kind, estimate.strength * self.unit, self.unit, smooth_unseen, fast
+        )
+        form.build(self.plan, self.unit)
+        self.plan.classes(list(priors), list(factor))
+        if isinstance(form, SumOfProducts) and form.otherwise is not None:
+            rest = View(
+                counts, form.otherwise, estimate, smooth_unseen=smooth_unseen, priors=priors, factor=factor, fast=fast
+            )
+            self.plan.otherwise(rest.plan)
+        self.n_cells = self.plan.n_cells()
+        self._compiled: _kernels.Compiled | None = None
+        self._compiled_version = -1
+
+    @property
+    def valid(self) -> bool:
+        """Whether the counts still have the layout (and the scale) that this view was made for."""
+        return self.counts.store is self.layout and self.counts.scale == self.unit
+
+    def score(self, codes: np.ndarray, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
+        """Posterior probabilities, or logs of the joint, one row per row and one column per class."""
+        out = np.empty((len(codes), self.counts.n_classes))
+        current = self._compiled_version == self.counts.version
+        if not current and self.n_cells < COMPILED_LIMIT and codes.size >= self.n_cells / 8:
+            self._compiled, self._compiled_version, current = self.plan.compile(), self.counts.version, True
+        if not current or self._compiled is None:
+            self.plan.score(codes, out, log_joint, n_jobs=n_jobs)
+            return out
+        self._compiled.score(codes, out, log_joint, n_jobs)
+        silent = np.isnan(out[:, 0])  # rows that no compiled member can answer
+        if silent.any():
+            rest = np.empty((int(silent.sum()), self.counts.n_classes))
+            self.plan.score(codes[silent], rest, log_joint, n_jobs=n_jobs)
+            out[silent] = rest
+        return out
+
+    def leave_one_out(
+        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int = 1
+    ) -> np.ndarray:
+        """Posterior of each row as if it had never been counted."""
+        out = np.empty((len(codes), self.counts.n_classes))
+        self.plan.score(codes, out, False, labels, weights, self.unit, n_jobs)
+        return out
+
+    def stream(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, out: np.ndarray) -> int:
+        """Answer each row from the rows before it, then learn it. Returns the rows done before something new came."""
+        done = self.plan.stream(codes, labels, weights, out, self.unit)
+        self.counts.version += 1
+        return done

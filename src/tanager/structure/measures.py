@@ -1,0 +1,59 @@
+"""How much variables tell about each other, read from counts. In nats.
+
+All values are rounded to 12 decimals and never negative: numbers that are equal in exact arithmetic differ in the last
+bit with the order of summation, and ties must not depend on that.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.counts.joint import JointCounts
+
+# The places of what pair_sums returns for columns i and j: the number of rows with both present, and the sums of
+# N log N over the cells of the joint distributions named.
+ROWS, IJY, IY, JY, Y, IJ, I, J = range(8)
+
+
+def pair_sums(counts: JointCounts) -> np.ndarray:
+    """Sums of N log N for every pair of columns, the raw material of all information measures (n, n, 8)."""
+    return _kernels.pair_sums(counts.pairs, counts.offsets, counts.schema.n_values)
+
+
+def conditional_information(counts: JointCounts) -> np.ndarray:
+    """I(X_i; X_j | Y) for all pairs, over the rows with both present."""
+    s = pair_sums(counts)
+    return _per_row(s[..., IJY] + s[..., Y] - s[..., IY] - s[..., JY], s[..., ROWS])
+
+
+def class_information_given(counts: JointCounts) -> np.ndarray:
+    """I(X_i; Y | X_j): what column i (rows of the result) tells about the class beside column j."""
+    s = pair_sums(counts)
+    return _per_row(s[..., IJY] + s[..., J] - s[..., IJ] - s[..., JY], s[..., ROWS])
+
+
+def pair_class_information(counts: JointCounts) -> np.ndarray:
+    """I(X_i, X_j; Y): what two columns together tell about the class."""
+    s = pair_sums(counts)
+    return _per_row(s[..., IJY] + _n_log_n(s[..., ROWS]) - s[..., IJ] - s[..., Y], s[..., ROWS])
+
+
+def class_information(counts: JointCounts) -> np.ndarray:
+    """I(X_i; Y) for every column, over the rows with the column present."""
+    return np.array([_mutual(counts.joint(i)) for i in range(counts.n_features)])
+
+
+def _mutual(table: np.ndarray) -> float:
+    rows = table.sum()
+    total = _n_log_n(table).sum() + _n_log_n(rows) - _n_log_n(table.sum(0)).sum() - _n_log_n(table.sum(1)).sum()
+    return float(_per_row(np.asarray(total), np.asarray(rows)))
+
+
+def _n_log_n(n: np.ndarray) -> np.ndarray:
+    return n * np.log(np.where(n > 0, n, 1.0))
+
+
+def _per_row(total: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    information = np.divide(total, rows, out=np.zeros_like(total), where=rows > 0)
+    return np.maximum(np.round(information, 12), 0.0)

@@ -1,0 +1,61 @@
+"""Orders of the columns: who may be whose parent in a collection or a k-dependence network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from tanager.counts.joint import JointCounts
+from tanager.errors import OptionError, check_option
+from tanager.structure.measures import class_information, class_information_given, conditional_information
+
+
+def descending(scores: np.ndarray) -> list[int]:
+    """Columns from the largest to the smallest score; ties go to the smaller column."""
+    return [int(i) for i in np.lexsort((np.arange(len(scores)), -np.round(scores, 12)))]
+
+
+SCORES: dict[str, Callable[[JointCounts], np.ndarray]] = {
+    "ig_sum": lambda counts: conditional_information(counts).sum(1),
+    "ig_class": lambda counts: class_information_given(counts).sum(1),
+    "mi": class_information,
+}
+
+
+def column_order(counts: JointCounts, order: object, random_state: object = None) -> list[int]:
+    """Positions of the columns in an order given by name, or by columns.
+
+    "given": as in the table. "ig_sum": by what a column tells about all others given the class. "ig_class": by what it
+    tells about the class beside each other column. "mi": by what it tells about the class alone. "random".
+    """
+    n = counts.n_features
+    if isinstance(order, str):
+        check_option("order", order, ("given", *SCORES, "random"))
+        if order == "given":
+            return list(range(n))
+        if order == "random":
+            return [int(i) for i in check_random_state(random_state).permutation(n)]
+        return descending(SCORES[order](counts))
+    if not isinstance(order, Sequence | np.ndarray):
+        raise OptionError(f"order={order!r} is not an option; give a name or a list of all columns.")
+    places = [counts.column(name) for name in order]
+    if sorted(places) != list(range(n)):
+        raise OptionError(f"order must name each of the {n} columns once, got {list(order)!r}.")
+    return places
+
+
+def k_dependence(counts: JointCounts, k: int, threshold: float = 0.0) -> list[tuple[int, ...]]:
+    """Parents of every column in a k-dependence network, most informative first.
+
+    Columns are taken by descending I(X_i; Y); each gets the k earlier ones with the largest I(X_i; X_j | Y), of those
+    above the threshold where one is given.
+    """
+    order = descending(class_information(counts))
+    information = conditional_information(counts) if counts.n_features > 1 else np.zeros((1, 1))
+    parents: list[tuple[int, ...]] = [()] * counts.n_features
+    for place, i in enumerate(order):
+        earlier = sorted(order[:place], key=lambda j: (-information[i, j], j))
+        parents[i] = tuple(j for j in earlier[:k] if threshold <= 0 or information[i, j] > threshold)
+    return parents

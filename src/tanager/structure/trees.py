@@ -1,0 +1,130 @@
+"""Trees and forests over the columns: which column gets which parent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tanager.counts.joint import JointCounts
+from tanager.errors import check_option
+from tanager.structure.measures import ROWS, conditional_information, pair_sums
+
+Edge = tuple[int, int]
+NO_PARENT = -1
+
+
+def heaviest_forest(weights: np.ndarray, *, positive: bool = False) -> list[Edge]:
+    """Edges of a spanning tree of largest total weight, heaviest first; ties go to the smaller pair of columns.
+
+    With ``positive`` only edges of positive weight are taken, which may leave a forest.
+
+    >>> heaviest_forest(np.array([[0, 3, 2], [3, 0, 1], [2, 1, 0]]))
+    [(0, 1), (0, 2)]
+    """
+    n = len(weights)
+    i, j = np.triu_indices(n, 1)
+    order = np.lexsort((j, i, -weights[i, j]))
+    group = np.arange(n)
+    edges: list[Edge] = []
+    for at in order:
+        a, b = int(i[at]), int(j[at])
+        if positive and not weights[a, b] > 0:
+            break
+        if group[a] != group[b]:
+            edges.append((a, b))
+            group[group == group[b]] = group[a]
+            if len(edges) == n - 1:
+                break
+    return edges
+
+
+def direct(edges: list[Edge], n: int, root_score: np.ndarray, root: int | None = None) -> list[int]:
+    """Parent of every column (-1 for a root) when each tree hangs from its column of largest score.
+
+    Ties go to the smaller column. ``root`` overrides the choice for its own tree.
+    """
+    neighbours: list[list[int]] = [[] for _ in range(n)]
+    for a, b in edges:
+        neighbours[a].append(b)
+        neighbours[b].append(a)
+    starts = sorted(range(n), key=lambda i: (i != root, -root_score[i], i))
+    parents = [NO_PARENT] * n
+    reached = [False] * n
+    for start in starts:
+        if reached[start]:
+            continue
+        reached[start] = True
+        queue = [start]
+        for a in queue:
+            for b in neighbours[a]:
+                if not reached[b]:
+                    reached[b] = True
+                    parents[b] = a
+                    queue.append(b)
+    return parents
+
+
+def _free_parameters(counts: JointCounts) -> np.ndarray:
+    free = np.maximum(counts.schema.n_values - 1, 0).astype(float)
+    return np.outer(free, free) * counts.n_classes
+
+
+def aic_gain(counts: JointCounts) -> np.ndarray:
+    """What an edge adds to the log-likelihood, less its parameters."""
+    return _rows(counts) * conditional_information(counts) - _free_parameters(counts)
+
+
+def bic_gain(counts: JointCounts) -> np.ndarray:
+    """What an edge adds to the log-likelihood, less half the log of the rows for each parameter."""
+    rows = _rows(counts)
+    penalty = 0.5 * np.log(np.maximum(rows, 1.0)) * _free_parameters(counts)
+    return rows * conditional_information(counts) - penalty
+
+
+def g2_gain(counts: JointCounts, level: float = 0.05) -> np.ndarray:
+    """1 - p of the G² test for conditional independence where it is below the level, else 0."""
+    from scipy.special import chdtrc  # the tail of chi-squared
+
+    df = _free_parameters(counts)
+    p = np.where(df > 0, chdtrc(np.maximum(df, 1), 2 * _rows(counts) * conditional_information(counts)), 1.0)
+    return np.where(p < level, np.round(1 - p, 12), 0.0)
+
+
+def bdeu_gain(counts: JointCounts, ess: float = 1.0) -> np.ndarray:
+    """What an edge adds to the BDeu score of the family, over the rows with both columns present."""
+    from scipy.special import gammaln
+
+    n = counts.n_features
+    gain = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1, n):
+            table = counts.joint(i, j)
+            if not table.size:
+                continue
+
+            def score(cells: np.ndarray, alone: np.ndarray) -> float:  # family of `cells`, contexts `alone`
+                prior, context = ess / cells.size, ess / alone.size
+                inside = gammaln(cells + prior) - gammaln(prior)
+                return float(inside.sum() + (gammaln(context) - gammaln(alone + context)).sum())
+
+            gain[i, j] = score(table, table.sum(2)) - score(table.sum(1), table.sum((1, 2)))
+    return np.round(gain + gain.T, 12)
+
+
+GAINS: dict[str, Callable[[JointCounts], np.ndarray]] = {
+    "bic": bic_gain,
+    "aic": aic_gain,
+    "g2": g2_gain,
+    "bdeu": bdeu_gain,
+}
+
+
+def edge_gains(counts: JointCounts, score: str) -> np.ndarray:
+    """The gain of every edge under a score given by name."""
+    check_option("score", score, GAINS)
+    return GAINS[score](counts)
+
+
+def _rows(counts: JointCounts) -> np.ndarray:
+    return pair_sums(counts)[..., ROWS] / counts.scale
