@@ -3,4 +3,5 @@
 
 NB_MODULE(_kernels, m) {
     m.doc() = "Compiled kernels of tanager: arrays in, arrays out.";
+    bind_encode(m);
 }

@@ -7,3 +7,5 @@
 #include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
+
+void bind_encode(nb::module_& m);
