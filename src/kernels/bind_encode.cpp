@@ -54,17 +54,18 @@ void cut(Vector<double> values, Dense<double> cuts, Out<Code> out) {
     tanager::cut(values.data(), values.size(), values.stride(0), cuts.data(), cuts.size(), out.data(), out.stride(0));
 }
 
-template <class Number>
-nb::object index_whole(Dense<Number> numbers, DenseOut<std::uint16_t> out) {
+template <class Number, class Code>
+std::vector<std::uint32_t> index_whole(Dense<Number> numbers, DenseOut<Code> out) {
     same_length(numbers.size(), out.size());
     if (numbers.size() == 0) throw std::invalid_argument("no numbers");
-    tanager::WholeIndex index;
-    bool found = false;
-    {
-        nb::gil_scoped_release release;
-        found = index.run(numbers.data(), numbers.size(), out.data());
-    }
-    return found ? nb::cast(index.offsets()) : nb::none();
+    nb::gil_scoped_release release;
+    return tanager::WholeIndex<Number, Code>().run(numbers.data(), numbers.size(), out.data());
+}
+
+template <class... Number>
+void bind_index_whole(nb::module_& m) {
+    (m.def("index_whole", &index_whole<Number, std::uint8_t>), ...);
+    (m.def("index_whole", &index_whole<Number, std::uint16_t>), ...);
 }
 
 std::vector<double> mdl_cuts(Dense<double> values, Dense<std::uint16_t> labels, std::optional<Dense<double>> weights,
@@ -166,14 +167,8 @@ void bind_encode(nb::module_& m) {
     m.def("recode", &recode<std::uint16_t>);
     m.def("cut", &cut<std::uint8_t>);
     m.def("cut", &cut<std::uint16_t>);
-    m.def("index_whole", &index_whole<std::int64_t>);
-    m.def("index_whole", &index_whole<std::int32_t>);
-    m.def("index_whole", &index_whole<std::int16_t>);
-    m.def("index_whole", &index_whole<std::int8_t>);
-    m.def("index_whole", &index_whole<std::uint64_t>);
-    m.def("index_whole", &index_whole<std::uint32_t>);
-    m.def("index_whole", &index_whole<std::uint16_t>);
-    m.def("index_whole", &index_whole<std::uint8_t>);
+    bind_index_whole<std::int64_t, std::int32_t, std::int16_t, std::int8_t>(m);
+    bind_index_whole<std::uint64_t, std::uint32_t, std::uint16_t, std::uint8_t>(m);
     m.def("mdl_cuts", &mdl_cuts, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
     m.def("index_objects", &index_objects);
 }

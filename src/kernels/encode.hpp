@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -75,60 +76,63 @@ void cut(const double* values, std::size_t n_rows, std::ptrdiff_t value_stride, 
     }
 }
 
-// Whole numbers in a small range: which ones occur, and the position of each row's number among them, in one pass.
-// The range is guessed from the first rows; a row outside costs one look at all rows and a second pass.
+// Whole numbers in a small range: which ones occur, and the place of each row's number among them.
+// One pass when the first rows hold the smallest number; else one look at all rows and a second pass.
+template <class Number, class Code>
 class WholeIndex {
 public:
-    static constexpr std::uint64_t max_range = 65536;
-
-    // False when the numbers span more than max_range. Offsets are taken without sign, so int64 extremes are safe.
-    template <class Number>
-    bool run(const Number* numbers, std::size_t n_rows, std::uint16_t* out) {
-        auto range = extremes(numbers, std::min<std::size_t>(n_rows, block));
-        if (!pass(numbers, n_rows, range, out)) {
-            range = extremes(numbers, n_rows);
-            if (!pass(numbers, n_rows, range, out)) return false;
-        }
-        return true;
-    }
-
-    // offsets[v] = distance of the v-th smallest number from the smallest.
-    std::vector<std::uint32_t> offsets() const {
-        std::vector<std::uint32_t> present;
-        for (std::uint32_t o = 0; o < seen_.size(); ++o)
-            if (seen_[o]) present.push_back(o);
-        return present;
+    // The distances from the smallest number that occur, in ascending order; empty when one is too large for a code.
+    // out[r] = place of row r's distance among them.
+    std::vector<std::uint32_t> run(const Number* numbers, std::size_t n_rows, Code* out) {
+        bool fits = false;
+        if constexpr (sizeof(Number) > sizeof(Code))
+            fits = pass(numbers, n_rows, smallest(numbers, std::min<std::size_t>(n_rows, block)), out);
+        if (!fits && !pass(numbers, n_rows, smallest(numbers, n_rows), out)) return {};
+        return rank(n_rows, out);
     }
 
 private:
-    static constexpr std::size_t block = 8192;
+    using Unsigned = std::make_unsigned_t<Number>;
+    static constexpr std::size_t block = 8192, n_codes = std::size_t{std::numeric_limits<Code>::max()} + 1;
     std::vector<std::uint8_t> seen_;
 
-    template <class Number>
-    static std::pair<Number, Number> extremes(const Number* numbers, std::size_t n) {
-        Number low = numbers[0], high = numbers[0];
-        for (std::size_t r = 0; r < n; ++r) {
-            low = std::min(low, numbers[r]);
-            high = std::max(high, numbers[r]);
-        }
-        return {low, high};
+    static Number smallest(const Number* numbers, std::size_t n) {
+        Number low = numbers[0];
+        for (std::size_t r = 0; r < n; ++r) low = numbers[r] < low ? numbers[r] : low;
+        return low;
     }
 
-    template <class Number>
-    bool pass(const Number* numbers, std::size_t n_rows, std::pair<Number, Number> range, std::uint16_t* out) {
-        const auto low = static_cast<std::uint64_t>(range.first);
-        const std::uint64_t width = static_cast<std::uint64_t>(range.second) - low;
-        if (width >= max_range) return false;
-        seen_.assign(width + 1, 0);
+    // Distances are unsigned and wrap around, so a number below `low` shows as a distance too large for a code.
+    bool pass(const Number* numbers, std::size_t n_rows, Number low, Code* out) {
+        seen_.assign(n_codes, 0);
+        std::uint8_t* seen = seen_.data();  // a byte store may alias the vector itself, so keep its address at hand
         for (std::size_t start = 0; start < n_rows; start += block) {
             const std::size_t n = std::min(block, n_rows - start);
-            const auto here = extremes(numbers + start, n);
-            if (here.first < range.first || here.second > range.second) return false;
-            for (std::size_t b = 0; b < n; ++b)
-                out[start + b] = static_cast<std::uint16_t>(static_cast<std::uint64_t>(numbers[start + b]) - low);
-            for (std::size_t b = 0; b < n; ++b) seen_[out[start + b]] = 1;
+            Unsigned bits = 0;
+            for (std::size_t b = 0; b < n; ++b) {
+                const auto distance = static_cast<Unsigned>(static_cast<Unsigned>(numbers[start + b]) - static_cast<Unsigned>(low));
+                bits = static_cast<Unsigned>(bits | distance);
+                out[start + b] = static_cast<Code>(distance);
+            }
+            if (bits > std::numeric_limits<Code>::max()) return false;
+            for (std::size_t b = 0; b < n; ++b) seen[out[start + b]] = 1;
         }
         return true;
+    }
+
+    std::vector<std::uint32_t> rank(std::size_t n_rows, Code* out) const {
+        std::vector<std::uint32_t> distances;
+        std::vector<Code> place(n_codes);
+        for (std::uint32_t d = 0; d < n_codes; ++d) {
+            if (!seen_[d]) continue;
+            place[d] = static_cast<Code>(distances.size());
+            distances.push_back(d);
+        }
+        if (distances.size() <= distances.back()) {
+            const Code* places = place.data();
+            for (std::size_t r = 0; r < n_rows; ++r) out[r] = places[out[r]];
+        }
+        return distances;
     }
 };
 
@@ -141,6 +145,8 @@ public:
         : labels_(labels), weights_(weights), n_classes_(n_classes), by_candidates_(by_candidates),
           left_(n_classes), right_(n_classes), n_left_(n_classes), n_right_(n_classes), term_(n_classes) {
         group(values, n_rows);
+        if (weights) return;
+        for (std::size_t n = 0; n <= n_rows; ++n) table_.push_back(compute(static_cast<double>(n)));
     }
 
     std::vector<double> run() {
@@ -175,7 +181,10 @@ private:
     std::vector<std::size_t> n_left_, n_right_;  // rows, to know which classes are present: weights may not cancel
     std::vector<double> term_;
 
-    static double x_log_x(double x) { return x > 0 ? x * std::log2(x) : 0.0; }
+    std::vector<double> table_;  // n log2 n for whole n, when rows are not weighted: logarithms are most of the work
+
+    static double compute(double x) { return x > 0 ? x * std::log2(x) : 0.0; }
+    double x_log_x(double x) const { return weights_ ? compute(x) : table_[static_cast<std::size_t>(x)]; }
 
     // Between two neighbouring doubles the middle may round up to the upper one, which would then fall below the cut.
     static double middle(double a, double b) {
@@ -230,7 +239,7 @@ private:
     }
 
     // W * entropy of one side, from its class weights.
-    static double bits(const std::vector<double>& side) {
+    double bits(const std::vector<double>& side) const {
         double total = 0, terms = 0;
         for (double w : side) {
             total += w;

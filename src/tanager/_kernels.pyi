@@ -14,8 +14,10 @@ def recode(index: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
 def cut(values: np.ndarray, cuts: np.ndarray, out: np.ndarray) -> None:
     """out = number of cut points below each float64 value; NaN is missing."""
 
-def index_whole(numbers: np.ndarray, out: np.ndarray) -> list[int] | None:
-    """out (uint16) = number - smallest. Returns the distances that occur, or None beyond a range of 65,536."""
+def index_whole(numbers: np.ndarray, out: np.ndarray) -> list[int]:
+    """The distances from the smallest number that occur, ascending; out = each number's place among them.
+
+    Empty when a distance is too large for the type of out (uint8, uint16)."""
 
 def mdl_cuts(
     values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, n_classes: int, by_candidates: bool

@@ -49,6 +49,10 @@ class Codec:
         """A codec that also knows this value; itself when it is missing or finds no place."""
         return self
 
+    def with_limit(self, n_codes: int) -> Codec:
+        """A codec for that many codes of an array of codes; itself when it has them."""
+        return self
+
     def _unseen_code(self, unseen: str, missing: int) -> int:
         return self.column.n_values if unseen == "smooth" else missing
 
@@ -193,7 +197,6 @@ class OwnCodes(Codec):
         return self if code in (-1, 65535) else self.with_limit(code + 1)
 
     def with_limit(self, n_codes: int) -> Codec:
-        """A codec for that many codes, when it has fewer."""
         if n_codes <= self.column.n_codes:
             return self
         if self.column.closed:

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tanager import _kernels
 from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, cell_number, codec, not_seen
 from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules
 from tanager.encoding.schema import Column, Schema
-from tanager.encoding.tables import Table, read_table
+from tanager.encoding.tables import Table, code_limits, read_table
 from tanager.errors import DataError, SchemaMismatch, check_option, nearest
 
 
@@ -168,8 +167,8 @@ class Encoder:
         w = None if weights is None else _as_column("sample_weight", weights, table.n_rows)
         keep = _rows_to_learn_from(w)
         if self._all_codes and table.codes is not None:
-            limits = _limits(table.codes if keep is None else np.ascontiguousarray(table.codes[keep]))
-            grown = [c.with_limit(int(limits[i])) for c, i in zip(self._codecs, order, strict=True)]  # type: ignore
+            limits = _limits(table, keep)
+            grown = [c.with_limit(int(limits[i])) for c, i in zip(self._codecs, order, strict=True)]
         else:
             cells = [table.column(i) if keep is None else table.column(i).take(keep) for i in order]
             grown = [c.grown(cell, self.max_values) for c, cell in zip(self._codecs, cells, strict=True)]
@@ -177,9 +176,12 @@ class Encoder:
         self._grow(grown)
         return codes
 
-    def _grow(self, codecs: list[Codec]) -> None:
-        if any(new is not old for new, old in zip(codecs, self._codecs, strict=True)):
+    def _grow(self, codecs: list[Codec]) -> bool:
+        """Take over grown codecs; says whether any has grown."""
+        grown = any(new is not old for new, old in zip(codecs, self._codecs, strict=True))
+        if grown:
             self._set_codecs(codecs)
+        return grown
 
     def extend(self, columns: Iterable[Column]) -> None:
         """Add columns at the end, for streams whose rows bring new names."""
@@ -204,7 +206,7 @@ class Encoder:
     def _encode(self, codecs: list[Codec], table: Table, order: Sequence[int], unseen: str) -> np.ndarray:
         n_values = np.array([c.column.n_values for c in codecs])
         if self._all_codes and table.codes is not None and list(order) == list(range(len(codecs))):
-            return _encode_codes(table.codes, [c.column for c in codecs], n_values, unseen)
+            return _encode_codes(table, [c.column for c in codecs], n_values, unseen)
         out = np.empty((table.n_rows, len(codecs)), dtype=_code_type(int(n_values.max()), unseen), order="F")
         for j, (c, i) in enumerate(zip(codecs, order, strict=True)):
             c.encode(table.column(i), out[:, j], unseen)
@@ -245,7 +247,9 @@ class Encoder:
 
     def encode_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray:
         """Codes of one row given as a dict. Absent names are missing, other names are ignored."""
-        codes = self._find_row(row)
+        return self._finish_row(row, self._find_row(row), unseen)
+
+    def _finish_row(self, row: Mapping[str, Any], codes: list[int], unseen: str) -> np.ndarray:
         dtype = _code_type(self._most_values, unseen)
         if NOT_FOUND in codes:
             missing = int(np.iinfo(dtype).max)
@@ -253,7 +257,8 @@ class Encoder:
                 if code == NOT_FOUND:
                     value = row.get(self._finders[i][0])
                     codes[i] = missing if value is None else self._codecs[i].code(value, missing, unseen)
-        return np.array(codes, dtype=dtype)
+        # Three times as fast as np.array for a short list.
+        return np.frombuffer(bytearray(codes), dtype) if dtype is np.uint8 else np.array(codes, dtype)
 
     def update_row(self, row: Mapping[str, Any]) -> np.ndarray:
         """Codes of one row to learn from: new values of open columns get codes of their own."""
@@ -265,8 +270,9 @@ class Encoder:
                 if code == NOT_FOUND and value is not None:
                     grown[i] = grown[i].with_value(value, self.max_values)
                     grown[i].code(value, 0, "ignore")  # refuses what cannot be a cell before anything has changed
-            self._grow(grown)
-        return self.encode_row(row)
+            if self._grow(grown):
+                codes = self._find_row(row)
+        return self._finish_row(row, codes, "ignore")
 
     def _find_row(self, row: Mapping[str, Any]) -> list[int]:
         get = row.get
@@ -304,25 +310,24 @@ def _rows_to_learn_from(
     weights: np.ndarray | None, y: np.ndarray | None = None, n_classes: int | None = None
 ) -> np.ndarray | None:
     """Rows of positive weight and known class; None when these are all rows."""
-    keep = np.True_ if weights is None else weights > 0
+    tests = [] if weights is None else [weights > 0]
     if y is not None:
         largest = np.iinfo(y.dtype).max if y.dtype in (np.uint8, np.uint16) else 65535
-        keep = keep & (y < (largest if n_classes is None else n_classes))
-    return None if keep.all() else keep
+        tests.append(y < (largest if n_classes is None else n_classes))
+    keep = np.logical_and.reduce(tests) if tests else None
+    return None if keep is None or keep.all() else keep
 
 
-def _limits(codes: np.ndarray) -> np.ndarray:
-    limits = np.empty(codes.shape[1], dtype=codes.dtype)
-    _kernels.code_limits(codes, limits)
-    return limits
+def _limits(table: Table, keep: np.ndarray | None) -> np.ndarray:
+    if keep is None or table.codes is None:
+        return table.limits
+    return code_limits(np.ascontiguousarray(table.codes[keep]))
 
 
 def _code_columns(table: Table, keep: np.ndarray | None, rules: Rules) -> dict[int, Column]:
     """Columns of kind "codes" from an array of codes, those left out that are asked to be something else."""
-    assert table.codes is not None
-    codes = table.codes if keep is None else np.ascontiguousarray(table.codes[keep])
-    limits = _limits(codes)
-    if codes.dtype == np.uint8 and limits.max() == 255 and (codes == 255).any():
+    limits = _limits(table, keep)
+    if limits.dtype == np.uint8 and limits.max() == 255 and np.any(table.codes == 255):
         raise DataError(
             "X has the codes 254 and 255: all 256 values of uint8 are used, so 255 cannot mark missing cells. "
             "Pass X.astype(np.uint16)."
@@ -331,10 +336,12 @@ def _code_columns(table: Table, keep: np.ndarray | None, rules: Rules) -> dict[i
     return {i: Column(f"x{i}", "codes", n_codes=int(limits[i]), reason="an array of codes") for i in own}
 
 
-def _encode_codes(codes: np.ndarray, columns: list[Column], n_values: np.ndarray, unseen: str) -> np.ndarray:
+def _encode_codes(table: Table, columns: list[Column], n_values: np.ndarray, unseen: str) -> np.ndarray:
     """The array itself when every code is known, else a copy with the unseen ones replaced."""
+    codes = table.codes
+    assert codes is not None
     dtype = np.promote_types(codes.dtype, _code_type(int(n_values.max()), unseen))
-    new = np.flatnonzero(_limits(codes) > n_values)
+    new = np.flatnonzero(table.limits > n_values)
     if not len(new) and dtype == codes.dtype:
         return codes
     old_missing, missing = np.iinfo(codes.dtype).max, np.iinfo(dtype).max

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,11 @@ def pandas_columns(X: Any) -> Columns:
             f"Expected 2D array, got a pandas {type(X).__name__} instead. Reshape your data: pass X.to_frame()."
         )
     names = list(X.columns)
+    return names, len(X), [partial(_read_place, X, i) for i in range(len(names))]
 
-    def reader(i: int) -> Callable[[], Cells]:
-        return lambda: read_series(X.iloc[:, i], str(names[i]))
 
-    return names, len(X), [reader(i) for i in range(len(names))]
+def _read_place(X: Any, i: int) -> Cells:
+    return read_series(X.iloc[:, i], str(X.columns[i]))
 
 
 def read_series(series: Any, name: str) -> Cells:
@@ -68,11 +69,10 @@ def arrow_columns(X: Any) -> Columns:
     import pyarrow as pa
 
     table = pa.table(X)
-
-    def reader(i: int) -> Callable[[], Cells]:
-        return lambda: _read_chunks(table.column(i), table.column_names[i], _declares(table.field(i)))
-
-    return table.column_names, table.num_rows, [reader(i) for i in range(table.num_columns)]
+    readers = [
+        partial(_read_chunks, table.column(i), field.name, _declares(field)) for i, field in enumerate(table.schema)
+    ]
+    return table.column_names, table.num_rows, readers
 
 
 def read_arrow(column: Any, name: str) -> Cells:
@@ -132,6 +132,11 @@ def _read_dictionary(column: Any, **facts: bool | str) -> Categories:
 
 def _join(dictionary: list[object], values: list[object], places: dict[object, int]) -> np.ndarray | None:
     """Where each entry of a chunk's dictionary is in the values of the column, which grow; None: at the same place."""
+    own = dict(zip(dictionary, range(len(dictionary)), strict=True))
+    if not values and len(own) == len(dictionary) and None not in own:  # the usual case, and the fast one
+        values.extend(dictionary)
+        places.update(own)
+        return None
     for value in dictionary:
         if value is not None and value not in places:
             places[value] = len(values)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -64,8 +65,10 @@ def make_rules(
     _check_whole("n_bins", n_bins, 1, 65534)
     _check_whole("max_whole", max_whole, 0, 65534)
     _check_whole("max_values", max_values, 2, 65534)
-    by_column: dict[object, str | Sequence[float]] = dict(bins) if isinstance(bins, Mapping) else {}
-    if not isinstance(bins, Mapping):
+    by_column: dict[object, str | Sequence[float]] = {}
+    if isinstance(bins, Mapping):
+        by_column.update(bins)
+    else:
         check_option("bins", bins, METHODS)
     for name, how in by_column.items():
         if isinstance(how, str):
@@ -145,7 +148,7 @@ def _given_cuts(name: str, cuts: Sequence[float]) -> tuple[float, ...]:
     return numbers
 
 
-def _places(option: str, columns: object, names: Sequence[str]) -> dict[object, int]:
+def _places(option: str, columns: Any, names: Sequence[str]) -> dict[object, int]:
     """Names or numbers of columns as places: {as given: place}."""
     if columns is None or isinstance(columns, bool):
         return {}
@@ -154,7 +157,7 @@ def _places(option: str, columns: object, names: Sequence[str]) -> dict[object, 
             return {name: i for i, name in enumerate(names)}
         columns = [columns]
     places: dict[object, int] = {}
-    for key in columns:  # type: ignore[attr-defined]
+    for key in columns:
         if isinstance(key, str) and key in names:
             places[key] = names.index(key)
         elif isinstance(key, int | np.integer) and not isinstance(key, bool) and -len(names) <= key < len(names):

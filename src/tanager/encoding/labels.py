@@ -8,7 +8,7 @@ import numpy as np
 
 from tanager import _kernels
 from tanager.encoding.tables import read_column
-from tanager.encoding.values import Categories, Numbers
+from tanager.encoding.values import Categories, Numbers, index_whole
 from tanager.errors import DataError
 
 
@@ -21,12 +21,16 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     >>> codes, classes
     (array([  1,   0, 255,   1], dtype=uint8), array(['no', 'yes'], dtype='<U3'))
     """
+    if isinstance(y, np.ndarray) and y.dtype.kind == "b" and len(y):
+        return _whole_labels(y.view(np.uint8), y.dtype)
     cells = read_column(y, "y")
-    if isinstance(cells, Numbers) and np.isinf(cells.values).any():
-        raise DataError("Input y contains infinity. A label must be text, a boolean or a finite number.")
+    if isinstance(cells, Numbers):
+        if cells.values.dtype.kind == "f" and np.isinf(cells.values).any():
+            raise DataError("Input y contains infinity. A label must be text, a boolean or a finite number.")
+        if cells.whole is not None and 0 < len(cells.whole) == len(cells.values):
+            return _whole_labels(cells.whole, cells.values.dtype)
     categories = cells.categories
-    used = np.unique(categories.index) if not categories.exact else np.arange(len(categories.values))
-    used = used[used >= 0]
+    used = np.flatnonzero(np.bincount(categories.index[categories.index >= 0], minlength=1))
     if len(used) == 0:
         raise DataError("y has no label: every entry is missing. At least one row needs a class.")
     values = [categories.values[v] for v in used]
@@ -34,6 +38,12 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     table = np.full(len(categories.values), -1, dtype=np.int64)
     table[used[order]] = np.arange(len(used))
     return _codes(categories.index, table), _class_array([values[v] for v in order], y, cells)
+
+
+def _whole_labels(whole: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """The short way for whole numbers, none missing: their places in sorted order are the codes."""
+    classes, codes = index_whole(whole)
+    return codes.astype(_code_type(len(classes)), copy=False), classes.astype(dtype)
 
 
 def encode_more_labels(y: Any, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -61,12 +71,15 @@ def sort_key(label: object) -> tuple[str, Any]:
     return kind, label
 
 
-def _codes(index: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """table[index] as class codes; -1 in either is missing."""
-    n_classes = int(table.max()) + 1
+def _code_type(n_classes: int) -> type[np.uint8] | type[np.uint16]:
     if n_classes > 65534:
         raise DataError(f"y has {n_classes:,} distinct labels, and at most 65,534 classes can be told apart.")
-    out = np.empty(len(index), dtype=np.uint8 if n_classes <= 254 else np.uint16)
+    return np.uint8 if n_classes <= 254 else np.uint16
+
+
+def _codes(index: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """table[index] as class codes; -1 in either is missing."""
+    out = np.empty(len(index), dtype=_code_type(int(table.max()) + 1))
     missing = 255 if out.dtype == np.uint8 else 65535
     _kernels.recode(index, np.append(np.where(table < 0, missing, table), missing).astype(out.dtype), out)
     return out

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from tanager import _kernels
 from tanager.encoding import frames
 from tanager.encoding.arrays import read_array, read_objects
 from tanager.encoding.schema import refuse_duplicates
@@ -48,6 +50,11 @@ class Table:
                 "A table needs a row."
             )
 
+    @cached_property
+    def limits(self) -> np.ndarray:
+        """One more than the largest code of each column, for an array of codes."""
+        return code_limits(self.codes)
+
     @property
     def n_columns(self) -> int:
         """How many columns."""
@@ -58,6 +65,14 @@ class Table:
         if i not in self._cells:
             self._cells[i] = self.readers[i]()
         return self._cells[i]
+
+
+def code_limits(codes: np.ndarray | None) -> np.ndarray:
+    """One more than the largest code of each column, missing cells left out."""
+    assert codes is not None
+    limits = np.empty(codes.shape[1], dtype=codes.dtype)
+    _kernels.code_limits(codes, limits)
+    return limits
 
 
 def read_table(X: Any) -> Table:
@@ -99,7 +114,7 @@ def _from_array(X: np.ndarray) -> Table:
     if X.dtype.kind == "f" and X.dtype.itemsize > 8:
         X = X.astype(np.float64)
     columns = np.asfortranarray(X)  # whole columns will be read one after the other
-    return Table(None, len(X), [_array_reader(columns[:, i], f"x{i}") for i in range(X.shape[1])])
+    return Table(None, len(X), [partial(read_array, columns[:, i], f"x{i}") for i in range(X.shape[1])])
 
 
 def _from_codes(X: np.ndarray) -> Table:
@@ -109,16 +124,11 @@ def _from_codes(X: np.ndarray) -> Table:
     if X.dtype.kind == "i" and X.size and (lowest := X.min()) < -1:
         row, column = np.argwhere(lowest == X)[0]
         raise DataError(f"column 'x{column}', row {row}: {lowest} is not a code. Codes start at 0; -1 marks missing.")
-    missing = np.iinfo(codes.dtype).max
-
-    def reader(i: int) -> Callable[[], Cells]:
-        return lambda: Numbers(np.where(codes[:, i] == missing, np.nan, codes[:, i]), "codes")
-
-    return Table(None, len(X), [reader(i) for i in range(X.shape[1])], codes)
+    return Table(None, len(X), [partial(_code_numbers, codes[:, i]) for i in range(X.shape[1])], codes)
 
 
-def _array_reader(cells: np.ndarray, name: str) -> Callable[[], Cells]:
-    return lambda: read_array(cells, name)
+def _code_numbers(codes: np.ndarray) -> Cells:
+    return Numbers(np.where(codes == np.iinfo(codes.dtype).max, np.nan, codes), "codes")
 
 
 def read_column(cells: Any, name: str) -> Cells:
@@ -134,13 +144,12 @@ def read_column(cells: Any, name: str) -> Cells:
 
 def _from_mapping(columns: Mapping[str, Any]) -> Table:
     _refuse_other_names(columns)
-    lengths = {name: _length(cells, name) for name, cells in columns.items()}
-    first = next(iter(lengths), None)
-    for name, n_rows in lengths.items():
-        if n_rows != lengths[first]:  # type: ignore[index]
-            raise DataError(f"column {name!r} has {n_rows} rows, column {first!r} has {lengths[first]}.")  # type: ignore
-    readers = [lambda cells=cells, name=name: read_column(cells, name) for name, cells in columns.items()]  # type: ignore
-    return Table(list(columns), next(iter(lengths.values()), 0), readers)
+    lengths = [(_length(cells, name), name) for name, cells in columns.items()]
+    for n_rows, name in lengths:
+        if n_rows != lengths[0][0]:
+            raise DataError(f"column {name!r} has {n_rows} rows, column {lengths[0][1]!r} has {lengths[0][0]}.")
+    readers = [partial(read_column, cells, name) for name, cells in columns.items()]
+    return Table(list(columns), lengths[0][0] if lengths else 0, readers)
 
 
 def _length(cells: Any, name: str) -> int:
@@ -156,7 +165,7 @@ def _from_rows(rows: list[Any]) -> Table:
     if rows and all(isinstance(row, Mapping) for row in rows):
         names = list(dict.fromkeys(name for row in rows for name in row))
         _refuse_other_names(dict.fromkeys(names))
-        return Table(names, len(rows), [_dict_reader(rows, name) for name in names])
+        return Table(names, len(rows), [partial(_dict_column, rows, name) for name in names])
     for r, row in enumerate(rows):
         if isinstance(row, str | bytes | Mapping) or not hasattr(row, "__len__"):
             raise DataError(_expected_2d(f"1D array: row {r} is {row!r}"))
@@ -164,12 +173,11 @@ def _from_rows(rows: list[Any]) -> Table:
             raise DataError(f"row {r} has {len(row)} cells, row 0 has {len(rows[0])}.")
     columns = list(zip(*rows, strict=True))
     n_columns = len(rows[0]) if rows else 1
-    readers = [lambda i=i: read_objects(columns[i], f"x{i}") for i in range(n_columns)]  # type: ignore[misc]
-    return Table(None, len(rows), readers)
+    return Table(None, len(rows), [partial(read_objects, columns[i], f"x{i}") for i in range(n_columns)])
 
 
-def _dict_reader(rows: list[Mapping[str, Any]], name: str) -> Callable[[], Cells]:
-    return lambda: read_objects([row.get(name) for row in rows], name)
+def _dict_column(rows: list[Mapping[str, Any]], name: str) -> Cells:
+    return read_objects([row.get(name) for row in rows], name)
 
 
 def _refuse_other_names(columns: Mapping[Any, Any]) -> None:

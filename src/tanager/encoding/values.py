@@ -46,14 +46,14 @@ class Numbers:
         """How many distinct whole numbers; None when not all are whole, or when there are more than ``most``."""
         if self.whole is None or len(np.unique(self.whole[:10_000])) > most:
             return None
-        n = len(_index_whole(self.whole)[0])
+        n = len(index_whole(self.whole)[0])
         return n if n <= most else None
 
     @cached_property
     def categories(self) -> Categories:
         """Each distinct number as a value of its own."""
         if self.whole is not None:
-            distinct, place = _index_whole(self.whole)
+            distinct, place = index_whole(self.whole)
         else:
             distinct, place = np.unique(self.values[~np.isnan(self.values)], return_inverse=True)
         if len(place) == len(self.values):
@@ -171,6 +171,8 @@ def seconds(moments: np.ndarray) -> np.ndarray:
 
 def from_distinct(values: Sequence[object], index: np.ndarray, **facts: bool | str) -> Categories:
     """Categories from distinct objects; when some become the same plain value, their codes are joined."""
+    if set(map(type, values)) <= {str}:
+        return Categories(list(values), index, **facts)  # type: ignore[arg-type]
     plains = [plain(value) for value in values]
     places = {value: v for v, value in reversed(list(enumerate(plains)))}
     if len(places) < len(plains):
@@ -184,20 +186,18 @@ def _fractions(present: np.ndarray) -> bool:
     return bool(np.any((present != np.rint(present)) | (np.abs(present) > 2**53)))
 
 
-def _index_whole(whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def index_whole(whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The distinct integers in ascending order, and the place of each row's integer among them."""
-    out = np.empty(len(whole), dtype=np.uint16)
-    offsets = _kernels.index_whole(np.ascontiguousarray(whole), out) if len(whole) else []
-    if offsets is None:
-        return np.unique(whole, return_inverse=True)
-    if not offsets:
-        return whole[:0], out
-    distinct = whole.min() + np.array(offsets).astype(whole.dtype)
-    if len(offsets) == offsets[-1] + 1:
-        return distinct, out
-    table = np.zeros(offsets[-1] + 1, dtype=np.uint16)
-    table[offsets] = np.arange(len(offsets))
-    return distinct, table[out]
+    if len(whole) == 0:
+        return whole, whole
+    whole = np.ascontiguousarray(whole)
+    for code_type in (np.uint8, np.uint16):
+        out = np.empty(len(whole), dtype=code_type)
+        distances = np.array(_kernels.index_whole(whole, out))
+        if len(distances):
+            smallest = whole[:1] - distances[out[:1]].astype(whole.dtype)
+            return smallest + distances.astype(whole.dtype), out
+    return np.unique(whole, return_inverse=True)
 
 
 def _first_seen(index: np.ndarray, n_values: int) -> list[int]:
