@@ -5,4 +5,5 @@ NB_MODULE(_kernels, m) {
     m.doc() = "Compiled kernels of tanager: arrays in, arrays out.";
     bind_count(m);
     bind_score(m);
+    bind_encode(m);
 }

@@ -13,3 +13,4 @@ namespace nb = nanobind;
 
 void bind_count(nb::module_& m);
 void bind_score(nb::module_ &m);
+void bind_encode(nb::module_& m);

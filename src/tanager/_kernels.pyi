@@ -1,6 +1,6 @@
 """The typed face of the compiled module: arrays in, arrays out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -39,3 +39,102 @@ def cpu_features() -> list[str]:
 
 def set_cpu_level(level: Literal["auto", "plain", "avx2", "avx512"]) -> None:
     """Use at most this level; "auto" is the best this processor has."""
+# Encoding. The largest value of the code type means missing.
+def code_limits(codes: np.ndarray, limits: np.ndarray) -> None:
+    """limits[i] = 1 + the largest code of column i; 0 when all are missing. Codes are contiguous by row or column."""
+
+def recode(index: np.ndarray, table: np.ndarray, out: np.ndarray) -> None:
+    """out = table[index] with int32 index; the last cell of the table serves index -1."""
+
+def cut(values: np.ndarray, cuts: np.ndarray, out: np.ndarray) -> None:
+    """out = number of cut points below each float64 value; NaN is missing."""
+
+def index_whole(numbers: np.ndarray, out: np.ndarray) -> list[int]:
+    """The distances from the smallest number that occur, ascending; out = each number's place among them.
+
+    Empty when a distance is too large for the type of out (uint8, uint16)."""
+
+def mdl_cuts(
+    values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, n_classes: int, by_candidates: bool
+) -> list[float]:
+    """Fayyad and Irani's cut points of float64 values in ascending order, with uint16 labels."""
+
+def index_objects(
+    cells: Sequence[object] | np.ndarray, out: np.ndarray, is_missing: Callable[[object], bool]
+) -> list[object]:
+    """The distinct objects by first appearance; out (int32) = each cell's place in that list, -1 for missing."""
+
+# Scoring.
+class Store:
+    """The arrays of a JointCounts, checked once."""
+
+    def __init__(
+        self,
+        offsets: _Integers,
+        n_values: _Integers,
+        classes: _Floats,
+        singles: _Floats,
+        pairs: _Floats | None,
+        triples: Sequence[tuple[int, int, _Floats]],
+        families: Sequence[tuple[Sequence[int], _Floats]],
+    ) -> None: ...
+    def learn(self, codes: _Codes, labels: _Codes, weights: _Floats | None, unit: float = 1.0) -> int:
+        """Add row after row; returns the rows done before one with an unknown value or class."""
+    def resolve(
+        self,
+        codes: _Codes,
+        out: _Codes,
+        least: float,
+        unit: float = 1.0,
+        left_out: _Floats | None = None,
+        n_jobs: int = 1,
+    ) -> None:
+        """Copy codes into out; values that only repeat a more special one of the same row become missing."""
+
+class Plan:
+    """How a classifier reads the counts of a Store."""
+
+    def __init__(
+        self,
+        store: Store,
+        kind: str,
+        strength: float,
+        unit: float = 1.0,
+        smooth_unseen: bool = False,
+        fast: bool = True,
+    ) -> None: ...
+    def product(self, child: Sequence[int], parents: Sequence[Sequence[int]], weight: Sequence[float]) -> None: ...
+    def sum(self, sets: Sequence[Sequence[int]], weight: Sequence[float], min_count: float) -> None: ...
+    def otherwise(self, plan: Plan) -> None:
+        """The plan that answers where no member of this one speaks."""
+    def classes(self, priors: Sequence[float], factor: Sequence[float]) -> None:
+        """Given priors, and factors of the classes; empty for none."""
+    def score(
+        self,
+        codes: _Codes,
+        out: _Floats,
+        log_joint: bool = False,
+        labels: _Codes | None = None,
+        weights: _Floats | None = None,
+        unit: float = 1.0,
+        n_jobs: int = 1,
+    ) -> None:
+        """Posteriors (or logs of the joint); with labels, each row is left out of the counts."""
+    def stream(
+        self, codes: _Codes, labels: _Codes, weights: _Floats | None, out: _Floats, unit: float = 1.0
+    ) -> int:
+        """Score each row, then learn it; returns the rows done before one with an unknown value or class."""
+    def parts(self, codes: _Codes, out: _Floats) -> None:
+        """Of one row: P(y, x_s) of every member, then P(child | y, parents) of every term; NaN where missing."""
+    def terms(self) -> list[tuple[int, list[int]]]:
+        """Child and parents of every term, in the order of `parts`."""
+    def n_cells(self) -> float:
+        """Cells that compiling would take."""
+    def compile(self) -> Compiled: ...
+
+class Compiled:
+    """A plan with every probability worked out."""
+
+    def score(self, codes: _Codes, out: _Floats, log_joint: bool = False, n_jobs: int = 1) -> None: ...
+    @property
+    def nbytes(self) -> int: ...

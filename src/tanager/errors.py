@@ -1,13 +1,13 @@
 """The family of errors. Each message names the place, what was found, what was expected and the way out.
 
-    TanagerError
-    ├── DataError (also ValueError)           the table or the labels cannot be used as they are
-    │   └── SchemaMismatch                    a table, counts or a model over other columns than expected
-    ├── OptionError (also ValueError)         an option has a value that means nothing
-    ├── MemoryBudgetError (also MemoryError)  the estimate is above max_memory; nothing was allocated
-    └── ModelFileError (also ValueError)      a model file is damaged, foreign or from a newer version
+TanagerError
+├── DataError (also ValueError)           the table or the labels cannot be used as they are
+│   └── SchemaMismatch                    a table, counts or a model over other columns than expected
+├── OptionError (also ValueError)         an option has a value that means nothing
+├── MemoryBudgetError (also MemoryError)  the estimate is above max_memory; nothing was allocated
+└── ModelFileError (also ValueError)      a model file is damaged, foreign or from a newer version
 
-    DataWarning (a UserWarning)               something was left out, and learning went on
+DataWarning (a UserWarning)               something was left out, and learning went on
 """
 
 from __future__ import annotations

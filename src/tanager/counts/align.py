@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tanager.encoding.labels import sort_key
 from tanager.encoding.schema import OTHER, Column, Schema
 from tanager.errors import SchemaMismatch
 
@@ -25,12 +26,7 @@ def as_label_array(labels: Iterable[object]) -> np.ndarray:
 
 def sort_labels(labels: Iterable[object]) -> np.ndarray:
     """Labels in ascending order; labels of different types are grouped by type."""
-    items = list(dict.fromkeys(as_label_array(labels).tolist()))
-    try:
-        items.sort()
-    except TypeError:
-        items.sort(key=lambda label: (type(label).__name__, label))
-    return as_label_array(items)
+    return as_label_array(sorted(dict.fromkeys(as_label_array(labels).tolist()), key=sort_key))
 
 
 def union_labels(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:

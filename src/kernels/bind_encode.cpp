@@ -1,0 +1,174 @@
+// Encoding for Python: checked arrays in, codes out. Arrays for the results are made by the caller.
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "bindings.hpp"
+#include "encode.hpp"
+
+namespace {
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::device::cpu>;
+template <class T>
+using Dense = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out = nb::ndarray<T, nb::ndim<1>, nb::device::cpu>;
+template <class T>
+using DenseOut = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Grid = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+
+void same_length(std::size_t a, std::size_t b) {
+    if (a != b) throw std::invalid_argument("arrays differ in length");
+}
+
+template <class Code>
+void code_limits(Grid<Code> codes, DenseOut<Code> limits) {
+    const std::size_t n_rows = codes.shape(0), n_features = codes.shape(1);
+    same_length(n_features, limits.size());
+    const auto features = static_cast<std::int64_t>(n_features);
+    const bool rows = (n_features <= 1 || codes.stride(1) == 1) && (n_rows <= 1 || codes.stride(0) == features);
+    if (!rows && n_rows > 1 && codes.stride(0) != 1)
+        throw std::invalid_argument("codes must be contiguous by row or by column");
+    nb::gil_scoped_release release;
+    if (rows)
+        tanager::code_limits_rows(codes.data(), n_rows, n_features, limits.data());
+    else
+        tanager::code_limits_columns(codes.data(), n_rows, n_features, codes.stride(1), limits.data());
+}
+
+template <class Code>
+void recode(Dense<std::int32_t> index, Dense<Code> table, Out<Code> out) {
+    same_length(index.size(), out.size());
+    if (table.size() == 0) throw std::invalid_argument("table is empty");
+    nb::gil_scoped_release release;
+    tanager::recode(index.data(), index.size(), table.data(), table.size(), out.data(), out.stride(0));
+}
+
+template <class Code>
+void cut(Vector<double> values, Dense<double> cuts, Out<Code> out) {
+    same_length(values.size(), out.size());
+    nb::gil_scoped_release release;
+    tanager::cut(values.data(), values.size(), values.stride(0), cuts.data(), cuts.size(), out.data(), out.stride(0));
+}
+
+template <class Number, class Code>
+std::vector<std::uint32_t> index_whole(Dense<Number> numbers, DenseOut<Code> out) {
+    same_length(numbers.size(), out.size());
+    if (numbers.size() == 0) throw std::invalid_argument("no numbers");
+    nb::gil_scoped_release release;
+    return tanager::WholeIndex<Number, Code>().run(numbers.data(), numbers.size(), out.data());
+}
+
+template <class... Number>
+void bind_index_whole(nb::module_& m) {
+    (m.def("index_whole", &index_whole<Number, std::uint8_t>), ...);
+    (m.def("index_whole", &index_whole<Number, std::uint16_t>), ...);
+}
+
+std::vector<double> mdl_cuts(Dense<double> values, Dense<std::uint16_t> labels, std::optional<Dense<double>> weights,
+                             std::size_t n_classes, bool by_candidates) {
+    same_length(values.size(), labels.size());
+    if (weights) same_length(values.size(), weights->size());
+    for (std::size_t r = 0; r < labels.size(); ++r)
+        if (labels.data()[r] >= n_classes) throw std::invalid_argument("a label is not below n_classes");
+    nb::gil_scoped_release release;
+    return tanager::MdlCuts(values.data(), labels.data(), weights ? weights->data() : nullptr, values.size(), n_classes,
+                            by_candidates)
+        .run();
+}
+
+// Cells of a list, a tuple or a strided array of objects.
+class Cells {
+public:
+    explicit Cells(nb::handle source) {
+        if (PyList_Check(source.ptr()) || PyTuple_Check(source.ptr())) {
+            first_ = reinterpret_cast<const char*>(PySequence_Fast_ITEMS(source.ptr()));
+            size_ = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(source.ptr()));
+            return;
+        }
+        if (PyObject_GetBuffer(source.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) throw nb::python_error();
+        held_ = true;
+        if (view_.ndim != 1 || view_.itemsize != sizeof(PyObject*) || !view_.format || view_.format[0] != 'O') {
+            PyBuffer_Release(&view_);
+            throw std::invalid_argument("expected a list, a tuple or a 1-D array of objects");
+        }
+        first_ = static_cast<const char*>(view_.buf);
+        size_ = static_cast<std::size_t>(view_.shape[0]);
+        stride_ = view_.strides[0];
+    }
+    ~Cells() {
+        if (held_) PyBuffer_Release(&view_);
+    }
+    Cells(const Cells&) = delete;
+    Cells& operator=(const Cells&) = delete;
+
+    std::size_t size() const { return size_; }
+    PyObject* operator[](std::size_t r) const {
+        PyObject* cell = *reinterpret_cast<PyObject* const*>(first_ + static_cast<std::ptrdiff_t>(r) * stride_);
+        return cell ? cell : Py_None;  // NumPy leaves empty object arrays as null pointers
+    }
+
+private:
+    Py_buffer view_{};
+    bool held_ = false;
+    const char* first_ = nullptr;
+    std::size_t size_ = 0;
+    std::ptrdiff_t stride_ = sizeof(PyObject*);
+};
+
+constexpr std::int32_t missing = -1;
+
+// The position of a value in `values`, which grows by new ones. None, NaN and whatever is_missing calls so: missing.
+std::int32_t position(PyObject* cell, nb::dict& seen, nb::list& values, const nb::callable& is_missing) {
+    if (cell == Py_None) return missing;
+    if (PyFloat_Check(cell) && std::isnan(PyFloat_AS_DOUBLE(cell))) return missing;
+    if (PyObject* found = PyDict_GetItemWithError(seen.ptr(), cell))
+        return static_cast<std::int32_t>(PyLong_AsLong(found));
+    if (PyErr_Occurred()) throw nb::python_error();
+    if (nb::cast<bool>(is_missing(nb::handle(cell)))) return missing;
+    const auto next = static_cast<std::int32_t>(values.size());
+    seen[nb::handle(cell)] = next;
+    values.append(nb::handle(cell));
+    return next;
+}
+
+// Columns repeat few objects many times: remembering addresses answers most cells without hashing. The container
+// holds its objects while we look, so an address cannot be used twice.
+nb::list index_objects(nb::handle source, DenseOut<std::int32_t> out, nb::callable is_missing) {
+    struct Remembered {
+        PyObject* cell = nullptr;
+        std::int32_t position = missing;
+    };
+    constexpr std::size_t n_slots = 2048;
+    const Cells cells(source);
+    same_length(cells.size(), out.size());
+    std::vector<Remembered> memory(n_slots);
+    nb::dict seen;
+    nb::list values;
+    for (std::size_t r = 0; r < cells.size(); ++r) {
+        PyObject* cell = cells[r];
+        const auto address = reinterpret_cast<std::uintptr_t>(cell);
+        Remembered& slot = memory[((address >> 4) ^ (address >> 15)) % n_slots];
+        if (slot.cell != cell) slot = {cell, position(cell, seen, values, is_missing)};
+        out.data()[r] = slot.position;
+    }
+    return values;
+}
+
+}  // namespace
+
+void bind_encode(nb::module_& m) {
+    m.def("code_limits", &code_limits<std::uint8_t>);
+    m.def("code_limits", &code_limits<std::uint16_t>);
+    m.def("recode", &recode<std::uint8_t>);
+    m.def("recode", &recode<std::uint16_t>);
+    m.def("cut", &cut<std::uint8_t>);
+    m.def("cut", &cut<std::uint16_t>);
+    bind_index_whole<std::int64_t, std::int32_t, std::int16_t, std::int8_t>(m);
+    bind_index_whole<std::uint64_t, std::uint32_t, std::uint16_t, std::uint8_t>(m);
+    m.def("mdl_cuts", &mdl_cuts, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+    m.def("index_objects", &index_objects);
+}

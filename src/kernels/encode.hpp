@@ -1,0 +1,298 @@
+// From table cells to small integer codes. Free of Python; the caller has checked shapes and ranges.
+// Everywhere the largest value of the code type means "missing".
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tanager {
+
+// limits[i] = 1 + largest code in column i, missing codes left out: adding one turns "missing" into 0.
+// Column-major: cell (r, i) is at codes[i * stride + r].
+template <class Code>
+void code_limits_columns(const Code* codes, std::size_t n_rows, std::size_t n_features, std::ptrdiff_t stride,
+                         Code* limits) {
+    for (std::size_t i = 0; i < n_features; ++i) {
+        const Code* column = codes + static_cast<std::ptrdiff_t>(i) * stride;
+        Code limit = 0;
+        for (std::size_t r = 0; r < n_rows; ++r) limit = std::max(limit, static_cast<Code>(column[r] + 1));
+        limits[i] = limit;
+    }
+}
+
+// The same for rows: cell (r, i) is at codes[r * n_features + i]. Many rows at once form one long lane of maxima,
+// because a loop over a handful of features is too short for vector registers.
+template <class Code>
+void code_limits_rows(const Code* codes, std::size_t n_rows, std::size_t n_features, Code* limits) {
+    if (n_features == 0) return;
+    const std::size_t rows_per_lane = std::max<std::size_t>(1, 1024 / n_features);
+    std::vector<Code> lane(rows_per_lane * n_features, 0);
+    const std::size_t n_cells = n_rows * n_features;
+    for (std::size_t start = 0; start < n_cells; start += lane.size()) {
+        const std::size_t width = std::min(lane.size(), n_cells - start);
+        for (std::size_t p = 0; p < width; ++p) lane[p] = std::max(lane[p], static_cast<Code>(codes[start + p] + 1));
+    }
+    std::fill(limits, limits + n_features, Code{0});
+    for (std::size_t p = 0; p < lane.size(); ++p) limits[p % n_features] = std::max(limits[p % n_features], lane[p]);
+}
+
+// out[r * stride] = table[index[r]]; the last cell of the table serves index -1.
+template <class Code>
+void recode(const std::int32_t* index, std::size_t n_rows, const Code* table, std::size_t n_table, Code* out,
+            std::ptrdiff_t stride) {
+    const auto last = static_cast<std::uint32_t>(n_table - 1);
+    for (std::size_t r = 0; r < n_rows; ++r)
+        out[static_cast<std::ptrdiff_t>(r) * stride] = table[std::min(static_cast<std::uint32_t>(index[r]), last)];
+}
+
+// out = number of cut points below the value; NaN is missing. Few cuts: compare with all of them, without a branch.
+template <class Code>
+void cut(const double* values, std::size_t n_rows, std::ptrdiff_t value_stride, const double* cuts, std::size_t n_cuts,
+         Code* out, std::ptrdiff_t out_stride) {
+    constexpr Code missing = std::numeric_limits<Code>::max();
+    constexpr std::size_t block = 512, few = 24;
+    double x[block];
+    std::int64_t below[block];
+    for (std::size_t start = 0; start < n_rows; start += block) {
+        const std::size_t width = std::min(block, n_rows - start);
+        for (std::size_t b = 0; b < width; ++b)
+            x[b] = values[static_cast<std::ptrdiff_t>(start + b) * value_stride];
+        if (n_cuts <= few) {
+            std::fill(below, below + width, 0);
+            for (std::size_t j = 0; j < n_cuts; ++j)
+                for (std::size_t b = 0; b < width; ++b) below[b] += x[b] > cuts[j];
+        } else {
+            for (std::size_t b = 0; b < width; ++b) below[b] = std::lower_bound(cuts, cuts + n_cuts, x[b]) - cuts;
+        }
+        for (std::size_t b = 0; b < width; ++b)
+            out[static_cast<std::ptrdiff_t>(start + b) * out_stride] =
+                std::isnan(x[b]) ? missing : static_cast<Code>(below[b]);
+    }
+}
+
+// Whole numbers in a small range: which ones occur, and the place of each row's number among them.
+// One pass when the first rows hold the smallest number; else one look at all rows and a second pass.
+template <class Number, class Code>
+class WholeIndex {
+public:
+    // The distances from the smallest number that occur, in ascending order; empty when one is too large for a code.
+    // out[r] = place of row r's distance among them.
+    std::vector<std::uint32_t> run(const Number* numbers, std::size_t n_rows, Code* out) {
+        bool fits = false;
+        if constexpr (sizeof(Number) > sizeof(Code))
+            fits = pass(numbers, n_rows, smallest(numbers, std::min<std::size_t>(n_rows, block)), out);
+        if (!fits && !pass(numbers, n_rows, smallest(numbers, n_rows), out)) return {};
+        return rank(n_rows, out);
+    }
+
+private:
+    using Unsigned = std::make_unsigned_t<Number>;
+    static constexpr std::size_t block = 8192, n_codes = std::size_t{std::numeric_limits<Code>::max()} + 1;
+    std::vector<std::uint8_t> seen_;
+
+    static Number smallest(const Number* numbers, std::size_t n) {
+        Number low = numbers[0];
+        for (std::size_t r = 0; r < n; ++r) low = numbers[r] < low ? numbers[r] : low;
+        return low;
+    }
+
+    // Distances are unsigned and wrap around, so a number below `low` shows as a distance too large for a code.
+    bool pass(const Number* numbers, std::size_t n_rows, Number low, Code* out) {
+        seen_.assign(n_codes, 0);
+        std::uint8_t* seen = seen_.data();  // a byte store may alias the vector itself, so keep its address at hand
+        for (std::size_t start = 0; start < n_rows; start += block) {
+            const std::size_t n = std::min(block, n_rows - start);
+            Unsigned bits = 0;
+            for (std::size_t b = 0; b < n; ++b) {
+                const auto distance = static_cast<Unsigned>(static_cast<Unsigned>(numbers[start + b]) - static_cast<Unsigned>(low));
+                bits = static_cast<Unsigned>(bits | distance);
+                out[start + b] = static_cast<Code>(distance);
+            }
+            if (bits > std::numeric_limits<Code>::max()) return false;
+            for (std::size_t b = 0; b < n; ++b) seen[out[start + b]] = 1;
+        }
+        return true;
+    }
+
+    std::vector<std::uint32_t> rank(std::size_t n_rows, Code* out) const {
+        std::vector<std::uint32_t> distances;
+        std::vector<Code> place(n_codes);
+        for (std::uint32_t d = 0; d < n_codes; ++d) {
+            if (!seen_[d]) continue;
+            place[d] = static_cast<Code>(distances.size());
+            distances.push_back(d);
+        }
+        if (distances.size() <= distances.back()) {
+            const Code* places = place.data();
+            for (std::size_t r = 0; r < n_rows; ++r) out[r] = places[out[r]];
+        }
+        return distances;
+    }
+};
+
+// Fayyad and Irani's cut points: split where the class entropy falls most, as long as the gain pays for its encoding.
+// Rows come sorted by value. Entropies in bits.
+class MdlCuts {
+public:
+    MdlCuts(const double* values, const std::uint16_t* labels, const double* weights, std::size_t n_rows,
+            std::size_t n_classes, bool by_candidates)
+        : labels_(labels), weights_(weights), n_classes_(n_classes), by_candidates_(by_candidates),
+          left_(n_classes), right_(n_classes), n_left_(n_classes), n_right_(n_classes), term_(n_classes) {
+        group(values, n_rows);
+        if (weights) return;
+        for (std::size_t n = 0; n <= n_rows; ++n) table_.push_back(compute(static_cast<double>(n)));
+    }
+
+    std::vector<double> run() {
+        std::vector<double> cuts;
+        std::vector<std::pair<std::size_t, std::size_t>> open;  // ranges of groups still to be split
+        if (low_.size() > 1) open.emplace_back(0, low_.size());
+        while (!open.empty()) {
+            const auto [first, last] = open.back();
+            open.pop_back();
+            const std::size_t g = split(first, last);
+            if (g == none) continue;
+            cuts.push_back(middle(low_[g - 1], low_[g]));
+            if (g - first > 1) open.emplace_back(first, g);
+            if (last - g > 1) open.emplace_back(g, last);
+        }
+        std::sort(cuts.begin(), cuts.end());
+        return cuts;
+    }
+
+private:
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    static constexpr std::int32_t mixed = -1;
+
+    const std::uint16_t* labels_;
+    const double* weights_;  // null: every row weighs one
+    std::size_t n_classes_;
+    bool by_candidates_;
+    std::vector<double> low_;          // the distinct values
+    std::vector<std::size_t> start_;   // first row of each distinct value, and the number of rows
+    std::vector<std::int32_t> class_;  // the class all rows of a distinct value share, or mixed
+    std::vector<double> left_, right_;
+    std::vector<std::size_t> n_left_, n_right_;  // rows, to know which classes are present: weights may not cancel
+    std::vector<double> term_;
+
+    std::vector<double> table_;  // n log2 n for whole n, when rows are not weighted: logarithms are most of the work
+
+    static double compute(double x) { return x > 0 ? x * std::log2(x) : 0.0; }
+    double x_log_x(double x) const { return weights_ ? compute(x) : table_[static_cast<std::size_t>(x)]; }
+
+    // Between two neighbouring doubles the middle may round up to the upper one, which would then fall below the cut.
+    static double middle(double a, double b) {
+        const double m = 0.5 * a + 0.5 * b;
+        return a <= m && m < b ? m : a;
+    }
+
+    void group(const double* values, std::size_t n_rows) {
+        for (std::size_t r = 0; r < n_rows; ++r) {
+            const auto label = static_cast<std::int32_t>(labels_[r]);
+            if (r == 0 || values[r] != values[r - 1]) {
+                low_.push_back(values[r]);
+                start_.push_back(r);
+                class_.push_back(label);
+            } else if (class_.back() != label) {
+                class_.back() = mixed;
+            }
+        }
+        start_.push_back(n_rows);
+    }
+
+    double weight(std::size_t r) const { return weights_ ? weights_[r] : 1.0; }
+
+    // All rows of the groups first..last-1 on the right side; returns their weight.
+    double gather(std::size_t first, std::size_t last) {
+        std::fill(left_.begin(), left_.end(), 0.0);
+        std::fill(right_.begin(), right_.end(), 0.0);
+        std::fill(n_left_.begin(), n_left_.end(), 0);
+        std::fill(n_right_.begin(), n_right_.end(), 0);
+        for (std::size_t r = start_[first]; r < start_[last]; ++r) {
+            right_[labels_[r]] += weight(r);
+            ++n_right_[labels_[r]];
+        }
+        double total = 0;
+        for (std::size_t c = 0; c < n_classes_; ++c) {
+            total += right_[c];
+            term_[c] = x_log_x(right_[c]);
+        }
+        return total;
+    }
+
+    void move_left(std::size_t r) {
+        const std::size_t c = labels_[r];
+        left_[c] += weight(r);
+        ++n_left_[c];
+        --n_right_[c];
+        right_[c] = n_right_[c] ? right_[c] - weight(r) : 0.0;
+    }
+
+    static std::size_t present(const std::vector<std::size_t>& rows) {
+        return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](std::size_t n) { return n > 0; }));
+    }
+
+    // W * entropy of one side, from its class weights.
+    double bits(const std::vector<double>& side) const {
+        double total = 0, terms = 0;
+        for (double w : side) {
+            total += w;
+            terms += x_log_x(w);
+        }
+        return x_log_x(total) - terms;
+    }
+
+    // The first group right of the best cut, or none when no cut pays.
+    std::size_t split(std::size_t first, std::size_t last) {
+        const double total = gather(first, last);
+        const auto c = static_cast<double>(present(n_right_));
+        if (total < 2 || c < 2) return none;
+        const double entropy = bits(right_) / total;
+        const auto [best, expected] = cheapest(first, last, total);
+        if (best == none) return none;
+
+        gather(first, last);
+        for (std::size_t r = start_[first]; r < start_[best]; ++r) move_left(r);
+        const double left = std::accumulate(left_.begin(), left_.end(), 0.0);
+        const double right = std::accumulate(right_.begin(), right_.end(), 0.0);
+        const double entropies = c * entropy - static_cast<double>(present(n_left_)) * bits(left_) / left -
+                                 static_cast<double>(present(n_right_)) * bits(right_) / right;
+        const double gain = entropy - expected, delta = log2_of_3_to(c) - entropies;
+        // The total weight stands for N in log2(N - 1) as well: a row of weight 2 must equal the row given twice.
+        const double choices = by_candidates_ ? static_cast<double>(last - first - 1) : total - 1;
+        return gain > 0 && gain > (std::log2(choices) + delta) / total ? best : none;
+    }
+
+    // The cut that leaves least entropy, the first one on ties: the group right of it and the entropy left.
+    std::pair<std::size_t, double> cheapest(std::size_t first, std::size_t last, double total) {
+        std::size_t best = none;
+        double least = std::numeric_limits<double>::infinity(), left = 0;
+        for (std::size_t g = first + 1; g < last; ++g) {
+            for (std::size_t r = start_[g - 1]; r < start_[g]; ++r) {
+                const std::size_t c = labels_[r];
+                move_left(r);
+                left += weight(r);
+                term_[c] = x_log_x(left_[c]) + x_log_x(right_[c]);
+            }
+            if (class_[g] != mixed && class_[g] == class_[g - 1]) continue;  // never the best place for a cut
+            const double terms = std::accumulate(term_.begin(), term_.end(), 0.0);
+            const double expected = (x_log_x(left) + x_log_x(total - left) - terms) / total;
+            if (expected < least - 1e-12) {
+                least = expected;
+                best = g;
+            }
+        }
+        return {best, least};
+    }
+
+    // log2(3^c - 2); beyond 600 classes 3^c overflows and the 2 no longer shows.
+    static double log2_of_3_to(double c) { return c > 600 ? c * std::log2(3.0) : std::log2(std::pow(3.0, c) - 2); }
+};
+
+}  // namespace tanager

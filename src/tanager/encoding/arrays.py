@@ -1,0 +1,77 @@
+"""NumPy arrays and sequences of Python objects as the cells of a column."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.encoding.values import Categories, Cells, Numbers, from_distinct, is_missing, number, seconds
+from tanager.errors import DataError
+
+MOMENTS = (date, timedelta, np.datetime64, np.timedelta64)
+
+
+def read_array(cells: np.ndarray, name: str) -> Cells:
+    """One column of an array of any type."""
+    kind = cells.dtype.kind
+    if kind in "iuf":
+        return Numbers(cells)
+    if kind == "b":
+        return Categories([False, True], cells.astype(np.int32), "booleans", exact=False)
+    if kind in "mM":
+        return Numbers(seconds(cells), "dates and times")
+    if kind in "US":
+        return index_objects(cells.tolist(), name)
+    if kind == "O":
+        return read_objects(cells, name)
+    raise DataError(f"column {name!r}: cells of type {cells.dtype} cannot be used. Turn them into text or numbers.")
+
+
+def read_objects(cells: Sequence[object] | np.ndarray, name: str) -> Cells:
+    """Python objects: numbers or dates when all present cells are such, otherwise values of any kind."""
+    first = next((cell for cell in cells if not is_missing(cell)), None)
+    if not (_is_number(type(first)) or isinstance(first, MOMENTS)):
+        return index_objects(cells, name)
+    kinds = {kind for kind in set(map(type, cells)) if kind.__name__ not in ("NoneType", "NAType", "NaTType")}
+    if all(_is_number(kind) for kind in kinds):
+        return Numbers(_number_array(cells, kinds))
+    if all(issubclass(kind, MOMENTS) for kind in kinds):
+        return Numbers(np.array([np.nan if is_missing(cell) else number(cell) for cell in cells]), "dates and times")
+    return index_objects(cells, name)
+
+
+def _is_number(kind: type) -> bool:
+    return issubclass(kind, numbers.Real | Decimal) and not issubclass(kind, bool)
+
+
+def _number_array(cells: Sequence[object] | np.ndarray, kinds: set[type]) -> np.ndarray:
+    if len(kinds) == 1 and issubclass(next(iter(kinds)), numbers.Integral):
+        try:
+            return np.array(list(cells), dtype=np.int64)
+        except (TypeError, OverflowError):  # something is missing, or beyond 64 bits
+            pass
+    return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells])  # type: ignore[arg-type]
+
+
+def index_objects(cells: Sequence[object] | np.ndarray, name: str) -> Categories:
+    """Any Python objects as categories."""
+    index = np.empty(len(cells), dtype=np.int32)
+    try:
+        values = _kernels.index_objects(cells, index, is_missing)
+    except TypeError:
+        raise DataError(_unhashable(cells, name)) from None
+    return from_distinct(values, index)
+
+
+def _unhashable(cells: Sequence[object] | np.ndarray, name: str) -> str:
+    for row, cell in enumerate(cells):
+        try:
+            hash(cell)
+        except TypeError:
+            return f"column {name!r}, row {row}: {cell!r} is a {type(cell).__name__}; a cell must be text or a number."
+    return f"column {name!r}: a cell cannot be compared with the others; turn the column into text."

@@ -1,0 +1,126 @@
+"""Cut points for numeric columns: equal width, equal frequency, or by class entropy (MDL).
+
+All three take row weights, and a whole weight w means exactly the row given w times; rows of weight zero are as if
+they were not there. Missing (NaN) and infinite values are left out: cut points are finite. A cell x gets the code
+``#{j : x > cuts[j]}``, so bins are open on the left and closed on the right.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.errors import OptionError, check_option
+
+
+def equal_width(values: np.ndarray, k: int, weights: np.ndarray | None = None) -> np.ndarray:
+    """Cut the range of the values into k bins of one width. One outlier can empty most of them.
+
+    >>> equal_width(np.array([1, 2, 2.5, 3, 4, 7, 8, 10]), 3)
+    array([4., 7.])
+    """
+    x, _, _ = _usable(values, weights)
+    if len(x) == 0 or x.min() == x.max():
+        return np.empty(0)
+    low, high = float(x.min()), float(x.max())
+    steps = np.arange(1, k)
+    span = high - low
+    cuts = low + span * steps / k if np.isfinite(span * k) else low * (1 - steps / k) + high * (steps / k)
+    cuts = np.unique(cuts)
+    return cuts[(cuts >= low) & (cuts < high)]
+
+
+def equal_frequency(values: np.ndarray, k: int, weights: np.ndarray | None = None) -> np.ndarray:
+    """Cut so that k bins hold about the same number of rows. A value that repeats a lot gives fewer bins.
+
+    >>> equal_frequency(np.array([1, 2, 2.5, 3, 4, 7, 8, 10]), 3)
+    array([2.75, 5.5 ])
+    """
+    x, w, _ = _usable(values, weights)
+    distinct, place = np.unique(x, return_inverse=True)
+    if len(distinct) < 2:
+        return np.empty(0)
+    # ends[u]: rows up to and with the u-th distinct value, that is, the only places where a cut can be.
+    sums = np.cumsum(np.bincount(place, w))
+    ends, total = sums[:-1], sums[-1]
+    target = np.arange(1, k) * total / k
+    if w is None or np.all(w == np.floor(w)):
+        target = np.floor(target + 0.5)
+    above = np.clip(np.searchsorted(ends, target), 0, len(ends) - 1)
+    below = np.maximum(above - 1, 0)
+    nearest = np.unique(np.where(ends[above] - target < target - ends[below], above, below))
+    return _middle(distinct[nearest], distinct[nearest + 1])
+
+
+def mdl(values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, encoding: str = "n-1") -> np.ndarray:
+    """Cut where the class changes, as long as each cut pays for its description (Fayyad and Irani).
+
+    Needs class codes. A column that says nothing about the class gets no cut. Greedy: a pattern that needs two cuts
+    at once (0..1..0) may get none. ``encoding="candidates"`` prices a cut by the number of places it could be instead
+    of the number of rows, and accepts more cuts.
+
+    Weights count as rows in the price of a cut, so scale them to sum to the number of rows: weights that sum to one
+    say "one row" and give no cut.
+
+    >>> mdl(np.arange(1.0, 11.0), np.repeat([0, 1], 5))
+    array([5.5])
+
+    Notes
+    -----
+    O(n log n) for sorting, then O(n) per level of cuts plus O(n_classes) per candidate.
+    """
+    check_option("encoding", encoding, ("n-1", "candidates"))
+    x, w, keep = _usable(values, weights)
+    if len(x) == 0:
+        return np.empty(0)
+    order = np.argsort(x)
+    y = np.asarray(labels)[keep][order].astype(np.uint16, copy=False)
+    w = None if w is None else w[order]
+    return np.array(_kernels.mdl_cuts(x[order], y, w, int(y.max()) + 1, encoding == "candidates"))
+
+
+def cut(values: np.ndarray, cuts: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    """Codes of numbers: how many cut points are below each; NaN is missing.
+
+    >>> cut(np.array([1.0, 4.0, 4.5, np.nan]), np.array([4.0, 7.0]))
+    array([  0,   0,   1, 255], dtype=uint8)
+    """
+    if out is None:
+        out = np.empty(len(values), dtype=np.uint8 if len(cuts) < 255 else np.uint16)
+    _kernels.cut(np.asarray(values, dtype=np.float64), np.ascontiguousarray(cuts, dtype=np.float64), out)
+    return out
+
+
+def find_cuts(
+    values: np.ndarray,
+    method: str,
+    n_bins: int,
+    encoding: str,
+    labels: np.ndarray | None,
+    weights: np.ndarray | None,
+) -> np.ndarray:
+    """Cut points by the name of the method: "mdl", "width" or "frequency"."""
+    if method == "width":
+        return equal_width(values, n_bins, weights)
+    if method == "frequency":
+        return equal_frequency(values, n_bins, weights)
+    if labels is None:
+        raise OptionError('bins="mdl" needs class labels to find cut points. Pass y, or use bins="frequency".')
+    return mdl(values, labels, weights, encoding)
+
+
+def _usable(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Finite values of positive weight, their weights, and which rows they are."""
+    x = np.asarray(values, dtype=np.float64)
+    keep = np.isfinite(x)
+    if weights is None:
+        return x[keep], None, keep
+    w = np.asarray(weights, dtype=np.float64)
+    keep &= w > 0
+    return x[keep], w[keep], keep
+
+
+def _middle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Halfway from a to b > a. Between neighbouring floats that rounds up to b, which must stay above the cut."""
+    m = 0.5 * a + 0.5 * b
+    return np.where((a <= m) & (m < b), m, a)

@@ -1,0 +1,253 @@
+"""Value to code, new values included: one codec per column, for whole columns and for single cells alike."""
+
+from __future__ import annotations
+
+import warnings
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tanager import _kernels, errors
+from tanager.encoding import bins
+from tanager.encoding.schema import Column, Value
+from tanager.encoding.values import Cells, is_missing, not_a_number, number, plain
+
+UNSEEN = ("ignore", "smooth", "error")
+NUMBER = frozenset({int, float, bool})
+
+NOT_FOUND = -1
+
+
+class Codec:
+    """How one column turns cells into codes. The base serves continuous columns, whose codes are all missing.
+
+    ``find(value, default)`` is the fast way for one cell: its code, or the default when the value is missing, unseen
+    or odd; ``code`` then says which.
+    """
+
+    find: Callable[[object, int], int]
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        self.find = lambda value, default: default
+
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
+        """Write the codes of a whole column."""
+        out[:] = np.iinfo(out.dtype).max
+
+    def code(self, value: object, missing: int, unseen: str) -> int:
+        """The code of one cell that ``find`` did not know."""
+        return missing
+
+    def grown(self, cells: Cells, max_values: int) -> Codec:
+        """A codec that also knows the new values of a column; itself when there are none."""
+        return self
+
+    def with_value(self, value: object, max_values: int) -> Codec:
+        """A codec that also knows this value; itself when it is missing or finds no place."""
+        return self
+
+    def with_limit(self, n_codes: int) -> Codec:
+        """A codec for that many codes of an array of codes; itself when it has them."""
+        return self
+
+    def _unseen_code(self, unseen: str, missing: int) -> int:
+        return self.column.n_values if unseen == "smooth" else missing
+
+    def _warn_closed(self, value: object) -> None:
+        name = self.column.name
+        warnings.warn(
+            f"column {name!r}: {value!r} is not among the declared values and is treated as missing.",
+            errors.DataWarning,
+            stacklevel=2,
+        )
+
+
+class Vocabulary(Codec):
+    """Categorical columns: the code is the place of the value.
+
+    >>> sky = Vocabulary(Column("sky", "categorical", ("sun", "rain")))
+    >>> sky.find("rain", -1), sky.find("snow", -1)
+    (1, -1)
+    """
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        self.lookup: dict[object, int] = {value: v for v, value in enumerate(column.values)}
+        self.find = self.lookup.get
+
+    def places(self, values: Sequence[Value]) -> np.ndarray:
+        """The code of each value; the code of "other", or NOT_FOUND, for unknown ones."""
+        default = len(self.column.values) if self.column.other else NOT_FOUND
+        return np.array([self.lookup.get(value, default) for value in values], dtype=np.int64)
+
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
+        categories = cells.categories
+        places = self.places(categories.values)
+        if unseen == "error":
+            for v in np.flatnonzero(places == NOT_FOUND):
+                if (row := categories.row_of(int(v))) is not None:
+                    raise errors.DataError(not_seen(self.column, categories.values[v], row))
+        missing = int(np.iinfo(out.dtype).max)
+        places[places == NOT_FOUND] = self._unseen_code(unseen, missing)
+        _kernels.recode(categories.index, np.append(places, missing).astype(out.dtype), out)
+
+    def code(self, value: object, missing: int, unseen: str) -> int:
+        if is_missing(value):
+            return missing
+        place = int(self.places([checked(value, self.column.name)])[0])
+        if place == NOT_FOUND and unseen == "error":
+            raise errors.DataError(not_seen(self.column, value, None))
+        return self._unseen_code(unseen, missing) if place == NOT_FOUND else place
+
+    def grown(self, cells: Cells, max_values: int) -> Codec:
+        categories = cells.categories
+        if not np.any(self.places(categories.values) == NOT_FOUND):
+            return self
+        values = categories.in_order.values
+        return self._with([values[v] for v in np.flatnonzero(self.places(values) == NOT_FOUND)], max_values)
+
+    def with_value(self, value: object, max_values: int) -> Codec:
+        if is_missing(value) or self.places([checked(value, self.column.name)])[0] != NOT_FOUND:
+            return self
+        return self._with([plain(value)], max_values)
+
+    def _with(self, new: list[Value], max_values: int) -> Codec:
+        if self.column.closed:
+            if new:
+                self._warn_closed(new[0])
+            return self
+        room = max(max_values - 1 - len(self.column.values), 0)
+        column = replace(self.column, values=self.column.values + tuple(new[:room]), other=len(new) > room)
+        return Vocabulary(column)
+
+
+class Bins(Codec):
+    """Numeric columns: the code is the number of cut points below the cell."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        self.cuts = np.array(column.cuts, dtype=np.float64)
+        cuts = column.cuts
+
+        def find(value: object, default: int) -> int:
+            # A number that differs from itself is NaN. Other types (NumPy's, dates, text) go the slow way.
+            return bisect_left(cuts, value) if type(value) in NUMBER and value == value else default  # type: ignore
+
+        self.find = find
+
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
+        bins.cut(cells.floats(self.column.name), self.cuts, out)
+
+    def code(self, value: object, missing: int, unseen: str) -> int:
+        x = cell_number(value, self.column.name)
+        return missing if x != x else bisect_left(self.column.cuts, x)
+
+
+class OwnCodes(Codec):
+    """Columns that came as codes: the cell is its own code; -1 and the largest value of its type were missing."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        known = range(column.n_codes)
+
+        def find(value: object, default: int) -> int:
+            return value if type(value) is int and value in known else default
+
+        self.find = find
+
+    def _whole(self, cells: Cells) -> np.ndarray:
+        """The cells as whole numbers, -1 for missing."""
+        x = cells.floats(self.column.name)
+        x = np.where(np.isnan(x), -1.0, x)
+        wrong = np.flatnonzero((x != np.rint(x)) | (x < -1) | (x > 65534))
+        if len(wrong):
+            raise errors.DataError(not_a_code(self.column.name, x[wrong[0]], int(wrong[0])))
+        return x.astype(np.int64)
+
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
+        whole = self._whole(cells)
+        new = np.flatnonzero(whole >= self.column.n_codes)
+        if unseen == "error" and len(new):
+            raise errors.DataError(not_seen(self.column, int(whole[new[0]]), int(new[0])))
+        missing = int(np.iinfo(out.dtype).max)
+        whole[new] = self._unseen_code(unseen, missing)
+        whole[whole == -1] = missing
+        out[:] = whole
+
+    def code(self, value: object, missing: int, unseen: str) -> int:
+        x = cell_number(value, self.column.name)
+        if x != x or x == -1:
+            return missing
+        if x != int(x) or not 0 <= x <= 65534:
+            raise errors.DataError(not_a_code(self.column.name, x, None))
+        if x < self.column.n_codes:
+            return int(x)
+        if unseen == "error":
+            raise errors.DataError(not_seen(self.column, int(x), None))
+        return self._unseen_code(unseen, missing)
+
+    def grown(self, cells: Cells, max_values: int) -> Codec:
+        return self.with_limit(int(self._whole(cells).max(initial=-1)) + 1)
+
+    def with_value(self, value: object, max_values: int) -> Codec:
+        code = self.code(value, 65535, "ignore") if is_missing(value) else int(number(value))
+        return self if code in (-1, 65535) else self.with_limit(code + 1)
+
+    def with_limit(self, n_codes: int) -> Codec:
+        if n_codes <= self.column.n_codes:
+            return self
+        if self.column.closed:
+            self._warn_closed(n_codes - 1)
+            return self
+        return OwnCodes(replace(self.column, n_codes=n_codes))
+
+
+CODECS: dict[str, type[Codec]] = {"categorical": Vocabulary, "numeric": Bins, "codes": OwnCodes, "continuous": Codec}
+
+
+def codec(column: Column) -> Codec:
+    """The codec for a column of any kind."""
+    return CODECS[column.kind](column)
+
+
+def checked(value: object, name: str) -> Value:
+    """A cell as a plain value; lists, dicts and the like are refused."""
+    try:
+        hash(value)
+    except TypeError:
+        kind = type(value).__name__
+        raise errors.DataError(f"column {name!r}: {value!r} is a {kind}; a cell must be text or a number.") from None
+    return plain(value)
+
+
+def cell_number(value: object, name: str) -> float:
+    """A cell as a number, NaN for missing."""
+    if is_missing(value):
+        return float("nan")
+    try:
+        return number(value)
+    except (TypeError, ValueError):
+        raise errors.DataError(not_a_number(name, None, value)) from None
+
+
+def not_seen(column: Column, value: object, row: int | None, most: int = 8) -> str:
+    """The sentence for a value that training did not have."""
+    place = f"column {column.name!r}" if row is None else f"column {column.name!r}, row {row}"
+    if column.kind == "codes":
+        seen = f"codes 0 to {column.n_codes - 1}" if column.n_codes else "nothing"
+    else:
+        shown = sorted(repr(v) for v in column.values)
+        seen = ", ".join(shown[:most]) + (", ..." if len(shown) > most else "") or "nothing"
+    return (
+        f"{place}: {value!r} was not seen in training (seen: {seen}). "
+        f'Use unseen="ignore" to treat it as missing, or unseen="smooth" to give it a count of zero.'
+    )
+
+
+def not_a_code(name: str, value: float, row: int | None) -> str:
+    """The sentence for a number that cannot be a code."""
+    place = f"column {name!r}" if row is None else f"column {name!r}, row {row}"
+    return f"{place}: {value:g} is not a code. Codes are whole numbers from 0 to 65534, and -1 for missing."

@@ -1,0 +1,356 @@
+"""Encoder: learns a Schema from a table, and turns tables and single rows into codes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, cell_number, codec, not_seen
+from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules
+from tanager.encoding.schema import Column, Schema
+from tanager.encoding.tables import Table, code_limits, read_table
+from tanager.errors import DataError, SchemaMismatch, check_option, nearest
+
+
+class Encoder:
+    """Turns any table into small integer codes, and remembers how.
+
+    Codes are uint8, or uint16 when a column needs it; the largest value of the type means missing. Which columns
+    count as what is written in `tanager.encoding.kinds` and printed with the schema. Values get codes in order of
+    first appearance, so that chunks and the whole give the same codes.
+
+    Parameters
+    ----------
+    bins : {"mdl", "width", "frequency"} or dict, default="mdl"
+        How numeric columns are cut: by class entropy (needs labels), into equal widths or into equal frequencies. A
+        dict gives a method or cut points per column; columns it does not name are cut by "mdl".
+    n_bins : int, default=5
+        For equal widths and frequencies.
+    mdl_encoding : {"n-1", "candidates"}, default="n-1"
+        How "mdl" prices a cut; "candidates" accepts more cuts.
+    categorical, numeric : list of names or places, default=None
+        Columns of that kind, whatever the rules say; ``categorical="all"`` cuts nothing.
+    continuous : bool or list of names or places, default=False
+        Numeric columns to keep as numbers, for Gaussian estimates; True takes all of them.
+    max_whole : int, default=12
+        Whole numbers with at most that many distinct values are categories.
+    max_values : int, default=1000
+        Most values of a categorical column. Of more, ``fit`` keeps the ``max_values - 1`` most frequent and joins the
+        rest into one value, "other"; in a stream every new value beyond them is "other".
+    schema : Schema, default=None
+        Columns known beforehand: nothing is learned, and no new value enters.
+
+    Examples
+    --------
+    >>> encoder = Encoder().fit({"sky": ["sun", "rain", None], "age": [1.5, 2.5, 3.5]}, [0, 1, 1])
+    >>> encoder.transform({"sky": ["rain", "snow"], "age": [2.0, 9.0]})
+    array([[  1,   0],
+           [255,   1]], dtype=uint8)
+    >>> encoder.encode_row({"sky": "sun", "age": 2.0})
+    array([0, 0], dtype=uint8)
+    >>> print(encoder.schema)
+    column  kind         values or cut points  because
+    sky     categorical  2: 'sun', 'rain'      text
+    age     numeric      2: 2                  numbers with fractions
+    """
+
+    def __init__(
+        self,
+        bins: BinsOption = "mdl",
+        n_bins: int = 5,
+        mdl_encoding: str = "n-1",
+        categorical: Sequence[str | int] | str | None = None,
+        numeric: Sequence[str | int] | None = None,
+        max_whole: int = 12,
+        max_values: int = 1000,
+        continuous: bool | Sequence[str | int] = False,
+        schema: Schema | None = None,
+    ) -> None:
+        self.bins = bins
+        self.n_bins = n_bins
+        self.mdl_encoding = mdl_encoding
+        self.categorical = categorical
+        self.numeric = numeric
+        self.max_whole = max_whole
+        self.max_values = max_values
+        self.continuous = continuous
+        self._given = schema is not None
+        self._codecs: list[Codec] = []
+        if schema is not None:
+            self._set_schema(schema.close())
+
+    @classmethod
+    def from_schema(cls, schema: Schema, **options: Any) -> Encoder:
+        """An encoder that goes on where another one stopped: open columns stay open."""
+        encoder = cls(**options)
+        encoder._set_schema(schema)
+        return encoder
+
+    @property
+    def schema(self) -> Schema:
+        """What is known about the columns."""
+        if not self._codecs:
+            raise DataError("the encoder has no schema yet. Call fit first, or pass schema= when you make it.")
+        return self._schema
+
+    def _set_schema(self, schema: Schema) -> None:
+        self._set_codecs([codec(column) for column in schema.columns], schema)
+
+    def _set_codecs(self, codecs: list[Codec], schema: Schema | None = None) -> None:
+        self._codecs = codecs
+        self._schema = schema or Schema(tuple(c.column for c in codecs))
+        self._finders = [(c.column.name, c.find) for c in codecs]
+        self._most_values = int(self._schema.n_values.max())
+
+    # Learning
+
+    def fit(
+        self,
+        X: Any,
+        y_codes: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
+        n_classes: int | None = None,
+    ) -> Encoder:
+        """Learn the schema from all rows of positive weight and, when class codes are given, with a class.
+
+        Class codes are what ``encode_labels`` gives; ``bins="mdl"`` needs them.
+        """
+        table = read_table(X)
+        if self._given:
+            self._order(table, "Encoder")
+            return self
+        names = table.names or tuple(f"x{i}" for i in range(table.n_columns))
+        rules = self._rules(names)
+        y = None if y_codes is None else _as_column("y", y_codes, table.n_rows)
+        w = None if weights is None else _as_column("sample_weight", weights, table.n_rows)
+        keep = _rows_to_learn_from(w, y, n_classes)
+        if keep is not None:
+            y, w = (None if part is None else part[keep] for part in (y, w))
+        columns = _code_columns(table, keep, rules) if table.codes is not None else {}
+        for i, name in enumerate(names):
+            if i not in columns:
+                cells = table.column(i) if keep is None else table.column(i).take(keep)
+                columns[i] = learn_column(name, i, cells, rules, y, w)
+        self._set_schema(Schema(tuple(columns[i] for i in range(len(names)))))
+        return self
+
+    def _rules(self, names: Sequence[str]) -> Rules:
+        return make_rules(
+            names,
+            bins=self.bins,
+            n_bins=self.n_bins,
+            mdl_encoding=self.mdl_encoding,
+            categorical=self.categorical,
+            numeric=self.numeric,
+            continuous=self.continuous,
+            max_whole=self.max_whole,
+            max_values=self.max_values,
+        )
+
+    def fit_transform(
+        self,
+        X: Any,
+        y_codes: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
+        n_classes: int | None = None,
+    ) -> np.ndarray:
+        """Learn the schema and give the codes, reading the table once."""
+        table = read_table(X)
+        return self.fit(table, y_codes, weights, n_classes).transform(table)
+
+    def update(self, X: Any, weights: np.ndarray | None = None, name: str = "Encoder") -> np.ndarray:
+        """Codes of more rows to learn from: new values of open columns get codes of their own."""
+        table = read_table(X)
+        order = self._order(table, name)
+        w = None if weights is None else _as_column("sample_weight", weights, table.n_rows)
+        keep = _rows_to_learn_from(w)
+        if self._all_codes and table.codes is not None:
+            limits = _limits(table, keep)
+            grown = [c.with_limit(int(limits[i])) for c, i in zip(self._codecs, order, strict=True)]
+        else:
+            cells = [table.column(i) if keep is None else table.column(i).take(keep) for i in order]
+            grown = [c.grown(cell, self.max_values) for c, cell in zip(self._codecs, cells, strict=True)]
+        codes = self._encode(grown, table, order, "ignore")
+        self._grow(grown)
+        return codes
+
+    def _grow(self, codecs: list[Codec]) -> bool:
+        """Take over grown codecs; says whether any has grown."""
+        grown = any(new is not old for new, old in zip(codecs, self._codecs, strict=True))
+        if grown:
+            self._set_codecs(codecs)
+        return grown
+
+    def extend(self, columns: Iterable[Column]) -> None:
+        """Add columns at the end, for streams whose rows bring new names."""
+        self._set_codecs([*self._codecs, *(codec(column) for column in columns)])
+
+    # Codes of tables
+
+    def transform(self, X: Any, unseen: str = "ignore", name: str = "Encoder") -> np.ndarray:
+        """Codes of a table, one row each.
+
+        ``unseen`` says what becomes of a value that training did not have: "ignore" makes it missing, "smooth" gives
+        it the code ``n_values``, "error" refuses it. ``name`` is who to speak of in errors.
+        """
+        check_option("unseen", unseen, UNSEEN)
+        table = read_table(X)
+        return self._encode(self._codecs, table, self._order(table, name), unseen)
+
+    @property
+    def _all_codes(self) -> bool:
+        return all(isinstance(c, OwnCodes) for c in self._codecs)
+
+    def _encode(self, codecs: list[Codec], table: Table, order: Sequence[int], unseen: str) -> np.ndarray:
+        n_values = np.array([c.column.n_values for c in codecs])
+        if self._all_codes and table.codes is not None and list(order) == list(range(len(codecs))):
+            return _encode_codes(table, [c.column for c in codecs], n_values, unseen)
+        out = np.empty((table.n_rows, len(codecs)), dtype=_code_type(int(n_values.max()), unseen), order="F")
+        for j, (c, i) in enumerate(zip(codecs, order, strict=True)):
+            c.encode(table.column(i), out[:, j], unseen)
+        return out
+
+    def continuous_values(self, X: Any, name: str = "Encoder") -> np.ndarray:
+        """The numbers of the continuous columns, one row each; NaN is missing."""
+        table = read_table(X)
+        pairs = zip(self.schema.columns, self._order(table, name), strict=True)
+        wanted = [(column, i) for column, i in pairs if column.kind == "continuous"]
+        out = np.empty((table.n_rows, len(wanted)), order="F")
+        for j, (column, i) in enumerate(wanted):
+            out[:, j] = table.column(i).floats(column.name)
+        return out
+
+    def _order(self, table: Table, name: str) -> list[int]:
+        """Where each column of the schema is in the table: by name when both have names, else by place."""
+        known = self.schema.names
+        unnamed = known == tuple(f"x{i}" for i in range(len(known)))
+        if table.names is None or (unnamed and set(table.names) != set(known)):
+            if table.n_columns != len(known):
+                raise SchemaMismatch(
+                    f"X has {table.n_columns} features, but {name} is expecting {len(known)} features as input."
+                )
+            return list(range(len(known)))
+        places = {column: i for i, column in enumerate(table.names)}
+        for column in known:
+            if column not in places:
+                hint = nearest(column, [other for other in table.names if other not in known])
+                raise SchemaMismatch(f"X has no column {column!r} (fitted on {len(known)} columns).{hint}")
+        extra = [column for column in table.names if column not in self.schema]
+        if extra:
+            listed = ", ".join(repr(column) for column in extra[:5]) + (", ..." if len(extra) > 5 else "")
+            raise SchemaMismatch(f"X has columns that {name} was not fitted on: {listed}. Drop them.")
+        return [places[column] for column in known]
+
+    # Single rows
+
+    def encode_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray:
+        """Codes of one row given as a dict. Absent names are missing, other names are ignored."""
+        return self._finish_row(row, self._find_row(row), unseen)
+
+    def _finish_row(self, row: Mapping[str, Any], codes: list[int], unseen: str) -> np.ndarray:
+        dtype = _code_type(self._most_values, unseen)
+        if NOT_FOUND in codes:
+            missing = int(np.iinfo(dtype).max)
+            for i, code in enumerate(codes):
+                if code == NOT_FOUND:
+                    value = row.get(self._finders[i][0])
+                    codes[i] = missing if value is None else self._codecs[i].code(value, missing, unseen)
+        # Three times as fast as np.array for a short list.
+        return np.frombuffer(bytearray(codes), dtype) if dtype is np.uint8 else np.array(codes, dtype)
+
+    def update_row(self, row: Mapping[str, Any]) -> np.ndarray:
+        """Codes of one row to learn from: new values of open columns get codes of their own."""
+        codes = self._find_row(row)
+        if NOT_FOUND in codes:
+            grown = list(self._codecs)
+            for i, code in enumerate(codes):
+                value = row.get(self._finders[i][0])
+                if code == NOT_FOUND and value is not None:
+                    grown[i] = grown[i].with_value(value, self.max_values)
+                    grown[i].code(value, 0, "ignore")  # refuses what cannot be a cell before anything has changed
+            if self._grow(grown):
+                codes = self._find_row(row)
+        return self._finish_row(row, codes, "ignore")
+
+    def _find_row(self, row: Mapping[str, Any]) -> list[int]:
+        get = row.get
+        try:
+            return [find(get(name), NOT_FOUND) for name, find in self._finders]
+        except TypeError:  # a cell without a hash; looked at one by one, it gets its error
+            return [NOT_FOUND] * len(self._finders)
+
+    def continuous_row(self, row: Mapping[str, Any]) -> np.ndarray:
+        """The numbers of the continuous columns of one row; NaN is missing."""
+        names = [column.name for column in self.schema.columns if column.kind == "continuous"]
+        return np.array([cell_number(row.get(name), name) for name in names], dtype=np.float64)
+
+    def new_names(self, row: Mapping[str, Any]) -> list[str]:
+        """The names in a row that are no column yet."""
+        return [name for name in row if name not in self.schema]
+
+
+def _code_type(most_values: int, unseen: str) -> type[np.uint8] | type[np.uint16]:
+    """The largest value is missing, and "smooth" needs one code more for unseen values."""
+    codes = most_values + (unseen == "smooth")
+    if codes > 65535:
+        raise DataError(f"a column has {most_values:,} values; at most 65,534 fit into 16-bit codes.")
+    return np.uint8 if codes <= 255 else np.uint16
+
+
+def _as_column(what: str, cells: Any, n_rows: int) -> np.ndarray:
+    array = np.asarray(cells)
+    if array.shape != (n_rows,):
+        raise DataError(f"X has {n_rows} rows, {what} has shape {array.shape}; expected one entry per row.")
+    return array
+
+
+def _rows_to_learn_from(
+    weights: np.ndarray | None, y: np.ndarray | None = None, n_classes: int | None = None
+) -> np.ndarray | None:
+    """Rows of positive weight and known class; None when these are all rows."""
+    tests = [] if weights is None else [weights > 0]
+    if y is not None:
+        largest = np.iinfo(y.dtype).max if y.dtype in (np.uint8, np.uint16) else 65535
+        tests.append(y < (largest if n_classes is None else n_classes))
+    keep = np.logical_and.reduce(tests) if tests else None
+    return None if keep is None or keep.all() else keep
+
+
+def _limits(table: Table, keep: np.ndarray | None) -> np.ndarray:
+    if keep is None or table.codes is None:
+        return table.limits
+    return code_limits(np.ascontiguousarray(table.codes[keep]))
+
+
+def _code_columns(table: Table, keep: np.ndarray | None, rules: Rules) -> dict[int, Column]:
+    """Columns of kind "codes" from an array of codes, those left out that are asked to be something else."""
+    limits = _limits(table, keep)
+    if limits.dtype == np.uint8 and limits.max() == 255 and np.any(table.codes == 255):
+        raise DataError(
+            "X has the codes 254 and 255: all 256 values of uint8 are used, so 255 cannot mark missing cells. "
+            "Pass X.astype(np.uint16)."
+        )
+    own = [i for i in range(table.n_columns) if rules.wanted.get(i, "categorical") == "categorical"]
+    return {i: Column(f"x{i}", "codes", n_codes=int(limits[i]), reason="an array of codes") for i in own}
+
+
+def _encode_codes(table: Table, columns: list[Column], n_values: np.ndarray, unseen: str) -> np.ndarray:
+    """The array itself when every code is known, else a copy with the unseen ones replaced."""
+    codes = table.codes
+    assert codes is not None
+    dtype = np.promote_types(codes.dtype, _code_type(int(n_values.max()), unseen))
+    new = np.flatnonzero(table.limits > n_values)
+    if not len(new) and dtype == codes.dtype:
+        return codes
+    old_missing, missing = np.iinfo(codes.dtype).max, np.iinfo(dtype).max
+    out = codes.astype(dtype)
+    if missing != old_missing:
+        out[codes == old_missing] = missing
+    for i in new:
+        rows = np.flatnonzero((codes[:, i] >= n_values[i]) & (codes[:, i] != old_missing))
+        if unseen == "error":
+            raise DataError(not_seen(columns[i], int(codes[rows[0], i]), int(rows[0])))
+        out[rows, i] = n_values[i] if unseen == "smooth" else missing
+    return out

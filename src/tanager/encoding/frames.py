@@ -1,0 +1,155 @@
+"""pandas, polars and Arrow columns as cells. None of the three is imported before such a table arrives.
+
+Columns that declare their values keep all of them: pandas categories, Arrow dictionaries, polars Enum. A polars
+Categorical declares nothing: its dictionary is shared by all columns, so only the values that occur count.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tanager.encoding.arrays import read_array, read_objects
+from tanager.encoding.values import Categories, Cells, Numbers, from_distinct, seconds
+from tanager.errors import DataError
+
+Columns = tuple[Sequence[object], int, Sequence[Callable[[], Cells]]]
+
+
+def is_pandas(X: object) -> bool:
+    """A pandas frame, series or index, found without importing pandas."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(X, pandas.DataFrame | pandas.Series | pandas.Index)
+
+
+def is_arrow(X: object) -> bool:
+    """Does it speak Arrow's exchange protocol (pyarrow, polars)?"""
+    return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
+
+
+def pandas_columns(X: Any) -> Columns:
+    """Names, number of rows and readers of a pandas frame."""
+    if X.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got a pandas {type(X).__name__} instead. Reshape your data: pass X.to_frame()."
+        )
+    names = list(X.columns)
+    return names, len(X), [partial(_read_place, X, i) for i in range(len(names))]
+
+
+def _read_place(X: Any, i: int) -> Cells:
+    return read_series(X.iloc[:, i], str(X.columns[i]))
+
+
+def read_series(series: Any, name: str) -> Cells:
+    """One pandas column of any dtype."""
+    dtype = series.dtype
+    if type(dtype).__name__ == "CategoricalDtype":
+        codes = np.asarray(series.cat.codes if hasattr(series, "cat") else series.codes)
+        return from_distinct(list(dtype.categories), codes.astype(np.int32), declared=True, exact=False)
+    if isinstance(dtype, np.dtype):
+        return read_array(series.to_numpy(), name)
+    if dtype.kind in "iuf":  # nullable numbers
+        if not series.hasnans:
+            return Numbers(series.to_numpy(dtype=dtype.numpy_dtype))
+        return Numbers(series.to_numpy(dtype=np.float64, na_value=np.nan))
+    if dtype.kind == "M" and hasattr(dtype, "tz"):
+        return Numbers(seconds(series.to_numpy(dtype="datetime64[us]")), "dates and times")
+    if hasattr(series.array, "__arrow_array__") and type(dtype).__name__ in ("StringDtype", "ArrowDtype"):
+        return read_arrow(series.array.__arrow_array__(), name)
+    return read_objects(series.to_numpy(dtype=object), name)
+
+
+def arrow_columns(X: Any) -> Columns:
+    """Names, number of rows and readers of anything that streams Arrow batches."""
+    import pyarrow as pa
+
+    table = pa.table(X)
+    readers = [
+        partial(_read_chunks, table.column(i), field.name, _declares(field)) for i, field in enumerate(table.schema)
+    ]
+    return table.column_names, table.num_rows, readers
+
+
+def read_arrow(column: Any, name: str) -> Cells:
+    """One Arrow array, chunked or not, or a polars series."""
+    import pyarrow as pa
+
+    if not isinstance(column, pa.ChunkedArray | pa.Array):
+        column = pa.chunked_array(column)
+    if isinstance(column, pa.Array):
+        column = pa.chunked_array([column])
+    return _read_chunks(column, name, True)
+
+
+def _declares(field: Any) -> bool:
+    """A polars Categorical names the values of all columns, so its dictionary says nothing about this one."""
+    return not any(key.startswith(b"_PL_CATEGORICAL") for key in field.metadata or {})
+
+
+def _read_chunks(column: Any, name: str, declares: bool) -> Cells:
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        return _read_dictionary(column, declared=declares, exact=False)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return Numbers(column.to_numpy())
+    if pa.types.is_decimal(kind):
+        return Numbers(column.cast(pa.float64()).to_numpy())
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_duration(kind):
+        return Numbers(seconds(column.to_numpy()), "dates and times")
+    if pa.types.is_time(kind):
+        ticks = column.cast(pa.time64("us")).cast(pa.int64()).to_numpy()
+        return Numbers(ticks / 1e6, "times of day")
+    if pa.types.is_boolean(kind):
+        return _read_dictionary(column.dictionary_encode(), what="booleans")
+    if pa.types.is_null(kind):
+        return Categories([], np.full(len(column), -1, dtype=np.int32))
+    if pa.types.is_nested(kind):
+        raise DataError(f"column {name!r} has cells of type {kind}; a cell must be text or a number. Flatten it first.")
+    return _read_dictionary(column.dictionary_encode())
+
+
+def _read_dictionary(column: Any, **facts: bool | str) -> Categories:
+    """Chunks of dictionary codes; chunks may bring dictionaries of their own."""
+    values: list[object] = []
+    places: dict[object, int] = {}
+    parts: list[np.ndarray] = []
+    last = None
+    for chunk in column.chunks:
+        if last is None or not chunk.dictionary.equals(last):
+            last = chunk.dictionary
+            table = _join(last.to_pylist(), values, places)
+        parts.append(_indices(chunk, table))
+    index = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
+    return from_distinct(values, index, **facts)
+
+
+def _join(dictionary: list[object], values: list[object], places: dict[object, int]) -> np.ndarray | None:
+    """Where each entry of a chunk's dictionary is in the values of the column, which grow; None: at the same place."""
+    own = dict(zip(dictionary, range(len(dictionary)), strict=True))
+    if not values and len(own) == len(dictionary) and None not in own:  # the usual case, and the fast one
+        values.extend(dictionary)
+        places.update(own)
+        return None
+    for value in dictionary:
+        if value is not None and value not in places:
+            places[value] = len(values)
+            values.append(value)
+    table = np.array([-1 if value is None else places[value] for value in dictionary] + [-1], dtype=np.int32)
+    return None if np.array_equal(table[:-1], np.arange(len(dictionary))) else table
+
+
+def _indices(chunk: Any, table: np.ndarray | None) -> np.ndarray:
+    codes = chunk.indices
+    if codes.null_count:
+        import pyarrow as pa
+
+        codes = codes.cast(pa.int32()).fill_null(-1)
+    index = codes.to_numpy().astype(np.int32, copy=False)
+    return index if table is None else table[index]

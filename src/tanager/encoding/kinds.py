@@ -1,0 +1,172 @@
+"""Which columns count as what, and what is learned about each.
+
+=====================================================  ===========================================================
+cells                                                  kind
+=====================================================  ===========================================================
+text, booleans, mixed objects                          categorical
+pandas category, Arrow dictionary, polars Enum         categorical, with the declared values
+whole numbers, at most ``max_whole`` distinct          categorical (floats too, when all are whole)
+other numbers                                          numeric: cut into bins
+dates, times, durations                                numeric: seconds
+nothing but missing cells                              categorical, without values
+2-D arrays of uint8, uint16, int8, int16               codes, as they are; largest value (or -1) is missing
+=====================================================  ===========================================================
+
+Text that looks like a number stays text. ``categorical=``, ``numeric=`` and ``continuous=`` override the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tanager.encoding.bins import find_cuts
+from tanager.encoding.schema import Column
+from tanager.encoding.values import Categories, Cells
+from tanager.errors import OptionError, check_option, nearest
+
+METHODS = ("mdl", "width", "frequency")
+
+BinsOption = str | Mapping[str, str | Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The options that decide kinds, values and cut points, with columns named by their place."""
+
+    wanted: Mapping[int, str]
+    bins: Mapping[int, str | Sequence[float]]
+    default_bins: str
+    n_bins: int
+    mdl_encoding: str
+    max_whole: int
+    max_values: int
+    continuous: bool
+
+
+def make_rules(
+    names: Sequence[str],
+    *,
+    bins: BinsOption,
+    n_bins: int,
+    mdl_encoding: str,
+    categorical: object,
+    numeric: object,
+    continuous: object,
+    max_whole: int,
+    max_values: int,
+) -> Rules:
+    """Check the options of an encoder against the columns of a table."""
+    check_option("mdl_encoding", mdl_encoding, ("n-1", "candidates"))
+    _check_whole("n_bins", n_bins, 1, 65534)
+    _check_whole("max_whole", max_whole, 0, 65534)
+    _check_whole("max_values", max_values, 2, 65534)
+    by_column: dict[object, str | Sequence[float]] = {}
+    if isinstance(bins, Mapping):
+        by_column.update(bins)
+    else:
+        check_option("bins", bins, METHODS)
+    for name, how in by_column.items():
+        if isinstance(how, str):
+            check_option(f"bins[{name!r}]", how, METHODS)
+    given = {i: by_column[key] for key, i in _places("bins", list(by_column), names).items()}
+    wanted = dict.fromkeys(given, "numeric")
+    for kind, columns in (("categorical", categorical), ("numeric", numeric), ("continuous", continuous)):
+        for i in _places(kind, columns, names).values():
+            if wanted.setdefault(i, kind) != kind:
+                raise OptionError(f"column {names[i]!r} is asked to be both {wanted[i]} and {kind}. Leave one out.")
+    default = bins if isinstance(bins, str) else "mdl"
+    return Rules(wanted, given, default, n_bins, mdl_encoding, max_whole, max_values, continuous is True)
+
+
+def learn_column(
+    name: str, i: int, cells: Cells, rules: Rules, labels: np.ndarray | None, weights: np.ndarray | None
+) -> Column:
+    """All there is to know about a column, from its cells."""
+    kind, reason = _kind(cells, rules.wanted.get(i), rules)
+    if kind == "categorical":
+        return _categorical(name, cells.categories, reason, rules.max_values, weights)
+    numbers = cells.floats(name)
+    if kind == "continuous":
+        return Column(name, kind, reason=reason)
+    how = rules.bins.get(i, rules.default_bins)
+    if not isinstance(how, str):
+        return Column(name, "numeric", cuts=_given_cuts(name, how), reason="cut points given")
+    cuts = find_cuts(numbers, how, rules.n_bins, rules.mdl_encoding, labels, weights)
+    return Column(name, kind, cuts=tuple(cuts.tolist()), reason=reason)
+
+
+def _kind(cells: Cells, wanted: str | None, rules: Rules) -> tuple[str, str]:
+    """The kind of a column, and why."""
+    if wanted is not None:
+        return wanted, "asked for"
+    kind, reason = _rule(cells, rules.max_whole)
+    return ("continuous" if kind == "numeric" and rules.continuous else kind), reason
+
+
+def _rule(cells: Cells, max_whole: int) -> tuple[str, str]:
+    if isinstance(cells, Categories):
+        if cells.declared:
+            return "categorical", "values declared"
+        return "categorical", cells.what if cells.values else "all missing"
+    if cells.values.dtype.kind == "f" and np.isnan(cells.values).all():
+        return "categorical", "all missing"
+    if cells.what.startswith(("dates", "times")):
+        return "numeric", cells.what
+    n_distinct = cells.n_distinct_whole(max_whole)
+    if n_distinct is not None:
+        return "categorical", f"whole numbers, {n_distinct} distinct"
+    return "numeric", "numbers with fractions" if cells.whole is None else f"whole numbers, over {max_whole} distinct"
+
+
+def _categorical(name: str, cells: Categories, reason: str, max_values: int, weights: np.ndarray | None) -> Column:
+    """The values in order of appearance, or as declared; when they are too many, the most frequent ones and "other"."""
+    if not cells.declared:
+        cells = cells.in_order
+    values = cells.values
+    if len(values) >= max_values:
+        present = cells.index >= 0
+        counts = np.bincount(cells.index[present], None if weights is None else weights[present], len(values))
+        kept = np.sort(np.argsort(-counts, kind="stable")[: max_values - 1])
+        reason = f"{reason}; {len(values):,} distinct, the {max_values - 1:,} most frequent kept"
+        values = [values[v] for v in kept]
+    other = len(values) < len(cells.values)
+    return Column(name, "categorical", tuple(values), closed=cells.declared, other=other, reason=reason)
+
+
+def _given_cuts(name: str, cuts: Sequence[float]) -> tuple[float, ...]:
+    try:
+        numbers = tuple(float(t) for t in cuts)
+    except (TypeError, ValueError):
+        raise OptionError(f"bins[{name!r}]={cuts!r} are no cut points; give numbers in ascending order.") from None
+    if any(t != t for t in numbers) or any(not a < b for a, b in pairwise(numbers)):
+        raise OptionError(f"bins[{name!r}]={list(numbers)} must ascend. Sort the cut points and drop duplicates.")
+    return numbers
+
+
+def _places(option: str, columns: Any, names: Sequence[str]) -> dict[object, int]:
+    """Names or numbers of columns as places: {as given: place}."""
+    if columns is None or isinstance(columns, bool):
+        return {}
+    if isinstance(columns, str):
+        if columns == "all" and option == "categorical":
+            return {name: i for i, name in enumerate(names)}
+        columns = [columns]
+    places: dict[object, int] = {}
+    for key in columns:
+        if isinstance(key, str) and key in names:
+            places[key] = names.index(key)
+        elif isinstance(key, int | np.integer) and not isinstance(key, bool) and -len(names) <= key < len(names):
+            places[key] = int(key) % len(names)
+        else:
+            raise OptionError(f"{option}: X has no column {key!r} (it has {len(names)}).{nearest(key, names)}")
+    return places
+
+
+def _check_whole(option: str, value: object, least: int, most: int) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= most:
+        raise OptionError(f"{option}={value!r} must be a whole number from {least} to {most}.")

@@ -1,0 +1,213 @@
+"""Schema and Column: names, values, cut points and what missing means, as plain data that never changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tanager.errors import DataError, check_option
+
+KINDS = ("categorical", "numeric", "codes", "continuous")
+
+Value = str | int | float | bool
+
+
+class _Other:
+    """Stands for all values beyond the cap of a column; one object, equal to nothing else."""
+
+    def __repr__(self) -> str:
+        return "<other>"
+
+    def __reduce__(self) -> str:
+        return "OTHER"
+
+
+OTHER = _Other()
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table: its name, and how a cell becomes a code.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"categorical", "numeric", "codes", "continuous"}
+        *categorical*: the code is the place in ``values``. *numeric*: the code is the number of ``cuts`` below the
+        cell. *codes*: the cell is its own code. *continuous*: no code, the number itself is used.
+    values : tuple
+        Text, whole numbers, floats and booleans in the order of their codes. As in every Python dict, ``1``, ``1.0``
+        and ``True`` are one value.
+    cuts : tuple of float
+        In ascending order. Bins are open on the left and closed on the right.
+    closed : bool
+        The values were declared: all of them count, seen or not, and a new one is treated as missing.
+    other : bool
+        One more code, the last, stands for all values that found no place in ``values``.
+    reason : str
+        Why the column has this kind, for people to read; no part of equality.
+    n_codes : int
+        How many codes a column of kind "codes" has.
+
+    Examples
+    --------
+    >>> Column("age", "numeric", cuts=(18.0, 65.0)).n_values
+    3
+    """
+
+    name: str
+    kind: str
+    values: tuple[Value, ...] = ()
+    cuts: tuple[float, ...] = ()
+    closed: bool = False
+    other: bool = False
+    reason: str = field(default="", compare=False)
+    n_codes: int = 0
+
+    def __post_init__(self) -> None:
+        check_option("kind", self.kind, KINDS)
+        if any(not a < b for a, b in pairwise(self.cuts)):
+            raise DataError(f"column {self.name!r}: cut points must ascend, got {list(self.cuts)}.")
+        if len(set(self.values)) != len(self.values):
+            raise DataError(f"column {self.name!r}: values are given twice in {list(self.values)}.")
+
+    @property
+    def n_values(self) -> int:
+        """How many codes a cell can have, missing left out. A continuous column has none."""
+        if self.kind == "categorical":
+            return len(self.values) + self.other
+        if self.kind == "numeric":
+            return len(self.cuts) + 1
+        return self.n_codes
+
+    def describe(self, code: int) -> object:
+        """What a code stands for: the value itself, or a bin as text.
+
+        >>> Column("age", "numeric", cuts=(18.0, 65.0)).describe(1)
+        '(18, 65]'
+        """
+        if self.kind == "categorical":
+            return self.values[code] if code < len(self.values) else OTHER
+        if self.kind == "numeric":
+            low = "-inf" if code == 0 else f"{self.cuts[code - 1]:g}"
+            return f"({low}, {self.cuts[code]:g}]" if code < len(self.cuts) else f"({low}, inf)"
+        return code
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; fields with nothing in them are left out."""
+        data: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        for key in ("values", "cuts"):
+            if getattr(self, key):
+                data[key] = list(getattr(self, key))
+        for key in ("closed", "other", "reason", "n_codes"):
+            if getattr(self, key):
+                data[key] = getattr(self, key)
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Column:
+        """The column that ``to_dict`` wrote."""
+        lists = {key: tuple(data[key]) for key in ("values", "cuts") if key in data}
+        return cls(**{**data, **lists})
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order. Learned by an ``Encoder``, or written down and given to one.
+
+    Examples
+    --------
+    >>> schema = Schema((Column("sky", "categorical", ("sun", "rain")), Column("age", "numeric", cuts=(18.0, 65.0))))
+    >>> schema.n_values
+    array([2, 3])
+    >>> print(schema)
+    column  kind         values or cut points
+    sky     categorical  2: 'sun', 'rain'
+    age     numeric      3: 18, 65
+    """
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        refuse_duplicates(self.names)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Column names, in order."""
+        return tuple(column.name for column in self.columns)
+
+    @property
+    def n_values(self) -> np.ndarray:
+        """Number of codes per column."""
+        return np.array([column.n_values for column in self.columns], dtype=np.int64)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    def index(self, name: str) -> int:
+        """The place of a column."""
+        return self._places[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __getitem__(self, key: str | int) -> Column:
+        return self.columns[self.index(key) if isinstance(key, str) else key]
+
+    def with_columns(self, changed: Mapping[int, Column]) -> Schema:
+        """The same schema with some columns replaced; this is how a vocabulary grows."""
+        return Schema(tuple(changed.get(i, column) for i, column in enumerate(self.columns)))
+
+    def close(self) -> Schema:
+        """The same schema with all vocabularies declared: no new value will enter."""
+        return Schema(tuple(replace(column, closed=True) for column in self.columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"columns": [column.to_dict() for column in self.columns]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Schema:
+        """The schema that ``to_dict`` wrote."""
+        return cls(tuple(Column.from_dict(column) for column in data["columns"]))
+
+    def __str__(self) -> str:
+        head = ("column", "kind", "values or cut points", "because")
+        rows = [head] + [(c.name, c.kind, _abridged(c), c.reason) for c in self.columns]
+        if not any(column.reason for column in self.columns):
+            rows = [(*row[:3], "") for row in rows]
+        widths = [max(len(row[part]) for row in rows) for part in range(4)]
+        return "\n".join("  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+
+def _abridged(column: Column, most: int = 6) -> str:
+    """`3: 'a', 'b', 'c'`: how many codes, and the first few values or cut points."""
+    if column.kind not in ("categorical", "numeric"):
+        return str(column.n_values or "")
+    if column.kind == "categorical":
+        shown = [repr(value) for value in column.values]
+    else:
+        shown = [f"{t:g}" for t in column.cuts]
+    text = ", ".join(shown[:most]) + (", ..." if len(shown) > most else "") + (", <other>" if column.other else "")
+    return f"{column.n_values}: {text}" if text else str(column.n_values)
+
+
+def refuse_duplicates(names: Iterable[str]) -> None:
+    """Two columns of one name cannot be told apart."""
+    names = list(names)
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        listed = ", ".join(repr(name) for name in twice)
+        raise DataError(
+            f"column names must differ: {listed} stands for more than one column. Rename or drop the copies."
+        )

@@ -1,0 +1,193 @@
+"""Any table as named columns of cells: NumPy arrays, lists, dicts here; pandas, polars and Arrow in ``frames``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.encoding import frames
+from tanager.encoding.arrays import read_array, read_objects
+from tanager.encoding.schema import refuse_duplicates
+from tanager.encoding.values import Cells, Numbers
+from tanager.errors import DataError
+
+CODE_TYPES = tuple(np.dtype(kind) for kind in ("uint8", "uint16", "int8", "int16"))
+
+
+class Table:
+    """Columns that are read when asked for, once each.
+
+    ``names`` is None when the source has none (arrays, lists of lists). ``codes`` is the array itself when the cells
+    are codes already: uint8 or uint16, the largest value missing.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str] | None,
+        n_rows: int,
+        readers: Sequence[Callable[[], Cells]],
+        codes: np.ndarray | None = None,
+    ) -> None:
+        self.names = None if names is None else tuple(names)
+        self.n_rows = n_rows
+        self.readers = list(readers)
+        self.codes = codes
+        self._cells: dict[int, Cells] = {}
+        if self.names is not None:
+            refuse_duplicates(self.names)
+        if not self.readers:
+            raise DataError(
+                f"Found array with 0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required. "
+                "A table needs a column."
+            )
+        if n_rows == 0:
+            raise DataError(
+                f"Found array with 0 sample(s) (shape=(0, {self.n_columns})) while a minimum of 1 is required. "
+                "A table needs a row."
+            )
+
+    @cached_property
+    def limits(self) -> np.ndarray:
+        """One more than the largest code of each column, for an array of codes."""
+        return code_limits(self.codes)
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns."""
+        return len(self.readers)
+
+    def column(self, i: int) -> Cells:
+        """The cells of a column."""
+        if i not in self._cells:
+            self._cells[i] = self.readers[i]()
+        return self._cells[i]
+
+
+def code_limits(codes: np.ndarray | None) -> np.ndarray:
+    """One more than the largest code of each column, missing cells left out."""
+    assert codes is not None
+    limits = np.empty(codes.shape[1], dtype=codes.dtype)
+    _kernels.code_limits(codes, limits)
+    return limits
+
+
+def read_table(X: Any) -> Table:
+    """Any table: pandas, polars, Arrow, a 2-D array, a list of rows (sequences or dicts), a dict of columns."""
+    if isinstance(X, Table):
+        return X
+    if isinstance(X, np.ndarray):
+        return _from_array(X)
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise DataError("X is a sparse matrix, and tanager needs a dense table. Pass X.toarray().")
+    if frames.is_pandas(X):
+        return _from_readers(*frames.pandas_columns(X))
+    if hasattr(X, "__arrow_c_stream__"):
+        return _from_readers(*frames.arrow_columns(X))
+    if isinstance(X, Mapping):
+        return _from_mapping(X)
+    if hasattr(X, "__array__"):
+        return _from_array(np.asarray(X))
+    if isinstance(X, str | bytes) or not hasattr(X, "__iter__"):
+        raise DataError(_expected_2d(f"a {type(X).__name__}"))
+    return _from_rows(list(X))
+
+
+def _from_readers(names: Sequence[object], n_rows: int, readers: Sequence[Callable[[], Cells]]) -> Table:
+    """Names count only when all of them are text, as in scikit-learn."""
+    texts = [name for name in names if isinstance(name, str)]
+    return Table(texts if len(texts) == len(names) else None, n_rows, readers)
+
+
+def _from_array(X: np.ndarray) -> Table:
+    if X.dtype.kind == "c":
+        raise DataError("Complex data not supported: X has complex numbers. Pass their parts as two columns.")
+    if X.dtype.names is not None:
+        return _from_mapping({name: X[name] for name in X.dtype.names})
+    if X.ndim != 2:
+        raise DataError(_expected_2d(f"{X.ndim}D array"))
+    if X.dtype in CODE_TYPES:
+        return _from_codes(X)
+    if X.dtype.kind == "f" and X.dtype.itemsize > 8:
+        X = X.astype(np.float64)
+    columns = np.asfortranarray(X)  # whole columns will be read one after the other
+    return Table(None, len(X), [partial(read_array, columns[:, i], f"x{i}") for i in range(X.shape[1])])
+
+
+def _from_codes(X: np.ndarray) -> Table:
+    if not (X.flags.c_contiguous or X.flags.f_contiguous):
+        X = np.ascontiguousarray(X)
+    codes = X.view(X.dtype.str.replace("i", "u"))
+    if X.dtype.kind == "i" and X.size and (lowest := X.min()) < -1:
+        row, column = np.argwhere(lowest == X)[0]
+        raise DataError(f"column 'x{column}', row {row}: {lowest} is not a code. Codes start at 0; -1 marks missing.")
+    return Table(None, len(X), [partial(_code_numbers, codes[:, i]) for i in range(X.shape[1])], codes)
+
+
+def _code_numbers(codes: np.ndarray) -> Cells:
+    return Numbers(np.where(codes == np.iinfo(codes.dtype).max, np.nan, codes), "codes")
+
+
+def read_column(cells: Any, name: str) -> Cells:
+    """One column of any kind: an array, a pandas, polars or Arrow column, or a sequence of objects."""
+    if isinstance(cells, np.ndarray):
+        return read_array(cells, name)
+    if frames.is_pandas(cells):
+        return frames.read_series(cells, name)
+    if frames.is_arrow(cells):
+        return frames.read_arrow(cells, name)
+    return read_objects(cells if isinstance(cells, list | tuple) else list(cells), name)
+
+
+def _from_mapping(columns: Mapping[str, Any]) -> Table:
+    _refuse_other_names(columns)
+    lengths = [(_length(cells, name), name) for name, cells in columns.items()]
+    for n_rows, name in lengths:
+        if n_rows != lengths[0][0]:
+            raise DataError(f"column {name!r} has {n_rows} rows, column {lengths[0][1]!r} has {lengths[0][0]}.")
+    readers = [partial(read_column, cells, name) for name, cells in columns.items()]
+    return Table(list(columns), lengths[0][0] if lengths else 0, readers)
+
+
+def _length(cells: Any, name: str) -> int:
+    if isinstance(cells, str | bytes) or not hasattr(cells, "__len__"):
+        raise DataError(
+            f"column {name!r} is {cells!r}, not a column of cells. A dict stands for a table of columns here; "
+            "for one row pass a list with the dict in it."
+        )
+    return len(cells)
+
+
+def _from_rows(rows: list[Any]) -> Table:
+    if rows and all(isinstance(row, Mapping) for row in rows):
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        _refuse_other_names(dict.fromkeys(names))
+        return Table(names, len(rows), [partial(_dict_column, rows, name) for name in names])
+    for r, row in enumerate(rows):
+        if isinstance(row, str | bytes | Mapping) or not hasattr(row, "__len__"):
+            raise DataError(_expected_2d(f"1D array: row {r} is {row!r}"))
+        if len(row) != len(rows[0]):
+            raise DataError(f"row {r} has {len(row)} cells, row 0 has {len(rows[0])}.")
+    columns = list(zip(*rows, strict=True))
+    n_columns = len(rows[0]) if rows else 1
+    return Table(None, len(rows), [partial(read_objects, columns[i], f"x{i}") for i in range(n_columns)])
+
+
+def _dict_column(rows: list[Mapping[str, Any]], name: str) -> Cells:
+    return read_objects([row.get(name) for row in rows], name)
+
+
+def _refuse_other_names(columns: Mapping[Any, Any]) -> None:
+    for name in columns:
+        if not isinstance(name, str):
+            raise DataError(f"column names must be text, found {name!r} ({type(name).__name__}). Use {str(name)!r}.")
+
+
+def _expected_2d(found: str) -> str:
+    return (
+        f"Expected 2D array, got {found} instead. Reshape your data: X.reshape(-1, 1) if it is one column, "
+        "X.reshape(1, -1) if it is one row."
+    )

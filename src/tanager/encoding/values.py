@@ -1,0 +1,211 @@
+"""The cells of one column, whatever table they came from: either numbers, or an index into distinct values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.encoding.schema import Value
+from tanager.errors import DataError
+
+PLAIN = frozenset({str, int, float, bool})
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers: any integer or float array, NaN = missing."""
+
+    values: np.ndarray
+    what: str = "numbers"
+
+    def take(self, keep: np.ndarray) -> Numbers:
+        """Some of the rows."""
+        return Numbers(self.values[keep], self.what)
+
+    def floats(self, name: str) -> np.ndarray:
+        """The numbers as float64."""
+        return self.values.astype(np.float64, copy=False)
+
+    @cached_property
+    def whole(self) -> np.ndarray | None:
+        """The numbers that are not missing as integers, or None when one is infinite or has a fraction."""
+        if self.values.dtype.kind in "iu":
+            return self.values
+        head = self.values[:1000]
+        if _fractions(head[~np.isnan(head)]):
+            return None
+        present = self.values[~np.isnan(self.values)]
+        return None if _fractions(present) else present.astype(np.int64)
+
+    def n_distinct_whole(self, most: int) -> int | None:
+        """How many distinct whole numbers; None when not all are whole, or when there are more than ``most``."""
+        if self.whole is None or len(np.unique(self.whole[:10_000])) > most:
+            return None
+        n = len(index_whole(self.whole)[0])
+        return n if n <= most else None
+
+    @cached_property
+    def categories(self) -> Categories:
+        """Each distinct number as a value of its own."""
+        if self.whole is not None:
+            distinct, place = index_whole(self.whole)
+        else:
+            distinct, place = np.unique(self.values[~np.isnan(self.values)], return_inverse=True)
+        if len(place) == len(self.values):
+            index = place.astype(np.int32, copy=False)
+        else:
+            index = np.full(len(self.values), -1, dtype=np.int32)
+            index[~np.isnan(self.values)] = place
+        return Categories([plain(value) for value in distinct.tolist()], index, self.what, exact=False)
+
+
+@dataclass(frozen=True)
+class Categories:
+    """A column of values: ``values[index[r]]`` is the cell of row r, and index -1 is missing.
+
+    ``declared``: the table itself names all values. ``exact``: every value occurs, in order of first appearance.
+    """
+
+    values: list[Value]
+    index: np.ndarray
+    what: str = "text"
+    declared: bool = False
+    exact: bool = True
+
+    @property
+    def categories(self) -> Categories:
+        """Itself; as for numbers."""
+        return self
+
+    def take(self, keep: np.ndarray) -> Categories:
+        """Some of the rows."""
+        return Categories(self.values, self.index[keep], self.what, self.declared, exact=False)
+
+    @cached_property
+    def in_order(self) -> Categories:
+        """The same cells, with only the values that occur, in order of first appearance."""
+        if self.exact:
+            return self
+        order = _first_seen(self.index, len(self.values))
+        table = np.full(len(self.values) + 1, -1, dtype=np.int32)
+        table[order] = np.arange(len(order))
+        return Categories([self.values[v] for v in order], table[self.index], self.what, self.declared)
+
+    def row_of(self, value: int) -> int | None:
+        """The first row that has the value at this place of ``values``; None when it does not occur."""
+        rows = np.flatnonzero(self.index == value)
+        return int(rows[0]) if len(rows) else None
+
+    def floats(self, name: str) -> np.ndarray:
+        """The values as numbers; text that reads as a number will do, other text is refused."""
+        table = np.full(len(self.values) + 1, np.nan)
+        for v, value in enumerate(self.values):
+            try:
+                table[v] = number(value)
+            except (TypeError, ValueError):
+                if (row := self.row_of(v)) is not None:
+                    raise DataError(not_a_number(name, row, value)) from None
+        return table[self.index]
+
+
+Cells = Numbers | Categories
+
+
+def not_a_number(name: str, row: int | None, value: object) -> str:
+    """The sentence for text in a numeric column."""
+    place = f"column {name!r}" if row is None else f"column {name!r}, row {row}"
+    return (
+        f"{place}: {value!r} is not a number, and the column is numeric. "
+        f"Mark missing values with None or NaN, or fit with categorical=[{name!r}]."
+    )
+
+
+def is_missing(value: object) -> bool:
+    """None, NaN, NaT and pandas.NA are missing."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA is neither equal nor unequal to itself
+        return type(value).__name__ == "NAType"
+
+
+def plain(value: object) -> Value:
+    """Text, a number or a boolean as Python knows it; anything else (a date, an interval, a tuple) becomes text."""
+    if type(value) in PLAIN:
+        return int(value) if isinstance(value, float) and value.is_integer() else value  # type: ignore[return-value]
+    if isinstance(value, np.generic):
+        item = value.item()
+        return str(value) if isinstance(item, np.generic) else plain(item)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    for kind in (str, int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    return str(value)
+
+
+def number(value: object) -> float:
+    """A cell as a number; dates are seconds since 1970, UTC unless they say otherwise, to the microsecond."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        value = value.astype(f"{value.dtype.kind}8[us]").item()
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, date):
+        return number(datetime(value.year, value.month, value.day))
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return float(value)  # type: ignore[arg-type]
+
+
+def seconds(moments: np.ndarray) -> np.ndarray:
+    """A datetime64 or timedelta64 array as seconds; NaT becomes NaN."""
+    ticks = moments.astype(f"{moments.dtype.kind}8[us]").astype(np.int64)
+    return np.where(np.isnat(moments), np.nan, ticks / 1e6)
+
+
+def from_distinct(values: Sequence[object], index: np.ndarray, **facts: bool | str) -> Categories:
+    """Categories from distinct objects; when some become the same plain value, their codes are joined."""
+    if set(map(type, values)) <= {str}:
+        return Categories(list(values), index, **facts)  # type: ignore[arg-type]
+    plains = [plain(value) for value in values]
+    places = {value: v for v, value in reversed(list(enumerate(plains)))}
+    if len(places) < len(plains):
+        table = np.array([*(places[value] for value in plains), -1], dtype=np.int32)
+        return Categories(plains, table[index], exact=False)
+    return Categories(plains, index, **facts)  # type: ignore[arg-type]
+
+
+def _fractions(present: np.ndarray) -> bool:
+    """Is some number no whole one (or infinite, or so large that floats skip whole numbers)?"""
+    return bool(np.any((present != np.rint(present)) | (np.abs(present) > 2**53)))
+
+
+def index_whole(whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct integers in ascending order, and the place of each row's integer among them."""
+    if len(whole) == 0:
+        return whole, whole
+    whole = np.ascontiguousarray(whole)
+    for code_type in (np.uint8, np.uint16):
+        out = np.empty(len(whole), dtype=code_type)
+        distances = np.array(_kernels.index_whole(whole, out))
+        if len(distances):
+            smallest = whole[:1] - distances[out[:1]].astype(whole.dtype)
+            return smallest + distances.astype(whole.dtype), out
+    return np.unique(whole, return_inverse=True)
+
+
+def _first_seen(index: np.ndarray, n_values: int) -> list[int]:
+    """Which values occur, in order of first appearance. Looks at longer and longer heads of the column."""
+    size = 4096
+    while True:
+        head = index[:size]
+        values, first = np.unique(head[head >= 0], return_index=True)
+        if size >= len(index) or len(values) == n_values:
+            return values[np.argsort(first)].tolist()
+        size *= 16
