@@ -170,8 +170,8 @@ void resolve(PyStore &self, const AnyArray &codes_, nb::ndarray<nb::device::cpu>
             codes.read(r, slots, slot.data());
             const double minus = left_out ? left_out[r] : 0;
             for (int i = 0; i < n; ++i) {
-                bool drop = slot[i] == s.missing_slot(i);
-                for (int j = 0; j < n && !drop; ++j) {
+                bool drop = false;
+                for (int j = 0; j < n && !drop && slot[i] != s.missing_slot(i); ++j) {
                     if (j == i || slot[j] == s.missing_slot(j)) continue;
                     const double *row_i = s.pairs + (s.offsets[i] + slot[i]) * s.width * k;
                     const double *row_j = s.pairs + (s.offsets[j] + slot[j]) * s.width * k;

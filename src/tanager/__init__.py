@@ -1,3 +1,42 @@
 """tanager: Bayesian network classifiers that learn from a table, a stream or a cluster."""
 
+from tanager.classifiers.aode import A2DE, AODE, SPODE, WAODE
+from tanager.classifiers.best import BestOf
+from tanager.classifiers.collections import FANC, SPC, TC, Collection
+from tanager.classifiers.hidden import HNB
+from tanager.classifiers.kdb import KDB
+from tanager.classifiers.naive import NaiveBayes
+from tanager.classifiers.superparent import SuperParentTAN
+from tanager.classifiers.tan import FAN, TAN
+from tanager.counts.estimates import BackOff, BDeu, Lidstone, MEstimate, PriorCounts
+from tanager.counts.joint import JointCounts
+from tanager.encoding import Column, Encoder, Schema
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "A2DE",
+    "AODE",
+    "FAN",
+    "FANC",
+    "HNB",
+    "KDB",
+    "SPC",
+    "SPODE",
+    "TAN",
+    "TC",
+    "WAODE",
+    "BDeu",
+    "BackOff",
+    "BestOf",
+    "Collection",
+    "Column",
+    "Encoder",
+    "JointCounts",
+    "Lidstone",
+    "MEstimate",
+    "NaiveBayes",
+    "PriorCounts",
+    "Schema",
+    "SuperParentTAN",
+]

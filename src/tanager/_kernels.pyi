@@ -39,6 +39,7 @@ def cpu_features() -> list[str]:
 
 def set_cpu_level(level: Literal["auto", "plain", "avx2", "avx512"]) -> None:
     """Use at most this level; "auto" is the best this processor has."""
+
 # Encoding. The largest value of the code type means missing.
 def code_limits(codes: np.ndarray, limits: np.ndarray) -> None:
     """limits[i] = 1 + the largest code of column i; 0 when all are missing. Codes are contiguous by row or column."""
@@ -120,9 +121,7 @@ class Plan:
         n_jobs: int = 1,
     ) -> None:
         """Posteriors (or logs of the joint); with labels, each row is left out of the counts."""
-    def stream(
-        self, codes: _Codes, labels: _Codes, weights: _Floats | None, out: _Floats, unit: float = 1.0
-    ) -> int:
+    def stream(self, codes: _Codes, labels: _Codes, weights: _Floats | None, out: _Floats, unit: float = 1.0) -> int:
         """Score each row, then learn it; returns the rows done before one with an unknown value or class."""
     def parts(self, codes: _Codes, out: _Floats) -> None:
         """Of one row: P(y, x_s) of every member, then P(child | y, parents) of every term; NaN where missing."""

@@ -51,7 +51,9 @@ def unpack(data: bytes, source: str) -> tuple[dict[str, Any], dict[str, np.ndarr
     if header.get("sha256") != _digest(members):
         raise ModelFileError(f"{source} is damaged: its checksum does not match; it {_DAMAGED}.")
     try:
-        arrays = {name.removesuffix(".npy"): np.load(io.BytesIO(raw), allow_pickle=False) for name, raw in members.items()}
+        arrays = {
+            name.removesuffix(".npy"): np.load(io.BytesIO(raw), allow_pickle=False) for name, raw in members.items()
+        }
     except (ValueError, EOFError) as error:
         raise ModelFileError(f"{source} is damaged: {error}.") from error
     return header, arrays

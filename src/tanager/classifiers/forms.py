@@ -42,6 +42,15 @@ class ProductOfSums:
         """How many networks vote: the product of the number of parent sets with a weight."""
         return math.prod(Counter(c for c, w in zip(self.child, self.weight, strict=True) if w > 0).values())
 
+    def families(self) -> list[tuple[int, ...]]:
+        """Families beyond pairs, with all their prefixes, as parents and child."""
+        wide = {
+            (*parents[:size], child)
+            for child, parents in zip(self.child, self.parents, strict=True)
+            for size in range(2, len(parents) + 1)
+        }
+        return sorted(wide, key=lambda family: (len(family), family))
+
     def build(self, plan: _kernels.Plan, unit: float) -> None:
         """Tell the kernels."""
         plan.product(list(self.child), [list(p) for p in self.parents], list(self.weight))
@@ -59,6 +68,10 @@ class SumOfProducts:
     weight: tuple[float, ...]
     min_count: float
     otherwise: ProductOfSums | SumOfProducts | None = None
+
+    def families(self) -> list[tuple[int, ...]]:
+        """Members with two super-parents read triples; these are counted with order 3."""
+        return []
 
     def build(self, plan: _kernels.Plan, unit: float) -> None:
         """Tell the kernels."""
@@ -100,6 +113,7 @@ class View:
         self.n_cells = self.plan.n_cells()
         self._compiled: _kernels.Compiled | None = None
         self._compiled_version = -1
+        self.form_version = counts.version  # of the counts that the form was chosen for
 
     @property
     def valid(self) -> bool:

@@ -45,7 +45,7 @@ def class_map(theirs: np.ndarray, ours: np.ndarray) -> np.ndarray:
 
 def value_map(theirs: Column, ours: Column) -> np.ndarray:
     """For each code of their column the code of the same value in ours."""
-    if theirs.kind != "categorical" or theirs.values == ours.values[: len(theirs.values)] and not theirs.other:
+    if theirs.kind != "categorical" or (theirs.values == ours.values[: len(theirs.values)] and not theirs.other):
         return np.arange(theirs.n_values)
     place: dict[object, int] = {value: at for at, value in enumerate(ours.values)}
     if ours.other:
@@ -78,7 +78,10 @@ def union_column(ours: Column, theirs: Column) -> Column:
 def extends(new: Schema, old: Schema) -> bool:
     """Whether every code of the old schema means the same in the new one."""
     return new.names == old.names and all(
-        a.kind == b.kind and a.values[: len(b.values)] == b.values and a.cuts == b.cuts and (a.other == b.other)
+        a.kind == b.kind
+        and a.values[: len(b.values)] == b.values
+        and a.cuts == b.cuts
+        and (a.other == b.other)
         and (not b.other or a.n_values == b.n_values)
         for a, b in zip(new.columns, old.columns, strict=True)
     )

@@ -178,6 +178,26 @@ class JointCounts:
             )
         return self._handle
 
+    def holds(self, order: int = 1, anchors: Sequence[int] = (), families: Sequence[Family] = ()) -> bool:
+        """Whether all of this was counted."""
+        if self.order == 3:
+            families, anchors = [family for family in families if len(family) > 3], ()
+        held = {frozenset(family) for family in self.families}
+        anchored = [
+            f for f in families if frozenset(f) not in held and not (len(f) == 3 and set(f) & set(self.anchors))
+        ]
+        return order <= self.order and set(anchors) <= set(self.anchors) and not anchored
+
+    def require(self, name: str, order: int = 1, anchors: Sequence[int] = (), families: Sequence[Family] = ()) -> None:
+        """Refuse, for the classifier `name`, where less was counted than it needs."""
+        if not self.holds(order, anchors, families):
+            width = max([order, 3 if anchors else 1, *(len(family) for family in families)])
+            way = f"Count again with order={width}" if width <= 3 else "Count again with its families"
+            raise SchemaMismatch(
+                f"{name} needs joint counts of {width} columns with the class, these are of order {self.order}. "
+                f"{way}, or fit on the rows."
+            )
+
     def _blank(self, schema: Schema, classes: Iterable[object], **changes: Any) -> JointCounts:
         options = {"order": self.order, "anchors": self.anchors, "families": self.families, "spare": self.spare}
         return JointCounts(schema, classes, max_memory=self.max_memory, **(options | changes))
@@ -207,9 +227,14 @@ class JointCounts:
             table[np.abs(table) < 1e-9 * self.scale] = 0.0
         return self
 
-    def _count(
-        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, sign: int, n_jobs: int
-    ) -> None:
+    def learn_rows(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> None:
+        """``update`` for a few rows whose codes are known to fit: the least work per call."""
+        done = self.store.learn(codes, labels, weights, self.scale)
+        self.version += 1
+        if done < len(codes):
+            raise DataError(f"row {done} has a value or class that these counts do not know. Grow them first.")
+
+    def _count(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, sign: int, n_jobs: int) -> None:
         if self.scale != 1.0:
             weights = np.full(len(codes), self.scale) if weights is None else weights * self.scale
         families = [(list(family), cells) for family, cells in zip(self.families, self._families, strict=True)]
@@ -233,7 +258,9 @@ class JointCounts:
         if sign < 0:
             raise DataError("cannot subtract: some of these rows have values that were never counted.")
         self._grow_codes(needed)
-        self._count(codes, labels, weights if self.scale == 1.0 or weights is None else weights / self.scale, sign, n_jobs)
+        self._count(
+            codes, labels, weights if self.scale == 1.0 or weights is None else weights / self.scale, sign, n_jobs
+        )
 
     def _grow_codes(self, needed: np.ndarray) -> None:
         """Make room in columns of kind "codes"; all other columns have their values from an encoder."""
@@ -319,9 +346,11 @@ class JointCounts:
             return self
         # Room to double in columns that grow, so that a growing vocabulary costs a move only now and then.
         capacity = np.where(wanted > self.rooms - 1, np.maximum(wanted, 2 * (self.rooms - 1)), self.rooms - 1)
-        if self.n_rows == 0 or self.estimate_bytes(
-            capacity, len(classes), self.order, self.anchors, self.families
-        ) > 2 * self.nbytes + 2**24:
+        if (
+            self.n_rows == 0
+            or self.estimate_bytes(capacity, len(classes), self.order, self.anchors, self.families)
+            > 2 * self.nbytes + 2**24
+        ):
             capacity = wanted
         new = self._blank(schema, classes)
         new._allocate(capacity)
@@ -378,38 +407,57 @@ class JointCounts:
             raise SchemaMismatch(f"cannot merge counts over different columns: {odd[0]!r} is in one of them only.")
         return [other.schema.names.index(name) for name in self.schema.names]
 
-    def _absorb(self, other: JointCounts, places: Sequence[int], factor: float) -> None:
-        """Add the cells of `other` times a factor. Our column i is its column places[i]; values are matched."""
+    def add_columns(self, schema: Schema) -> JointCounts:
+        """Move to a schema with further columns at the end; all rows counted so far have them missing."""
+        new = self._blank(schema, self.classes)
+        places: list[int | None] = [*range(self.n_features), *[None] * (len(schema.columns) - self.n_features)]
+        new._absorb(self, places, 1.0)
+        new.scale, new.version = self.scale, self.version + 1
+        self.__dict__.update(new.__dict__)
+        return self
+
+    def _absorb(self, other: JointCounts, places: Sequence[int | None], factor: float) -> None:
+        """Add the cells of `other` times a factor. Our column i is its column places[i]; values are matched.
+
+        A column that `other` does not have (None) was missing in all its rows.
+        """
         to_class = class_map(other.classes, self.classes)
         ours, theirs = [], []  # slots within a column that belong together; missing last
         for i, place in enumerate(places):
-            codes = value_map(other.schema.columns[place], self.schema.columns[i])
-            ours.append(np.append(codes, self.rooms[i] - 1))
-            theirs.append(np.append(np.arange(len(codes)), other.rooms[place] - 1))
+            known = np.arange(0) if place is None else value_map(other.schema.columns[place], self.schema.columns[i])
+            ours.append(np.append(known, self.rooms[i] - 1))
+            theirs.append(np.append(np.arange(len(known)), 0 if place is None else other.rooms[place] - 1))
 
-        def add(mine: np.ndarray, columns: Sequence[int], source: np.ndarray) -> None:
-            cells = source[np.ix_(*(theirs[i] for i in columns))] * factor
+        def add(mine: np.ndarray, columns: Sequence[int]) -> None:
+            shared = [i for i in columns if places[i] is not None]
+            source = other._table([int(places[i]) for i in shared])  # type: ignore[arg-type]
+            cells = source[np.ix_(*(theirs[i] for i in shared))] if shared else source
+            shape = [len(theirs[i]) if i in shared else 1 for i in columns]
+            cells = cells.reshape(*shape, len(to_class)) * factor
             np.add.at(mine, np.ix_(*(ours[i] for i in columns), to_class), cells)
 
         self._classes[to_class] += other._classes * factor
         for i in range(self.n_features):
-            add(self._table([i]), [i], other._table([places[i]]))
+            add(self._table([i]), [i])
         if self._pairs is not None:
-            rows = np.concatenate([self.offsets[i] + slots for i, slots in enumerate(ours)])
-            source = np.concatenate([other.offsets[places[i]] + slots for i, slots in enumerate(theirs)])
-            distinct = len(np.unique(rows)) == len(rows)
-            cells = other._pairs[np.ix_(source, source)] * factor  # type: ignore[index]
-            if distinct:
+            kept = [i for i, place in enumerate(places) if place is not None]
+            rows = np.concatenate([self.offsets[i] + ours[i] for i in kept] or [np.arange(0)])
+            source = np.concatenate([other.offsets[int(places[i])] + theirs[i] for i in kept] or [np.arange(0)])  # type: ignore[arg-type]
+            cells = other.pairs[np.ix_(source, source)] * factor
+            if len(np.unique(rows)) == len(rows):
                 self._pairs[np.ix_(rows, rows, to_class)] += cells
             else:  # values beyond a cap fall together
                 np.add.at(self._pairs, np.ix_(rows, rows, to_class), cells)
+            for i, j in permutations(range(self.n_features), 2):
+                if places[i] is None or places[j] is None:
+                    add(self._table([i, j]), [i, j])
         for entry in self._triples:
             anchor, first, _ = entry
             others = [i for i in range(first, self.n_features) if i != anchor]
             for j, m in permutations(others, 2):
-                add(self._triple(entry, j, m), [j, m, anchor], other._table([places[j], places[m], places[anchor]]))
-        for family, cells in zip(self.families, self._families, strict=True):
-            add(cells, family, other._table([places[i] for i in family]))
+                add(self._triple(entry, j, m), [j, m, anchor])
+        for family, table in zip(self.families, self._families, strict=True):
+            add(table, family)
 
     def _triple(self, entry: tuple[int, int, np.ndarray], j: int, m: int) -> np.ndarray:
         """The cells of columns j, m and the entry's anchor, a view."""
@@ -427,9 +475,15 @@ class JointCounts:
         """
         if not isinstance(other, JointCounts):
             return NotImplemented
-        if (self.order, len(self._triples), len(self.families)) != (other.order, len(other._triples), len(other.families)):
+        if (self.order, len(self._triples), len(self.families)) != (
+            other.order,
+            len(other._triples),
+            len(other.families),
+        ):
             return False
-        if set(self.schema.names) != set(other.schema.names) or set(self.classes.tolist()) != set(other.classes.tolist()):
+        if set(self.schema.names) != set(other.schema.names) or set(self.classes.tolist()) != set(
+            other.classes.tolist()
+        ):
             return False
         places = self._places_of(other)
         for mine, place in zip(self.schema.columns, places, strict=True):

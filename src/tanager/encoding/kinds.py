@@ -100,6 +100,13 @@ def learn_column(
     return Column(name, kind, cuts=tuple(cuts.tolist()), reason=reason)
 
 
+def settled(column: Column) -> bool:
+    """Whether more rows could not change the kind or the cut points of a column that the rules learned."""
+    if column.kind == "numeric":
+        return column.reason == "cut points given"
+    return not column.reason.startswith(("whole numbers", "all missing"))
+
+
 def _kind(cells: Cells, wanted: str | None, rules: Rules) -> tuple[str, str]:
     """The kind of a column, and why."""
     if wanted is not None:

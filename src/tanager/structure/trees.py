@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from tanager.counts.joint import JointCounts
-from tanager.errors import check_option
 from tanager.structure.measures import ROWS, conditional_information, pair_sums
 
 Edge = tuple[int, int]
@@ -118,12 +117,6 @@ GAINS: dict[str, Callable[[JointCounts], np.ndarray]] = {
     "g2": g2_gain,
     "bdeu": bdeu_gain,
 }
-
-
-def edge_gains(counts: JointCounts, score: str) -> np.ndarray:
-    """The gain of every edge under a score given by name."""
-    check_option("score", score, GAINS)
-    return GAINS[score](counts)
 
 
 def _rows(counts: JointCounts) -> np.ndarray:

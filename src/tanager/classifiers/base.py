@@ -1,0 +1,471 @@
+"""CountsClassifier: everything that all classifiers share. The only place that talks scikit-learn.
+
+A subclass says how wide it counts (``order``) and which form reads the counts (``_form``); learning, prediction,
+streams, leave-one-out, costs, missing and unseen values, rows and files are the same for all.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from tanager.classifiers.decide import check_costs, class_factors, class_priors, decide
+from tanager.classifiers.forms import Form, View
+from tanager.classifiers.onerow import STALE, OneRowMixin
+from tanager.classifiers.rows import Rows, WarmUp
+from tanager.counts.align import class_map, sort_labels, union_labels
+from tanager.counts.estimates import Estimate, as_estimate
+from tanager.counts.joint import JointCounts
+from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
+from tanager.encoding.chunks import n_rows, take_rows
+from tanager.encoding.kinds import settled
+from tanager.errors import DataError, DataWarning, OptionError, SchemaMismatch, check_option
+
+_SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
+    """A classifier that is a view of joint counts.
+
+    Parameters
+    ----------
+    smoothing : float or Estimate, default=1.0
+        Pseudo-count added to every cell (1 is Laplace's rule, 0 trusts the data alone), or an estimate such as
+        ``MEstimate``, ``PriorCounts``, ``BackOff`` or ``BDeu``.
+    unseen : {"ignore", "smooth", "error"}, default="ignore"
+        What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
+        error.
+    cost_matrix : array of shape (n_classes, n_classes), default=None
+        ``cost_matrix[true, predicted]``; ``predict`` then answers with the smallest expected loss.
+    class_weight : dict, array or "balanced", default=None
+        Factors of the classes, applied to the posterior odds.
+    priors : dict or array, default=None
+        Class probabilities to use instead of the ones in the data.
+    bins, n_bins, categorical, numeric, max_values, schema
+        How columns become codes; see ``Encoder``. By default numeric columns are cut by class entropy (MDL).
+    warm_up : int, default=1000
+        ``partial_fit`` and ``learn_one`` fix kinds and cut points of number columns after that many rows. Until then
+        they are learned again each time the rows have doubled.
+    max_memory : int, str or None, default="2 GB"
+        Counts beyond this are refused before they are made.
+    n_jobs : int, default=None
+        Threads for counting and for batches of predictions; -1 uses all cores.
+    """
+
+    smoothing: float | Estimate = 1.0
+    unseen: str = "ignore"
+    cost_matrix: Any = None
+    class_weight: Any = None
+    priors: Any = None
+    bins: Any = "mdl"
+    n_bins: int = 5
+    categorical: Any = None
+    numeric: Any = None
+    max_values: int = 1000
+    schema: Schema | None = None
+    warm_up: int = 1000
+    max_memory: int | str | None = "2 GB"
+    n_jobs: int | None = None
+
+    order: ClassVar[int] = 2  # columns counted together with the class
+
+    # --- what a subclass says -----------------------------------------------------------------------------------
+
+    def _adaptive(self) -> bool:
+        """Whether the form depends on what was counted."""
+        return self._needs_rows()
+
+    def _needs_rows(self) -> bool:
+        """Whether the form is chosen by looking at the rows again; they are then kept, as codes."""
+        return False
+
+    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+        """Which families, and how they are combined."""
+        raise NotImplementedError
+
+    def _shape(self, schema: Schema) -> dict[str, Any]:
+        """What to count: options of JointCounts."""
+        return {"order": self.order}
+
+    def _check_options(self) -> None:
+        """Refuse options that mean nothing, before anything is learned."""
+        check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
+        as_estimate(self.smoothing)
+        if not isinstance(self.warm_up, int) or self.warm_up < 1:
+            raise OptionError(f"warm_up={self.warm_up!r}: give a number of rows of at least 1.")
+
+    # --- learning -----------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CountsClassifier:
+        """Learn from a table, forgetting all that was learned before. Rows without a label are left out."""
+        self._start()
+        return self._learn(X, y, sample_weight, whole=True)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> CountsClassifier:
+        """Learn more rows. New values and classes are welcome; ``classes`` may declare some beforehand."""
+        if not hasattr(self, "classes_"):
+            self._start()
+        if classes is not None:
+            self._add_classes(sort_labels(np.asarray(classes)))
+        return self._learn(X, y, sample_weight, whole=False)
+
+    def _start(self) -> None:
+        self._check_options()
+        for name in ("n_features_in_", "feature_names_in_", "encoder_", "counts_"):
+            self.__dict__.pop(name, None)
+        self.classes_ = np.array([], dtype=object)
+        self._warm: WarmUp | None = None
+        self._rows: Rows | None = Rows() if self._needs_rows() else None
+        self._view: View | None = None
+        self._view_rows = 0.0
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, *, whole: bool) -> CountsClassifier:
+        if y is None:
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        self._validate(X, reset=not hasattr(self, "n_features_in_"))
+        labels = self._labels(y)
+        m = n_rows(X)
+        if len(labels) != m:
+            raise DataError(
+                f"Found input variables with inconsistent numbers of samples: X has {m} rows, y {len(labels)}."
+            )
+        weights = check_weights(sample_weight, m)
+        n_unlabelled = int(np.count_nonzero(labels == np.iinfo(labels.dtype).max))
+        if n_unlabelled:
+            warnings.warn(f"{n_unlabelled} rows have no label and are left out.", DataWarning, stacklevel=3)
+        if whole:
+            self._start_encoder(X, labels, weights)
+            self._count(X, labels, weights)
+        elif not hasattr(self, "encoder_") or self._warm is not None:
+            self._warm_up(X, labels, weights)
+        else:
+            self._count(X, labels, weights)
+        if hasattr(self, "encoder_"):
+            self.n_features_in_ = len(self.encoder_.schema.names)
+        return self
+
+    def _validate(self, X: Any, *, reset: bool) -> None:
+        """Let scikit-learn note (or check) number and names of columns, for the tables that it knows."""
+        rows_of_dicts = isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
+        if not isinstance(X, Mapping) and not rows_of_dicts:
+            validate_data(self, X, skip_check_array=True, reset=reset)
+
+    def _labels(self, y: Any) -> np.ndarray:
+        """Class codes; new classes are taken in."""
+        y = one_dimensional(y)
+        if len(self.classes_) == 0:
+            labels, self.classes_ = encode_labels(y)
+            return labels
+        labels, classes, _ = encode_more_labels(y, self.classes_)
+        self._add_classes(classes)
+        return labels
+
+    def _add_classes(self, classes: np.ndarray) -> None:
+        everything = union_labels(self.classes_, classes) if len(self.classes_) else classes
+        if everything is self.classes_:
+            return
+        places = class_map(self.classes_, everything)
+        for kept in (self._rows, self._warm):
+            if kept is not None:
+                kept.move_classes(places)
+        self.classes_ = everything
+        if hasattr(self, "counts_"):
+            self.counts_.grow(self.counts_.schema, everything)
+
+    def _encoder_options(self) -> dict[str, Any]:
+        names = ("bins", "n_bins", "categorical", "numeric", "max_values", "schema")
+        return {name: getattr(self, name) for name in names}
+
+    def _start_encoder(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        """Learn the schema from these rows and make empty counts for it."""
+        self.encoder_ = Encoder(**self._encoder_options())
+        if (
+            isinstance(X, np.ndarray)
+            and X.ndim == 2
+            and X.dtype.itemsize <= 2
+            and X.dtype.kind in "iu"
+            and len(X) > _SAMPLE
+        ):
+            X, labels = X[:_SAMPLE], labels[:_SAMPLE]  # counting itself finds further codes
+            weights = None if weights is None else weights[:_SAMPLE]
+        self.encoder_.fit(X, labels, weights, len(self.classes_))
+        self._start_counts()
+
+    def _start_counts(self) -> None:
+        schema = self.encoder_.schema
+        self.counts_ = JointCounts(
+            schema,
+            self.classes_,
+            max_memory=self.max_memory,
+            spare=int(self.unseen == "smooth"),
+            **self._shape(schema),
+        )
+        self._view = None
+
+    def _count(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        """Encode rows, grow where values are new, and add them to the counts."""
+        codes = self.encoder_.update(X, weights, type(self).__name__)
+        self._sync()
+        self.counts_.update(codes, labels, weights, n_jobs=self._threads())
+        self._learned(X, codes, labels, weights)
+
+    def _learned(self, X: Any, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        """Called after rows were counted; keeps them where the form is chosen by looking at rows."""
+        if self._rows is not None:
+            self._rows.append(codes, labels, weights)
+            self._rows.check_budget(self.max_memory, type(self).__name__)
+
+    def _sync(self) -> None:
+        """Bring counts and encoder to the same vocabulary."""
+        if self.encoder_.schema is not self.counts_.schema:
+            self.counts_.grow(self.encoder_.schema, self.classes_)
+
+    def _warm_up(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        """Collect first rows until kinds and cut points can be fixed; then count them all."""
+        warm = self._warm = self._warm or WarmUp()
+        warm.append(X, labels, weights)
+        first = warm.n_rows == n_rows(X)
+        if warm.n_rows >= self.warm_up:
+            self._freeze(self.warm_up)
+        elif self.schema is not None or (first and self._settled(X, labels, weights)):
+            self._freeze(warm.n_rows)
+
+    def _settled(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> bool:
+        """Whether these rows hold no numbers to cut, so that nothing needs to wait."""
+        trial = Encoder(**self._encoder_options()).fit(X, labels, weights, len(self.classes_))
+        return all(settled(column) for column in trial.schema.columns)
+
+    def _freeze(self, n_first: int) -> None:
+        warm, self._warm = self._warm, None
+        assert warm is not None
+        self._recount(warm, n_first)
+
+    def _recount(self, warm: WarmUp, n_first: int) -> None:
+        """Learn the schema from the first rows of a warm-up and count all its rows anew."""
+        X, labels, weights = warm.X, warm.labels, warm.weights
+        head = None if weights is None else weights[:n_first]
+        if self._rows is not None:
+            self._rows = Rows()
+        self._start_encoder(take_rows(X, 0, n_first), labels[:n_first], head)
+        self._count(X, labels, weights)
+
+    def _settle(self) -> None:
+        """Before an answer: make the counts of a warm-up current, with cut points from its last doubling."""
+        warm = self._warm
+        if warm is None or warm.counted == warm.n_rows or warm.n_rows == 0:
+            return
+        stage = 1 << (warm.n_rows.bit_length() - 1)
+        if stage != warm.stage or not hasattr(self, "counts_"):
+            self._recount(warm, stage)
+            warm.stage = stage
+        else:
+            start = warm.counted
+            weights = None if warm.weights is None else warm.weights[start:]
+            self._count(take_rows(warm.X, start, warm.n_rows), warm.labels[start:], weights)
+        warm.counted = warm.n_rows
+
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> CountsClassifier:
+        """Take learned rows away, as if they had never been seen. Cut points stay as they are."""
+        codes, labels, weights = self._known_rows(X, y, sample_weight)
+        self.counts_.subtract(codes, labels, weights, n_jobs=self._threads())
+        if self._rows is not None:
+            self._rows.remove(codes, labels, weights)
+        self._unlearned(X, labels, weights)
+        return self
+
+    def _unlearned(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        """Called after rows were taken away."""
+
+    @classmethod
+    def from_counts(cls, counts: JointCounts, **params: Any) -> CountsClassifier:
+        """A classifier over counts that are there already. They are read, not copied."""
+        model = cls(**params)
+        model._start()
+        model.classes_ = counts.classes
+        model.encoder_ = model._encoder_for(counts.schema)
+        counts.require(type(model).__name__, **model._shape(counts.schema))
+        if model.unseen == "smooth" and not counts.spare:
+            raise SchemaMismatch('unseen="smooth" needs counts with a spare slot. Count with spare=1.')
+        model.counts_ = counts
+        model.n_features_in_ = counts.n_features
+        if counts.schema.names != tuple(f"x{i}" for i in range(counts.n_features)):
+            model.feature_names_in_ = np.array(counts.schema.names, dtype=object)
+        model._structure(fresh=True)
+        return model
+
+    def _encoder_for(self, schema: Schema) -> Encoder:
+        return Encoder.from_schema(schema, max_values=self.max_values)
+
+    # --- the view on the counts ---------------------------------------------------------------------------------
+
+    def _structure(self, *, fresh: bool) -> View:
+        """The view that answers. With ``fresh`` its form follows all rows; else it may lag behind by a percent."""
+        view = self._view
+        n = self.counts_.n_rows
+        if view is not None and view.valid and view.counts is self.counts_:
+            if not self._adaptive() or view.form_version == self.counts_.version:
+                return view
+            if not fresh and n <= self._view_rows * STALE:
+                return view
+        form = self._form(self.counts_, self._rows)
+        self._count_families(form)
+        if view is not None and view.valid and view.counts is self.counts_ and form == view.form:
+            view.form_version = self.counts_.version
+        else:
+            view = self._view_of(form)
+        self._view, self._view_rows = view, n
+        return view
+
+    def _answers_by_kernel(self) -> bool:
+        """Whether the view alone gives the answer, so that whole streams can run compiled."""
+        return True
+
+    def _count_families(self, form: Form) -> None:
+        """Count what a form needs and the counts do not hold, in one more pass over the kept rows."""
+        families = form.families()
+        if self.counts_.holds(families=families):
+            return
+        if self._rows is None:
+            self.counts_.require(type(self).__name__, families=families)
+        old = self.counts_
+        options = {"order": old.order, "anchors": old.anchors, "spare": old.spare, "max_memory": old.max_memory}
+        self.counts_ = JointCounts(old.schema, old.classes, families=families, **options)
+        self.counts_.update(*self._rows.all(), n_jobs=self._threads())
+
+    def _view_of(self, form: Form, **options: Any) -> View:
+        """A form over our counts, with our smoothing, priors and class weights."""
+        return View(
+            self.counts_,
+            form,
+            as_estimate(self.smoothing),
+            smooth_unseen=self.unseen == "smooth",
+            priors=class_priors(self.priors, self.classes_),
+            factor=class_factors(self.class_weight, self.classes_, self.counts_.class_counts),
+            **options,
+        )
+
+    def _ready(self) -> None:
+        check_is_fitted(self, "classes_")
+        self._settle()
+        if not hasattr(self, "counts_"):
+            raise DataError(f"{type(self).__name__} has learned no rows yet. Call fit or partial_fit with rows first.")
+
+    def _encode(self, X: Any) -> np.ndarray:
+        self._validate(X, reset=False)
+        return self.encoder_.transform(X, self.unseen, type(self).__name__)
+
+    def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
+        self._ready()
+        codes = self._encode(X)
+        return self._score_codes(codes, self._structure(fresh=True), X, log_joint=log_joint)
+
+    def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
+        """Posteriors or log joints of encoded rows; X is there for columns without codes."""
+        return view.score(codes, log_joint=log_joint, n_jobs=self._threads())
+
+    # --- answers ------------------------------------------------------------------------------------------------
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every class (columns in the order of ``classes_``) for every row."""
+        return self._scores(X, log_joint=False)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of ``predict_proba``, also where that is too small to write down."""
+        joint = self.predict_log_joint(X)
+        top = joint.max(axis=1, keepdims=True)
+        return joint - top - np.log(np.exp(joint - top).sum(axis=1, keepdims=True))
+
+    def predict_log_joint(self, X: Any) -> np.ndarray:
+        """log P(class, row), up to what all classes share."""
+        return self._scores(X, log_joint=True)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of every row, or with a cost matrix the class of least expected loss."""
+        return self._decide(self.predict_proba(X))
+
+    def _decide(self, proba: np.ndarray) -> np.ndarray:
+        return self.classes_[decide(proba, self.counts_.class_counts, check_costs(self.cost_matrix, self.classes_))]
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """``predict_proba`` of learned rows, each as if it alone had not been learned.
+
+        Costs one pass of prediction; nothing is learned again. Cut points and structure stay those of all rows.
+        """
+        codes, labels, weights = self._known_rows(X, y, sample_weight)
+        return self._leave_one_out(codes, labels, weights, X)
+
+    def _leave_one_out(
+        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, X: Any = None
+    ) -> np.ndarray:
+        return self._structure(fresh=True).leave_one_out(codes, labels, weights, n_jobs=self._threads())
+
+    def _known_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        self._ready()
+        codes = self._encode(X)
+        labels, classes, _ = encode_more_labels(one_dimensional(y), self.classes_)
+        if len(classes) > len(self.classes_):
+            new = [label for label in classes.tolist() if label not in self.classes_.tolist()]
+            raise DataError(f"y has the label {new[0]!r}, which was never learned.")
+        return codes, labels, check_weights(sample_weight, len(codes))
+
+    # --- small things -------------------------------------------------------------------------------------------
+
+    def _threads(self) -> int:
+        if self.n_jobs is None:
+            return 1
+        return max(1, (os.cpu_count() or 1) + 1 + self.n_jobs) if self.n_jobs < 0 else max(1, self.n_jobs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
+
+
+def one_dimensional(y: Any) -> Any:
+    """Labels as one column; a table of one column is taken with scikit-learn's warning, anything wider is refused."""
+    if np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
+            "for example using ravel().",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        return np.asarray(y).ravel()
+    if np.ndim(y) != 1:
+        raise DataError(f"y should be a 1d array, got an array of shape {np.shape(y)} instead.")
+    if getattr(y, "dtype", None) is not None and getattr(y.dtype, "kind", "") == "f":
+        finite = np.asarray(y)[np.isfinite(y)]
+        if (finite != np.floor(finite)).any():
+            raise DataError(
+                "Unknown label type: continuous. y holds numbers with fractions; classes must be text, booleans or "
+                "whole numbers. Cut y into classes first, or use a regressor."
+            )
+    return y
+
+
+def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
+    """Row weights as floats, or None where all are 1."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(m, float(weights))
+    if weights.ndim != 1:
+        raise DataError("Sample weights must be 1D array or scalar")
+    if len(weights) != m:
+        raise DataError(f"sample_weight.shape == ({len(weights)},), expected ({m},): one weight for each row.")
+    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    if len(bad):
+        raise DataError(f"sample_weight, row {bad[0]}: {weights[bad[0]]!r}; weights must be finite and not negative.")
+    if not weights.any():
+        raise DataError("all sample weights are 0; at least one row must count.")
+    return None if (weights == 1.0).all() else np.ascontiguousarray(weights)

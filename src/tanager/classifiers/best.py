@@ -1,0 +1,141 @@
+"""BestOf: learn once, ask any; the candidate with the best leave-one-out answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from tanager.classifiers.aode import A2DE, AODE, WAODE
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.collections import FANC
+from tanager.classifiers.decide import decide
+from tanager.classifiers.forms import Form, View
+from tanager.classifiers.hidden import HNB
+from tanager.classifiers.naive import NaiveBayes
+from tanager.classifiers.rows import Rows
+from tanager.classifiers.tan import FAN, TAN
+from tanager.counts.joint import JointCounts
+from tanager.encoding import Schema
+from tanager.errors import OptionError, SchemaMismatch, check_option
+
+
+@dataclass(eq=False, repr=False)
+class BestOf(CountsClassifier):
+    """Learns the counts once, tries every candidate by leave-one-out, and answers with the best.
+
+    One counting pass serves all candidates, and leaving each row out costs one prediction pass per candidate, so this
+    is hardly slower than fitting one of them. Keeps the rows, as codes.
+
+    Parameters
+    ----------
+    candidates : list of classifiers, default=None
+        None tries NaiveBayes, TAN, FAN, AODE, WAODE, HNB and FANC, and A2DE where its triples fit into memory.
+    criterion : {"log_loss", "accuracy", "rmse"}, default="log_loss"
+        What is best.
+
+    Attributes
+    ----------
+    best_ : classifier
+        The candidate chosen, over the same counts.
+    table_ : list of dict
+        Name, accuracy, log loss and rmse of every candidate, best first; ``print(model.table())`` shows it.
+
+    Examples
+    --------
+    >>> from tanager import AODE, BestOf, NaiveBayes
+    >>> X = [["sun", "no"], ["sun", "no"], ["rain", "yes"], ["rain", "no"]] * 5
+    >>> model = BestOf([NaiveBayes(), AODE()]).fit(X, ["play", "play", "stay", "stay"] * 5)
+    >>> print(model.table())
+    candidate     accuracy  log loss    rmse
+    AODE            1.0000    0.0620  0.0628
+    NaiveBayes()    1.0000    0.0768  0.0842
+    """
+
+    candidates: Any = None
+    criterion: str = "log_loss"
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_option("criterion", self.criterion, ("log_loss", "accuracy", "rmse"))
+        for candidate in self.candidates or ():
+            if not isinstance(candidate, CountsClassifier):
+                raise OptionError(f"candidates: {candidate!r} is no classifier of tanager, so counts cannot be shared.")
+        if self.candidates is not None and not len(self.candidates):
+            raise OptionError("candidates is empty; give at least one classifier, or None for the usual ones.")
+
+    def _needs_rows(self) -> bool:
+        return True
+
+    def _all_candidates(self, schema: Schema) -> Sequence[CountsClassifier]:
+        if self.candidates is not None:
+            return self.candidates
+        usual = [NaiveBayes(), TAN(), FAN(), AODE(), WAODE(), HNB(), FANC()]
+        triples = JointCounts.estimate_bytes(schema.n_values, max(len(self.classes_), 2), order=3)
+        return [*usual, A2DE()] if len(schema.columns) >= 3 and triples < 2e8 else usual
+
+    def _shape(self, schema: Schema) -> dict[str, Any]:
+        shapes = [candidate._shape(schema) for candidate in self._all_candidates(schema)]
+        families = sorted({family for shape in shapes for family in shape.get("families", ())})
+        anchors = sorted({anchor for shape in shapes for anchor in shape.get("anchors", ())})
+        order = max(shape["order"] for shape in shapes)
+        return {"order": order, "anchors": () if order == 3 else tuple(anchors), "families": families}
+
+    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+        if rows is None:
+            raise SchemaMismatch("BestOf compares by leave-one-out over the rows, and counts alone do not hold them.")
+        tried = [self._attach(clone(candidate), counts, rows) for candidate in self._all_candidates(counts.schema)]
+        self.table_ = sorted((_measures(model, rows) for model in tried), key=self._rank)
+        self.best_ = self.table_[0]["model"]
+        return self.best_._structure(fresh=True).form
+
+    def _rank(self, line: dict[str, Any]) -> float:
+        return -line["accuracy"] if self.criterion == "accuracy" else line[self.criterion]
+
+    def _attach(self, model: CountsClassifier, counts: JointCounts, rows: Rows) -> CountsClassifier:
+        """A candidate over our counts and rows; our priors and class weights hold where it has none of its own."""
+        model._start()
+        model.set_params(**{k: getattr(self, k) for k in ("priors", "class_weight") if getattr(model, k) is None})
+        model.unseen, model.n_jobs = self.unseen, self.n_jobs
+        model.classes_, model.counts_, model.encoder_ = self.classes_, counts, self.encoder_
+        model._rows = rows if model._needs_rows() else None
+        return model
+
+    def _view_of(self, form: Form, **options: Any) -> View:
+        return self.best_._view_of(form, **options)
+
+    def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
+        return self.best_._score_codes(codes, view, X, log_joint=log_joint)
+
+    def _leave_one_out(self, codes: Any, labels: Any, weights: Any, X: Any = None) -> np.ndarray:
+        self._structure(fresh=True)
+        return self.best_._leave_one_out(codes, labels, weights, X)
+
+    def table(self) -> str:
+        """The candidates and their leave-one-out figures, best first, as text."""
+        self._ready()
+        self._structure(fresh=True)
+        width = max(9, *(len(line["candidate"]) for line in self.table_))
+        lines = [f"{'candidate':<{width}}  accuracy  log loss    rmse"]
+        for line in self.table_:
+            figures = f"{line['accuracy']:8.4f}  {line['log_loss']:8.4f}  {line['rmse']:6.4f}"
+            lines.append(f"{line['candidate']:<{width}}  {figures}")
+        return "\n".join(lines)
+
+
+def _measures(model: CountsClassifier, rows: Rows) -> dict[str, Any]:
+    codes, labels, weights = rows.all()
+    proba = model._leave_one_out(codes, labels, weights)
+    w = np.ones(len(labels)) if weights is None else weights
+    own = proba[np.arange(len(labels)), labels]
+    right = decide(proba, model.counts_.class_counts, None) == labels
+    return {
+        "candidate": repr(model),
+        "accuracy": float(np.average(right, weights=w)),
+        "log_loss": float(-np.average(np.log(np.maximum(own, 1e-15)), weights=w)),
+        "rmse": float(np.sqrt(np.average((1 - own) ** 2, weights=w))),
+        "model": model,
+    }

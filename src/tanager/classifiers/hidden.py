@@ -1,0 +1,53 @@
+"""HNB: hidden naive Bayes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.forms import Form, ProductOfSums
+from tanager.classifiers.rows import Rows
+from tanager.counts.estimates import Estimate, MEstimate
+from tanager.counts.joint import JointCounts
+from tanager.structure.measures import conditional_information
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class HNB(CountsClassifier):
+    """Hidden naive Bayes: each column has a hidden parent, the mixture of all other columns.
+
+    The mixture weighs a column by what it tells about the child given the class. Choose it like WAODE, where columns
+    depend on each other unequally.
+
+    Parameters
+    ----------
+    smoothing : default=MEstimate(1)
+        As published; see CountsClassifier for the other options.
+
+    Notes
+    -----
+    Zhang, Jiang and Su (2005). P(y, x) ~ P(y) prod_i sum_{j != i} W_ij P(x_i | y, x_j).
+    """
+
+    smoothing: float | Estimate = MEstimate(1.0)
+
+    def _adaptive(self) -> bool:
+        return True
+
+    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+        n = counts.n_features
+        information = conditional_information(counts)
+        np.fill_diagonal(information, 0.0)
+        child, parents, weight = [], [], []
+        for i in range(n):
+            total = information[i].sum()
+            if total <= 0:  # nothing to mix: the class alone
+                child, parents, weight = [*child, i], [*parents, ()], [*weight, 1.0]
+                continue
+            others = np.flatnonzero(information[i])
+            child += [i] * len(others)
+            parents += [(int(j),) for j in others]
+            weight += (information[i, others] / total).tolist()
+        return ProductOfSums(tuple(child), tuple(parents), tuple(weight))

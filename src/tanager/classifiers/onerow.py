@@ -1,0 +1,173 @@
+"""One row at a time: plain dicts in, labels and probabilities out; and whole arrays, answered row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tanager.encoding import Column, Schema
+from tanager.encoding.chunks import n_rows, take_rows
+from tanager.encoding.values import is_missing, plain
+from tanager.errors import DataError
+
+STALE = 1.01  # rows may grow by this factor before single-row answers learn the structure anew
+
+
+class OneRowMixin:
+    """learn_one, predict_one, predict_proba_one and test_then_train of every counting classifier."""
+
+    def learn_one(self: Any, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0) -> Any:
+        """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing."""
+        if not isinstance(row, Mapping):
+            raise DataError(f"learn_one takes a dict of column names and values, got {type(row).__name__}.")
+        if is_missing(y):
+            return self
+        if not hasattr(self, "counts_") or self._warm is not None:
+            weights = None if sample_weight == 1.0 else np.array([sample_weight])
+            return self.partial_fit([row], [y], sample_weight=weights)
+        label = self._class_codes().get(y)
+        if label is None:
+            self._add_classes(np.array([plain(y)]))
+            label = self._class_codes()[y]
+        if len(row) > len(self.encoder_.schema.names) or self.encoder_.new_names(row):
+            self._add_columns(row)
+        codes = self.encoder_.update_row(row)[None, :]
+        self._sync()
+        labels = np.array([label], dtype=np.uint16)
+        weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
+        self.counts_.learn_rows(codes, labels, weights)
+        self._learned([row], codes, labels, weights)
+        return self
+
+    def predict_proba_one(self: Any, row: Mapping[str, Any]) -> dict[Any, float]:
+        """Probability of every class known so far; an empty dict before the first row."""
+        if getattr(self, "classes_", None) is None or len(self.classes_) == 0:
+            return {}
+        self._settle()
+        codes = self.encoder_.encode_row(row, self.unseen)[None, :]
+        view = self._structure(fresh=False)
+        proba = self._score_codes(codes, view, [row], log_joint=False)[0]
+        return dict(zip(self._class_list, proba.tolist(), strict=True))
+
+    def predict_one(self: Any, row: Mapping[str, Any]) -> Any:
+        """The answer for one row; None before the first row was learned."""
+        proba = self.predict_proba_one(row)
+        if not proba:
+            return None
+        return self._decide(np.array([list(proba.values())])).tolist()[0]
+
+    def _class_codes(self: Any) -> dict[Any, int]:
+        """Label to class code; made again when classes have come."""
+        cached = self.__dict__.get("_codes_of_classes")
+        if cached is None or cached[0] is not self.classes_:
+            cached = (self.classes_, {label: c for c, label in enumerate(self.classes_.tolist())})
+            self._codes_of_classes = cached
+        return cached[1]
+
+    @property
+    def _class_list(self: Any) -> list[Any]:
+        return list(self._class_codes())
+
+    def _add_columns(self: Any, row: Mapping[str, Any]) -> None:
+        """Take in names that are no column yet: categorical, missing in all rows so far."""
+        new = [name for name in self.encoder_.new_names(row) if not is_missing(row[name])]
+        if self.schema is not None or not new:
+            return
+        self.encoder_.extend(Column(name, "categorical", reason="appeared in the stream") for name in new)
+        self.counts_.add_columns(self.encoder_.schema)
+        self.n_features_in_ = len(self.encoder_.schema.names)
+        if self._rows is not None:
+            self._rows.add_columns(len(new))
+        self._view = None
+
+    def test_then_train(self: Any, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Answer every row from the rows before it, then learn it; one column per class of the final ``classes_``.
+
+        The same numbers as ``predict_proba_one`` and ``learn_one`` in turn, at the speed of compiled code. A row that
+        comes before anything was learned is answered evenly; a class that was not known yet gets 0. Where the
+        structure depends on the counts, it is learned again as rows grow by a percent.
+        """
+        from tanager.classifiers.base import check_weights
+
+        m = n_rows(X)
+        weights = check_weights(sample_weight, m)
+        if not hasattr(self, "classes_"):
+            self._start()
+        parts: list[tuple[np.ndarray, np.ndarray]] = []  # classes known, and answers
+        labels = np.asarray(y)
+        done = 0
+        while done < m:
+            some = None if weights is None else weights[done:]
+            parts.append(self._test_some(take_rows(X, done, m), labels[done:], some))
+            done += len(parts[-1][1])
+        out = np.zeros((m, len(self.classes_)))
+        place = self._class_codes()
+        done = 0
+        for classes, proba in parts:
+            columns = [place[label] for label in classes.tolist()]
+            out[done : done + len(proba), columns] = proba
+            if not columns:
+                out[done : done + len(proba)] = 1.0 / len(self.classes_)
+            done += len(proba)
+        return out
+
+    def _test_some(self: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Answer and learn at least one row, and stop where a class or (for the kernel) a value is new."""
+        first_weight = None if weights is None else weights[:1]
+        known = self._class_codes() if len(self.classes_) else {}
+        new = np.array([label not in known for label in y[:1].tolist()])
+        if not hasattr(self, "counts_") or self._warm is not None or new[0] or not self._answers_by_kernel():
+            classes, one = self.classes_, take_rows(X, 0, 1)
+            proba = self.predict_proba(one) if len(classes) else np.zeros((1, 0))
+            self.partial_fit(one, y[:1], sample_weight=first_weight)
+            return classes, proba
+        table = np.unique(y) if y.dtype != object else np.array(list(dict.fromkeys(y.tolist())), dtype=object)
+        strangers = [label for label in table.tolist() if label not in known]
+        if strangers:
+            first = min(int(np.flatnonzero(y == label)[0]) for label in strangers)
+            X, y, weights = take_rows(X, 0, first), y[:first], None if weights is None else weights[:first]
+        labels = self._labels(y)
+        codes = self.encoder_.update(X, weights, type(self).__name__)
+        out = np.empty((len(codes), len(self.classes_)))
+        done = 0
+        while done < len(codes):
+            view = self._structure(fresh=False)
+            step = len(codes) if not self._adaptive() else max(1, int(self.counts_.n_rows * (STALE - 1)))
+            part = slice(done, min(done + step, len(codes)))
+            some = None if weights is None else weights[part]
+            went = view.stream(codes[part], labels[part], some, out[part])
+            done += went
+            if went < part.stop - part.start:  # this row has a value that no row before it had
+                one = slice(done, done + 1)
+                out[one] = view.score(self._unseen(codes[one]), n_jobs=1)
+                self._grow_counts_to(codes[done])
+                self.counts_.learn_rows(codes[one], labels[one], None if weights is None else weights[one])
+                done += 1
+        self._sync()
+        self._learned(X, codes, labels, weights)
+        return self.classes_, out
+
+    def _unseen(self: Any, codes: np.ndarray) -> np.ndarray:
+        """Codes beyond the counts as prediction would see them."""
+        n_values = self.counts_.schema.n_values
+        beyond = (codes >= n_values) & (codes != np.iinfo(codes.dtype).max)
+        marker = n_values if self.unseen == "smooth" else np.iinfo(codes.dtype).max
+        return np.where(beyond, marker, codes).astype(codes.dtype)
+
+    def _grow_counts_to(self: Any, row: np.ndarray) -> None:
+        """Let the counts know the values up to those of this row; values have codes in order of appearance."""
+        columns = list(self.counts_.schema.columns)
+        for i, (column, code) in enumerate(zip(self.encoder_.schema.columns, row.tolist(), strict=True)):
+            if columns[i].n_values <= code != np.iinfo(row.dtype).max:
+                at_end = code + 1 >= column.n_values
+                columns[i] = (
+                    column
+                    if at_end
+                    else replace(
+                        column, values=column.values[: code + 1], other=False, n_codes=min(column.n_codes, code + 1)
+                    )
+                )
+        self.counts_.grow(Schema(tuple(columns)), self.classes_)

@@ -1,0 +1,132 @@
+"""Moments: weight, mean and spread of number columns per class, with the verbs of counts.
+
+Means and squared deviations are kept by Welford's and Chan's rules; sums of squares would lose everything for values
+such as 1e9 + 4. Counts are exact, moments agree up to rounding.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Moments:
+    """Weight W, mean and sum of squared deviations S of every column (second axis) in every class (first axis)."""
+
+    def __init__(self, n_classes: int, n_columns: int) -> None:
+        self.weight = np.zeros((n_classes, n_columns))
+        self.mean = np.zeros((n_classes, n_columns))
+        self.squares = np.zeros((n_classes, n_columns))
+        self.low = np.full(n_columns, np.inf)
+        self.high = np.full(n_columns, -np.inf)
+
+    def update(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Moments:
+        """Add rows. NaN cells are missing; labels beyond the classes are skipped."""
+        rows = _moments_of(values, labels, weights, len(self.weight))
+        self.merge(rows)
+        finite = np.where(np.isfinite(values), values, np.nan)
+        for j in range(values.shape[1]):
+            column = finite[:, j][~np.isnan(finite[:, j])]
+            if len(column):
+                self.low[j] = min(self.low[j], column.min())
+                self.high[j] = max(self.high[j], column.max())
+        return self
+
+    def merge(self, other: Moments) -> Moments:
+        """Add other moments over the same classes and columns."""
+        total = self.weight + other.weight
+        share = np.divide(other.weight, total, out=np.zeros_like(total), where=total > 0)
+        shift = other.mean - self.mean
+        self.mean = self.mean + shift * share
+        self.squares = self.squares + other.squares + shift**2 * self.weight * share
+        self.weight = total
+        self.low, self.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return self
+
+    def subtract(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Moments:
+        """Take rows away. The range of the columns stays as it was."""
+        gone = _moments_of(values, labels, weights, len(self.weight))
+        total = self.weight - gone.weight
+        left = total > 1e-9
+        share = np.divide(gone.weight, total, out=np.zeros_like(total), where=left)
+        mean = self.mean - (gone.mean - self.mean) * share
+        between = (
+            (gone.mean - mean) ** 2 * total * np.divide(gone.weight, self.weight, out=np.zeros_like(total), where=left)
+        )
+        self.squares = np.where(left, np.maximum(self.squares - gone.squares - between, 0.0), 0.0)
+        self.mean, self.weight = np.where(left, mean, 0.0), np.where(left, total, 0.0)
+        return self
+
+    def move_classes(self, places: np.ndarray, n_classes: int) -> Moments:
+        """The same moments among more classes: class c is now places[c]."""
+        new = Moments(n_classes, self.weight.shape[1])
+        for name in ("weight", "mean", "squares"):
+            getattr(new, name)[places] = getattr(self, name)
+        new.low, new.high = self.low, self.high
+        return new
+
+    def log_density(self, values: np.ndarray, leave_out: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:
+        """Sum over the columns of log N(value; mean, variance) for every class; missing cells add 0.
+
+        With ``leave_out`` (labels and weights of the rows) each row is taken out of its own class first. Variances are
+        at least (0.001 of the column's range)² and 1e-9. A class without values answers with the pooled moments.
+        """
+        floor = np.maximum(1e-9, (1e-3 * np.where(self.high > self.low, self.high - self.low, 0.0)) ** 2)
+        total = np.zeros((len(values), len(self.weight)))
+        pooled = _pool(self)
+        for c in range(len(self.weight)):
+            w, mean, squares = (np.broadcast_to(a[c], values.shape) for a in (self.weight, self.mean, self.squares))
+            if leave_out is not None:
+                labels, weights = leave_out
+                own = np.where(labels == c, weights, 0.0)[:, None] * ~np.isnan(values)
+                left = w - own
+                away = values - mean
+                moved = np.divide(own * away, left, out=np.zeros_like(values), where=left > 1e-9)
+                new_mean = mean - np.nan_to_num(moved)
+                new_squares = np.maximum(squares - np.nan_to_num(own * away * (values - new_mean)), 0.0)
+                w, mean, squares = left, np.where(own > 0, new_mean, mean), np.where(own > 0, new_squares, squares)
+            known = w > 1e-9
+            mean = np.where(known, mean, pooled[0])
+            variance = np.divide(squares, w, out=np.broadcast_to(pooled[1], values.shape).copy(), where=known)
+            variance = np.maximum(variance, floor)
+            density = -0.5 * (np.log(2 * np.pi * variance) + (values - mean) ** 2 / variance)
+            total[:, c] = np.where(np.isfinite(values), density, 0.0).sum(axis=1)
+        return total
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """All there is, by name."""
+        return {f"moments-{name}": value for name, value in vars(self).items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Moments:
+        """The moments that ``to_arrays`` described."""
+        new = cls(*arrays["moments-weight"].shape)
+        for name in vars(new):
+            setattr(new, name, arrays[f"moments-{name}"])
+        return new
+
+
+def _moments_of(values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, n_classes: int) -> Moments:
+    """The moments of some rows, in two passes."""
+    out = Moments(n_classes, values.shape[1])
+    w: Any = np.ones(len(values)) if weights is None else weights
+    for c in range(n_classes):
+        rows = labels == c
+        x, own = values[rows], np.isfinite(values[rows]) * w[rows][:, None]
+        out.weight[c] = own.sum(axis=0)
+        filled = np.where(np.isfinite(x), x, 0.0)
+        out.mean[c] = np.divide(
+            (filled * own).sum(axis=0), out.weight[c], out=np.zeros(values.shape[1]), where=out.weight[c] > 0
+        )
+        out.squares[c] = (own * (filled - out.mean[c]) ** 2).sum(axis=0)
+    return out
+
+
+def _pool(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of every column over all classes."""
+    total = moments.weight.sum(axis=0)
+    safe = np.where(total > 0, total, 1.0)
+    mean = (moments.weight * moments.mean).sum(axis=0) / safe
+    squares = (moments.squares + moments.weight * (moments.mean - mean) ** 2).sum(axis=0)
+    return mean, np.where(total > 0, squares / safe, 1.0)

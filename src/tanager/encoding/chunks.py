@@ -1,0 +1,63 @@
+"""Chunks of a table, of whatever type: their length, some of their rows, several put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tanager.encoding.frames import is_arrow, is_pandas
+from tanager.encoding.tables import read_table
+from tanager.errors import DataError
+
+
+def n_rows(X: Any) -> int:
+    """Number of rows of any table."""
+    return read_table(X).n_rows
+
+
+def take_rows(X: Any, start: int, stop: int) -> Any:
+    """Rows start..stop-1, in the type of the table."""
+    if is_pandas(X):
+        return X.iloc[start:stop]
+    if isinstance(X, Mapping):
+        return {name: column[start:stop] for name, column in X.items()}
+    if is_arrow(X) and hasattr(X, "slice"):  # polars, Arrow
+        return X.slice(start, stop - start)
+    return X[start:stop]
+
+
+def stack(chunks: Sequence[Any]) -> Any:
+    """Chunks of one type as one table.
+
+    >>> stack([[[1, 2]], [[3, 4]]])
+    [[1, 2], [3, 4]]
+    """
+    first = chunks[0]
+    if len(chunks) == 1:
+        return first
+    kinds = {type(chunk) for chunk in chunks}
+    if len(kinds) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise DataError(
+            f"the first chunks of a stream came as {names}; until cut points are fixed they must be of one type. "
+            "Convert them alike, or give a schema."
+        )
+    if isinstance(first, np.ndarray):
+        return np.concatenate(chunks)
+    if isinstance(first, Mapping):
+        return {name: [cell for chunk in chunks for cell in chunk[name]] for name in first}
+    if is_pandas(first):
+        import pandas as pd
+
+        return pd.concat(chunks, ignore_index=True)
+    if is_arrow(first):
+        if type(first).__module__.startswith("polars"):
+            import polars as pl
+
+            return pl.concat(chunks)
+        import pyarrow as pa
+
+        return pa.concat_tables([pa.table(chunk) for chunk in chunks])
+    return [row for chunk in chunks for row in chunk]
