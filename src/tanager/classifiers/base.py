@@ -335,11 +335,17 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if self.counts_.holds(families=families):
             return
         if self._rows is None:
-            self.counts_.require(type(self).__name__, families=families)
+            return self.counts_.require(type(self).__name__, families=families)
         old = self.counts_
-        options = {"order": old.order, "anchors": old.anchors, "spare": old.spare, "max_memory": old.max_memory}
+        options: dict[str, Any] = {
+            "order": old.order,
+            "anchors": old.anchors,
+            "spare": old.spare,
+            "max_memory": old.max_memory,
+        }
         self.counts_ = JointCounts(old.schema, old.classes, families=families, **options)
         self.counts_.update(*self._rows.all(), n_jobs=self._threads())
+        return None
 
     def _view_of(self, form: Form, **options: Any) -> View:
         """A form over our counts, with our smoothing, priors and class weights."""

@@ -51,8 +51,8 @@ class BestOf(CountsClassifier):
     >>> model = BestOf([NaiveBayes(), AODE()]).fit(X, ["play", "play", "stay", "stay"] * 5)
     >>> print(model.table())
     candidate     accuracy  log loss    rmse
-    AODE            1.0000    0.0620  0.0628
-    NaiveBayes()    1.0000    0.0768  0.0842
+    NaiveBayes()    1.0000    0.0778  0.0927
+    AODE()          1.0000    0.1008  0.0998
     """
 
     candidates: Any = None

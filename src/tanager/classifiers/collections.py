@@ -26,8 +26,18 @@ def collect(sets: Sets) -> ProductOfSums:
     return ProductOfSums(tuple(s[0] for s in sets), tuple(s[1] for s in sets), tuple(float(s[2]) for s in sets))
 
 
+class VotingMixin:
+    """Says how many networks a collection sums over."""
+
+    @property
+    def n_networks_(self: Any) -> int:
+        """How many networks vote."""
+        self._ready()
+        return self._structure(fresh=True).form.n_networks
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
-class _Ordered(CountsClassifier):
+class _Ordered(VotingMixin, CountsClassifier):
     """What collections share: an order of the columns, in which parents come before their children."""
 
     column_order: Any = "given"
@@ -41,12 +51,6 @@ class _Ordered(CountsClassifier):
 
     def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
         return collect(self._sets(counts, column_order(counts, self.column_order, self.random_state), rows))
-
-    @property
-    def n_networks_(self) -> int:
-        """How many networks vote."""
-        self._ready()
-        return self._structure(fresh=True).form.n_networks
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -216,7 +220,7 @@ class TC(_Ordered):
 
 
 @dataclass(eq=False, repr=False)
-class Collection(CountsClassifier):
+class Collection(VotingMixin, CountsClassifier):
     """Any collection: for every column the parent sets that vote, each with a weight.
 
     Parameters
@@ -275,12 +279,6 @@ class Collection(CountsClassifier):
 
     def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
         return collect(self._resolve(counts.schema))
-
-    @property
-    def n_networks_(self) -> int:
-        """How many networks vote."""
-        self._ready()
-        return self._structure(fresh=True).form.n_networks
 
 
 def _refuse_cycles(sets: Sets, schema: Schema) -> None:

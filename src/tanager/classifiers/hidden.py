@@ -40,11 +40,15 @@ class HNB(CountsClassifier):
         n = counts.n_features
         information = conditional_information(counts)
         np.fill_diagonal(information, 0.0)
-        child, parents, weight = [], [], []
+        child: list[int] = []
+        parents: list[tuple[int, ...]] = []
+        weight: list[float] = []
         for i in range(n):
             total = information[i].sum()
             if total <= 0:  # nothing to mix: the class alone
-                child, parents, weight = [*child, i], [*parents, ()], [*weight, 1.0]
+                child.append(i)
+                parents.append(())
+                weight.append(1.0)
                 continue
             others = np.flatnonzero(information[i])
             child += [i] * len(others)

@@ -14,7 +14,7 @@ from tanager.classifiers.subsumption import SubsumptionMixin
 from tanager.counts.align import class_map
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
-from tanager.encoding import Encoder, Schema
+from tanager.encoding import Schema
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -68,7 +68,11 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
         return super()._encoder_options() | {"continuous": self.gaussian}
 
     def _has_moments(self) -> bool:
-        return getattr(self, "moments_", None) is not None
+        return self.moments_ is not None
+
+    def _start(self) -> None:
+        super()._start()
+        self.moments_: Any = None
 
     def _start_counts(self) -> None:
         super()._start_counts()
@@ -114,10 +118,6 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
 
     def _take_extra_arrays(self, arrays: dict[str, np.ndarray]) -> None:
         self.moments_ = Moments.from_arrays(arrays) if "moments-weight" in arrays else None
-
-    def _encoder_for(self, schema: Schema) -> Encoder:
-        self.moments_ = None
-        return super()._encoder_for(schema)
 
 
 def _normalised(log_joint: np.ndarray) -> np.ndarray:

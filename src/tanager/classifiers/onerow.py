@@ -19,6 +19,8 @@ STALE = 1.01  # rows may grow by this factor before single-row answers learn the
 class OneRowMixin:
     """learn_one, predict_one, predict_proba_one and test_then_train of every counting classifier."""
 
+    _view: Any
+
     def learn_one(self: Any, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0) -> Any:
         """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing."""
         if not isinstance(row, Mapping):

@@ -22,7 +22,7 @@ class SubsumptionMixin:
     subsumption: float | None = None
 
     def _check_options(self: Any) -> None:
-        super()._check_options()  # type: ignore[safe-super]
+        super()._check_options()  # type: ignore[misc]
         least = self.subsumption
         if least is not None and (isinstance(least, bool) or not np.isfinite(least) or least < 0):
             raise OptionError(f"subsumption={least!r}: give a number of rows (50 is customary), or None.")

@@ -19,7 +19,16 @@ from typing import Any
 import numpy as np
 
 from tanager import _kernels, archive
-from tanager.counts.align import as_label_array, class_map, extends, union_column, union_labels, value_map
+from tanager.counts.align import (
+    as_label_array,
+    class_map,
+    extends,
+    labels_from_plain,
+    labels_to_plain,
+    union_column,
+    union_labels,
+    value_map,
+)
 from tanager.counts.memory import check_budget, readable
 from tanager.encoding.schema import Schema
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, nearest
@@ -199,7 +208,12 @@ class JointCounts:
             )
 
     def _blank(self, schema: Schema, classes: Iterable[object], **changes: Any) -> JointCounts:
-        options = {"order": self.order, "anchors": self.anchors, "families": self.families, "spare": self.spare}
+        options: dict[str, Any] = {
+            "order": self.order,
+            "anchors": self.anchors,
+            "families": self.families,
+            "spare": self.spare,
+        }
         return JointCounts(schema, classes, max_memory=self.max_memory, **(options | changes))
 
     # --- rows ---------------------------------------------------------------------------------------------------
@@ -325,7 +339,7 @@ class JointCounts:
         )
 
     def decay(self, factor: float) -> JointCounts:
-        """Fade all counts by a factor in (0, 1]. Costs nothing: new rows weigh more instead, until scales grow large."""
+        """Fade all counts by a factor in (0, 1]. Costs nothing: new rows weigh more instead."""
         if not 0 < factor <= 1:
             raise OptionError(f"decay({factor!r}): the factor must be above 0 and at most 1.")
         self.scale /= factor
@@ -383,7 +397,7 @@ class JointCounts:
         return self.project(self.schema.names)
 
     def project(self, columns: Sequence[str | int], order: int | None = None) -> JointCounts:
-        """Counts of some of the columns, in the order given: all other columns are summed out. Order may only shrink."""
+        """Counts of some of the columns, in the order given; all others are summed out. Order may only shrink."""
         places = [self.column(name) for name in columns]
         order = self.order if order is None else order
         if order > self.order:

@@ -33,12 +33,11 @@ def readable(n_bytes: float) -> str:
     >>> readable(35_120_000_000)
     '35 GB'
     """
-    for unit in ("bytes", "KB", "MB", "GB"):
-        if n_bytes < 1000:
-            break
+    units = ["bytes", "KB", "MB", "GB", "TB"]
+    while n_bytes >= 1000 and len(units) > 1:
         n_bytes /= 1000
-    else:
-        unit = "TB"
+        units.pop(0)
+    unit = units[0]
     return f"{n_bytes:.2g} {unit}" if n_bytes < 10 and unit != "bytes" else f"{n_bytes:.0f} {unit}"
 
 

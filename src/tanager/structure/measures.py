@@ -13,7 +13,8 @@ from tanager.counts.joint import JointCounts
 
 # The places of what pair_sums returns for columns i and j: the number of rows with both present, and the sums of
 # N log N over the cells of the joint distributions named.
-ROWS, IJY, IY, JY, Y, IJ, I, J = range(8)
+ROWS, IJY, IY, JY, Y, IJ = range(6)
+J = 7
 
 
 def pair_sums(counts: JointCounts) -> np.ndarray:
