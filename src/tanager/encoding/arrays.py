@@ -20,7 +20,7 @@ def read_array(cells: np.ndarray, name: str) -> Cells:
     """One column of an array of any type."""
     kind = cells.dtype.kind
     if kind in "iuf":
-        return Numbers(cells)
+        return Numbers(np.ascontiguousarray(cells, dtype=cells.dtype.newbyteorder("=")))
     if kind == "b":
         return Categories([False, True], cells.astype(np.int32), "booleans", exact=False)
     if kind in "mM":

@@ -88,6 +88,15 @@ class Encoder:
         encoder._set_schema(schema)
         return encoder
 
+    def __getstate__(self) -> dict[str, Any]:
+        hidden = ("_codecs", "_finders")  # made from the schema, and not fit for pickle
+        return {key: value for key, value in self.__dict__.items() if key not in hidden}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _codecs=[])
+        if "_schema" in state:
+            self._set_schema(self._schema)
+
     @property
     def schema(self) -> Schema:
         """What is known about the columns."""

@@ -79,11 +79,12 @@ def read_arrow(column: Any, name: str) -> Cells:
     """One Arrow array, chunked or not, or a polars series."""
     import pyarrow as pa
 
+    declares = not str(getattr(column, "dtype", "")).startswith("Categorical")  # polars, see _declares
     if not isinstance(column, pa.ChunkedArray | pa.Array):
         column = pa.chunked_array(column)
     if isinstance(column, pa.Array):
         column = pa.chunked_array([column])
-    return _read_chunks(column, name, True)
+    return _read_chunks(column, name, declares)
 
 
 def _declares(field: Any) -> bool:

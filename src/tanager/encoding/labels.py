@@ -89,6 +89,8 @@ def _class_array(labels: list[Any], y: Any, cells: Numbers | Categories) -> np.n
     """The labels as an array of the type they came in."""
     if isinstance(cells, Numbers):
         return np.array(labels, dtype=cells.values.dtype)
+    if isinstance(y, np.ndarray) and y.dtype.kind == "U":
+        return np.array(labels, dtype=y.dtype)
     return _narrow(labels, keep_objects=isinstance(y, np.ndarray) and y.dtype.kind == "O")
 
 

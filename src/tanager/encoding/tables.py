@@ -111,8 +111,6 @@ def _from_array(X: np.ndarray) -> Table:
         raise DataError(_expected_2d(f"{X.ndim}D array"))
     if X.dtype in CODE_TYPES:
         return _from_codes(X)
-    if X.dtype.kind == "f" and X.dtype.itemsize > 8:
-        X = X.astype(np.float64)
     columns = np.asfortranarray(X)  # whole columns will be read one after the other
     return Table(None, len(X), [partial(read_array, columns[:, i], f"x{i}") for i in range(X.shape[1])])
 
@@ -171,9 +169,8 @@ def _from_rows(rows: list[Any]) -> Table:
             raise DataError(_expected_2d(f"1D array: row {r} is {row!r}"))
         if len(row) != len(rows[0]):
             raise DataError(f"row {r} has {len(row)} cells, row 0 has {len(rows[0])}.")
-    columns = list(zip(*rows, strict=True))
-    n_columns = len(rows[0]) if rows else 1
-    return Table(None, len(rows), [partial(read_objects, columns[i], f"x{i}") for i in range(n_columns)])
+    columns = list(zip(*rows, strict=True)) if rows else [()]
+    return Table(None, len(rows), [partial(read_objects, cells, f"x{i}") for i, cells in enumerate(columns)])
 
 
 def _dict_column(rows: list[Mapping[str, Any]], name: str) -> Cells:

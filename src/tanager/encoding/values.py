@@ -183,6 +183,7 @@ def from_distinct(values: Sequence[object], index: np.ndarray, **facts: bool | s
 
 def _fractions(present: np.ndarray) -> bool:
     """Is some number no whole one (or infinite, or so large that floats skip whole numbers)?"""
+    present = present.astype(np.float64, copy=False)
     return bool(np.any((present != np.rint(present)) | (np.abs(present) > 2**53)))
 
 
