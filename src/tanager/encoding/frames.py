@@ -97,7 +97,7 @@ def _read_chunks(column: Any, name: str, declares: bool) -> Cells:
 
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _read_dictionary(column, declared=declares, exact=False)
+        return _read_dictionary(column, declares, exact=False)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return Numbers(column.to_numpy())
     if pa.types.is_decimal(kind):
@@ -107,8 +107,6 @@ def _read_chunks(column: Any, name: str, declares: bool) -> Cells:
     if pa.types.is_time(kind):
         ticks = column.cast(pa.time64("us")).cast(pa.int64()).to_numpy()
         return Numbers(ticks / 1e6, "times of day")
-    if pa.types.is_boolean(kind):
-        return _read_dictionary(column.dictionary_encode(), what="booleans")
     if pa.types.is_null(kind):
         return Categories([], np.full(len(column), -1, dtype=np.int32))
     if pa.types.is_nested(kind):
@@ -116,7 +114,7 @@ def _read_chunks(column: Any, name: str, declares: bool) -> Cells:
     return _read_dictionary(column.dictionary_encode())
 
 
-def _read_dictionary(column: Any, **facts: bool | str) -> Categories:
+def _read_dictionary(column: Any, declared: bool = False, exact: bool = True) -> Categories:
     """Chunks of dictionary codes; chunks may bring dictionaries of their own."""
     values: list[object] = []
     places: dict[object, int] = {}
@@ -128,7 +126,7 @@ def _read_dictionary(column: Any, **facts: bool | str) -> Categories:
             table = _join(last.to_pylist(), values, places)
         parts.append(_indices(chunk, table))
     index = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
-    return from_distinct(values, index, **facts)
+    return from_distinct(values, index, declared, exact)
 
 
 def _join(dictionary: list[object], values: list[object], places: dict[object, int]) -> np.ndarray | None:
