@@ -409,11 +409,23 @@ def test_labels_and_weights_must_fit_the_rows():
         Encoder().fit([["a"], ["b"]], np.zeros(3, np.uint8))
     with pytest.raises(DataError, match="X has 2 rows, sample_weight has shape"):
         Encoder().fit([["a"], ["b"]], weights=np.ones(1))
-    with pytest.raises(DataError, match=r"no schema yet. Call fit first"):
-        Encoder().transform([["a"]])
+    for call in (lambda: Encoder().transform([["a"]]), lambda: Encoder().encode_row({"a": 1})):
+        with pytest.raises(DataError, match=r"no schema yet. Call fit first"):
+            call()
 
 
 # Odd sources
+
+
+def test_threads_change_nothing(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"a": rng.choice(["x", "y"], 50), "b": rng.normal(size=50), "c": rng.integers(0, 4, 50)})
+    y = rng.integers(0, 2, 50).astype(np.uint8)
+    alone = Encoder().fit(X, y)
+    monkeypatch.setattr("tanager.encoding.encoder.MANY_CELLS", 1)
+    together = Encoder().fit(X, y)
+    assert together.schema == alone.schema
+    assert together.update(X).tolist() == alone.transform(X).tolist()
 
 
 def test_an_encoder_survives_pickle_and_copy(colours):

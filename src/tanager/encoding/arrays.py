@@ -52,7 +52,10 @@ def _number_array(cells: Sequence[object] | np.ndarray, kinds: set[type]) -> np.
             return np.array(cells, dtype=np.int64)
         except (TypeError, OverflowError):  # something is missing, or beyond 64 bits
             pass
-    return np.array([np.nan if is_missing(cell) else number(cell) for cell in cells])
+    try:
+        return np.array(cells, dtype=np.float64)
+    except TypeError:  # NumPy knows None, but not pandas.NA
+        return np.array([np.nan if is_missing(cell) else number(cell) for cell in cells])
 
 
 def index_objects(cells: Sequence[object] | np.ndarray, name: str) -> Categories:
