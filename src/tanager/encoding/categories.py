@@ -6,6 +6,7 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -132,9 +133,9 @@ class Bins(Codec):
         self.cuts = np.array(column.cuts, dtype=np.float64)
         cuts = column.cuts
 
-        def find(value: object, default: int) -> int:
+        def find(value: Any, default: int) -> int:
             # A number that differs from itself is NaN. Other types (NumPy's, dates, text) go the slow way.
-            return bisect_left(cuts, value) if type(value) in NUMBER and value == value else default  # type: ignore
+            return bisect_left(cuts, value) if type(value) in NUMBER and value == value else default
 
         self.find = find
 

@@ -37,12 +37,7 @@ def pandas_columns(X: Any) -> Columns:
         raise DataError(
             f"Expected 2D array, got a pandas {type(X).__name__} instead. Reshape your data: pass X.to_frame()."
         )
-    names = list(X.columns)
-    return names, len(X), [partial(_read_place, X, i) for i in range(len(names))]
-
-
-def _read_place(X: Any, i: int) -> Cells:
-    return read_series(X.iloc[:, i], str(X.columns[i]))
+    return list(X.columns), len(X), [partial(read_series, series, str(name)) for name, series in X.items()]
 
 
 def read_series(series: Any, name: str) -> Cells:
