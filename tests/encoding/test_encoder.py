@@ -148,7 +148,7 @@ def test_unseen_values_can_be_refused(colours):
         r"column 'colour', row 17: 'teal' was not seen in training \(seen: 'blue', 'green', 'red'\)\. Use unseen="
     )
     with pytest.raises(DataError, match=sentence):
-        colours.transform({"colour": ["red"] * 17 + ["teal"]}, unseen="error")
+        colours.transform({"colour": ["red"] * 17 + ["teal", "pink"]}, unseen="error")
     with pytest.raises(DataError, match=r"column 'colour': 'teal' was not seen"):
         colours.encode_row({"colour": "teal"}, unseen="error")
     unused = pd.DataFrame({"colour": pd.Categorical(["red"], ["red", "teal"])})
@@ -455,6 +455,19 @@ def test_chunks_of_arrow_may_bring_dictionaries_of_their_own():
     encoder = Encoder()
     assert encoder.fit_transform(table)[:, 0].tolist() == [0, 1, 2, 0, 255, 255]
     assert encoder.schema["x"].values == ("a", "b", "c")
+
+
+def test_a_dictionary_may_hold_nan():
+    cells = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array([1.5, float("nan"), 2.0]))
+    encoder = Encoder()
+    assert encoder.fit_transform(pa.table({"x": cells}))[:, 0].tolist() == [0, 255, 1]
+    assert encoder.schema["x"].values == (1.5, 2)
+
+
+def test_a_table_whose_rows_all_weigh_nothing_has_columns_without_values():
+    X = pd.DataFrame({"a": ["x"], "b": [1.5], "c": [1], "d": pd.Categorical(["p"])})
+    schema = Encoder().fit(X, np.zeros(1, np.uint8), np.zeros(1)).schema
+    assert schema.n_values.tolist() == [0, 0, 0, 1]
 
 
 def test_values_that_become_the_same_text_share_a_code():

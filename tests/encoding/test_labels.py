@@ -96,6 +96,8 @@ def test_infinite_and_absent_labels_are_refused():
     for y in ([None, None], [np.nan], []):
         with pytest.raises(DataError, match="every entry is missing"):
             encode_labels(y)
+    with pytest.raises(DataError, match=r"one column of labels, got an array of shape \(2, 2\)"):
+        encode_labels(np.ones((2, 2)))
     with pytest.raises(DataError, match="70,000 distinct labels"):
         encode_labels(np.arange(70_000))
 

@@ -87,10 +87,8 @@ class Vocabulary(Codec):
     def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
         categories = cells.categories
         places = self.places(categories.values)
-        if unseen == "error":
-            for v in np.flatnonzero(places == NOT_FOUND):
-                if (row := categories.row_of(int(v))) is not None:
-                    raise errors.DataError(not_seen(self.column, categories.values[v], row))
+        if unseen == "error" and (row := categories.first_row(places == NOT_FOUND)) is not None:
+            raise errors.DataError(not_seen(self.column, categories.values[categories.index[row]], row))
         missing = int(np.iinfo(out.dtype).max)
         places[places == NOT_FOUND] = self._unseen_code(unseen, missing)
         _kernels.recode(categories.index, np.append(places, missing).astype(out.dtype), out)

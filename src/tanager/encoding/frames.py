@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tanager.encoding.arrays import read_array, read_objects
-from tanager.encoding.values import Categories, Cells, Numbers, from_distinct, seconds
+from tanager.encoding.values import Categories, Cells, Numbers, from_distinct, is_missing, seconds
 from tanager.errors import DataError
 
 Columns = tuple[Sequence[object], int, Sequence[Callable[[], Cells]]]
@@ -118,10 +118,18 @@ def _read_dictionary(column: Any, declared: bool = False, exact: bool = True) ->
     for chunk in column.chunks:
         if last is None or not chunk.dictionary.equals(last):
             last = chunk.dictionary
-            table = _join(last.to_pylist(), values, places)
+            table = _join(_entries(last), values, places)
         parts.append(_indices(chunk, table))
     index = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
     return from_distinct(values, index, declared, exact)
+
+
+def _entries(dictionary: Any) -> list[object]:
+    """The entries of a dictionary, None for missing ones. Only numbers can be NaN, and text is too long to look at."""
+    import pyarrow as pa
+
+    entries: list[object] = dictionary.to_pylist()
+    return [None if is_missing(e) else e for e in entries] if pa.types.is_floating(dictionary.type) else entries
 
 
 def _join(dictionary: list[object], values: list[object], places: dict[object, int]) -> np.ndarray | None:

@@ -49,7 +49,7 @@ class Numbers:
         """How many distinct whole numbers; None when not all are whole, or when there are more than ``most``."""
         if self.whole is None or len(np.unique(self.whole[:10_000])) > most:
             return None
-        n = len(index_whole(self.whole)[0])
+        n = len(self.categories.values)
         return n if n <= most else None
 
     @cached_property
@@ -99,20 +99,24 @@ class Categories:
         table[order] = np.arange(len(order))
         return Categories([self.values[v] for v in order], table[self.index], self.what, self.declared)
 
-    def row_of(self, value: int) -> int | None:
-        """The first row that has the value at this place of ``values``; None when it does not occur."""
-        rows = np.flatnonzero(self.index == value)
+    def first_row(self, wanted: np.ndarray) -> int | None:
+        """The first row that has one of the wanted values (a mask over ``values``); None when no row has."""
+        if not wanted.any():
+            return None
+        rows = np.flatnonzero(np.append(wanted, False)[self.index])
         return int(rows[0]) if len(rows) else None
 
     def floats(self, name: str) -> np.ndarray:
         """The values as numbers; text that reads as a number will do, other text is refused."""
         table = np.full(len(self.values) + 1, np.nan)
+        wrong = np.zeros(len(self.values), dtype=bool)
         for v, value in enumerate(self.values):
             try:
                 table[v] = number(value)
             except (TypeError, ValueError):
-                if (row := self.row_of(v)) is not None:
-                    raise DataError(not_a_number(name, row, value)) from None
+                wrong[v] = True
+        if (row := self.first_row(wrong)) is not None:
+            raise DataError(not_a_number(name, row, self.values[self.index[row]]))
         return table[self.index]
 
 
