@@ -15,6 +15,11 @@ inline constexpr std::size_t kVectorRows = 512;
 inline constexpr std::size_t kVectorWords = kVectorRows / 64;
 inline constexpr std::size_t kTile = 4;  // slices per side of a tile of conjunctions
 
+// Memory for slices starts at a cache line: a vector across two lines takes two loads.
+struct alignas(64) BitVector {
+    std::uint64_t words[kVectorWords];
+};
+
 inline std::size_t vectors_of(std::size_t n_rows) { return (n_rows + kVectorRows - 1) / kVectorRows; }
 
 // What a glance over a column shows: the number of values its codes need, and whether a marker is among them.
@@ -27,11 +32,13 @@ struct Glance {
 struct BitCosts {
     double conjunction;  // AND and popcount of one pair of vectors
     double slice;        // one slice of 64 rows
+    double mask;         // masking one vector
     double compress;     // picking the rows of one class out of 64; 0 where there is no such function
 };
 
 struct BitFunctions {
-    Glance (*glance)(const std::uint8_t* codes, std::size_t n_rows);
+    // Meanwhile fetches as many codes from `upcoming` (a guess at what is read next; may lie anywhere).
+    Glance (*glance)(const std::uint8_t* codes, std::size_t n_rows, const std::uint8_t* upcoming);
     Glance (*glance16)(const std::uint16_t* codes, std::size_t n_rows);
     // slices[k][r] = (codes[r] == values[k]); writes whole vectors.
     void (*slice)(const std::uint8_t* codes, std::size_t n_rows, const std::uint8_t* values, std::size_t n_slices,
@@ -39,6 +46,9 @@ struct BitFunctions {
     // Moves the codes whose bit is set together; may write 64 bytes past the last. May be nullptr.
     void (*compress)(const std::uint8_t* codes, std::size_t n_rows, const std::uint64_t* bits, std::uint8_t* out);
     std::uint64_t (*ones)(const std::uint64_t* slice, std::size_t n_vectors);
+    // out = slice & mask; returns its ones.
+    std::uint64_t (*mask)(const std::uint64_t* slice, const std::uint64_t* mask, std::size_t n_vectors,
+                          std::uint64_t* out);
     // out[a * kTile + b] = the number of rows set in both xs[a] and ys[b].
     void (*tile)(const std::uint64_t* const* xs, const std::uint64_t* const* ys, std::size_t n_vectors,
                  std::uint32_t* out);

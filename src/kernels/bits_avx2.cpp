@@ -13,7 +13,9 @@ namespace tanager {
 
 namespace {
 
-TANAGER_AVX2 Glance glance(const std::uint8_t* codes, std::size_t n_rows) { return glance_at(codes, n_rows); }
+TANAGER_AVX2 Glance glance(const std::uint8_t* codes, std::size_t n_rows, const std::uint8_t*) {
+    return glance_at(codes, n_rows);
+}
 TANAGER_AVX2 Glance glance16(const std::uint16_t* codes, std::size_t n_rows) { return glance_at(codes, n_rows); }
 
 TANAGER_AVX2 inline std::uint64_t equal_bits(__m256i low, __m256i high, std::uint8_t value) {
@@ -70,6 +72,18 @@ TANAGER_AVX2 std::uint64_t ones(const std::uint64_t* slice, std::size_t n_vector
     return total(sum);
 }
 
+TANAGER_AVX2 std::uint64_t mask(const std::uint64_t* slice, const std::uint64_t* by, std::size_t n_vectors,
+                                std::uint64_t* out) {
+    __m256i sum = _mm256_setzero_si256();
+    for (std::size_t k = 0; k < n_vectors * 2; ++k) {
+        const __m256i bits = _mm256_and_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(slice) + k),
+                                              _mm256_loadu_si256(reinterpret_cast<const __m256i*>(by) + k));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out) + k, bits);
+        sum = _mm256_add_epi64(sum, _mm256_sad_epu8(byte_ones(bits), _mm256_setzero_si256()));
+    }
+    return total(sum);
+}
+
 // One x against four y: eight more accumulators would not fit the sixteen registers.
 TANAGER_AVX2 void tile_row(const std::uint64_t* x, const std::uint64_t* const* ys, std::size_t n_vectors,
                            std::uint32_t* out) {
@@ -98,7 +112,7 @@ TANAGER_AVX2 void tile(const std::uint64_t* const* xs, const std::uint64_t* cons
 
 }  // namespace
 
-const BitFunctions avx2_bits = {glance, glance16, slice, nullptr, ones, tile, {6.0, 3.0, 0.0}};
+const BitFunctions avx2_bits = {glance, glance16, slice, nullptr, ones, mask, tile, {6.0, 3.0, 8.0, 0.0}};
 
 }  // namespace tanager
 #endif

@@ -2,6 +2,10 @@
 #include "bits.hpp"
 
 #if defined(__x86_64__)
+// gcc 12 takes the undefined vectors of its own header for a mistake of ours (gcc bug 105593).
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <immintrin.h>
 
 #define TANAGER_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,avx512vpopcntdq,popcnt,bmi2")))
@@ -10,11 +14,13 @@ namespace tanager {
 
 namespace {
 
-TANAGER_AVX512 Glance glance(const std::uint8_t* codes, std::size_t n_rows) {
+TANAGER_AVX512 Glance glance(const std::uint8_t* codes, std::size_t n_rows, const std::uint8_t* upcoming) {
     const __m512i one = _mm512_set1_epi8(1);
     __m512i most = _mm512_setzero_si512(), least = _mm512_set1_epi8(-1);
     std::size_t r = 0;
     for (; r + 64 <= n_rows; r += 64) {
+        // The hardware's own prefetching stops at each page and knows nothing of the jump to the next column.
+        _mm_prefetch(reinterpret_cast<const char*>(upcoming + r), _MM_HINT_T1);
         const __m512i next = _mm512_add_epi8(_mm512_loadu_si512(codes + r), one);
         most = _mm512_max_epu8(most, next);
         least = _mm512_min_epu8(least, next);
@@ -84,6 +90,17 @@ TANAGER_AVX512 std::uint64_t ones(const std::uint64_t* slice, std::size_t n_vect
     return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sum));
 }
 
+TANAGER_AVX512 std::uint64_t mask(const std::uint64_t* slice, const std::uint64_t* by, std::size_t n_vectors,
+                                  std::uint64_t* out) {
+    __m512i sum = _mm512_setzero_si512();
+    for (std::size_t word = 0; word < n_vectors * kVectorWords; word += kVectorWords) {
+        const __m512i bits = _mm512_and_si512(_mm512_loadu_si512(slice + word), _mm512_loadu_si512(by + word));
+        _mm512_storeu_si512(out + word, bits);
+        sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(bits));
+    }
+    return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sum));
+}
+
 // Two counts per 64-bit lane: a in the low half, b in the high. Both stay far below 2^32.
 TANAGER_AVX512 inline __m512i pack(__m512i a, __m512i b) { return _mm512_or_si512(a, _mm512_slli_epi64(b, 32)); }
 
@@ -127,7 +144,8 @@ TANAGER_AVX512 void tile(const std::uint64_t* const* xs, const std::uint64_t* co
 
 }  // namespace
 
-const BitFunctions avx512_bits = {glance, glance16, slice, compress, ones, tile, {1.6, 1.5, 3.0}};
+const BitFunctions avx512_bits = {glance, glance16, slice, compress, ones, mask, tile, {1.6, 1.5, 3.0, 3.0}};
 
 }  // namespace tanager
+#pragma GCC diagnostic pop
 #endif

@@ -10,7 +10,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the slices below read eight codes as one word");
 
-Glance glance(const std::uint8_t* codes, std::size_t n_rows) { return glance_at(codes, n_rows); }
+Glance glance(const std::uint8_t* codes, std::size_t n_rows, const std::uint8_t*) {
+    return glance_at(codes, n_rows);
+}
 Glance glance16(const std::uint16_t* codes, std::size_t n_rows) { return glance_at(codes, n_rows); }
 
 // Bit k of the result: byte k of the word is zero. The product gathers the top bits of the eight bytes.
@@ -50,6 +52,11 @@ std::uint64_t ones(const std::uint64_t* slice, std::size_t n_vectors) {
     return sum;
 }
 
+std::uint64_t mask(const std::uint64_t* slice, const std::uint64_t* by, std::size_t n_vectors, std::uint64_t* out) {
+    for (std::size_t word = 0; word < n_vectors * kVectorWords; ++word) out[word] = slice[word] & by[word];
+    return ones(out, n_vectors);
+}
+
 void tile(const std::uint64_t* const* xs, const std::uint64_t* const* ys, std::size_t n_vectors, std::uint32_t* out) {
     for (std::size_t a = 0; a < kTile; ++a) {
         for (std::size_t b = 0; b < kTile; ++b) {
@@ -63,6 +70,6 @@ void tile(const std::uint64_t* const* xs, const std::uint64_t* const* ys, std::s
 
 }  // namespace
 
-const BitFunctions plain_bits = {glance, glance16, slice, nullptr, ones, tile, {30.0, 60.0, 0.0}};
+const BitFunctions plain_bits = {glance, glance16, slice, nullptr, ones, mask, tile, {30.0, 60.0, 35.0, 0.0}};
 
 }  // namespace tanager

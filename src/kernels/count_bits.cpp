@@ -14,6 +14,10 @@ void pick(const std::vector<const std::uint64_t*>& slices, std::size_t k, const 
     for (std::size_t a = 0; a < kTile; ++a) four[a] = slices[std::min(k + a, slices.size() - 1)];
 }
 
+void add_four(const std::uint32_t* from, std::uint32_t* to) {
+    for (std::size_t b = 0; b < kTile; ++b) to[b] += from[b];
+}
+
 }  // namespace
 
 BitCounter::BitCounter(const Plan& plan) : plan_(plan), bits_(plan.bits), has_missing_(plan.slots.size()) {
@@ -21,13 +25,15 @@ BitCounter::BitCounter(const Plan& plan) : plan_(plan), bits_(plan.bits), has_mi
     // Each class starts at a whole vector and leaves 64 bytes for the surplus of compression.
     const std::size_t padding = plan.grouped ? plan.n_classes * (kVectorRows + 64) : 0;
     const std::size_t capacity = vectors_of(plan.block_rows + padding) * kVectorRows;
-    step_ = capacity / 64;
-    slices_.resize(plan.n_slices * step_);
-    if (plan.n_classes > 1 && (!plan.grouped || compresses_)) class_slices_.resize(plan.n_classes * step_);
+    // One vector more than needed, lest equal places of all slices fall into the same set of the cache.
+    const std::size_t n_vectors = vectors_of(capacity) + 1;
+    step_ = n_vectors * kVectorWords;
+    slices_.resize(plan.n_slices * n_vectors);
+    if (plan.n_classes > 1 && (!plan.grouped || compresses_)) class_slices_.resize(plan.n_classes * n_vectors);
     if (plan.grouped) sorted_.resize(capacity + 64);
     const bool masks = plan.tables.size() > 1 || (plan.n_classes > 1 && !plan.grouped);
-    if (masks) masked_.resize(plan.n_slices * step_);
-    if (masks) mask_.resize(step_);
+    if (masks) masked_.resize(plan.n_slices * n_vectors);
+    if (masks) mask_.resize(n_vectors);
     class_rows_.resize(plan.n_classes);
 }
 
@@ -41,7 +47,7 @@ void BitCounter::begin(const std::uint8_t* labels, std::size_t n_rows) {
         std::uint64_t* outs[255];
         for (std::size_t c = 0; c < n_classes; ++c) {
             values[c] = static_cast<std::uint8_t>(c);
-            outs[c] = class_slices_.data() + c * step_;
+            outs[c] = class_slice(c);
         }
         bits_.slice(labels, n_rows, values, n_classes, outs);
         for (std::size_t c = 0; c < n_classes; ++c)
@@ -74,7 +80,7 @@ const std::uint8_t* BitCounter::in_class_order(const std::uint8_t* codes) {
         std::uint8_t* out = sorted_.data() + regions_[c].row;
         if (regions_[c].n_rows == 0) continue;
         if (compresses_) {
-            bits_.compress(codes, n_rows_, class_slices_.data() + c * step_, out);
+            bits_.compress(codes, n_rows_, class_slice(c), out);
         } else {
             const std::uint32_t* from = order_.data() + regions_[c].row;
             for (std::size_t k = 0; k < regions_[c].n_rows; ++k) out[k] = codes[from[k]];
@@ -119,58 +125,44 @@ void BitCounter::add_table(const PairTable& table, std::uint32_t* cells) {
         if (class_rows_[c] == 0) continue;
         const Region& region = regions_[plan_.grouped ? c : 0];
         const bool by_mask = !plan_.grouped && plan_.n_classes > 1;
-        const std::uint64_t* class_mask = by_mask ? class_slices_.data() + c * step_ : nullptr;
+        const std::uint64_t* class_mask = by_mask ? class_slice(c) : nullptr;
         std::uint32_t* start = cells + table.start;
         if (!table.anchored) {
             add_context(table, region, class_mask, class_rows_[c], start + c * table.context_cells);
             continue;
         }
-        const std::size_t s = table.anchor, n_words = region.n_vectors() * kVectorWords;
+        const std::size_t s = table.anchor;
         for (std::size_t v = 0; v < plan_.slots[s]; ++v) {
             const bool last = v > 0 && v + 1 == plan_.slots[s];
             if (last && !has_missing_[s]) continue;
             const std::size_t number =
                 v == 0 ? plan_.anchor_slice[s] : last ? plan_.missing_slice[s] : plan_.value_slices[s] + v - 1;
             const std::uint64_t* bits = slice(number) + region.word();
-            for (std::size_t k = 0; k < n_words; ++k) mask_[k] = class_mask ? bits[k] & class_mask[k] : bits[k];
-            const std::uint64_t total = bits_.ones(mask_.data(), region.n_vectors());
-            if (total > 0)
-                add_context(table, region, mask_.data(), total,
-                            start + (v * plan_.n_classes + c) * table.context_cells);
+            std::uint64_t* mask = mask_.data()->words;
+            const std::uint64_t total = bits_.mask(bits, class_mask ? class_mask : bits, region.n_vectors(), mask);
+            if (total == 0) continue;
+            add_context(table, region, mask, total, start + (v * plan_.n_classes + c) * table.context_cells);
         }
     }
 }
 
-// out: room for all the slices, which then stand there, masked.
-void BitCounter::mask_with(const std::uint64_t* mask, std::size_t n_words, Slices& slices, std::uint64_t* out) const {
-    for (const std::uint64_t*& bits : slices) {
-        for (std::size_t k = 0; k < n_words; ++k) out[k] = bits[k] & mask[k];
-        bits = out;
-        out += n_words;
-    }
-}
-
-// A mask on one side of each conjunction is enough.
+// A mask on one side of each conjunction is enough: the xs are masked, the ys as they were cut.
 void BitCounter::add_context(const PairTable& table, const Region& region, const std::uint64_t* mask,
                              std::uint64_t total, std::uint32_t* cells) {
-    const std::size_t n_vectors = region.n_vectors(), n_words = n_vectors * kVectorWords;
-    value_ys_.clear();
-    missing_ys_.clear();
-    for (const std::size_t number : table.slices) value_ys_.push_back(slice(number) + region.word());
-    for (const std::size_t p : missing_members_)
-        missing_ys_.push_back(slice(plan_.missing_slice[table.members[p]]) + region.word());
-    value_xs_ = value_ys_;
-    missing_xs_ = missing_ys_;
-    if (mask != nullptr) {
-        mask_with(mask, n_words, value_xs_, masked_.data());
-        mask_with(mask, n_words, missing_xs_, masked_.data() + value_xs_.size() * n_words);
-    }
-
+    const std::size_t n_vectors = region.n_vectors(), n_values = table.n_value_slices();
+    std::uint64_t* out = masked_.data()->words;
+    const auto prepare = [&](std::size_t number, Slices& xs, Slices& ys, std::uint32_t& ones) {
+        ys.push_back(slice(number) + region.word());
+        xs.push_back(mask != nullptr ? out : ys.back());
+        ones += static_cast<std::uint32_t>(mask != nullptr ? bits_.mask(ys.back(), mask, n_vectors, out)
+                                                           : bits_.ones(ys.back(), n_vectors));
+        out += n_vectors * kVectorWords;
+    };
+    for (Slices* slices : {&value_xs_, &value_ys_, &missing_xs_, &missing_ys_}) slices->clear();
     cells[0] += static_cast<std::uint32_t>(total);
-    std::uint32_t* ones = cells + 1;
-    for (const std::uint64_t* x : value_xs_) *ones++ += static_cast<std::uint32_t>(bits_.ones(x, n_vectors));
-    for (std::size_t m = 0; m < missing_members_.size(); ++m)
-        ones[missing_members_[m]] += static_cast<std::uint32_t>(bits_.ones(missing_xs_[m], n_vectors));
+    for (std::size_t x = 0; x < n_values; ++x) prepare(table.slices[x], value_xs_, value_ys_, cells[1 + x]);
+    for (const std::size_t p : missing_members_)
+        prepare(plan_.missing_slice[table.members[p]], missing_xs_, missing_ys_, cells[1 + n_values + p]);
     if (table.cells == nullptr) return;
     add_value_pairs(table, n_vectors, cells);
     if (!missing_members_.empty()) add_missing_pairs(table, n_vectors, cells);
@@ -190,35 +182,43 @@ void BitCounter::add_value_pairs(const PairTable& table, std::size_t n_vectors, 
                 const std::size_t from = std::max(y, table.values_from(x + a));
                 const std::size_t to = std::min(y + kTile, table.values_to(x + a));
                 std::uint32_t* row = cells + table.value_row[x + a];
-                for (std::size_t at = from; at < to; ++at) row[at] += tile[a * kTile + at - y];
+                if (to == from + kTile) add_four(tile + a * kTile, row + y);
+                else
+                    for (std::size_t at = from; at < to; ++at) row[at] += tile[a * kTile + at - y];
             }
         }
     }
 }
 
+// The ys are four missing slices; those of neighbouring members fill neighbouring cells.
 void BitCounter::add_missing_pairs(const PairTable& table, std::size_t n_vectors, std::uint32_t* cells) {
     const std::uint64_t *xs[kTile], *ys[kTile];
     std::uint32_t tile[kTile * kTile];
     const std::size_t n = value_xs_.size(), n_missing = missing_members_.size();
     for (std::size_t m = 0; m < n_missing; m += kTile) {
         const std::size_t n_here = std::min(kTile, n_missing - m);
+        const std::size_t first = missing_members_[m], last = missing_members_[m + n_here - 1];
+        const bool neighbours = n_here == kTile && last == first + kTile - 1;
+        // Row a of the tile goes to row[q], for the members q in hand with from <= q < to.
+        const auto add_row = [&](std::size_t a, std::uint32_t* row, std::size_t from, std::size_t to) {
+            if (neighbours && from <= first && last < to) return add_four(tile + a * kTile, row + first);
+            for (std::size_t b = 0; b < n_here; ++b)
+                if (const std::size_t q = missing_members_[m + b]; from <= q && q < to) row[q] += tile[a * kTile + b];
+        };
         pick(missing_ys_, m, ys);
-        for (std::size_t x = 0; x < n && missing_members_[m] < table.limit[table.owner[x]]; x += kTile) {
+        for (std::size_t x = 0; x < n && first < table.limit[table.owner[x]]; x += kTile) {
             pick(value_xs_, x, xs);
             bits_.tile(xs, ys, n_vectors, tile);
             for (std::size_t a = 0; a < std::min(kTile, n - x); ++a)
-                for (std::size_t b = 0; b < n_here; ++b)
-                    if (const std::size_t q = missing_members_[m + b]; q < table.limit[table.owner[x + a]])
-                        cells[table.missing_row[x + a] + q] += tile[a * kTile + b];
+                add_row(a, cells + table.missing_row[x + a], 0, table.limit[table.owner[x + a]]);
         }
         for (std::size_t l = 0; l <= m; l += kTile) {
             pick(missing_xs_, l, xs);
             bits_.tile(xs, ys, n_vectors, tile);
-            for (std::size_t a = 0; a < std::min(kTile, n_missing - l); ++a)
-                for (std::size_t b = 0; b < n_here; ++b)
-                    if (const std::size_t p = missing_members_[l + a], q = missing_members_[m + b];
-                        p < q && q < table.limit[p])
-                        cells[table.both_missing_row[p] + q] += tile[a * kTile + b];
+            for (std::size_t a = 0; a < std::min(kTile, n_missing - l); ++a) {
+                const std::size_t p = missing_members_[l + a];
+                add_row(a, cells + table.both_missing_row[p], p + 1, table.limit[p]);
+            }
         }
     }
 }

@@ -22,21 +22,21 @@ class BitCounter {
     };
     using Slices = std::vector<const std::uint64_t*>;
 
-    std::uint64_t* slice(std::size_t k) { return slices_.data() + k * step_; }
+    std::uint64_t* slice(std::size_t k) { return slices_.data()->words + k * step_; }
+    std::uint64_t* class_slice(std::size_t c) { return class_slices_.data()->words + c * step_; }
     const std::uint8_t* in_class_order(const std::uint8_t* codes);
     void add_table(const PairTable& table, std::uint32_t* cells);
     void add_context(const PairTable& table, const Region& region, const std::uint64_t* mask, std::uint64_t total,
                      std::uint32_t* cells);
-    void mask_with(const std::uint64_t* mask, std::size_t n_words, Slices& slices, std::uint64_t* out) const;
     void add_value_pairs(const PairTable& table, std::size_t n_vectors, std::uint32_t* cells);
     void add_missing_pairs(const PairTable& table, std::size_t n_vectors, std::uint32_t* cells);
 
     const Plan& plan_;
     const BitFunctions& bits_;
     std::size_t step_;                          // words per slice
-    std::vector<std::uint64_t> slices_;         // by number of the plan
-    std::vector<std::uint64_t> class_slices_;   // by class; only where rows are masked or compressed
-    std::vector<std::uint64_t> masked_, mask_;  // slices of one context; its mask
+    std::vector<BitVector> slices_;             // by number of the plan
+    std::vector<BitVector> class_slices_;       // by class; only where rows are masked or compressed
+    std::vector<BitVector> masked_, mask_;      // slices of one context; its mask
     std::vector<bool> has_missing_;             // per attribute, in this block
     std::vector<Region> regions_;
     std::vector<std::size_t> class_rows_;

@@ -55,7 +55,7 @@ void Columns::load(std::size_t begin, std::size_t n, Needed& needed) {
     word_labels_ = nullptr;
     if (rows_.label_size == 1) {
         byte_labels_ = contiguous(from, rows_.label_step, label_bytes_.data());
-        seen = plan_.bits.glance(byte_labels_, n);
+        seen = plan_.bits.glance(byte_labels_, n, byte_labels_);
     } else {
         label_words_.resize(plan_.block_rows);
         word_labels_ = contiguous(from, rows_.label_step, label_words_.data());
@@ -104,7 +104,9 @@ const Column& Columns::read(std::size_t i, Needed& needed) {
             keep_labelled(column.bytes, bytes.data());
             column.bytes = bytes.data();
         }
-        seen = plan_.bits.glance(column.bytes, n_kept_);
+        const bool last = i + 1 == plan_.slots.size();
+        const std::byte* upcoming = last ? rows_.cell(begin_ + n_read_, 0) : rows_.cell(begin_, i + 1);
+        seen = plan_.bits.glance(column.bytes, n_kept_, reinterpret_cast<const std::uint8_t*>(upcoming));
     } else {
         const bool wide = plan_.slots[i] > 256;
         auto& words = wide ? word_buffers_[i] : words_;

@@ -14,15 +14,15 @@ constexpr double kGather = 1.3;           // moving one code of one row to its c
 constexpr double kCellOverhead = 5.0;     // one cell of one context in one block: summing lanes, adding to the table
 
 constexpr std::size_t kUsualBlock = 16384, kLargestBlock = 65536, kSmallestBlock = 2048;
+constexpr std::size_t kSample = 128;  // rows looked at to see which attributes have missing values
 constexpr std::size_t kCacheBudget = std::size_t{5} << 18;  // 1.25 MB of slices and columns per worker
-
-double values_sliced(const Plan& plan, std::size_t i) { return static_cast<double>(plan.n_value_slices(i)); }
 
 }  // namespace
 
 Plan::Plan(const Store& store, const Rows& rows, Method method)
     : store(store), bits(bits_at(chosen_cpu_level())), n_classes(store.n_classes) {
     for (std::size_t i = 0; i < store.n_attributes(); ++i) slots.push_back(store.values(i) + 1);
+    expect_slices(rows);
     choose_slices(rows, method);
     number_slices();
     choose_block_rows(rows);
@@ -58,6 +58,16 @@ Block Plan::take(std::size_t cells) {
     return block;
 }
 
+void Plan::expect_slices(const Rows& rows) {
+    const std::size_t n_sample = std::min(kSample, rows.n_rows);
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        bool missing = false;
+        for (std::size_t k = 0; k < n_sample && !missing; ++k)
+            missing = rows.code(k * (rows.n_rows / n_sample), i) == kMissing;
+        expected_slices_.push_back(static_cast<double>(n_value_slices(i)) + (missing ? 1.0 : 0.0));
+    }
+}
+
 // Cycles per row for one cell of one pair by bits.
 double Plan::conjunction_cost(bool by_group) const {
     const double vector = bits.costs.conjunction / kVectorRows, k = static_cast<double>(n_classes);
@@ -68,26 +78,29 @@ double Plan::conjunction_cost(bool by_group) const {
 
 // Which of the attributes to slice, starting from all given and dropping, largest first, those whose slices cost more
 // than they save. Returns the cycles saved per row.
-double Plan::cost_of_slicing(bool by_group, std::vector<std::size_t>& attributes) const {
+double Plan::gain_of_slicing(bool by_group, std::vector<std::size_t>& attributes) const {
     const bool with_pairs = store.pairs != nullptr || !store.triples.empty();
     const double cell = conjunction_cost(by_group);
+    const double k = static_cast<double>(n_classes);
+    double slice = bits.costs.slice / 64;
+    slice += by_group ? 0.0 : k * bits.costs.mask / kVectorRows;
     double group = 0.0;
     if (by_group) group = kGather;
     if (by_group && bits.compress != nullptr)
-        group = std::min(group, static_cast<double>(n_classes) * bits.costs.compress / 64);
+        group = std::min(group, k * bits.costs.compress / 64);
     double saved = 0.0;
-    for (std::size_t k = attributes.size(); k-- > 0;) {
-        const double a = values_sliced(*this, attributes[k]);
-        const double price = a * bits.costs.slice / 64 + group;
+    for (std::size_t p = attributes.size(); p-- > 0;) {
+        const double a = expected_slices_[attributes[p]];
+        const double price = a * slice + group;
         double gain = kSingleIncrement, counted = 0.0;
-        for (std::size_t l = 0; with_pairs && l < attributes.size(); ++l) {
-            if (l == k) continue;
-            const double one = std::max(0.0, kIncrement - a * values_sliced(*this, attributes[l]) * cell);
+        for (std::size_t q = 0; with_pairs && q < attributes.size(); ++q) {
+            if (q == p) continue;
+            const double one = std::max(0.0, kIncrement - a * expected_slices_[attributes[q]] * cell);
             gain += one;
-            if (l < k) counted += one;
+            if (q < p) counted += one;
         }
         if (gain < price)
-            attributes.erase(attributes.begin() + static_cast<std::ptrdiff_t>(k));
+            attributes.erase(attributes.begin() + static_cast<std::ptrdiff_t>(p));
         else
             saved += counted + kSingleIncrement - price;
     }
@@ -103,7 +116,7 @@ void Plan::choose_slices(const Rows& rows, Method method) {
     std::stable_sort(all.begin(), all.end(),
                      [&](std::size_t i, std::size_t j) { return n_value_slices(i) < n_value_slices(j); });
     std::vector<std::size_t> masked = all, in_groups = all;
-    const double by_mask = cost_of_slicing(false, masked), by_group = cost_of_slicing(true, in_groups);
+    const double by_mask = gain_of_slicing(false, masked), by_group = gain_of_slicing(true, in_groups);
     grouped = n_classes > 1 && by_group > by_mask;
     sliced = method == Method::bits ? all : grouped ? in_groups : masked;
 }
@@ -127,7 +140,7 @@ void Plan::choose_block_rows(const Rows& rows) {
     const std::size_t bits_per_row = n_slices + (in_place ? 0 : 8 * rows.code_size * slots.size());
     block_rows = kUsualBlock;
     // Many classes make small groups; more rows fill their vectors and spread the cost of adding up.
-    while (grouped && block_rows < kLargestBlock && block_rows < n_classes * 2048) block_rows *= 2;
+    while (grouped && block_rows < kLargestBlock && block_rows < n_classes * 8192) block_rows *= 2;
     while (block_rows > kSmallestBlock && block_rows / 8 * bits_per_row > kCacheBudget) block_rows /= 2;
     block_rows = std::min(block_rows, vectors_of(std::max<std::size_t>(rows.n_rows, 1)) * kVectorRows);
 }
@@ -146,8 +159,8 @@ void Plan::lay_out(PairTable& table, Method method) {
     table.limit.assign(n, 0);
     std::size_t to = n;
     for (std::size_t p = 0; p < n && table.cells != nullptr; ++p) {
-        const double a = values_sliced(*this, table.members[p]);
-        while (to > 0 && a * values_sliced(*this, table.members[to - 1]) > most) --to;
+        const auto a = static_cast<double>(n_value_slices(table.members[p]));
+        while (to > 0 && a * static_cast<double>(n_value_slices(table.members[to - 1])) > most) --to;
         table.limit[p] = to;
     }
     lay_out_bits(table);

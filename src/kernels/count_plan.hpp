@@ -82,14 +82,17 @@ struct Plan {
     std::size_t n_value_slices(std::size_t i) const { return slots[i] > 2 ? slots[i] - 2 : 0; }
 
   private:
+    void expect_slices(const Rows& rows);
     void choose_slices(const Rows& rows, Method method);
-    double cost_of_slicing(bool by_group, std::vector<std::size_t>& attributes) const;
+    double gain_of_slicing(bool by_group, std::vector<std::size_t>& attributes) const;
     double conjunction_cost(bool by_group) const;
     void number_slices();
     void choose_block_rows(const Rows& rows);
     void lay_out(PairTable& table, Method method);
     void lay_out_bits(PairTable& table);
     Block take(std::size_t cells);
+
+    std::vector<double> expected_slices_;  // per attribute: value slices, and one for missing if that seems likely
 };
 
 }  // namespace tanager
