@@ -27,6 +27,7 @@ from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, take_rows
 from tanager.encoding.kinds import settled
+from tanager.encoding.tables import read_table
 from tanager.errors import DataError, DataWarning, OptionError, SchemaMismatch, check_option
 
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
@@ -131,9 +132,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, whole: bool) -> CountsClassifier:
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        table = read_table(X)
         self._validate(X, reset=not hasattr(self, "n_features_in_"))
         labels = self._labels(y)
-        m = n_rows(X)
+        m = table.n_rows
         if len(labels) != m:
             raise DataError(
                 f"Found input variables with inconsistent numbers of samples: X has {m} rows, y {len(labels)}."
@@ -143,12 +145,12 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if n_unlabelled:
             warnings.warn(f"{n_unlabelled} rows have no label and are left out.", DataWarning, stacklevel=3)
         if whole:
-            self._start_encoder(X, labels, weights)
-            self._count(X, labels, weights)
+            self._start_encoder(table, labels, weights)
+            self._count(table, labels, weights)
         elif not hasattr(self, "encoder_") or self._warm is not None:
             self._warm_up(X, labels, weights)
         else:
-            self._count(X, labels, weights)
+            self._count(table, labels, weights)
         if hasattr(self, "encoder_"):
             self.n_features_in_ = len(self.encoder_.schema.names)
         return self
@@ -188,14 +190,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _start_encoder(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Learn the schema from these rows and make empty counts for it."""
         self.encoder_ = Encoder(**self._encoder_options())
-        if (
-            isinstance(X, np.ndarray)
-            and X.ndim == 2
-            and X.dtype.itemsize <= 2
-            and X.dtype.kind in "iu"
-            and len(X) > _SAMPLE
-        ):
-            X, labels = X[:_SAMPLE], labels[:_SAMPLE]  # counting itself finds further codes
+        codes = read_table(X).codes
+        if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
+            X, labels = codes[:_SAMPLE], labels[:_SAMPLE]
             weights = None if weights is None else weights[:_SAMPLE]
         self.encoder_.fit(X, labels, weights, len(self.classes_))
         self._start_counts()
@@ -213,9 +210,12 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _count(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Encode rows, grow where values are new, and add them to the counts."""
-        codes = self.encoder_.update(X, weights, type(self).__name__)
+        codes = self.encoder_.own_codes(X, type(self).__name__)
+        if codes is None:
+            codes = self.encoder_.update(X, weights, type(self).__name__)
         self._sync()
         self.counts_.update(codes, labels, weights, n_jobs=self._threads())
+        self.encoder_.adopt(self.counts_.schema)
         self._learned(X, codes, labels, weights)
 
     def _learned(self, X: Any, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
@@ -366,8 +366,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             raise DataError(f"{type(self).__name__} has learned no rows yet. Call fit or partial_fit with rows first.")
 
     def _encode(self, X: Any) -> np.ndarray:
+        table = read_table(X)
         self._validate(X, reset=False)
-        return self.encoder_.transform(X, self.unseen, type(self).__name__)
+        return self.encoder_.transform(table, self.unseen, type(self).__name__)
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         self._ready()

@@ -196,6 +196,22 @@ class Encoder:
         self._grow(grown)
         return codes
 
+    def own_codes(self, X: Any, name: str = "Encoder") -> np.ndarray | None:
+        """The array itself, not looked at, where X and all columns are codes; None elsewhere.
+
+        For learners whose counts check codes as they count; ``adopt`` then takes over the schema that grew there.
+        """
+        table = read_table(X)
+        if not self._all_codes or table.codes is None or any(c.column.closed for c in self._codecs):
+            return None
+        self._order(table, name)
+        return table.codes
+
+    def adopt(self, schema: Schema) -> None:
+        """Take over a schema that grew from ours."""
+        if schema is not self._schema:
+            self._set_schema(schema)
+
     def _grow(self, codecs: list[Codec]) -> bool:
         """Take over grown codecs; says whether any has grown."""
         grown = any(new is not old for new, old in zip(codecs, self._codecs, strict=True))
