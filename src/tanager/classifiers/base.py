@@ -216,6 +216,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         self._sync()
         self.counts_.update(codes, labels, weights, n_jobs=self._threads())
         self.encoder_.adopt(self.counts_.schema)
+        self.counts_.refuse_full_codes(codes.dtype)
         self._learned(X, codes, labels, weights)
 
     def _learned(self, X: Any, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
@@ -368,6 +369,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _encode(self, X: Any) -> np.ndarray:
         table = read_table(X)
         self._validate(X, reset=False)
+        codes = self.encoder_.own_codes(table, type(self).__name__) if self.unseen == "ignore" else None
+        if codes is not None:  # a code beyond the values is unseen, and for the kernels that is missing
+            return codes
         return self.encoder_.transform(table, self.unseen, type(self).__name__)
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:

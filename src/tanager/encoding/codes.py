@@ -43,8 +43,6 @@ def encode_codes(table: Table, columns: list[Column], n_values: np.ndarray, unse
     codes = table.codes
     assert codes is not None
     dtype = np.promote_types(codes.dtype, code_type(int(n_values.max()), unseen))
-    if unseen == "ignore" and dtype == codes.dtype:
-        return codes  # a code beyond the values is unseen, and for the kernels that is missing
     new = np.flatnonzero(table.limits > n_values)
     if not len(new) and dtype == codes.dtype:
         return codes
