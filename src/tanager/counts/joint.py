@@ -295,8 +295,8 @@ class JointCounts:
         for i in full:
             if self.schema.columns[i].kind == "codes" and self._singles[self.offsets[i + 1] - 1].any():
                 raise DataError(
-                    f"column {self.schema.names[i]!r} has the codes 254 and 255: all 256 values of uint8 are used, so 255 "
-                    "cannot mark missing cells. Pass X.astype(np.uint16)."
+                    f"column {self.schema.names[i]!r} has the codes 254 and 255: all 256 values of uint8 are used, so "
+                    "255 cannot mark missing cells. Pass X.astype(np.uint16)."
                 )
 
     # --- the algebra --------------------------------------------------------------------------------------------
