@@ -65,6 +65,13 @@ def index_objects(
 ) -> list[object]:
     """The distinct objects by first appearance; out (int32) = each cell's place in that list, -1 for missing."""
 
+class RowFinder:
+    """Codes of single rows: a column is a dict from value to code, or cut points, or None."""
+
+    def __init__(self, names: list[str], columns: list[object]) -> None: ...
+    def find(self, row: dict[str, object], out: np.ndarray) -> bool:
+        """Write the codes; False where some cell needs a closer look in Python."""
+
 # Scoring.
 class Store:
     """The arrays of a JointCounts, checked once."""
