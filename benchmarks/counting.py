@@ -84,6 +84,7 @@ def order_two_missing():
 def methods(n_columns, n_values, n_classes):
     def run():
         codes, labels = random_rows(1_000_000, n_columns, n_values, n_classes)
+        by_rows = np.ascontiguousarray(codes)
         holes, _ = random_rows(1_000_000, n_columns, n_values, n_classes, missing=0.05)
         store = Store([n_values] * n_columns, n_classes)
         ways = {
@@ -91,7 +92,7 @@ def methods(n_columns, n_values, n_classes):
             "bits": lambda: store.count(codes, labels, method="bits"),
             "increments": lambda: store.count(codes, labels, method="increments"),
             "auto, two threads": lambda: store.count(codes, labels, n_jobs=2),
-            "auto, row-major": lambda rows=np.ascontiguousarray(codes): store.count(rows, labels),
+            "auto, row-major": lambda: store.count(by_rows, labels),
             "auto, 5 % missing": lambda: store.count(holes, labels),
             "copy": codes.copy,
         }

@@ -115,10 +115,15 @@ void Plan::choose_slices(const Rows& rows, Method method) {
         if (store.values(i) <= 255) all.push_back(i);
     std::stable_sort(all.begin(), all.end(),
                      [&](std::size_t i, std::size_t j) { return n_value_slices(i) < n_value_slices(j); });
+    if (method == Method::bits) {
+        grouped = conjunction_cost(true) < conjunction_cost(false);
+        sliced = all;
+        return;
+    }
     std::vector<std::size_t> masked = all, in_groups = all;
     const double by_mask = gain_of_slicing(false, masked), by_group = gain_of_slicing(true, in_groups);
     grouped = n_classes > 1 && by_group > by_mask;
-    sliced = method == Method::bits ? all : grouped ? in_groups : masked;
+    sliced = grouped ? in_groups : masked;
 }
 
 void Plan::number_slices() {
