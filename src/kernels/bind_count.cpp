@@ -82,14 +82,15 @@ std::vector<std::int64_t> integers(nb::handle object, const char* name) {
         refuse(std::string(name) + " must be a 1-D int64 array.");
     std::vector<std::int64_t> values(array.shape(0));
     const auto* data = static_cast<const std::int64_t*>(array.data());
-    for (std::size_t k = 0; k < values.size(); ++k) values[k] = data[static_cast<std::ptrdiff_t>(k) * array.stride(0)];
+    for (std::size_t k = 0; k < values.size(); ++k)
+        values[k] = data[static_cast<std::ptrdiff_t>(k) * array.stride(0)];
     return values;
 }
 
 void check_layout(const std::vector<std::int64_t>& offsets, const std::vector<std::int64_t>& n_values) {
     if (offsets.size() != n_values.size() + 1)
-        refuse("offsets has " + std::to_string(offsets.size()) + " entries, it needs one more than n_values, which has " +
-               std::to_string(n_values.size()) + ".");
+        refuse("offsets has " + std::to_string(offsets.size()) + " entries, it needs one more than n_values (" +
+               std::to_string(n_values.size()) + ").");
     if (offsets[0] != 0) refuse("offsets must start at 0, it starts at " + std::to_string(offsets[0]) + ".");
     for (std::size_t i = 0; i < n_values.size(); ++i) {
         const std::string at = " (attribute " + std::to_string(i) + ").";
