@@ -39,7 +39,6 @@ BitCounter::BitCounter(const Plan& plan) : plan_(plan), bits_(plan.bits), has_mi
 
 void BitCounter::begin(const std::uint8_t* labels, std::size_t n_rows) {
     const std::size_t n_classes = plan_.n_classes;
-    labels_ = labels;
     n_rows_ = n_rows;
     std::fill(has_missing_.begin(), has_missing_.end(), false);
     if (!class_slices_.empty()) {

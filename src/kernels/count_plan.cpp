@@ -1,7 +1,6 @@
 #include "count_plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace tanager {
 
