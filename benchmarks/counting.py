@@ -1,14 +1,16 @@
-"""How long counting takes, next to copying the codes once: `python benchmarks/counting.py [part of a name]`.
+"""How long counting takes, next to copying the codes once.
 
-Best of several runs, the ways to compare taken in turn, so that a busy machine slows all of them alike.
+``python -m benchmarks.counting [part of a name]`` prints details: threads, instruction sets, weights, small batches.
 """
 
 import os
 import sys
 import time
+from functools import partial
 
 import numpy as np
 
+from benchmarks.harness import Line, best_times, seconds
 from tanager import _kernels
 
 
@@ -41,8 +43,8 @@ def random_rows(n_rows, n_columns, n_values, n_classes, missing=0.0):
     return codes, rng.integers(0, n_classes, n_rows, dtype=np.uint8)
 
 
-def best_times(ways, repeats=7):
-    """Seconds of each named way; one round warms up."""
+def wall_times(ways, repeats=7):
+    """Seconds of each named way by the wall, for ways with several threads; one round warms up."""
     best = dict.fromkeys(ways, float("inf"))
     for turn in range(repeats + 1):
         for name, way in ways.items():
@@ -55,8 +57,8 @@ def best_times(ways, repeats=7):
 
 def report(title, times, unit):
     print(f"\n{title}")
-    for name, seconds in times.items():
-        print(f"  {name:<34}{1000 * seconds:>9.2f} ms {seconds / times[unit]:>8.2f} x {unit}")
+    for name, spent in times.items():
+        print(f"  {name:<34}{1000 * spent:>9.2f} ms {spent / times[unit]:>8.2f} x {unit}")
 
 
 def order_two():
@@ -70,7 +72,7 @@ def order_two():
         "column-major, two threads": lambda: store.count(codes, labels, n_jobs=2),
         "row-major, two threads": lambda: store.count(by_rows, labels, n_jobs=2),
     }
-    report("10M x 19 binary, 2 classes", best_times(ways), "copy")
+    report("10M x 19 binary, 2 classes", wall_times(ways), "copy")
 
 
 def order_two_missing():
@@ -78,7 +80,7 @@ def order_two_missing():
     holes, _ = random_rows(10_000_000, 19, 2, 2, missing=0.05)
     store = Store([2] * 19, 2)
     ways = {"whole": lambda: store.count(whole, labels), "5 % missing": lambda: store.count(holes, labels)}
-    report("10M x 19 binary, 2 classes, missing values", best_times(ways), "whole")
+    report("10M x 19 binary, 2 classes, missing values", wall_times(ways), "whole")
 
 
 def methods(n_columns, n_values, n_classes):
@@ -96,7 +98,7 @@ def methods(n_columns, n_values, n_classes):
             "auto, 5 % missing": lambda: store.count(holes, labels),
             "copy": codes.copy,
         }
-        report(f"1M x {n_columns}, {n_values} values, {n_classes} classes", best_times(ways, 4), "auto")
+        report(f"1M x {n_columns}, {n_values} values, {n_classes} classes", wall_times(ways, 4), "auto")
 
     return run
 
@@ -105,7 +107,7 @@ def all_triples():
     codes, labels = random_rows(1_000_000, 19, 2, 2)
     store = Store([2] * 19, 2, with_triples=True)
     ways = {"copy": codes.copy, "pairs and all triples": lambda: store.count(codes, labels)}
-    report("1M x 19 binary, 2 classes, all triples", best_times(ways), "copy")
+    report("1M x 19 binary, 2 classes, all triples", wall_times(ways), "copy")
 
 
 def levels():
@@ -122,7 +124,7 @@ def levels():
 
     names = ["plain", "avx2", "avx512"] if "avx512vpopcntdq" in _kernels.cpu_features() else ["plain"]
     ways = {f"{level}, {method}": at(level, method) for level in names for method in ("auto", "bits", "increments")}
-    report("1M x 19 binary, 2 classes, by instruction set", best_times(ways, 3), f"{names[-1]}, auto")
+    report("1M x 19 binary, 2 classes, by instruction set", wall_times(ways, 3), f"{names[-1]}, auto")
 
 
 def small_batches():
@@ -130,7 +132,7 @@ def small_batches():
     codes = np.ascontiguousarray(codes)
     store = Store([2] * 19, 2)
     ways = {f"{n} rows": lambda n=n: store.count(codes[:n], labels[:n]) for n in (1, 16, 64, 256, 1024, 4096)}
-    report("batches of 19 binary attributes, 2 classes", best_times(ways, 200), "1 rows")
+    report("batches of 19 binary attributes, 2 classes", wall_times(ways, 200), "1 rows")
 
 
 def weighted():
@@ -141,7 +143,45 @@ def weighted():
         "increments": lambda: store.count(codes, labels, method="increments"),
         "weighted": lambda: store.count(codes, labels, weights),
     }
-    report("1M x 19 binary, 2 classes, weights", best_times(ways, 3), "increments")
+    report("1M x 19 binary, 2 classes, weights", wall_times(ways, 3), "increments")
+
+
+def lines():
+    """The lines of the table: the kernel alone, on one thread."""
+    codes, labels = random_rows(10_000_000, 19, 2, 2)
+    by_rows = np.ascontiguousarray(codes)
+    store = Store([2] * 19, 2)
+    times = best_times(
+        {
+            "copy": codes.copy,
+            "column-major": lambda: store.count(codes, labels),
+            "row-major": lambda: store.count(by_rows, labels),
+        },
+        repeats=7,
+    )
+    for name, bar in (("column-major", 1.5), ("row-major", 3.0)):
+        figures = f"{seconds(times[name])} / {seconds(times['copy'])}"
+        yield Line(f"count pairs, 10M x 19, {name} / codes.copy()", figures, times[name] / times["copy"], bar)
+    for n_columns, n_values, n_classes in ((60, 4, 3), (16, 10, 26)):
+        codes, labels = random_rows(1_000_000, n_columns, n_values, n_classes)
+        holes, _ = random_rows(1_000_000, n_columns, n_values, n_classes, missing=0.05)
+        store = Store([n_values] * n_columns, n_classes)
+        times = best_times(
+            {
+                "auto": partial(store.count, codes, labels),
+                "bits": partial(store.count, codes, labels, method="bits"),
+                "increments": partial(store.count, codes, labels, method="increments"),
+                "missing": partial(store.count, holes, labels),
+            },
+            repeats=7,
+            most_seconds=5,
+        )
+        what = f"1M x {n_columns}, {n_values} values, {n_classes} classes"
+        other = min(times["bits"], times["increments"])
+        figures = f"{seconds(times['auto'])} / {seconds(other)}"
+        yield Line(f"{what} / better of bits and increments", figures, times["auto"] / other, 1.3)
+        figures = f"{seconds(times['missing'])} / {seconds(times['auto'])}"
+        yield Line(f"{what}, 5 % missing / none missing", figures, times["missing"] / times["auto"], 1.5)
 
 
 CASES = {

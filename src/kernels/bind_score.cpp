@@ -268,14 +268,25 @@ struct PyPlan {
         nb::gil_scoped_release release;
         plan.refresh_missing();
         const Slots values(s, false);  // an unseen value cannot be learned here
+        // Half of the pairs is enough as long as nothing is missing; worth it where the rows outweigh one mirroring.
+        struct Half {
+            Store &s;
+            bool on;
+            void end() {
+                if (on) mirror_pairs(s);
+                on = false;
+            }
+            ~Half() { end(); }
+        } half{s, s.pairs && plan.reads_half() && double(codes.n_rows) * s.n * s.n > 4.0 * s.width * s.width};
         Scratch w(plan);
         for (std::int64_t r = 0; r < codes.n_rows; ++r) {
             const int y = labels.at(r, 0);
             if ((y >= s.k && y != labels.marker()) || !codes.read(r, values, w.slot.data())) return r;
             plan.score(w.slot.data(), -1, 0, false, out + r * s.k, w);
             if (y == labels.marker()) continue;
-            plan.note_missing(w.slot.data());
-            learn_row(s, w.slot.data(), y, unit * (weights ? weights[r] : 1), w.cell.data());
+            const bool news = plan.note_missing(w.slot.data());
+            learn_row(s, w.slot.data(), y, unit * (weights ? weights[r] : 1), w.cell.data(), half.on);
+            if (news && !plan.reads_half()) half.end();
         }
         return codes.n_rows;
     }

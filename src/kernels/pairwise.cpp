@@ -90,27 +90,34 @@ void product(const Plan &p, const int *slot, Scratch &w) {
         bool any = g.base_weight > 0;
         for (int c = 0; c < k; ++c) sum[c] = g.base_weight * base[c];
         if (p.shared_totals && !p.ever_missing[i] && !g.parents.empty()) {
-            const double *row = s.pairs + w.cell[i] * s.width;
+            // N(x_i, x_j, y) is read from the lower triangle: our own row for parents before us, theirs for the others.
+            const double *row = s.pairs + w.cell[i] * s.width, *column = s.pairs + w.cell[i];
             const double *reciprocals = &w.reciprocal[std::size_t(p.total_of[i]) * n * k];
-            const std::size_t n_parents = g.parents.size();
-            const int *parents = g.parents.data();
+            const int n_parents = int(g.parents.size()), *parents = g.parents.data();
             const double *weights = g.weights.data();
             if constexpr (Fixed > 0) {
                 using L = Lanes<Fixed>;
                 const L add = L::load(pseudo), minus = L::load(w.sub.data());
-                L total = L::load(sum);
-                for (std::size_t t = 0; t < n_parents; ++t) {
-                    const int j = parents[t];
-                    L seen = L::load(row + w.cell[j]);
+                const auto term = [&](int t, const double *own) {
+                    L seen = L::load(own);
                     if (LeaveOut) seen = (seen - minus).at_least_zero();
-                    const L term = (seen + add) * L::load(reciprocals + std::size_t(j) * Fixed);
-                    total = total + (g.uniform ? term : term * L::all(weights[t]));
-                }
-                total.store(sum);
+                    const L value = (seen + add) * L::load(reciprocals + std::size_t(parents[t]) * Fixed);
+                    return g.uniform ? value : value * L::all(weights[t]);
+                };
+                // Sums side by side: an addition takes longer than it takes to start the next.
+                L total[4] = {L::load(sum), L::all(0), L::all(0), L::all(0)};
+                int t = 0;
+                for (; t + 4 <= g.n_before; t += 4)
+                    for (int u = 0; u < 4; ++u) total[u] = total[u] + term(t + u, row + w.cell[parents[t + u]]);
+                for (; t < g.n_before; ++t) total[t & 3] = total[t & 3] + term(t, row + w.cell[parents[t]]);
+                for (; t < n_parents; ++t)
+                    total[t & 3] = total[t & 3] + term(t, column + w.cell[parents[t]] * s.width);
+                ((total[0] + total[1]) + (total[2] + total[3])).store(sum);
             } else {
-                for (std::size_t t = 0; t < n_parents; ++t) {
-                    const int j = parents[t];
-                    const double *own = row + w.cell[j], *reciprocal = reciprocals + std::size_t(j) * k;
+                for (int t = 0; t < n_parents; ++t) {
+                    const std::int64_t other = w.cell[parents[t]];
+                    const double *own = t < g.n_before ? row + other : column + other * s.width;
+                    const double *reciprocal = reciprocals + std::size_t(parents[t]) * k;
                     for (int c = 0; c < k; ++c) {
                         const double seen = LeaveOut ? at_least_zero(own[c] - w.sub[c]) : own[c];
                         sum[c] += weights[t] * ((seen + pseudo[c]) * reciprocal[c]);
@@ -138,7 +145,7 @@ template <int Fixed, bool LeaveOut>
 inline void multiply_children(const Plan &p, int parent, Scratch &w, double *value, double *power) {
     const Store &s = p.store;
     const int k = Fixed ? Fixed : s.k, n = s.n;
-    const double *row = s.pairs + w.cell[parent] * s.width;
+    const double *row = s.pairs + w.cell[parent] * s.width, *column = s.pairs + w.cell[parent];
     int since = 0;
     for (int i : w.here) {
         if (i == parent) continue;
@@ -146,7 +153,8 @@ inline void multiply_children(const Plan &p, int parent, Scratch &w, double *val
             careful<Fixed>(p, i, parent, w, w.once.data());
             for (int c = 0; c < k; ++c) value[c] *= w.once[c];
         } else {
-            const double *own = row + w.cell[i], *pseudo = &w.pseudo[i * k];
+            const double *own = i < parent ? row + w.cell[i] : column + w.cell[i] * s.width;
+            const double *pseudo = &w.pseudo[i * k];
             const double *reciprocal = &w.reciprocal[(std::size_t(p.total_of[i]) * n + parent) * k];
             for (int c = 0; c < k; ++c) {
                 const double seen = LeaveOut ? at_least_zero(own[c] - w.sub[c]) : own[c];
@@ -164,7 +172,7 @@ double simple_sum(const Plan &p, const int *slot, double rows, Scratch &w) {
     using L = Lanes<Fixed>;
     const Store &s = p.store;
     const int n_here = int(w.here.size());
-    const std::int64_t *cell = w.here_cell.data();
+    const std::int64_t *cell = w.here_cell.data(), *here_row = w.here_row.data();
     double *pseudo = w.here_pseudo.data();
     const L minus = L::load(w.sub.data()), shared_total = L::all(p.totals[0]);
     L answer = L::all(0);
@@ -185,21 +193,24 @@ double simple_sum(const Plan &p, const int *slot, double rows, Scratch &w) {
         const L joint = (own + L::all(member.cell)) * L::all(last_scale * member.weight);
         double *here = pseudo + w.place[parent] * Fixed;
         (joint * (own + shared_total)).store(here);
-        const double *row = s.pairs + w.cell[parent] * s.width;
-        const auto factor = [&](int q) {
-            L cells = L::load(row + cell[q]);
+        // Read from the lower triangle: the parent's row for attributes up to itself, their own rows for later ones.
+        const double *row = s.pairs + w.cell[parent] * s.width, *column = s.pairs + w.cell[parent];
+        const auto factor = [&](const double *at, int q) {
+            L cells = L::load(at);
             if (LeaveOut) cells = (cells - minus).at_least_zero();
             return (cells + L::load(pseudo + q * Fixed)) * scale;
         };
         // Two products side by side: a multiplication takes longer than it takes to start the next.
-        L even = factor(0), odd = L::all(1);
-        int q = 1;
-        for (; q + 1 < n_here; q += 2) {
-            even = even * factor(q);
-            odd = odd * factor(q + 1);
+        const int up_to = w.place[parent] + 1;
+        L before = L::all(1), after = L::all(1);
+        int q = 0, u = up_to;
+        for (; q < up_to && u < n_here; ++q, ++u) {
+            before = before * factor(row + cell[q], q);
+            after = after * factor(column + here_row[u], u);
         }
-        if (q < n_here) even = even * factor(q);
-        answer = answer + even * odd;
+        for (; q < up_to; ++q) before = before * factor(row + cell[q], q);
+        for (; u < n_here; ++u) after = after * factor(column + here_row[u], u);
+        answer = answer + before * after;
         L::load(&w.pseudo[parent * Fixed]).store(here);
     }
     answer.store(w.m.data());
@@ -217,6 +228,7 @@ double sum(const Plan &p, const int *slot, double left_out, Scratch &w) {
         const int i = w.here[q];
         w.place[i] = q;
         w.here_cell[q] = w.cell[i];
+        w.here_row[q] = w.cell[i] * s.width;
         for (int c = 0; c < k; ++c) w.here_pseudo[q * k + c] = w.pseudo[i * k + c];
         least = std::min(least, w.pseudo[i * k]);
         simple = simple && !p.ever_missing[i];

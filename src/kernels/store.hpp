@@ -12,6 +12,7 @@
 // Missing slots are counted like values. So N(pa, x missing) is a cell, and summing out all slots of a variable
 // gives the counts without it.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -158,8 +159,18 @@ struct Codes {
     }
 };
 
-// Adds one row of weight w to every table of the store. `cell` is room for n numbers.
-inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *cell) {
+// Copies the lower triangle of the pairs, N(x_i, x_j, y) with j < i, to the upper one.
+inline void mirror_pairs(Store &s) {
+    const std::int64_t k = s.k, row = s.width * k;
+    for (int i = 1; i < s.n; ++i)
+        for (std::int64_t g = s.offsets[i]; g < s.offsets[i + 1]; ++g)
+            for (std::int64_t h = 0; h < s.offsets[i]; ++h)
+                std::copy_n(s.pairs + g * row + h * k, k, s.pairs + h * row + g * k);
+}
+
+// Adds one row of weight w to every table of the store. `cell` is room for n numbers. With `half` only the lower
+// triangle of the pairs is kept; the caller mirrors it later.
+inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *cell, bool half = false) {
     const int n = s.n, k = s.k;
     s.classes[y] += w;
     for (int i = 0; i < n; ++i) {
@@ -170,7 +181,7 @@ inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *
         for (int i = 0; i < n; ++i) {
             double *cells = s.pairs + cell[i] * s.width + y;
             for (int j = 0; j < i; ++j) cells[cell[j]] += w;
-            for (int j = i + 1; j < n; ++j) cells[cell[j]] += w;
+            for (int j = half ? n : i + 1; j < n; ++j) cells[cell[j]] += w;
         }
     }
     for (const Triple &t : s.triples) {
