@@ -212,8 +212,8 @@ class _Layers:
             for j in own:
                 # The class has too many arcs to go round boxes; its straight lines pass behind them.
                 stops = [] if j == len(boxes) - 1 else [_Box() for _ in range(row_of[i] - row_of[j] - 1)]
-                for row, stop in enumerate(stops, start=row_of[j] + 1):
-                    rows[row].append(stop)
+                for at, stop in enumerate(stops, start=row_of[j] + 1):
+                    rows[at].append(stop)
                 chain = [boxes[j], *stops, boxes[i]]
                 for a, b in itertools.pairwise(chain):
                     a.neighbours.append(b)
