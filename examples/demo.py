@@ -152,12 +152,13 @@ def a_stream(n_rows: int) -> None:
 def random_tan(n_rows: int, seed: int, n_columns: int = 19) -> tuple[np.ndarray, np.ndarray]:
     """Rows of a random tree-augmented naive Bayes: codes as uint8, and the class of every row."""
     rng = np.random.default_rng(seed)
+    parents = [0, *(rng.integers(0, i) for i in range(1, n_columns))]
+    ones = rng.uniform(0.25, 0.75, size=(n_columns, 4)).astype(np.float32)  # P(column is 1 | class and parent)
     y = rng.integers(0, 2, n_rows, dtype=np.uint8)
     X = np.empty((n_rows, n_columns), dtype=np.uint8)
-    for i in range(n_columns):
-        context = y if i == 0 else 2 * y + X[:, rng.integers(0, i)]
-        probability = rng.uniform(0.25, 0.75, size=4).astype(np.float32)
-        X[:, i] = rng.random(n_rows, dtype=np.float32) < probability[context]
+    for i, parent in enumerate(parents):
+        context = y if i == 0 else 2 * y + X[:, parent]
+        X[:, i] = rng.random(n_rows, dtype=np.float32) < ones[i, context]
     return X, y.astype(np.int64)
 
 

@@ -111,13 +111,11 @@ def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None,
         raise OptionError("plot_comparison was given no rows; each needs a name, an accuracy and a log_loss.")
     figure, _ = _canvas(9.0, 0.3 * len(rows), margin=0.0, head=0.75, foot=0.3)
     figure.clear()
-    left = 0.09 * max(len(str(row["name"])) for row in rows) + 0.3
+    left = 0.08 * max(len(str(row["name"])) for row in rows) + 0.3
     height, width = figure.get_figheight(), figure.get_figwidth()
     span = (width - left - 0.9) / 2
     places = range(len(rows) - 1, -1, -1)
-    for at, (key, label) in enumerate(
-        [("accuracy", "accuracy (longer is better)"), ("log_loss", "log loss (shorter)")]
-    ):
+    for at, key in enumerate(("accuracy", "log_loss")):
         axes = figure.add_axes(
             ((left + at * (span + 0.5)) / width, 0.3 / height, span / width, 0.3 * len(rows) / height)
         )
@@ -129,6 +127,7 @@ def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None,
         axes.set_xlim(*_window(values, floor=key == "log_loss"))
         axes.set_ylim(-0.6, len(rows) - 0.4)
         axes.set_yticks(list(places), [str(row["name"]) for row in rows] if at == 0 else [""] * len(rows), fontsize=9)
+        label = "log loss (shorter is better)" if at else "accuracy (longer is better; the axis does not start at 0)"
         axes.set_title(label, fontsize=9, color=_INK)
         axes.tick_params(length=0, labelsize=8)
         axes.tick_params(axis="y", labelsize=9)
