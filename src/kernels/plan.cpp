@@ -41,6 +41,7 @@ void Plan::set_product(const std::vector<int> &child, const std::vector<std::vec
         g.terms.push_back(add_term(child[t], parents[t]));
         g.parents.push_back(parents[t][0]);
         g.weights.push_back(weight[t]);
+        g.uniform = g.uniform && weight[t] == 1;
     }
     for (Group &g : groups)
         g.fallback = g.terms.size() == 1 && g.base_weight == 0 ? terms[g.terms[0]].prefix : g.base;
@@ -86,10 +87,9 @@ void Plan::prepare_fast() {
         parent_factor.push_back(estimate.kind == Smoothing::bdeu && r > 0 ? 1 / r : 1);
         if (total <= 0 || estimate.kind == Smoothing::bdeu) shared_totals = false;
     }
-    // Numerators lie between the smallest pseudo-count and the number of rows; 2^40 either way is safe 16 times.
-    const double unit = estimate.unit;
-    for (double total : totals)
-        if (total < unit * 0x1p-20 || unit > 0x1p40) stride = 2;
+    is_parent.assign(store.n, 0);
+    for (const Member &m : members) for (int i : m.attributes) is_parent[i] = 1;
+    for (const Group &g : groups) for (int i : g.parents) is_parent[i] = 1;
     refresh_missing();
 }
 

@@ -26,6 +26,7 @@ struct Group {                     // one attribute of a product of sums
     std::vector<int> terms;        // the other terms
     std::vector<int> parents;      // of terms with one parent each, for the short cut
     std::vector<double> weights;
+    bool uniform = true;           // all these weights are 1
     int fallback = -1;             // where to look when no term is available; follow `prefix` from there
 };
 
@@ -46,8 +47,7 @@ struct Plan {
     std::vector<double> totals, cells, parent_factor;
     std::vector<int> total_of;
     bool shared_totals = true;  // a child's pseudo-counts do not depend on the parent, and are positive
-    int stride = 16;            // factors that can be multiplied between two looks at the exponent
-    std::vector<char> ever_missing;
+    std::vector<char> ever_missing, is_parent;
     std::shared_ptr<Plan> otherwise;  // answers where no member speaks
 
     Plan(Store &s, Estimate e, bool smooth_unseen) : store(s), estimate(e), slots(s, smooth_unseen) {}

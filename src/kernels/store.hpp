@@ -127,13 +127,18 @@ struct Slots {
             missing.push_back(s.missing_slot(i));
         }
     }
+    // False where some code is neither a value nor the marker of its type.
     template <class Code>
-    void read(const Code *codes, std::int64_t step, int *slot) const {
+    bool read(const Code *codes, std::int64_t step, int *slot) const {
         const int n = int(limit.size());
+        bool known = true;
         for (int i = 0; i < n; ++i) {
             const int code = codes[i * step];
-            slot[i] = code < limit[i] ? code : missing[i];
+            const bool value = code < limit[i];
+            slot[i] = value ? code : missing[i];
+            known &= value | (code == std::numeric_limits<Code>::max());
         }
+        return known;
     }
 };
 
@@ -143,9 +148,9 @@ struct Codes {
     bool wide = false;  // uint16 rather than uint8
     std::int64_t n_rows = 0, row_step = 0, column_step = 0;
     int marker() const { return wide ? 65535 : 255; }
-    void read(std::int64_t r, const Slots &slots, int *slot) const {
-        if (wide) slots.read(static_cast<const std::uint16_t *>(data) + r * row_step, column_step, slot);
-        else slots.read(static_cast<const std::uint8_t *>(data) + r * row_step, column_step, slot);
+    bool read(std::int64_t r, const Slots &slots, int *slot) const {
+        if (wide) return slots.read(static_cast<const std::uint16_t *>(data) + r * row_step, column_step, slot);
+        return slots.read(static_cast<const std::uint8_t *>(data) + r * row_step, column_step, slot);
     }
     int at(std::int64_t r, int i) const {
         const std::int64_t where = r * row_step + i * column_step;

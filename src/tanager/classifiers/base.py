@@ -18,6 +18,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.classifiers.decide import check_costs, class_factors, class_priors, decide
+from tanager.classifiers.explain import Explanation, Part, explain_row
 from tanager.classifiers.forms import Form, View
 from tanager.classifiers.onerow import STALE, OneRowMixin
 from tanager.classifiers.rows import Rows, WarmUp
@@ -27,7 +28,8 @@ from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, take_rows
 from tanager.encoding.kinds import settled
-from tanager.errors import DataError, DataWarning, OptionError, SchemaMismatch, check_option
+from tanager.encoding.tables import read_table
+from tanager.errors import DataError, DataWarning, OptionError, SchemaMismatch, check_option, nearest
 
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
 
@@ -131,9 +133,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, whole: bool) -> CountsClassifier:
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        table = X if is_dict_rows(X) else read_table(X)
         self._validate(X, reset=not hasattr(self, "n_features_in_"))
         labels = self._labels(y)
-        m = n_rows(X)
+        m = n_rows(table)
         if len(labels) != m:
             raise DataError(
                 f"Found input variables with inconsistent numbers of samples: X has {m} rows, y {len(labels)}."
@@ -143,20 +146,19 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if n_unlabelled:
             warnings.warn(f"{n_unlabelled} rows have no label and are left out.", DataWarning, stacklevel=3)
         if whole:
-            self._start_encoder(X, labels, weights)
-            self._count(X, labels, weights)
+            self._start_encoder(table, labels, weights)
+            self._count(table, labels, weights)
         elif not hasattr(self, "encoder_") or self._warm is not None:
             self._warm_up(X, labels, weights)
         else:
-            self._count(X, labels, weights)
+            self._count(table, labels, weights)
         if hasattr(self, "encoder_"):
             self.n_features_in_ = len(self.encoder_.schema.names)
         return self
 
     def _validate(self, X: Any, *, reset: bool) -> None:
         """Let scikit-learn note (or check) number and names of columns, for the tables that it knows."""
-        rows_of_dicts = isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
-        if not isinstance(X, Mapping) and not rows_of_dicts:
+        if not isinstance(X, Mapping) and not is_dict_rows(X):
             validate_data(self, X, skip_check_array=True, reset=reset)
 
     def _labels(self, y: Any) -> np.ndarray:
@@ -188,14 +190,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _start_encoder(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Learn the schema from these rows and make empty counts for it."""
         self.encoder_ = Encoder(**self._encoder_options())
-        if (
-            isinstance(X, np.ndarray)
-            and X.ndim == 2
-            and X.dtype.itemsize <= 2
-            and X.dtype.kind in "iu"
-            and len(X) > _SAMPLE
-        ):
-            X, labels = X[:_SAMPLE], labels[:_SAMPLE]  # counting itself finds further codes
+        codes = read_table(X).codes
+        if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
+            X, labels = codes[:_SAMPLE], labels[:_SAMPLE]
             weights = None if weights is None else weights[:_SAMPLE]
         self.encoder_.fit(X, labels, weights, len(self.classes_))
         self._start_counts()
@@ -213,9 +210,17 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _count(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Encode rows, grow where values are new, and add them to the counts."""
-        codes = self.encoder_.update(X, weights, type(self).__name__)
+        if is_dict_rows(X):
+            for row in X:
+                self._add_columns(row)
+            X = self._completed(X)
+        codes = self.encoder_.own_codes(X, type(self).__name__)
+        if codes is None:
+            codes = self.encoder_.update(X, weights, type(self).__name__)
         self._sync()
         self.counts_.update(codes, labels, weights, n_jobs=self._threads())
+        self.encoder_.adopt(self.counts_.schema)
+        self.counts_.refuse_full_codes(codes.dtype)
         self._learned(X, codes, labels, weights)
 
     def _learned(self, X: Any, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
@@ -223,6 +228,11 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if self._rows is not None:
             self._rows.append(codes, labels, weights)
             self._rows.check_budget(self.max_memory, type(self).__name__)
+
+    def _completed(self, rows: Any) -> list[dict[str, Any]]:
+        """Rows of dicts with just our columns; absent names are missing."""
+        names = self.encoder_.schema.names
+        return [{name: row.get(name) for name in names} for row in rows]
 
     def _sync(self) -> None:
         """Bring counts and encoder to the same vocabulary."""
@@ -366,8 +376,12 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             raise DataError(f"{type(self).__name__} has learned no rows yet. Call fit or partial_fit with rows first.")
 
     def _encode(self, X: Any) -> np.ndarray:
+        table = self._completed(X) if is_dict_rows(X) else read_table(X)
         self._validate(X, reset=False)
-        return self.encoder_.transform(X, self.unseen, type(self).__name__)
+        codes = self.encoder_.own_codes(table, type(self).__name__) if self.unseen == "ignore" else None
+        if codes is not None:  # a code beyond the values is unseen, and for the kernels that is missing
+            return codes
+        return self.encoder_.transform(table, self.unseen, type(self).__name__)
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         self._ready()
@@ -423,6 +437,46 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             raise DataError(f"y has the label {new[0]!r}, which was never learned.")
         return codes, labels, check_weights(sample_weight, len(codes))
 
+    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+        """Why a row gets its answer: log-odds of every column and parent set, adding up to those of the answer.
+
+        ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other.
+        """
+        self._ready()
+        if len(self.classes_) < 2:
+            raise DataError(f"there is nothing to explain: the only class is {self.classes_.tolist()[0]!r}.")
+        X = [row] if isinstance(row, Mapping) else row
+        codes = self._encode(X)
+        if len(codes) != 1:
+            raise DataError(f"explain takes one row, got {len(codes)}. Explain them one by one.")
+        proba = self._scores(X, log_joint=False)
+        known = self._class_codes()
+        for name, label in (("answer", answer), ("against", against)):
+            if label is not None and label not in known:
+                raise OptionError(f"{name}={label!r} is none of the classes.{nearest(label, known)}")
+        chosen = known[self._decide(proba).tolist()[0] if answer is None else answer]
+        others = [c for c in np.argsort(-proba[0], kind="stable").tolist() if c != chosen]
+        rival = others[0] if against is None else known[against]
+        prior, parts = self._explain(codes, X, chosen, rival)
+        names, columns = self.counts_.schema.names, self.counts_.schema.columns
+        values = {
+            name: columns[i].describe(int(code)) if code < columns[i].n_values else "?"
+            for i, (name, code) in enumerate(zip(names, codes[0], strict=True))
+        }
+        return Explanation(
+            answer=self.classes_.tolist()[chosen],
+            against=self.classes_.tolist()[rival],
+            probability=float(proba[0, chosen]),
+            log_odds=prior + sum(value for _, _, value in parts),
+            prior=prior,
+            parts=tuple(Part(names[i], tuple(names[j] for j in parents), value) for i, parents, value in parts),
+            values=values,
+        )
+
+    def _explain(self, codes: np.ndarray, X: Any, answer: int, against: int) -> tuple[float, list[Any]]:
+        """Prior, and parts as column, parents and log-odds."""
+        return explain_row(self._view_of(self._structure(fresh=True).form, fast=False), codes, answer, against)
+
     # --- small things -------------------------------------------------------------------------------------------
 
     def _threads(self) -> int:
@@ -434,6 +488,11 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
+
+
+def is_dict_rows(X: Any) -> bool:
+    """Whether a table is a list of dicts, whose names may come and go."""
+    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
 
 
 def one_dimensional(y: Any) -> Any:

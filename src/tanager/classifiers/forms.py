@@ -99,6 +99,8 @@ class View:
         fast: bool = True,
     ) -> None:
         self.counts, self.form = counts, form
+        self._options = {"smooth_unseen": smooth_unseen, "priors": priors, "factor": factor, "fast": fast}
+        self._estimate = estimate
         self.layout, self.unit = counts.store, counts.scale
         self.plan = _kernels.Plan(
             counts.store, estimate.kind, estimate.strength * self.unit, self.unit, smooth_unseen, fast
@@ -106,14 +108,15 @@ class View:
         form.build(self.plan, self.unit)
         self.plan.classes(list(priors), list(factor))
         if isinstance(form, SumOfProducts) and form.otherwise is not None:
-            rest = View(
-                counts, form.otherwise, estimate, smooth_unseen=smooth_unseen, priors=priors, factor=factor, fast=fast
-            )
-            self.plan.otherwise(rest.plan)
+            self.plan.otherwise(self.with_form(form.otherwise).plan)
         self.n_cells = self.plan.n_cells()
         self._compiled: _kernels.Compiled | None = None
         self._compiled_version = -1
         self.form_version = counts.version  # of the counts that the form was chosen for
+
+    def with_form(self, form: Form) -> View:
+        """Another form over the same counts, all else alike."""
+        return View(self.counts, form, self._estimate, **self._options)  # type: ignore[arg-type]
 
     @property
     def valid(self) -> bool:

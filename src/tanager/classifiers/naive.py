@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.base import CountsClassifier, is_dict_rows
 from tanager.classifiers.forms import Form, ProductOfSums, View
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.subsumption import SubsumptionMixin
@@ -95,7 +95,7 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
             self.moments_.subtract(self._numbers(X), labels, weights)
 
     def _numbers(self, X: Any) -> np.ndarray:
-        return self.encoder_.continuous_values(X, type(self).__name__)
+        return self.encoder_.continuous_values(self._completed(X) if is_dict_rows(X) else X, type(self).__name__)
 
     def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
         if not self._has_moments():
@@ -112,6 +112,18 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
         left_out = (labels, np.ones(len(labels)) if weights is None else weights)
         with np.errstate(divide="ignore"):
             return _normalised(np.log(proba) + self.moments_.log_density(self._numbers(X), left_out))
+
+    def _explain(self, codes: np.ndarray, X: Any, answer: int, against: int) -> tuple[float, list[Any]]:
+        prior, parts = super()._explain(codes, X, answer, against)
+        gaussian = [i for i, column in enumerate(self.encoder_.schema.columns) if column.kind == "continuous"]
+        for at, i in enumerate(gaussian):
+            alone = np.full((1, len(gaussian)), np.nan)
+            alone[0, at] = self._numbers(X)[0, at]
+            if np.isnan(alone[0, at]):
+                continue
+            density = self.moments_.log_density(alone)[0]
+            parts.append((i, (), float(density[answer] - density[against])))
+        return prior, parts
 
     def _extra_arrays(self) -> dict[str, np.ndarray]:
         return self.moments_.to_arrays() if self._has_moments() else {}

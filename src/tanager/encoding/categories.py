@@ -6,6 +6,7 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -86,10 +87,8 @@ class Vocabulary(Codec):
     def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
         categories = cells.categories
         places = self.places(categories.values)
-        if unseen == "error":
-            for v in np.flatnonzero(places == NOT_FOUND):
-                if (row := categories.row_of(int(v))) is not None:
-                    raise errors.DataError(not_seen(self.column, categories.values[v], row))
+        if unseen == "error" and (row := categories.first_row(places == NOT_FOUND)) is not None:
+            raise errors.DataError(not_seen(self.column, categories.values[categories.index[row]], row))
         missing = int(np.iinfo(out.dtype).max)
         places[places == NOT_FOUND] = self._unseen_code(unseen, missing)
         _kernels.recode(categories.index, np.append(places, missing).astype(out.dtype), out)
@@ -132,9 +131,9 @@ class Bins(Codec):
         self.cuts = np.array(column.cuts, dtype=np.float64)
         cuts = column.cuts
 
-        def find(value: object, default: int) -> int:
+        def find(value: Any, default: int) -> int:
             # A number that differs from itself is NaN. Other types (NumPy's, dates, text) go the slow way.
-            return bisect_left(cuts, value) if type(value) in NUMBER and value == value else default  # type: ignore
+            return bisect_left(cuts, value) if type(value) in NUMBER and value == value else default
 
         self.find = find
 

@@ -21,6 +21,8 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     >>> codes, classes
     (array([  1,   0, 255,   1], dtype=uint8), array(['no', 'yes'], dtype='<U3'))
     """
+    if isinstance(y, np.ndarray) and y.ndim != 1:
+        raise DataError(f"y must be one column of labels, got an array of shape {y.shape}. Pass y.ravel().")
     if isinstance(y, np.ndarray) and y.dtype.kind == "b" and len(y):
         return _whole_labels(y.view(np.uint8), y.dtype)
     cells = read_column(y, "y")
@@ -89,6 +91,8 @@ def _class_array(labels: list[Any], y: Any, cells: Numbers | Categories) -> np.n
     """The labels as an array of the type they came in."""
     if isinstance(cells, Numbers):
         return np.array(labels, dtype=cells.values.dtype)
+    if isinstance(y, np.ndarray) and y.dtype.kind == "U":
+        return np.array(labels, dtype=y.dtype)
     return _narrow(labels, keep_objects=isinstance(y, np.ndarray) and y.dtype.kind == "O")
 
 
