@@ -25,8 +25,8 @@ TANAGER_AVX2 inline std::uint64_t equal_bits(__m256i low, __m256i high, std::uin
     return first | static_cast<std::uint64_t>(second) << 32;
 }
 
-TANAGER_AVX2 void slice_word(const std::uint8_t* codes, std::size_t word, std::uint64_t rows, const std::uint8_t* values,
-                             std::size_t n_slices, std::uint64_t* const* slices) {
+TANAGER_AVX2 void slice_word(const std::uint8_t* codes, std::size_t word, std::uint64_t rows,
+                             const std::uint8_t* values, std::size_t n_slices, std::uint64_t* const* slices) {
     const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes));
     const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(codes + 32));
     for (std::size_t k = 0; k < n_slices; ++k) slices[k][word] = equal_bits(low, high, values[k]) & rows;

@@ -23,7 +23,7 @@ std::uint64_t zero_bytes(std::uint64_t word) {
 }
 
 std::uint64_t equal_bits(const std::uint8_t* codes, std::uint8_t value) {
-    const std::uint64_t pattern = 0x0101010101010101 * value;
+    const std::uint64_t pattern = std::uint64_t{0x0101010101010101} * value;
     std::uint64_t bits = 0;
     for (std::size_t k = 0; k < 8; ++k) {
         std::uint64_t eight;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMostRows = 0xFFFFFFFF;     // what a worker's uint32 cells can hold, all rows in one cell
 constexpr std::size_t kMostFamilyCells = std::size_t{1} << 31;
-constexpr double kSetUp = 20000;                  // increments that cost as much as preparing a pass in blocks
+constexpr double kSetUp = 8000;                   // increments that cost as much as preparing a pass in blocks
 constexpr std::size_t kRowsPerThread = 8192;      // fewer are not worth a thread
 
 // A worker counts a range of rows, block by block, into cells of its own.

@@ -39,7 +39,6 @@ BitCounter::BitCounter(const Plan& plan) : plan_(plan), bits_(plan.bits), has_mi
 
 void BitCounter::begin(const std::uint8_t* labels, std::size_t n_rows) {
     const std::size_t n_classes = plan_.n_classes;
-    labels_ = labels;
     n_rows_ = n_rows;
     std::fill(has_missing_.begin(), has_missing_.end(), false);
     if (!class_slices_.empty()) {
@@ -150,12 +149,17 @@ void BitCounter::add_table(const PairTable& table, std::uint32_t* cells) {
 void BitCounter::add_context(const PairTable& table, const Region& region, const std::uint64_t* mask,
                              std::uint64_t total, std::uint32_t* cells) {
     const std::size_t n_vectors = region.n_vectors(), n_values = table.n_value_slices();
-    std::uint64_t* out = masked_.data()->words;
+    std::uint64_t* out = mask != nullptr ? masked_.data()->words : nullptr;
     const auto prepare = [&](std::size_t number, Slices& xs, Slices& ys, std::uint32_t& ones) {
-        ys.push_back(slice(number) + region.word());
-        xs.push_back(mask != nullptr ? out : ys.back());
-        ones += static_cast<std::uint32_t>(mask != nullptr ? bits_.mask(ys.back(), mask, n_vectors, out)
-                                                           : bits_.ones(ys.back(), n_vectors));
+        const std::uint64_t* bits = slice(number) + region.word();
+        ys.push_back(bits);
+        if (mask == nullptr) {
+            xs.push_back(bits);
+            ones += static_cast<std::uint32_t>(bits_.ones(bits, n_vectors));
+            return;
+        }
+        xs.push_back(out);
+        ones += static_cast<std::uint32_t>(bits_.mask(bits, mask, n_vectors, out));
         out += n_vectors * kVectorWords;
     };
     for (Slices* slices : {&value_xs_, &value_ys_, &missing_xs_, &missing_ys_}) slices->clear();

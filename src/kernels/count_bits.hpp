@@ -42,7 +42,6 @@ class BitCounter {
     std::vector<std::size_t> class_rows_;
     std::vector<std::uint32_t> order_;          // rows in class order, each class starting at its region
     std::vector<std::uint8_t> sorted_;
-    const std::uint8_t* labels_ = nullptr;
     std::size_t n_rows_ = 0;
     bool compresses_;
     // Of the context in hand: value slices, and the members with missing values and their slices. The xs are masked.

@@ -1,7 +1,7 @@
 // One block of rows as contiguous, checked columns, whatever the layout of the codes.
 //
-// Column-major bytes are used where they lie; row-major bytes are transposed into the block's buffer; everything else is
-// copied code by code. Two-byte codes of attributes with at most 255 values become bytes. Rows without a label are
+// Column-major bytes are used where they lie; row-major bytes are transposed into the block's buffer; everything else
+// is copied code by code. Two-byte codes of attributes with at most 255 values become bytes. Rows without a label are
 // left out here, so nothing after this sees them.
 #pragma once
 #include "count_plan.hpp"

@@ -12,7 +12,8 @@ std::size_t store_slot(const Plan& plan, std::size_t i, std::size_t slot) {
 template <class Cell>
 double sum_of_copies(const Cell* cells, const Block& block, std::size_t cell) {
     double sum = 0.0;
-    for (std::size_t k = 0; k < block.copies; ++k) sum += static_cast<double>(cells[block.start + k * block.cells + cell]);
+    for (std::size_t k = 0; k < block.copies; ++k)
+        sum += static_cast<double>(cells[block.start + k * block.cells + cell]);
     return sum;
 }
 
@@ -145,7 +146,8 @@ void add_to_store(const Plan& plan, const std::vector<Cell>& cells, double sign)
     for (const PairTable& table : plan.tables) {
         for (const auto& [i, j, block] : table.increments) {
             counts.resize(block.cells);
-            for (std::size_t cell = 0; cell < block.cells; ++cell) counts[cell] = sum_of_copies(cells.data(), block, cell);
+            for (std::size_t cell = 0; cell < block.cells; ++cell)
+                counts[cell] = sum_of_copies(cells.data(), block, cell);
             add_pair(plan, table, i, j, counts.data(), sign);
         }
     }

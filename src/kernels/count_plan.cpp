@@ -1,7 +1,6 @@
 #include "count_plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace tanager {
 
@@ -9,7 +8,7 @@ namespace {
 
 // Cycles per row, measured; see BitCosts for those that depend on the instruction set.
 constexpr double kIncrement = 2.2;        // one pair of one row
-constexpr double kSingleIncrement = 2.0;  // one attribute of one row
+constexpr double kSingleIncrement = 1.3;  // one attribute of one row
 constexpr double kGather = 1.3;           // moving one code of one row to its class
 constexpr double kCellOverhead = 5.0;     // one cell of one context in one block: summing lanes, adding to the table
 
@@ -76,9 +75,9 @@ double Plan::conjunction_cost(bool by_group) const {
     return by_group ? vector + overhead + k * bits.costs.conjunction / 2 / kUsualBlock : k * vector + overhead;
 }
 
-// Which of the attributes to slice, starting from all given and dropping, largest first, those whose slices cost more
-// than they save. Returns the cycles saved per row.
-double Plan::gain_of_slicing(bool by_group, std::vector<std::size_t>& attributes) const {
+// The cycles per row that slicing the attributes saves over increments. Where it may, it drops those whose slices cost
+// more than they save, largest first, and reckons with increments for pairs that are better off with them.
+double Plan::gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size_t>& attributes) const {
     const bool with_pairs = store.pairs != nullptr || !store.triples.empty();
     const double cell = conjunction_cost(by_group);
     const double k = static_cast<double>(n_classes);
@@ -95,11 +94,12 @@ double Plan::gain_of_slicing(bool by_group, std::vector<std::size_t>& attributes
         double gain = kSingleIncrement, counted = 0.0;
         for (std::size_t q = 0; with_pairs && q < attributes.size(); ++q) {
             if (q == p) continue;
-            const double one = std::max(0.0, kIncrement - a * expected_slices_[attributes[q]] * cell);
+            double one = kIncrement - a * expected_slices_[attributes[q]] * cell;
+            if (may_drop) one = std::max(0.0, one);
             gain += one;
             if (q < p) counted += one;
         }
-        if (gain < price)
+        if (may_drop && gain < price)
             attributes.erase(attributes.begin() + static_cast<std::ptrdiff_t>(p));
         else
             saved += counted + kSingleIncrement - price;
@@ -115,10 +115,12 @@ void Plan::choose_slices(const Rows& rows, Method method) {
         if (store.values(i) <= 255) all.push_back(i);
     std::stable_sort(all.begin(), all.end(),
                      [&](std::size_t i, std::size_t j) { return n_value_slices(i) < n_value_slices(j); });
+    const bool may_drop = method != Method::bits;
     std::vector<std::size_t> masked = all, in_groups = all;
-    const double by_mask = gain_of_slicing(false, masked), by_group = gain_of_slicing(true, in_groups);
+    const double by_mask = gain_of_slicing(false, may_drop, masked);
+    const double by_group = gain_of_slicing(true, may_drop, in_groups);
     grouped = n_classes > 1 && by_group > by_mask;
-    sliced = method == Method::bits ? all : grouped ? in_groups : masked;
+    sliced = grouped ? in_groups : masked;
 }
 
 void Plan::number_slices() {
@@ -131,8 +133,8 @@ void Plan::number_slices() {
         n_slices += n_value_slices(i);
     }
     for (const std::size_t i : sliced) missing_slice[i] = n_slices++;
-    for (const auto& triples : store.triples)
-        if (is_sliced(triples.anchor) && anchor_slice[triples.anchor] == none) anchor_slice[triples.anchor] = n_slices++;
+    for (const auto& [anchor, first, cells] : store.triples)
+        if (is_sliced(anchor) && anchor_slice[anchor] == none) anchor_slice[anchor] = n_slices++;
 }
 
 void Plan::choose_block_rows(const Rows& rows) {

@@ -6,7 +6,8 @@
 // attributes (fewest first), one "missing" slice per sliced attribute, one slice of slot 0 per anchor.
 //
 // Cells of a worker, uint32 (double for weighted rows):
-//   class counts | singles [slot, c] of the unsliced attributes | per pair table its contexts and increment blocks | families
+//   class counts | singles [slot, c] of the unsliced attributes | per pair table its contexts and increment blocks |
+//   families
 // A context is a class, or a slot of the anchor with a class: (total, ones of each value slice, ones of each missing
 // slice, then the conjunctions: value x value, value x missing, missing x missing).
 // An increment block is [slot_i, slot_j, context], repeated `copies` times and used in turn, so that rows with the same
@@ -84,7 +85,7 @@ struct Plan {
   private:
     void expect_slices(const Rows& rows);
     void choose_slices(const Rows& rows, Method method);
-    double gain_of_slicing(bool by_group, std::vector<std::size_t>& attributes) const;
+    double gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size_t>& attributes) const;
     double conjunction_cost(bool by_group) const;
     void number_slices();
     void choose_block_rows(const Rows& rows);

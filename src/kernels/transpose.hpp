@@ -11,8 +11,8 @@
 namespace tanager {
 
 // columns[i * column_step + r] = rows[r * row_step + i]
-inline void transpose_plain(const std::uint8_t* rows, std::ptrdiff_t row_step, std::size_t n_rows, std::size_t n_columns,
-                            std::uint8_t* columns, std::size_t column_step) {
+inline void transpose_plain(const std::uint8_t* rows, std::ptrdiff_t row_step, std::size_t n_rows,
+                            std::size_t n_columns, std::uint8_t* columns, std::size_t column_step) {
     for (std::size_t r = 0; r < n_rows; ++r, rows += row_step)
         for (std::size_t i = 0; i < n_columns; ++i) columns[i * column_step + r] = rows[i];
 }
@@ -65,7 +65,8 @@ inline void transpose(const std::uint8_t* rows, std::ptrdiff_t row_step, std::si
         if (i == n_columns) continue;
         // The last columns: the same square moved back, so that it ends with the row.
         if (n_columns > 16)
-            transpose_16(from + n_columns - 16, row_step, columns + (n_columns - 16) * column_step + done, column_step, 16);
+            transpose_16(from + (n_columns - 16), row_step, columns + (n_columns - 16) * column_step + done,
+                         column_step, 16);
         else
             transpose_16(from, row_step, columns + done, column_step, n_columns);
     }

@@ -320,11 +320,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _structure(self, *, fresh: bool) -> View:
         """The view that answers. With ``fresh`` its form follows all rows; else it may lag behind by a percent."""
         view = self._view
-        n = self.counts_.n_rows
         if view is not None and view.valid and view.counts is self.counts_:
             if not self._adaptive() or view.form_version == self.counts_.version:
                 return view
-            if not fresh and n <= self._view_rows * STALE:
+            if not fresh and self.counts_.n_rows <= self._view_rows * STALE:
                 return view
         form = self._form(self.counts_, self._rows)
         self._count_families(form)
@@ -332,7 +331,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             view.form_version = self.counts_.version
         else:
             view = self._view_of(form)
-        self._view, self._view_rows = view, n
+        self._view, self._view_rows = view, self.counts_.n_rows
         return view
 
     def _answers_by_kernel(self) -> bool:

@@ -42,6 +42,10 @@ class Codec:
         """The code of one cell that ``find`` did not know."""
         return missing
 
+    def table(self) -> object:
+        """What a kernel needs to find codes of single cells: a dict, cut points, or None to ask ``find``."""
+        return None
+
     def grown(self, cells: Cells, max_values: int) -> Codec:
         """A codec that also knows the new values of a column; itself when there are none."""
         return self
@@ -78,6 +82,9 @@ class Vocabulary(Codec):
         self.column = column
         self.lookup: dict[object, int] = {value: v for v, value in enumerate(column.values)}
         self.find = self.lookup.get
+
+    def table(self) -> object:
+        return self.lookup
 
     def places(self, values: Sequence[Value]) -> np.ndarray:
         """The code of each value; the code of "other", or NOT_FOUND, for unknown ones."""
@@ -136,6 +143,9 @@ class Bins(Codec):
             return bisect_left(cuts, value) if type(value) in NUMBER and value == value else default
 
         self.find = find
+
+    def table(self) -> object:
+        return list(self.column.cuts)
 
     def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
         bins.cut(cells.floats(self.column.name), self.cuts, out)

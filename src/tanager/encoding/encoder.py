@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from tanager import _kernels
 from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, cell_number, codec
 from tanager.encoding.codes import code_columns, code_type, encode_codes, limits_of
 from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules
@@ -97,7 +98,7 @@ class Encoder:
         return encoder
 
     def __getstate__(self) -> dict[str, Any]:
-        hidden = ("_codecs", "_finders")  # made from the schema, and not fit for pickle
+        hidden = ("_codecs", "_finders", "_finder")  # made from the schema, and not fit for pickle
         return {key: value for key, value in self.__dict__.items() if key not in hidden}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -123,6 +124,8 @@ class Encoder:
         self._schema = schema or Schema(tuple(c.column for c in codecs))
         self._finders = [(c.column.name, c.find) for c in codecs]
         self._most_values = int(self._schema.n_values.max(initial=0))
+        self._row_type = code_type(self._most_values, "ignore")
+        self._finder: _kernels.RowFinder | None = None
 
     # Learning
 
@@ -286,7 +289,21 @@ class Encoder:
 
     def encode_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray:
         """Codes of one row given as a dict. Absent names are missing, other names are ignored."""
-        return self._finish_row(row, self._find_row(row), unseen)
+        codes = self._quick_row(row, unseen)
+        return self._finish_row(row, self._find_row(row), unseen) if codes is None else codes
+
+    def _quick_row(self, row: Mapping[str, Any], unseen: str) -> np.ndarray | None:
+        """The codes of a row in which nothing is new or odd; None for any other."""
+        self._check_schema()
+        if self._finder is None:
+            names = [c.column.name for c in self._codecs]
+            self._finder = _kernels.RowFinder(names, [c.table() for c in self._codecs])
+        if type(row) is not dict:
+            return None
+        codes = np.empty(
+            len(self._codecs), self._row_type if unseen == "ignore" else code_type(self._most_values, unseen)
+        )
+        return codes if self._finder.find(row, codes) else None
 
     def _finish_row(self, row: Mapping[str, Any], codes: list[int], unseen: str) -> np.ndarray:
         dtype = code_type(self._most_values, unseen)
@@ -301,6 +318,9 @@ class Encoder:
 
     def update_row(self, row: Mapping[str, Any]) -> np.ndarray:
         """Codes of one row to learn from: new values of open columns get codes of their own."""
+        quick = self._quick_row(row, "ignore")
+        if quick is not None:
+            return quick
         codes = self._find_row(row)
         if NOT_FOUND in codes:
             grown = list(self._codecs)
@@ -328,7 +348,8 @@ class Encoder:
 
     def new_names(self, row: Mapping[str, Any]) -> list[str]:
         """The names in a row that are no column yet."""
-        return [name for name in row if name not in self.schema]
+        known = self._schema.name_set
+        return [] if known.issuperset(row) else [name for name in row if name not in known]
 
 
 def _for_each(work: Callable[[int], Result], columns: Sequence[int], n_rows: int) -> list[Result]:
