@@ -78,3 +78,10 @@ def test_a_comparison_has_a_bar_and_a_figure_for_every_row(tmp_path):
 def test_a_comparison_of_nothing_is_refused():
     with pytest.raises(OptionError, match="no rows"):
         plot_comparison([])
+
+
+def test_long_names_break_where_words_end():
+    X = {"color_intensity": [1, 2, 1, 2], "nonflavanoid_phenols": [1, 1, 2, 2], "a" * 70: [1, 2, 2, 1]}
+    labels = set(boxes_of(plot_network(NaiveBayes().fit(X, [0, 0, 1, 1]))))
+    assert {"color_\nintensity", "nonflavanoid_\nphenols"} < labels
+    assert all(len(line) <= 18 for label in labels for line in label.splitlines())

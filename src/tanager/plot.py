@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import textwrap
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -83,10 +83,9 @@ def plot_network(model: Any, path: Path | None = None, *, class_name: str = "cla
     heading += f", {n_arcs} arcs among them" if n_arcs else ""
     figure.suptitle(title or heading, **_near_edge(figure, top=0.12), fontsize=12, color=_INK, va="top")
     arcs = f"Arc width: I(child; parent | class), up to {largest:.3g} nats. " if n_arcs else ""
+    shades = f"Box shade: I(column; class), up to {strongest:.3g} nats." if told.any() else ""
     only = ", grey where it is the only one" if n_arcs else ""
-    note = (
-        f"{arcs}Box shade: I(column; class), up to {strongest:.3g} nats.\nThe class is a parent of every column{only}."
-    )
+    note = f"{arcs}{shades}\nThe class is a parent of every column{only}."
     figure.text(0.5, 0.08 / figure.get_figheight(), note, ha="center", va="bottom", fontsize=8, color="#5b6975")
     return _written(figure, path)
 
@@ -127,7 +126,7 @@ def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None,
         axes.set_xlim(*_window(values, floor=key == "log_loss"))
         axes.set_ylim(-0.6, len(rows) - 0.4)
         axes.set_yticks(list(places), [str(row["name"]) for row in rows] if at == 0 else [""] * len(rows), fontsize=9)
-        label = "log loss (shorter is better)" if at else "accuracy (longer is better; the axis does not start at 0)"
+        label = "log loss (shorter is better)" if at else "accuracy (the axis does not start at 0)"
         axes.set_title(label, fontsize=9, color=_INK)
         axes.tick_params(length=0, labelsize=8)
         axes.tick_params(axis="y", labelsize=9)
@@ -183,7 +182,7 @@ class _Box:
     def of(cls, name: str) -> _Box:
         if len(name) > 52:  # names that differ often differ at the end
             name = f"{name[:33]}... {name[-15:]}"
-        lines = textwrap.wrap(name, 14) or [""]
+        lines = _wrapped(name)
         return cls("\n".join(lines), max(map(len, lines)) * _CHARACTER + 0.22, len(lines) * _LINE + 0.14)
 
     @property
@@ -193,6 +192,18 @@ class _Box:
     @property
     def bottom(self) -> float:
         return self.y - self.height / 2
+
+
+def _wrapped(name: str, width: int = 14, most: int = 18) -> list[str]:
+    """A name in short lines, broken after spaces, underscores, dots, slashes and hyphens; longer words are cut."""
+    lines = [""]
+    for word in re.findall(r"[^\s_./-]*[\s_./-]?", name):
+        for piece in [word[at : at + most] for at in range(0, len(word), most)]:
+            if len((lines[-1] + piece).rstrip()) <= width or not lines[-1]:
+                lines[-1] += piece
+            else:
+                lines.append(piece)
+    return [line.strip() for line in lines]
 
 
 class _Layers:
