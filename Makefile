@@ -33,6 +33,10 @@ bench: build
 SANITIZED := build/sanitize
 SANITIZED_TESTS ?= tests/kernels tests/test_kernels_under_load.py
 PRELOADED = $(shell gcc -print-file-name=libasan.so) $(shell gcc -print-file-name=libstdc++.so.6)
+PACKAGES = $(shell $(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+SANITIZED_PYTHON = LD_PRELOAD="$(PRELOADED)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZED)/site:$(PACKAGES) TANAGER_SANITIZED=$(abspath $(SANITIZED)) \
+	$(BIN)/python -S
 
 sanitize: build
 	$(BIN)/cmake -S . -B $(SANITIZED) -G Ninja -DTANAGER_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
@@ -41,10 +45,8 @@ sanitize: build
 	rm -rf $(SANITIZED)/site && mkdir -p $(SANITIZED)/site/tanager
 	ln -s $(abspath src/tanager)/* $(SANITIZED)/site/tanager/
 	cp $(SANITIZED)/_kernels*.so $(SANITIZED)/site/tanager/
-	LD_PRELOAD="$(PRELOADED)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
-		TANAGER_SANITIZED=$(abspath $(SANITIZED)) \
-		PYTHONPATH=$(SANITIZED)/site:$$($(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))") \
-		$(BIN)/python -S -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
+	@$(SANITIZED_PYTHON) -c "from tanager import _kernels; print('testing', _kernels.__file__)"
+	@$(SANITIZED_PYTHON) -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
 
 clean:
 	rm -rf build $(VENV)
