@@ -22,11 +22,13 @@ from tanager.classifiers.forms import Form, View
 from tanager.classifiers.onerow import STALE, OneRowMixin
 from tanager.classifiers.rows import Rows, WarmUp
 from tanager.counts.align import class_map, sort_labels, union_labels
-from tanager.counts.estimates import Estimate, as_estimate
+from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, take_rows
+from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.encoding.kinds import settled
+from tanager.encoding.tables import read_table
 from tanager.errors import DataError, DataWarning, OptionError, SchemaMismatch, check_option
 
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
@@ -38,9 +40,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    smoothing : float or Estimate, default=1.0
+    smoothing : float, Estimate or None, default=1.0
         Pseudo-count added to every cell (1 is Laplace's rule, 0 trusts the data alone), or an estimate such as
-        ``MEstimate``, ``PriorCounts``, ``BackOff`` or ``BDeu``.
+        ``MEstimate``, ``PriorCounts``, ``BackOff`` or ``BDeu``. None is the one that the classifier was published with.
     unseen : {"ignore", "smooth", "error"}, default="ignore"
         What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
         error.
@@ -61,7 +63,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         Threads for counting and for batches of predictions; -1 uses all cores.
     """
 
-    smoothing: float | Estimate = 1.0
+    smoothing: float | Estimate | None = 1.0
     unseen: str = "ignore"
     cost_matrix: Any = None
     class_weight: Any = None
@@ -77,6 +79,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     n_jobs: int | None = None
 
     order: ClassVar[int] = 2  # columns counted together with the class
+    published: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
 
     # --- what a subclass says -----------------------------------------------------------------------------------
 
@@ -99,16 +102,22 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _check_options(self) -> None:
         """Refuse options that mean nothing, before anything is learned."""
         check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
-        as_estimate(self.smoothing)
-        if not isinstance(self.warm_up, int) or self.warm_up < 1:
+        self._estimate()
+        if isinstance(self.warm_up, bool) or not isinstance(self.warm_up, int | np.integer) or self.warm_up < 1:
             raise OptionError(f"warm_up={self.warm_up!r}: give a number of rows of at least 1.")
+
+    def _estimate(self) -> Estimate:
+        return self.published if self.smoothing is None else as_estimate(self.smoothing)
 
     # --- learning -----------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CountsClassifier:
         """Learn from a table, forgetting all that was learned before. Rows without a label are left out."""
         self._start()
-        return self._learn(X, y, sample_weight, whole=True)
+        self._learn(X, y, sample_weight, whole=True)
+        check_costs(self.cost_matrix, self.classes_)
+        self._structure(fresh=True)
+        return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> CountsClassifier:
         """Learn more rows. New values and classes are welcome; ``classes`` may declare some beforehand."""
@@ -155,6 +164,8 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, *, reset: bool) -> None:
         """Let scikit-learn note (or check) number and names of columns, for the tables that it knows."""
+        if getattr(X, "ndim", 2) != 2:
+            read_table(X)  # says what is wrong
         rows_of_dicts = isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
         if not isinstance(X, Mapping) and not rows_of_dicts:
             validate_data(self, X, skip_check_array=True, reset=reset)
@@ -352,7 +363,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         return View(
             self.counts_,
             form,
-            as_estimate(self.smoothing),
+            self._estimate(),
             smooth_unseen=self.unseen == "smooth",
             priors=class_priors(self.priors, self.classes_),
             factor=class_factors(self.class_weight, self.classes_, self.counts_.class_counts),
@@ -438,6 +449,8 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
 def one_dimensional(y: Any) -> Any:
     """Labels as one column; a table of one column is taken with scikit-learn's warning, anything wider is refused."""
+    if not isinstance(y, list | tuple) and not is_pandas(y) and not is_arrow(y):
+        y = np.asarray(y)
     if np.ndim(y) == 2 and np.shape(y)[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
@@ -473,5 +486,5 @@ def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
     if len(bad):
         raise DataError(f"sample_weight, row {bad[0]}: {weights[bad[0]]!r}; weights must be finite and not negative.")
     if not weights.any():
-        raise DataError("all sample weights are 0; at least one row must count.")
+        raise DataError("every sample weight is zero; at least one row must count.")
     return None if (weights == 1.0).all() else np.ascontiguousarray(weights)

@@ -23,15 +23,17 @@ class HNB(CountsClassifier):
 
     Parameters
     ----------
-    smoothing : default=MEstimate(1)
-        As published; see CountsClassifier for the other options.
+    smoothing : default=None
+        ``MEstimate(1)``, as published; see CountsClassifier for the other options.
 
     Notes
     -----
     Zhang, Jiang and Su (2005). P(y, x) ~ P(y) prod_i sum_{j != i} W_ij P(x_i | y, x_j).
     """
 
-    smoothing: float | Estimate = MEstimate(1.0)
+    smoothing: float | Estimate | None = None
+
+    published = MEstimate(1.0)
 
     def _adaptive(self) -> bool:
         return True

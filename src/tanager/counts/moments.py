@@ -24,14 +24,12 @@ class Moments:
     def update(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Add rows. NaN cells are missing; labels beyond the classes are skipped."""
         rows = _moments_of(values, labels, weights, len(self.weight))
-        self.merge(rows)
         finite = np.where(np.isfinite(values), values, np.nan)
         for j in range(values.shape[1]):
             column = finite[:, j][~np.isnan(finite[:, j])]
             if len(column):
-                self.low[j] = min(self.low[j], column.min())
-                self.high[j] = max(self.high[j], column.max())
-        return self
+                rows.low[j], rows.high[j] = column.min(), column.max()
+        return self.merge(rows)
 
     def merge(self, other: Moments) -> Moments:
         """Add other moments over the same classes and columns."""

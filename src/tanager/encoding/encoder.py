@@ -88,6 +88,19 @@ class Encoder:
         encoder._set_schema(schema)
         return encoder
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Options and schema; the codecs follow from the schema."""
+        made = ("_codecs", "_schema", "_finders", "_most_values")
+        state = {name: value for name, value in self.__dict__.items() if name not in made}
+        return state | {"schema": self._schema if self._codecs else None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        schema = state["schema"]
+        self.__dict__.update({name: value for name, value in state.items() if name != "schema"})
+        self._codecs = []
+        if schema is not None:
+            self._set_schema(schema)
+
     @property
     def schema(self) -> Schema:
         """What is known about the columns."""

@@ -23,6 +23,8 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     if isinstance(y, np.ndarray) and y.dtype.kind == "b" and len(y):
         return _whole_labels(y.view(np.uint8), y.dtype)
+    if isinstance(y, np.ndarray) and y.dtype.kind == "c":
+        raise DataError("Complex data not supported: y has complex numbers. A label must be text or a whole number.")
     cells = read_column(y, "y")
     if isinstance(cells, Numbers):
         if cells.values.dtype.kind == "f" and np.isinf(cells.values).any():
