@@ -11,6 +11,7 @@ from tanager.classifiers.tan import FAN, TAN
 from tanager.counts.estimates import BackOff, BDeu, Lidstone, MEstimate, PriorCounts
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Column, Encoder, Schema
+from tanager.errors import DataError, DataWarning, MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch
 
 __version__ = "0.1.0"
 
@@ -31,12 +32,18 @@ __all__ = [
     "BestOf",
     "Collection",
     "Column",
+    "DataError",
+    "DataWarning",
     "Encoder",
     "JointCounts",
     "Lidstone",
     "MEstimate",
+    "MemoryBudgetError",
+    "ModelFileError",
     "NaiveBayes",
+    "OptionError",
     "PriorCounts",
     "Schema",
+    "SchemaMismatch",
     "SuperParentTAN",
 ]

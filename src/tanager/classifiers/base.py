@@ -87,6 +87,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """Whether the form depends on what was counted."""
         return self._needs_rows()
 
+    def _follows_counts(self) -> bool:
+        """Whether the view depends on what was counted: its form, or the factors of "balanced" classes."""
+        return self._adaptive() or self.class_weight is not None
+
     def _needs_rows(self) -> bool:
         """Whether the form is chosen by looking at the rows again; they are then kept, as codes."""
         return False
@@ -150,7 +154,8 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         weights = check_weights(sample_weight, m)
         n_unlabelled = int(np.count_nonzero(labels == np.iinfo(labels.dtype).max))
         if n_unlabelled:
-            warnings.warn(f"{n_unlabelled} rows have no label and are left out.", DataWarning, stacklevel=3)
+            these = "1 row has no label and is" if n_unlabelled == 1 else f"{n_unlabelled:,} rows have no label and are"
+            warnings.warn(f"{these} left out.", DataWarning, stacklevel=3)
         if whole:
             self._start_encoder(X, labels, weights)
             self._count(X, labels, weights)
@@ -174,9 +179,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """Class codes; new classes are taken in."""
         y = one_dimensional(y)
         if len(self.classes_) == 0:
-            labels, self.classes_ = encode_labels(y)
-            return labels
-        labels, classes, _ = encode_more_labels(y, self.classes_)
+            labels, classes = encode_labels(y)
+        else:
+            labels, classes, _ = encode_more_labels(y, self.classes_)
+        refuse_fractions(classes)
         self._add_classes(classes)
         return labels
 
@@ -323,13 +329,14 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         view = self._view
         n = self.counts_.n_rows
         if view is not None and view.valid and view.counts is self.counts_:
-            if not self._adaptive() or view.form_version == self.counts_.version:
+            if not self._follows_counts() or view.form_version == self.counts_.version:
                 return view
             if not fresh and n <= self._view_rows * STALE:
                 return view
         form = self._form(self.counts_, self._rows)
         self._count_families(form)
-        if view is not None and view.valid and view.counts is self.counts_ and form == view.form:
+        valid = view is not None and view.valid and view.counts is self.counts_
+        if valid and view is not None and form == view.form and self.class_weight is None:
             view.form_version = self.counts_.version
         else:
             view = self._view_of(form)
@@ -461,14 +468,18 @@ def one_dimensional(y: Any) -> Any:
         return np.asarray(y).ravel()
     if np.ndim(y) != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {np.shape(y)} instead.")
-    if getattr(y, "dtype", None) is not None and getattr(y.dtype, "kind", "") == "f":
-        finite = np.asarray(y)[np.isfinite(y)]
-        if (finite != np.floor(finite)).any():
-            raise DataError(
-                "Unknown label type: continuous. y holds numbers with fractions; classes must be text, booleans or "
-                "whole numbers. Cut y into classes first, or use a regressor."
-            )
+    if isinstance(y, np.ndarray):
+        refuse_fractions(y)
     return y
+
+
+def refuse_fractions(labels: np.ndarray) -> None:
+    """Numbers with fractions are no classes."""
+    if labels.dtype.kind == "f" and (labels != np.floor(labels))[np.isfinite(labels)].any():
+        raise DataError(
+            "Unknown label type: continuous. y holds numbers with fractions; classes must be text, booleans or "
+            "whole numbers. Cut y into classes first, or use a regressor."
+        )
 
 
 def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:

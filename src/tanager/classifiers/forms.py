@@ -108,17 +108,16 @@ class View:
 
     def _bind(self) -> None:
         """Make the kernels' side of the view."""
-        self.layout = self.counts.store
+        self.layout: _kernels.Store | None = self.counts.store
         self.plan = self._plan_of(self.form)
         self.n_cells = self.plan.n_cells()
         self._compiled: _kernels.Compiled | None = None
         self._compiled_version = -1
 
     def _plan_of(self, form: Form) -> _kernels.Plan:
+        assert self.layout is not None
         estimate, unit = self.estimate, self.unit
-        plan = _kernels.Plan(
-            self.layout, estimate.kind, estimate.strength * unit, unit, self.smooth_unseen, self.fast
-        )
+        plan = _kernels.Plan(self.layout, estimate.kind, estimate.strength * unit, unit, self.smooth_unseen, self.fast)
         form.build(plan, unit)
         plan.classes(self.priors, self.factor)
         if isinstance(form, SumOfProducts) and form.otherwise is not None:

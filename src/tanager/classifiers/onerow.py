@@ -120,14 +120,15 @@ class OneRowMixin:
         """Answer and learn at least one row, and stop where a class or (for the kernel) a value is new."""
         first_weight = None if weights is None else weights[:1]
         known = self._class_codes() if len(self.classes_) else {}
-        new = np.array([label not in known for label in y[:1].tolist()])
-        if not hasattr(self, "counts_") or self._warm is not None or new[0] or not self._answers_by_kernel():
+        new = all(label not in known and not is_missing(label) for label in y[:1].tolist())
+        if not hasattr(self, "counts_") or self._warm is not None or new or not self._answers_by_kernel():
             classes, one = self.classes_, take_rows(X, 0, 1)
             proba = self.predict_proba(one) if len(classes) else np.zeros((1, 0))
-            self.partial_fit(one, y[:1], sample_weight=first_weight)
+            if not is_missing(y[:1].tolist()[0]):
+                self.partial_fit(one, y[:1], sample_weight=first_weight)
             return classes, proba
         table = np.unique(y) if y.dtype != object else np.array(list(dict.fromkeys(y.tolist())), dtype=object)
-        strangers = [label for label in table.tolist() if label not in known]
+        strangers = [label for label in table.tolist() if label not in known and not is_missing(label)]
         if strangers:
             first = min(int(np.flatnonzero(y == label)[0]) for label in strangers)
             X, y, weights = take_rows(X, 0, first), y[:first], None if weights is None else weights[:first]
@@ -137,7 +138,7 @@ class OneRowMixin:
         done = 0
         while done < len(codes):
             view = self._structure(fresh=False)
-            step = len(codes) if not self._adaptive() else max(1, int(self.counts_.n_rows * (STALE - 1)))
+            step = len(codes) if not self._follows_counts() else max(1, int(self.counts_.n_rows * (STALE - 1)))
             part = slice(done, min(done + step, len(codes)))
             some = None if weights is None else weights[part]
             went = view.stream(codes[part], labels[part], some, out[part])

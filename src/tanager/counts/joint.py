@@ -217,9 +217,11 @@ class JointCounts:
         """Whether all of this was counted."""
         if self.order == 3:
             families, anchors = [family for family in families if len(family) > 3], ()
-        held = {frozenset(family) for family in self.families}
+        held = {(frozenset(family), family[-1]) for family in self.families}  # kernels look for the child at the end
         anchored = [
-            f for f in families if frozenset(f) not in held and not (len(f) == 3 and set(f) & set(self.anchors))
+            f
+            for f in families
+            if (frozenset(f), f[-1]) not in held and not (len(f) == 3 and set(f) & set(self.anchors))
         ]
         return order <= self.order and set(anchors) <= set(self.anchors) and not anchored
 
