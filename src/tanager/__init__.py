@@ -15,6 +15,8 @@ from tanager.errors import DataError, DataWarning, MemoryBudgetError, ModelFileE
 
 __version__ = "0.1.0"
 
+from tanager.persist import load, save
+
 __all__ = [
     "A2DE",
     "AODE",
@@ -46,4 +48,6 @@ __all__ = [
     "Schema",
     "SchemaMismatch",
     "SuperParentTAN",
+    "load",
+    "save",
 ]

@@ -66,10 +66,9 @@ def reading(source: str) -> Iterator[None]:
     """Whatever goes wrong in here becomes one sentence: the file is damaged."""
     try:
         yield
-    except (TanagerError, zipfile.BadZipFile, ArithmeticError, AttributeError, LookupError, OSError, RuntimeError) as e:
-        raise ModelFileError(f"{source} is damaged: {str(e).rstrip('.')}; it {_DAMAGED}.") from e
-    except (EOFError, MemoryError, TypeError, ValueError) as e:
-        raise ModelFileError(f"{source} is damaged: its parts do not fit together; it {_DAMAGED}.") from e
+    except Exception as error:
+        finding = str(error).rstrip(".") if isinstance(error, TanagerError) else "its parts do not fit together"
+        raise ModelFileError(f"{source} is damaged: {finding}; it {_DAMAGED}.") from error
 
 
 def _members(data: bytes, whole: bool) -> dict[str, bytes]:

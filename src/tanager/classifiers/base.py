@@ -29,7 +29,7 @@ from tanager.encoding.chunks import n_rows, take_rows
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.encoding.kinds import settled
 from tanager.encoding.tables import read_table
-from tanager.errors import DataError, DataWarning, OptionError, SchemaMismatch, check_option
+from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, SchemaMismatch, check_option
 
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
 
@@ -440,6 +440,39 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             new = [label for label in classes.tolist() if label not in self.classes_.tolist()]
             raise DataError(f"y has the label {new[0]!r}, which was never learned.")
         return codes, labels, check_weights(sample_weight, len(codes))
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write this model to one file; see ``tanager.save``."""
+        from tanager import persist
+
+        persist.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CountsClassifier:
+        """The model in a file, which must be of this class; see ``tanager.load`` for any class."""
+        from tanager import persist
+
+        model = persist.load(path)
+        if not isinstance(model, cls):
+            name = type(model).__name__
+            raise ModelFileError(f"{str(path)!r} holds {name}, not {cls.__name__}. Use {name}.load or tanager.load.")
+        return model
+
+    def _extra_arrays(self) -> dict[str, np.ndarray]:
+        """What was learned beside the counts."""
+        return {}
+
+    def _take_extra_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take back what ``_extra_arrays`` gave."""
+
+    def _choice(self) -> dict[str, Any]:
+        """What ``_form`` has chosen beside the form, as plain data."""
+        return {}
+
+    def _take_choice(self, data: dict[str, Any]) -> None:
+        """Take back what ``_choice`` gave."""
 
     # --- small things -------------------------------------------------------------------------------------------
 

@@ -117,7 +117,9 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
         return self.moments_.to_arrays() if self._has_moments() else {}
 
     def _take_extra_arrays(self, arrays: dict[str, np.ndarray]) -> None:
-        self.moments_ = Moments.from_arrays(arrays) if "moments-weight" in arrays else None
+        columns = self.encoder_.schema.columns
+        n = sum(column.kind == "continuous" for column in columns)
+        self.moments_ = Moments.from_arrays(arrays, len(self.classes_), n) if n else None
 
 
 def _normalised(log_joint: np.ndarray) -> np.ndarray:

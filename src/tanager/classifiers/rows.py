@@ -22,6 +22,9 @@ class Rows:
         w = np.ones(len(codes)) if weights is None else weights
         self._parts.append((codes[known].copy(), labels[known].copy(), w[known].copy()))
 
+    def __len__(self) -> int:
+        return sum(len(labels) for _, labels, _ in self._parts)
+
     def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Codes, labels and weights (None where all are 1) of all rows."""
         if len(self._parts) > 1:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tanager.errors import ModelFileError
+
 
 class Moments:
     """Weight W, mean and sum of squared deviations S of every column (second axis) in every class (first axis)."""
@@ -97,11 +99,14 @@ class Moments:
         return {f"moments-{name}": value for name, value in vars(self).items()}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Moments:
+    def from_arrays(cls, arrays: dict[str, np.ndarray], n_classes: int, n_columns: int) -> Moments:
         """The moments that ``to_arrays`` described."""
-        new = cls(*arrays["moments-weight"].shape)
-        for name in vars(new):
-            setattr(new, name, arrays[f"moments-{name}"])
+        new = cls(n_classes, n_columns)
+        for name, empty in vars(new).items():
+            found = arrays[f"moments-{name}"]
+            if found.shape != empty.shape or found.dtype != np.float64 or np.isnan(found).any():
+                raise ModelFileError(f"its moments ({name}) do not fit its columns and classes")
+            setattr(new, name, found)
         return new
 
 
