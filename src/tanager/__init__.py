@@ -12,10 +12,10 @@ from tanager.counts.estimates import BackOff, BDeu, Lidstone, MEstimate, PriorCo
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Column, Encoder, Schema
 from tanager.errors import DataError, DataWarning, MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch
+from tanager.persist import load, save
 
 __version__ = "0.1.0"
 
-from tanager.persist import load, save
 
 __all__ = [
     "A2DE",
