@@ -25,7 +25,7 @@ from tanager.counts.align import class_map, sort_labels, union_labels
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
-from tanager.encoding.chunks import n_rows, take_rows
+from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.encoding.kinds import settled
 from tanager.encoding.tables import read_table
@@ -171,8 +171,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """Let scikit-learn note (or check) number and names of columns, for the tables that it knows."""
         if getattr(X, "ndim", 2) != 2:
             read_table(X)  # says what is wrong
-        rows_of_dicts = isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
-        if not isinstance(X, Mapping) and not rows_of_dicts:
+        if not isinstance(X, Mapping) and not rows_of_dicts(X):
             validate_data(self, X, skip_check_array=True, reset=reset)
 
     def _labels(self, y: Any) -> np.ndarray:
@@ -229,7 +228,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         self._view = None
 
     def _count(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Encode rows, grow where values are new, and add them to the counts."""
+        """Encode rows, grow where values (or, in dicts, names) are new, and add them to the counts."""
+        if rows_of_dicts(X):
+            self._add_columns(X)
         codes = self.encoder_.update(X, weights, type(self).__name__)
         self._sync()
         self.counts_.update(codes, labels, weights, n_jobs=self._threads())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +35,7 @@ class OneRowMixin:
             self._add_classes(np.array([plain(y)]))
             label = self._class_codes()[y]
         if len(row) > len(self.encoder_.schema.names) or self.encoder_.new_names(row):
-            self._add_columns(row)
+            self._add_columns([row])
         codes = self.encoder_.update_row(row)[None, :]
         self._sync()
         labels = np.array([label], dtype=np.uint16)
@@ -73,13 +73,18 @@ class OneRowMixin:
     def _class_list(self: Any) -> list[Any]:
         return list(self._class_codes())
 
-    def _add_columns(self: Any, row: Mapping[str, Any]) -> None:
+    def _add_columns(self: Any, rows: Sequence[Mapping[str, Any]]) -> None:
         """Take in names that are no column yet: categorical, missing in all rows so far."""
-        new = [name for name in self.encoder_.new_names(row) if not is_missing(row[name])]
+        known = self.encoder_.schema
+        new = dict.fromkeys(
+            name for row in rows for name, cell in row.items() if name not in known and not is_missing(cell)
+        )
         if self.schema is not None or not new:
             return
         self.encoder_.extend(Column(name, "categorical", reason="appeared in the stream") for name in new)
-        self.counts_.add_columns(self.encoder_.schema)
+        # Three columns may be needed together where there were not even three.
+        wider = self._shape(self.encoder_.schema) if len(known) < 3 else {}
+        self.counts_.add_columns(self.encoder_.schema, **wider)
         self.n_features_in_ = len(self.encoder_.schema.names)
         if self._rows is not None:
             self._rows.add_columns(len(new))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tanager.counts.memory import check_budget
-from tanager.encoding.chunks import n_rows, stack
+from tanager.encoding.chunks import n_rows, own_copy, stack
 
 
 class Rows:
@@ -101,7 +101,7 @@ class WarmUp:
     def append(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Keep more rows."""
         rows = n_rows(X)
-        self._chunks.append(X)
+        self._chunks.append(own_copy(X))
         self.labels = np.concatenate([self.labels, _widened(labels)])
         self._weights = np.concatenate([self._weights, np.ones(rows) if weights is None else weights])
         self.n_rows += rows

@@ -449,9 +449,12 @@ class JointCounts:
             raise SchemaMismatch(f"cannot merge counts over different columns: {odd[0]!r} is in one of them only.")
         return [other.schema.names.index(name) for name in self.schema.names]
 
-    def add_columns(self, schema: Schema) -> JointCounts:
-        """Move to a schema with further columns at the end; all rows counted so far have them missing."""
-        new = self._blank(schema, self.classes)
+    def add_columns(self, schema: Schema, **shape: Any) -> JointCounts:
+        """Move to a schema with further columns at the end; all rows counted so far have them missing.
+
+        Wider counts (a higher ``order``, ``anchors``, ``families``) can begin with the new columns only.
+        """
+        new = self._blank(schema, self.classes, **shape)
         places: list[int | None] = [*range(self.n_features), *[None] * (len(schema.columns) - self.n_features)]
         new._absorb(self, places, 1.0)
         new.scale, new.version = self.scale, self.version + 1

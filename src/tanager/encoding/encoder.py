@@ -236,7 +236,10 @@ class Encoder:
         return out
 
     def _order(self, table: Table, name: str) -> list[int]:
-        """Where each column of the schema is in the table: by name when both have names, else by place."""
+        """Where each column of the schema is in the table: by name when both have names, else by place.
+
+        Rows that are dicts are read as by ``encode_row``: absent names are missing, other names are ignored.
+        """
         known = self.schema.names
         unnamed = known == tuple(f"x{i}" for i in range(len(known)))
         if table.names is None or (unnamed and set(table.names) != set(known)):
@@ -246,6 +249,8 @@ class Encoder:
                 )
             return list(range(len(known)))
         places = {column: i for i, column in enumerate(table.names)}
+        if table.gaps:
+            return [places.get(column, -1) for column in known]
         for column in known:
             if column not in places:
                 hint = nearest(column, [other for other in table.names if other not in known])

@@ -12,7 +12,7 @@ from tanager import _kernels
 from tanager.encoding import frames
 from tanager.encoding.arrays import read_array, read_objects
 from tanager.encoding.schema import refuse_duplicates
-from tanager.encoding.values import Cells, Numbers
+from tanager.encoding.values import Categories, Cells, Numbers
 from tanager.errors import DataError
 
 CODE_TYPES = tuple(np.dtype(kind) for kind in ("uint8", "uint16", "int8", "int16"))
@@ -22,7 +22,8 @@ class Table:
     """Columns that are read when asked for, once each.
 
     ``names`` is None when the source has none (arrays, lists of lists). ``codes`` is the array itself when the cells
-    are codes already: uint8 or uint16, the largest value missing.
+    are codes already: uint8 or uint16, the largest value missing. ``gaps`` is for rows that are dicts: a name that is
+    absent is missing.
     """
 
     def __init__(
@@ -31,7 +32,10 @@ class Table:
         n_rows: int,
         readers: Sequence[Callable[[], Cells]],
         codes: np.ndarray | None = None,
+        *,
+        gaps: bool = False,
     ) -> None:
+        self.gaps = gaps
         self.names = None if names is None else tuple(names)
         self.n_rows = n_rows
         self.readers = list(readers)
@@ -61,7 +65,9 @@ class Table:
         return len(self.readers)
 
     def column(self, i: int) -> Cells:
-        """The cells of a column."""
+        """The cells of a column; with i = -1 those of one that is absent."""
+        if i < 0:
+            return Categories([], np.full(self.n_rows, -1, dtype=np.int32))
         if i not in self._cells:
             self._cells[i] = self.readers[i]()
         return self._cells[i]
@@ -165,7 +171,7 @@ def _from_rows(rows: list[Any]) -> Table:
     if rows and all(isinstance(row, Mapping) for row in rows):
         names = list(dict.fromkeys(name for row in rows for name in row))
         _refuse_other_names(dict.fromkeys(names))
-        return Table(names, len(rows), [partial(_dict_column, rows, name) for name in names])
+        return Table(names, len(rows), [partial(_dict_column, rows, name) for name in names], gaps=True)
     for r, row in enumerate(rows):
         if isinstance(row, str | bytes | Mapping) or not hasattr(row, "__len__"):
             raise DataError(_expected_2d(f"1D array: row {r} is {row!r}"))
