@@ -11,8 +11,11 @@ from tanager.classifiers.tan import FAN, TAN
 from tanager.counts.estimates import BackOff, BDeu, Lidstone, MEstimate, PriorCounts
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Column, Encoder, Schema
+from tanager.errors import DataError, DataWarning, MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch
+from tanager.persist import load, save
 
 __version__ = "0.1.0"
+
 
 __all__ = [
     "A2DE",
@@ -31,12 +34,20 @@ __all__ = [
     "BestOf",
     "Collection",
     "Column",
+    "DataError",
+    "DataWarning",
     "Encoder",
     "JointCounts",
     "Lidstone",
     "MEstimate",
+    "MemoryBudgetError",
+    "ModelFileError",
     "NaiveBayes",
+    "OptionError",
     "PriorCounts",
     "Schema",
+    "SchemaMismatch",
     "SuperParentTAN",
+    "load",
+    "save",
 ]

@@ -82,8 +82,8 @@ class WAODE(_Averaged):
 
     Parameters
     ----------
-    smoothing : default=MEstimate(1)
-        As published; see CountsClassifier for the other options.
+    smoothing : default=None
+        ``MEstimate(1)``, as published; see CountsClassifier for the other options.
     min_count : float, default=1.0
         A value serves as a super-parent when it was seen at least that often.
 
@@ -97,7 +97,9 @@ class WAODE(_Averaged):
     array([[0.9, 0.1]])
     """
 
-    smoothing: float | Estimate = MEstimate(1.0)
+    smoothing: float | Estimate | None = None
+
+    published = MEstimate(1.0)
 
     def _adaptive(self) -> bool:
         return True

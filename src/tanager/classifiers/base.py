@@ -23,13 +23,22 @@ from tanager.classifiers.forms import Form, View
 from tanager.classifiers.onerow import STALE, OneRowMixin
 from tanager.classifiers.rows import Rows, WarmUp
 from tanager.counts.align import class_map, sort_labels, union_labels
-from tanager.counts.estimates import Estimate, as_estimate
+from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
-from tanager.encoding.chunks import n_rows, take_rows
+from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
+from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.encoding.kinds import settled
 from tanager.encoding.tables import read_table
-from tanager.errors import DataError, DataWarning, OptionError, SchemaMismatch, check_option, nearest
+from tanager.errors import (
+    DataError,
+    DataWarning,
+    ModelFileError,
+    OptionError,
+    SchemaMismatch,
+    check_option,
+    nearest,
+)
 
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
 
@@ -40,9 +49,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    smoothing : float or Estimate, default=1.0
+    smoothing : float, Estimate or None, default=1.0
         Pseudo-count added to every cell (1 is Laplace's rule, 0 trusts the data alone), or an estimate such as
-        ``MEstimate``, ``PriorCounts``, ``BackOff`` or ``BDeu``.
+        ``MEstimate``, ``PriorCounts``, ``BackOff`` or ``BDeu``. None is the one that the classifier was published with.
     unseen : {"ignore", "smooth", "error"}, default="ignore"
         What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
         error.
@@ -63,7 +72,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         Threads for counting and for batches of predictions; -1 uses all cores.
     """
 
-    smoothing: float | Estimate = 1.0
+    smoothing: float | Estimate | None = 1.0
     unseen: str = "ignore"
     cost_matrix: Any = None
     class_weight: Any = None
@@ -79,12 +88,17 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     n_jobs: int | None = None
 
     order: ClassVar[int] = 2  # columns counted together with the class
+    published: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
 
     # --- what a subclass says -----------------------------------------------------------------------------------
 
     def _adaptive(self) -> bool:
         """Whether the form depends on what was counted."""
         return self._needs_rows()
+
+    def _follows_counts(self) -> bool:
+        """Whether the view depends on what was counted: its form, or the factors of "balanced" classes."""
+        return self._adaptive() or self.class_weight is not None
 
     def _needs_rows(self) -> bool:
         """Whether the form is chosen by looking at the rows again; they are then kept, as codes."""
@@ -101,16 +115,22 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _check_options(self) -> None:
         """Refuse options that mean nothing, before anything is learned."""
         check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
-        as_estimate(self.smoothing)
-        if not isinstance(self.warm_up, int) or self.warm_up < 1:
+        self._estimate()
+        if isinstance(self.warm_up, bool) or not isinstance(self.warm_up, int | np.integer) or self.warm_up < 1:
             raise OptionError(f"warm_up={self.warm_up!r}: give a number of rows of at least 1.")
+
+    def _estimate(self) -> Estimate:
+        return self.published if self.smoothing is None else as_estimate(self.smoothing)
 
     # --- learning -----------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CountsClassifier:
         """Learn from a table, forgetting all that was learned before. Rows without a label are left out."""
         self._start()
-        return self._learn(X, y, sample_weight, whole=True)
+        self._learn(X, y, sample_weight, whole=True)
+        check_costs(self.cost_matrix, self.classes_)
+        self._structure(fresh=True)
+        return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> CountsClassifier:
         """Learn more rows. New values and classes are welcome; ``classes`` may declare some beforehand."""
@@ -133,7 +153,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, whole: bool) -> CountsClassifier:
         if y is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        table = X if is_dict_rows(X) else read_table(X)
+        table = X if rows_of_dicts(X) else read_table(X)
         self._validate(X, reset=not hasattr(self, "n_features_in_"))
         labels = self._labels(y)
         m = n_rows(table)
@@ -144,7 +164,8 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         weights = check_weights(sample_weight, m)
         n_unlabelled = int(np.count_nonzero(labels == np.iinfo(labels.dtype).max))
         if n_unlabelled:
-            warnings.warn(f"{n_unlabelled} rows have no label and are left out.", DataWarning, stacklevel=3)
+            these = "1 row has no label and is" if n_unlabelled == 1 else f"{n_unlabelled:,} rows have no label and are"
+            warnings.warn(f"{these} left out.", DataWarning, stacklevel=3)
         if whole:
             self._start_encoder(table, labels, weights)
             self._count(table, labels, weights)
@@ -158,16 +179,19 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, *, reset: bool) -> None:
         """Let scikit-learn note (or check) number and names of columns, for the tables that it knows."""
-        if not isinstance(X, Mapping) and not is_dict_rows(X):
+        if getattr(X, "ndim", 2) != 2:
+            read_table(X)  # says what is wrong
+        if not isinstance(X, Mapping) and not rows_of_dicts(X):
             validate_data(self, X, skip_check_array=True, reset=reset)
 
     def _labels(self, y: Any) -> np.ndarray:
         """Class codes; new classes are taken in."""
         y = one_dimensional(y)
         if len(self.classes_) == 0:
-            labels, self.classes_ = encode_labels(y)
-            return labels
-        labels, classes, _ = encode_more_labels(y, self.classes_)
+            labels, classes = encode_labels(y)
+        else:
+            labels, classes, _ = encode_more_labels(y, self.classes_)
+        refuse_fractions(classes)
         self._add_classes(classes)
         return labels
 
@@ -209,11 +233,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         self._view = None
 
     def _count(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Encode rows, grow where values are new, and add them to the counts."""
-        if is_dict_rows(X):
-            for row in X:
-                self._add_columns(row)
-            X = self._completed(X)
+        """Encode rows, grow where values (or, in dicts, names) are new, and add them to the counts."""
+        if rows_of_dicts(X):
+            self._add_columns(X)
         codes = self.encoder_.own_codes(X, type(self).__name__)
         if codes is None:
             codes = self.encoder_.update(X, weights, type(self).__name__)
@@ -228,11 +250,6 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if self._rows is not None:
             self._rows.append(codes, labels, weights)
             self._rows.check_budget(self.max_memory, type(self).__name__)
-
-    def _completed(self, rows: Any) -> list[dict[str, Any]]:
-        """Rows of dicts with just our columns; absent names are missing."""
-        names = self.encoder_.schema.names
-        return [{name: row.get(name) for name in names} for row in rows]
 
     def _sync(self) -> None:
         """Bring counts and encoder to the same vocabulary."""
@@ -321,13 +338,14 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """The view that answers. With ``fresh`` its form follows all rows; else it may lag behind by a percent."""
         view = self._view
         if view is not None and view.valid and view.counts is self.counts_:
-            if not self._adaptive() or view.form_version == self.counts_.version:
+            if not self._follows_counts() or view.form_version == self.counts_.version:
                 return view
             if not fresh and self.counts_.n_rows <= self._view_rows * STALE:
                 return view
         form = self._form(self.counts_, self._rows)
         self._count_families(form)
-        if view is not None and view.valid and view.counts is self.counts_ and form == view.form:
+        valid = view is not None and view.valid and view.counts is self.counts_
+        if valid and view is not None and form == view.form and self.class_weight is None:
             view.form_version = self.counts_.version
         else:
             view = self._view_of(form)
@@ -361,7 +379,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         return View(
             self.counts_,
             form,
-            as_estimate(self.smoothing),
+            self._estimate(),
             smooth_unseen=self.unseen == "smooth",
             priors=class_priors(self.priors, self.classes_),
             factor=class_factors(self.class_weight, self.classes_, self.counts_.class_counts),
@@ -375,7 +393,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             raise DataError(f"{type(self).__name__} has learned no rows yet. Call fit or partial_fit with rows first.")
 
     def _encode(self, X: Any) -> np.ndarray:
-        table = self._completed(X) if is_dict_rows(X) else read_table(X)
+        table = read_table(X)
         self._validate(X, reset=False)
         codes = self.encoder_.own_codes(table, type(self).__name__) if self.unseen == "ignore" else None
         if codes is not None:  # a code beyond the values is unseen, and for the kernels that is missing
@@ -476,6 +494,39 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """Prior, and parts as column, parents and log-odds."""
         return explain_row(self._view_of(self._structure(fresh=True).form, fast=False), codes, answer, against)
 
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write this model to one file; see ``tanager.save``."""
+        from tanager import persist
+
+        persist.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CountsClassifier:
+        """The model in a file, which must be of this class; see ``tanager.load`` for any class."""
+        from tanager import persist
+
+        model = persist.load(path)
+        if not isinstance(model, cls):
+            name = type(model).__name__
+            raise ModelFileError(f"{str(path)!r} holds {name}, not {cls.__name__}. Use {name}.load or tanager.load.")
+        return model
+
+    def _extra_arrays(self) -> dict[str, np.ndarray]:
+        """What was learned beside the counts."""
+        return {}
+
+    def _take_extra_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        """Take back what ``_extra_arrays`` gave."""
+
+    def _choice(self) -> dict[str, Any]:
+        """What ``_form`` has chosen beside the form, as plain data."""
+        return {}
+
+    def _take_choice(self, data: dict[str, Any]) -> None:
+        """Take back what ``_choice`` gave."""
+
     # --- small things -------------------------------------------------------------------------------------------
 
     def _threads(self) -> int:
@@ -489,13 +540,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
-def is_dict_rows(X: Any) -> bool:
-    """Whether a table is a list of dicts, whose names may come and go."""
-    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
-
-
 def one_dimensional(y: Any) -> Any:
     """Labels as one column; a table of one column is taken with scikit-learn's warning, anything wider is refused."""
+    if not isinstance(y, list | tuple) and not is_pandas(y) and not is_arrow(y):
+        y = np.asarray(y)
     if np.ndim(y) == 2 and np.shape(y)[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
@@ -506,14 +554,18 @@ def one_dimensional(y: Any) -> Any:
         return np.asarray(y).ravel()
     if np.ndim(y) != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {np.shape(y)} instead.")
-    if getattr(y, "dtype", None) is not None and getattr(y.dtype, "kind", "") == "f":
-        finite = np.asarray(y)[np.isfinite(y)]
-        if (finite != np.floor(finite)).any():
-            raise DataError(
-                "Unknown label type: continuous. y holds numbers with fractions; classes must be text, booleans or "
-                "whole numbers. Cut y into classes first, or use a regressor."
-            )
+    if isinstance(y, np.ndarray):
+        refuse_fractions(y)
     return y
+
+
+def refuse_fractions(labels: np.ndarray) -> None:
+    """Numbers with fractions are no classes."""
+    if labels.dtype.kind == "f" and (labels != np.floor(labels))[np.isfinite(labels)].any():
+        raise DataError(
+            "Unknown label type: continuous. y holds numbers with fractions; classes must be text, booleans or "
+            "whole numbers. Cut y into classes first, or use a regressor."
+        )
 
 
 def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
@@ -531,5 +583,5 @@ def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
     if len(bad):
         raise DataError(f"sample_weight, row {bad[0]}: {weights[bad[0]]!r}; weights must be finite and not negative.")
     if not weights.any():
-        raise DataError("all sample weights are 0; at least one row must count.")
+        raise DataError("every sample weight is zero; at least one row must count.")
     return None if (weights == 1.0).all() else np.ascontiguousarray(weights)

@@ -90,6 +90,7 @@ class BestOf(CountsClassifier):
         tried = [self._attach(clone(candidate), counts, rows) for candidate in self._all_candidates(counts.schema)]
         self.table_ = sorted((_measures(model, rows) for model in tried), key=self._rank)
         self.best_ = self.table_[0]["model"]
+        self._place = next(place for place, model in enumerate(tried) if model is self.best_)
         return self.best_._structure(fresh=True).form
 
     def _rank(self, line: dict[str, Any]) -> float:
@@ -103,6 +104,15 @@ class BestOf(CountsClassifier):
         model.classes_, model.counts_, model.encoder_ = self.classes_, counts, self.encoder_
         model._rows = rows if model._needs_rows() else None
         return model
+
+    def _choice(self) -> dict[str, Any]:
+        return {"best": self._place}
+
+    def _take_choice(self, data: dict[str, Any]) -> None:
+        self._place = int(data["best"])
+        chosen = self._all_candidates(self.counts_.schema)[self._place]
+        assert self._rows is not None
+        self.best_ = self._attach(clone(chosen), self.counts_, self._rows)
 
     def _view_of(self, form: Form, **options: Any) -> View:
         return self.best_._view_of(form, **options)

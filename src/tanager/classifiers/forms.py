@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -98,25 +99,56 @@ class View:
         factor: Sequence[float] = (),
         fast: bool = True,
     ) -> None:
-        self.counts, self.form = counts, form
-        self._options = {"smooth_unseen": smooth_unseen, "priors": priors, "factor": factor, "fast": fast}
-        self._estimate = estimate
-        self.layout, self.unit = counts.store, counts.scale
-        self.plan = _kernels.Plan(
-            counts.store, estimate.kind, estimate.strength * self.unit, self.unit, smooth_unseen, fast
-        )
-        form.build(self.plan, self.unit)
-        self.plan.classes(list(priors), list(factor))
-        if isinstance(form, SumOfProducts) and form.otherwise is not None:
-            self.plan.otherwise(self.with_form(form.otherwise).plan)
+        self.counts, self.form, self.estimate = counts, form, estimate
+        self.smooth_unseen, self.fast = smooth_unseen, fast
+        self.priors, self.factor = list(priors), list(factor)
+        self.unit = counts.scale
+        self.form_version = counts.version  # of the counts that the form was chosen for
+        self._bind()
+
+    def _bind(self) -> None:
+        """Make the kernels' side of the view."""
+        self.layout: _kernels.Store | None = self.counts.store
+        self.plan = self._plan_of(self.form)
         self.n_cells = self.plan.n_cells()
         self._compiled: _kernels.Compiled | None = None
         self._compiled_version = -1
-        self.form_version = counts.version  # of the counts that the form was chosen for
+
+    def _plan_of(self, form: Form) -> _kernels.Plan:
+        assert self.layout is not None
+        estimate, unit = self.estimate, self.unit
+        plan = _kernels.Plan(self.layout, estimate.kind, estimate.strength * unit, unit, self.smooth_unseen, self.fast)
+        form.build(plan, unit)
+        plan.classes(self.priors, self.factor)
+        if isinstance(form, SumOfProducts) and form.otherwise is not None:
+            plan.otherwise(self._plan_of(form.otherwise))
+        return plan
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the view was made of, and whether it still fits; the kernels' side is made again."""
+        made = ("layout", "plan", "n_cells", "_compiled", "_compiled_version")
+        state = {name: value for name, value in self.__dict__.items() if name not in made}
+        return state | {"valid": self.valid}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        valid = state.pop("valid")
+        self.__dict__.update(state)
+        if valid:
+            self._bind()
+        else:
+            self.layout = None
 
     def with_form(self, form: Form) -> View:
         """Another form over the same counts, all else alike."""
-        return View(self.counts, form, self._estimate, **self._options)  # type: ignore[arg-type]
+        return View(
+            self.counts,
+            form,
+            self.estimate,
+            smooth_unseen=self.smooth_unseen,
+            priors=self.priors,
+            factor=self.factor,
+            fast=self.fast,
+        )
 
     @property
     def valid(self) -> bool:

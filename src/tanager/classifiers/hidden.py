@@ -23,8 +23,8 @@ class HNB(CountsClassifier):
 
     Parameters
     ----------
-    smoothing : default=MEstimate(1)
-        As published; see CountsClassifier for the other options.
+    smoothing : default=None
+        ``MEstimate(1)``, as published; see CountsClassifier for the other options.
 
     Notes
     -----
@@ -40,7 +40,9 @@ class HNB(CountsClassifier):
     array([[0.9, 0.1]])
     """
 
-    smoothing: float | Estimate = MEstimate(1.0)
+    smoothing: float | Estimate | None = None
+
+    published = MEstimate(1.0)
 
     def _adaptive(self) -> bool:
         return True

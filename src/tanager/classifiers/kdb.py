@@ -29,8 +29,8 @@ class KDB(SingleNetworkMixin, CountsClassifier):
         Most parents beside the class; 0 is naive Bayes.
     threshold : float, default=0.0
         Take only parents with more than this conditional information; 0 takes them all.
-    smoothing : default=BackOff(1)
-        Configurations of parents that were never seen fall back to fewer parents.
+    smoothing : default=None
+        ``BackOff(1)``: configurations of parents that were never seen fall back to fewer parents.
 
     Attributes
     ----------
@@ -56,7 +56,9 @@ class KDB(SingleNetworkMixin, CountsClassifier):
 
     k: int = 2
     threshold: float = 0.0
-    smoothing: float | Estimate = BackOff(1.0)
+    smoothing: float | Estimate | None = None
+
+    published = BackOff(1.0)
 
     def _check_options(self) -> None:
         super()._check_options()

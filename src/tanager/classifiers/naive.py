@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier, is_dict_rows
+from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.forms import Form, ProductOfSums, View
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.subsumption import SubsumptionMixin
@@ -95,7 +95,7 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
             self.moments_.subtract(self._numbers(X), labels, weights)
 
     def _numbers(self, X: Any) -> np.ndarray:
-        return self.encoder_.continuous_values(self._completed(X) if is_dict_rows(X) else X, type(self).__name__)
+        return self.encoder_.continuous_values(X, type(self).__name__)
 
     def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
         if not self._has_moments():
@@ -129,7 +129,9 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
         return self.moments_.to_arrays() if self._has_moments() else {}
 
     def _take_extra_arrays(self, arrays: dict[str, np.ndarray]) -> None:
-        self.moments_ = Moments.from_arrays(arrays) if "moments-weight" in arrays else None
+        columns = self.encoder_.schema.columns
+        n = sum(column.kind == "continuous" for column in columns)
+        self.moments_ = Moments.from_arrays(arrays, len(self.classes_), n) if n else None
 
 
 def _normalised(log_joint: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +36,8 @@ class OneRowMixin:
                 return self
             self._add_classes(np.array([plain(y)]))
             labels = self._label_arrays()[y]
-        self._add_columns(row)
+        if self.encoder_.new_names(row):
+            self._add_columns([row])
         codes = self.encoder_.update_row(row)[None, :]
         self._sync()
         weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
@@ -75,16 +76,16 @@ class OneRowMixin:
         self._class_codes()
         return self._codes_of_classes[2]
 
-    def _add_columns(self: Any, row: Mapping[str, Any]) -> None:
+    def _add_columns(self: Any, rows: Sequence[Mapping[str, Any]]) -> None:
         """Take in names that are no column yet: categorical, missing in all rows so far."""
-        new = self.encoder_.new_names(row)
-        if not new or self.schema is not None:
-            return
-        new = [name for name in new if not is_missing(row[name])]
-        if not new:
+        known = self.encoder_.schema
+        new = dict.fromkeys(name for row in rows for name in self.encoder_.new_names(row) if not is_missing(row[name]))
+        if self.schema is not None or not new:
             return
         self.encoder_.extend(Column(name, "categorical", reason="appeared in the stream") for name in new)
-        self.counts_.add_columns(self.encoder_.schema)
+        # Three columns may be needed together where there were not even three.
+        wider = self._shape(self.encoder_.schema) if len(known) < 3 else {}
+        self.counts_.add_columns(self.encoder_.schema, **wider)
         self.n_features_in_ = len(self.encoder_.schema.names)
         if self._rows is not None:
             self._rows.add_columns(len(new))
@@ -125,14 +126,15 @@ class OneRowMixin:
         """Answer and learn at least one row, and stop where a class or (for the kernel) a value is new."""
         first_weight = None if weights is None else weights[:1]
         known = self._class_codes() if len(self.classes_) else {}
-        new = np.array([label not in known for label in y[:1].tolist()])
-        if not hasattr(self, "counts_") or self._warm is not None or new[0] or not self._answers_by_kernel():
+        new = all(label not in known and not is_missing(label) for label in y[:1].tolist())
+        if not hasattr(self, "counts_") or self._warm is not None or new or not self._answers_by_kernel():
             classes, one = self.classes_, take_rows(X, 0, 1)
             proba = self.predict_proba(one) if len(classes) else np.zeros((1, 0))
-            self.partial_fit(one, y[:1], sample_weight=first_weight)
+            if not is_missing(y[:1].tolist()[0]):
+                self.partial_fit(one, y[:1], sample_weight=first_weight)
             return classes, proba
         table = np.unique(y) if y.dtype != object else np.array(list(dict.fromkeys(y.tolist())), dtype=object)
-        strangers = [label for label in table.tolist() if label not in known]
+        strangers = [label for label in table.tolist() if label not in known and not is_missing(label)]
         if strangers:
             first = min(int(np.flatnonzero(y == label)[0]) for label in strangers)
             X, y, weights = take_rows(X, 0, first), y[:first], None if weights is None else weights[:first]
@@ -142,7 +144,7 @@ class OneRowMixin:
         done = 0
         while done < len(codes):
             view = self._structure(fresh=False)
-            step = len(codes) if not self._adaptive() else max(1, int(self.counts_.n_rows * (STALE - 1)))
+            step = len(codes) if not self._follows_counts() else max(1, int(self.counts_.n_rows * (STALE - 1)))
             part = slice(done, min(done + step, len(codes)))
             some = None if weights is None else weights[part]
             went = view.stream(codes[part], labels[part], some, out[part])

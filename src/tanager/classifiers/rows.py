@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tanager.counts.memory import check_budget
-from tanager.encoding.chunks import n_rows, stack
+from tanager.encoding.chunks import n_rows, own_copy, stack
 
 
 class Rows:
@@ -21,6 +21,9 @@ class Rows:
         known = labels != np.iinfo(labels.dtype).max
         w = np.ones(len(codes)) if weights is None else weights
         self._parts.append((codes[known].copy(), labels[known].copy(), w[known].copy()))
+
+    def __len__(self) -> int:
+        return sum(len(labels) for _, labels, _ in self._parts)
 
     def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Codes, labels and weights (None where all are 1) of all rows."""
@@ -98,7 +101,7 @@ class WarmUp:
     def append(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Keep more rows."""
         rows = n_rows(X)
-        self._chunks.append(X)
+        self._chunks.append(own_copy(X))
         self.labels = np.concatenate([self.labels, _widened(labels)])
         self._weights = np.concatenate([self._weights, np.ones(rows) if weights is None else weights])
         self.n_rows += rows

@@ -9,7 +9,7 @@ import numpy as np
 
 from tanager.encoding.labels import sort_key
 from tanager.encoding.schema import OTHER, Column, Schema
-from tanager.errors import SchemaMismatch
+from tanager.errors import ModelFileError, SchemaMismatch
 
 
 def as_label_array(labels: Iterable[object]) -> np.ndarray:
@@ -95,8 +95,17 @@ def labels_to_plain(labels: np.ndarray) -> dict[str, object]:
 def labels_from_plain(data: dict[str, object]) -> np.ndarray:
     """The labels that ``labels_to_plain`` wrote."""
     items: list[object] = list(data["labels"])  # type: ignore[call-overload]
-    if data["dtype"] == "object":
+    dtype = checked_type(str(data["dtype"]), len(items))
+    if dtype.kind == "O":
         array = np.empty(len(items), dtype=object)
         array[:] = items
         return array
-    return np.array(items, dtype=np.dtype(str(data["dtype"])))
+    return np.array(items, dtype=dtype)
+
+
+def checked_type(name: str, length: int) -> np.dtype:
+    """A type of array by its name in a file, where that many cells of it are no burden."""
+    dtype = np.dtype(name)
+    if dtype.itemsize * length > 2**28:
+        raise ModelFileError(f"{length} cells of type {name} would need too much memory")
+    return dtype

@@ -150,17 +150,43 @@ class JointCounts:
         )
         self.rooms = capacity.astype(np.int64) + 1
         self.offsets = np.concatenate([[0], np.cumsum(self.rooms)]).astype(np.int64)
+        self._take({name: np.zeros(shape) for name, shape in self._shapes().items()})
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shape of every table, by its name in files."""
         width, k = int(self.offsets[-1]), self.n_classes
-        self._classes = np.zeros(k)
-        self._singles = np.zeros((width, k))
-        self._pairs = np.zeros((width, width, k)) if self.order >= 2 else None
-        self._triples: list[tuple[int, int, np.ndarray]] = []
-        starts = [(s, s + 1) for s in range(self.n_features - 2)] if self.order == 3 else [(s, 0) for s in self.anchors]
-        for anchor, first in starts:
+        shapes: dict[str, tuple[int, ...]] = {"classes": (k,), "singles": (width, k)}
+        if self.order >= 2:
+            shapes["pairs"] = (width, width, k)
+        for anchor, first in self._starts():
             side = width - int(self.offsets[first])
-            self._triples.append((anchor, first, np.zeros((side, side, int(self.rooms[anchor]) * k))))
-        self._families = [np.zeros((*(int(self.rooms[i]) for i in family), k)) for family in self.families]
+            shapes[f"triples-{anchor}-{first}"] = (side, side, int(self.rooms[anchor]) * k)
+        for number, family in enumerate(self.families):
+            shapes[f"family-{number}"] = (*(int(self.rooms[i]) for i in family), k)
+        return shapes
+
+    def _starts(self) -> list[tuple[int, int]]:
+        """Anchor and first other column of every table of triples."""
+        if self.order == 3:
+            return [(s, s + 1) for s in range(self.n_features - 2)]
+        return [(s, 0) for s in self.anchors]
+
+    def _take(self, tables: dict[str, np.ndarray]) -> None:
+        """Use these tables, of the shapes that the layout says."""
+        self._classes, self._singles = tables["classes"], tables["singles"]
+        self._pairs = tables.get("pairs")
+        self._triples = [(anchor, first, tables[f"triples-{anchor}-{first}"]) for anchor, first in self._starts()]
+        self._families = [tables[f"family-{number}"] for number in range(len(self.families))]
         self._handle: _kernels.Store | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but the kernels' handle, which is made again when asked for."""
+        return self.__dict__ | {"_handle": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The kernels write into the tables; such as are mapped from a file read-only (joblib does so) are copied."""
+        self.__dict__.update(state)
+        self._take({name: np.require(cells, requirements=("C", "W")) for name, cells in self._arrays().items()})
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {"classes": self._classes, "singles": self._singles}
@@ -191,9 +217,11 @@ class JointCounts:
         """Whether all of this was counted."""
         if self.order == 3:
             families, anchors = [family for family in families if len(family) > 3], ()
-        held = {frozenset(family) for family in self.families}
+        held = {(frozenset(family), family[-1]) for family in self.families}  # kernels look for the child at the end
         anchored = [
-            f for f in families if frozenset(f) not in held and not (len(f) == 3 and set(f) & set(self.anchors))
+            f
+            for f in families
+            if (frozenset(f), f[-1]) not in held and not (len(f) == 3 and set(f) & set(self.anchors))
         ]
         return order <= self.order and set(anchors) <= set(self.anchors) and not anchored
 
@@ -431,9 +459,12 @@ class JointCounts:
             raise SchemaMismatch(f"cannot merge counts over different columns: {odd[0]!r} is in one of them only.")
         return [other.schema.names.index(name) for name in self.schema.names]
 
-    def add_columns(self, schema: Schema) -> JointCounts:
-        """Move to a schema with further columns at the end; all rows counted so far have them missing."""
-        new = self._blank(schema, self.classes)
+    def add_columns(self, schema: Schema, **shape: Any) -> JointCounts:
+        """Move to a schema with further columns at the end; all rows counted so far have them missing.
+
+        Wider counts (a higher ``order``, ``anchors``, ``families``) can begin with the new columns only.
+        """
+        new = self._blank(schema, self.classes, **shape)
         places: list[int | None] = [*range(self.n_features), *[None] * (len(schema.columns) - self.n_features)]
         new._absorb(self, places, 1.0)
         new.scale, new.version = self.scale, self.version + 1
@@ -554,23 +585,38 @@ class JointCounts:
 
     @classmethod
     def from_header(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> JointCounts:
-        """The counts that ``to_header`` described; shapes are checked."""
-        new = cls(
-            Schema.from_dict(header["schema"]),
-            labels_from_plain(header["classes"]),
-            order=header["order"],
-            anchors=header["anchors"],
-            families=[tuple(family) for family in header["families"]],
-            spare=header["spare"],
-            max_memory=header["max_memory"],
-        )
-        new._allocate(arrays["rooms"] - 1)
-        new.scale = float(header["scale"])
-        for name, cells in new._arrays().items():
-            if name not in arrays or arrays[name].shape != cells.shape or arrays[name].dtype != cells.dtype:
-                raise ModelFileError(f"the file is damaged: its table {name!r} does not fit its header.")
-            cells[...] = arrays[name]
+        """The counts that ``to_header`` described; nothing is allocated before all shapes are checked."""
+        new = cls.__new__(cls)
+        new.schema = Schema.from_dict(header["schema"])
+        new.classes = labels_from_plain(header["classes"])
+        new.order, new.spare, new.max_memory = int(header["order"]), int(header["spare"]), header["max_memory"]
+        new.anchors = tuple(int(s) for s in header["anchors"])
+        new.families = tuple(tuple(int(i) for i in family) for family in header["families"])
+        new.scale, new.version = float(header["scale"]), 0
+        new.rooms = arrays["rooms"]
+        new._check_layout()
+        new.offsets = np.concatenate([[0], np.cumsum(new.rooms)]).astype(np.int64)
+        tables = {}
+        for name, shape in new._shapes().items():
+            cells = arrays.get(name)
+            if cells is None or cells.shape != shape or cells.dtype != np.float64 or not np.isfinite(cells).all():
+                raise ModelFileError(f"its table {name!r} does not fit its header")
+            tables[name] = np.ascontiguousarray(cells)
+        new._take(tables)
         return new
+
+    def _check_layout(self) -> None:
+        """Refuse a header whose parts do not belong together."""
+        n, n_values = self.n_features, self.schema.n_values
+        named = {*self.anchors, *(i for family in self.families for i in family)}
+        twice = any(len(set(family)) != len(family) for family in self.families)
+        rooms_fit = self.rooms.dtype == np.int64 and self.rooms.shape == (n,) and (n_values >= 0).all()
+        if not rooms_fit or not ((self.rooms > n_values + self.spare) & (self.rooms < 2**24)).all():
+            raise ModelFileError("its columns have less room than values")
+        if self.order not in (1, 2, 3) or not 0 <= self.spare < 2**16 or not 0 < self.scale < np.inf:
+            raise ModelFileError("its header has a number that means nothing")
+        if twice or not all(0 <= i < n for i in named) or len(set(self.classes.tolist())) != len(self.classes):
+            raise ModelFileError("its header names a column or class that is not there, or twice")
 
     def to_bytes(self) -> bytes:
         """These counts as bytes, with a checksum; ``from_bytes`` reads them back."""
@@ -583,4 +629,5 @@ class JointCounts:
         header, arrays = archive.unpack(data, "the data")
         if header.get("kind") != "counts":
             raise ModelFileError(f"the data hold a {header.get('kind')}, not counts.")
-        return cls.from_header(header["counts"], arrays)
+        with archive.reading("the data"):
+            return cls.from_header(header["counts"], arrays)

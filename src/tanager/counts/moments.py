@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from tanager.errors import ModelFileError
+
 
 class Moments:
     """Weight W, mean and sum of squared deviations S of every column (second axis) in every class (first axis)."""
@@ -24,14 +26,12 @@ class Moments:
     def update(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Add rows. NaN cells are missing; labels beyond the classes are skipped."""
         rows = _moments_of(values, labels, weights, len(self.weight))
-        self.merge(rows)
         finite = np.where(np.isfinite(values), values, np.nan)
         for j in range(values.shape[1]):
             column = finite[:, j][~np.isnan(finite[:, j])]
             if len(column):
-                self.low[j] = min(self.low[j], column.min())
-                self.high[j] = max(self.high[j], column.max())
-        return self
+                rows.low[j], rows.high[j] = column.min(), column.max()
+        return self.merge(rows)
 
     def merge(self, other: Moments) -> Moments:
         """Add other moments over the same classes and columns."""
@@ -99,11 +99,14 @@ class Moments:
         return {f"moments-{name}": value for name, value in vars(self).items()}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Moments:
+    def from_arrays(cls, arrays: dict[str, np.ndarray], n_classes: int, n_columns: int) -> Moments:
         """The moments that ``to_arrays`` described."""
-        new = cls(*arrays["moments-weight"].shape)
-        for name in vars(new):
-            setattr(new, name, arrays[f"moments-{name}"])
+        new = cls(n_classes, n_columns)
+        for name, empty in vars(new).items():
+            found = arrays[f"moments-{name}"]
+            if found.shape != empty.shape or found.dtype != np.float64 or np.isnan(found).any():
+                raise ModelFileError(f"its moments ({name}) do not fit its columns and classes")
+            setattr(new, name, found)
         return new
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,22 @@ def take_rows(X: Any, start: int, stop: int) -> Any:
     if is_arrow(X) and hasattr(X, "slice"):  # polars, Arrow
         return X.slice(start, stop - start)
     return X[start:stop]
+
+
+def rows_of_dicts(X: Any) -> bool:
+    """Whether a table is a list of dicts, one per row; their names may come and go."""
+    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
+
+
+def own_copy(X: Any) -> Any:
+    """A table that stays as it is when the caller changes theirs; frames of Arrow and polars never change."""
+    if isinstance(X, np.ndarray) or is_pandas(X):
+        return X.copy()
+    if isinstance(X, Mapping):
+        return {name: copy(column) for name, column in X.items()}
+    if isinstance(X, list | tuple):
+        return [copy(row) for row in X]
+    return X
 
 
 def stack(chunks: Sequence[Any]) -> Any:

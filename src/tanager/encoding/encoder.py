@@ -98,13 +98,17 @@ class Encoder:
         return encoder
 
     def __getstate__(self) -> dict[str, Any]:
-        hidden = ("_codecs", "_finders", "_finder")  # made from the schema, and not fit for pickle
-        return {key: value for key, value in self.__dict__.items() if key not in hidden}
+        """Options and schema; the codecs follow from the schema."""
+        made = ("_codecs", "_schema", "_finders", "_finder", "_most_values", "_row_type")
+        state = {name: value for name, value in self.__dict__.items() if name not in made}
+        return state | {"schema": self._schema if self._codecs else None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _codecs=[])
-        if "_schema" in state:
-            self._set_schema(self._schema)
+        schema = state["schema"]
+        self.__dict__.update({name: value for name, value in state.items() if name != "schema"})
+        self._codecs = []
+        if schema is not None:
+            self._set_schema(schema)
 
     @property
     def schema(self) -> Schema:
@@ -265,7 +269,10 @@ class Encoder:
         return out
 
     def _order(self, table: Table, name: str) -> list[int]:
-        """Where each column of the schema is in the table: by name when both have names, else by place."""
+        """Where each column of the schema is in the table: by name when both have names, else by place.
+
+        Rows that are dicts are read as by ``encode_row``: absent names are missing, other names are ignored.
+        """
         known = self.schema.names
         unnamed = known == tuple(f"x{i}" for i in range(len(known)))
         if table.names is None or (unnamed and set(table.names) != set(known)):
@@ -275,6 +282,8 @@ class Encoder:
                 )
             return list(range(len(known)))
         places = {column: i for i, column in enumerate(table.names)}
+        if table.gaps:
+            return [places.get(column, -1) for column in known]
         for column in known:
             if column not in places:
                 hint = nearest(column, [other for other in table.names if other not in known])

@@ -63,7 +63,12 @@ def arrow_columns(X: Any) -> Columns:
     """Names, number of rows and readers of anything that streams Arrow batches."""
     import pyarrow as pa
 
-    table = pa.table(X)
+    try:
+        table = pa.table(X)
+    except (pa.ArrowInvalid, TypeError):
+        raise DataError(
+            f"Expected 2D array, got a {type(X).__name__} of one column instead. Reshape your data: pass a frame."
+        ) from None
     readers = [
         partial(_read_chunks, table.column(i), field.name, _declares(field)) for i, field in enumerate(table.schema)
     ]

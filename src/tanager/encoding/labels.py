@@ -21,10 +21,19 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     >>> codes, classes
     (array([  1,   0, 255,   1], dtype=uint8), array(['no', 'yes'], dtype='<U3'))
     """
+    codes, classes = _encode(y)
+    if len(classes) == 0:
+        raise DataError("y has no label: every entry is missing. At least one row needs a class.")
+    return codes, classes
+
+
+def _encode(y: Any) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(y, np.ndarray) and y.ndim != 1:
         raise DataError(f"y must be one column of labels, got an array of shape {y.shape}. Pass y.ravel().")
     if isinstance(y, np.ndarray) and y.dtype.kind == "b" and len(y):
         return _whole_labels(y.view(np.uint8), y.dtype)
+    if isinstance(y, np.ndarray) and y.dtype.kind == "c":
+        raise DataError("Complex data not supported: y has complex numbers. A label must be text or a whole number.")
     cells = read_column(y, "y")
     if isinstance(cells, Numbers):
         if cells.values.dtype.kind == "f" and np.isinf(cells.values).any():
@@ -32,9 +41,7 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
         if cells.whole is not None and 0 < len(cells.whole) == len(cells.values):
             return _whole_labels(cells.whole, cells.values.dtype)
     categories = cells.categories
-    used = np.flatnonzero(np.bincount(categories.index[categories.index >= 0], minlength=1))
-    if len(used) == 0:
-        raise DataError("y has no label: every entry is missing. At least one row needs a class.")
+    used = np.flatnonzero(np.bincount(categories.index[categories.index >= 0]))
     values = [categories.values[v] for v in used]
     order = sorted(range(len(used)), key=lambda v: sort_key(values[v]))
     table = np.full(len(categories.values), -1, dtype=np.int64)
@@ -51,11 +58,13 @@ def _whole_labels(whole: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.nd
 def encode_more_labels(y: Any, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Codes of more labels when some classes are known: codes, all classes in order, and the new code of each old one.
 
+    All of them may be missing.
+
     >>> codes, classes, moved = encode_more_labels(["maybe", "yes"], np.array(["no", "yes"]))
     >>> codes, moved
     (array([0, 2], dtype=uint8), array([1, 2]))
     """
-    codes, present = encode_labels(y)
+    codes, present = _encode(y)
     known = classes.tolist()
     new = [label for label in present.tolist() if label not in set(known)]
     together = sorted(known + new, key=sort_key)
@@ -81,7 +90,7 @@ def _code_type(n_classes: int) -> type[np.uint8] | type[np.uint16]:
 
 def _codes(index: np.ndarray, table: np.ndarray) -> np.ndarray:
     """table[index] as class codes; -1 in either is missing."""
-    out = np.empty(len(index), dtype=_code_type(int(table.max()) + 1))
+    out = np.empty(len(index), dtype=_code_type(int(table.max(initial=-1)) + 1))
     missing = 255 if out.dtype == np.uint8 else 65535
     _kernels.recode(index, np.append(np.where(table < 0, missing, table), missing).astype(out.dtype), out)
     return out

@@ -13,7 +13,7 @@ from tanager import _kernels
 from tanager.encoding import frames
 from tanager.encoding.arrays import read_array, read_objects
 from tanager.encoding.schema import refuse_duplicates
-from tanager.encoding.values import Cells, Numbers
+from tanager.encoding.values import Categories, Cells, Numbers
 from tanager.errors import DataError
 
 CODE_TYPES = tuple(np.dtype(kind) for kind in ("uint8", "uint16", "int8", "int16"))
@@ -23,7 +23,8 @@ class Table:
     """Columns that are read when asked for, once each.
 
     ``names`` is None when the source has none (arrays, lists of lists). ``codes`` is the array itself when the cells
-    are codes already: uint8 or uint16, the largest value missing.
+    are codes already: uint8 or uint16, the largest value missing. ``gaps`` is for rows that are dicts: a name that is
+    absent is missing.
     """
 
     def __init__(
@@ -32,7 +33,10 @@ class Table:
         n_rows: int,
         readers: Sequence[Callable[[], Cells]],
         codes: np.ndarray | None = None,
+        *,
+        gaps: bool = False,
     ) -> None:
+        self.gaps = gaps
         self.names = None if names is None else tuple(names)
         self.n_rows = n_rows
         self.readers = list(readers)
@@ -62,7 +66,9 @@ class Table:
         return len(self.readers)
 
     def column(self, i: int) -> Cells:
-        """The cells of a column."""
+        """The cells of a column; with i = -1 those of one that is absent."""
+        if i < 0:
+            return Categories([], np.full(self.n_rows, -1, dtype=np.int32))
         if i not in self._cells:
             self._cells[i] = self.readers[i]()
         return self._cells[i]
@@ -165,7 +171,7 @@ def _from_rows(rows: list[Any]) -> Table:
     if rows and all(issubclass(kind, Mapping) for kind in kinds):
         names = list(dict.fromkeys(chain.from_iterable(rows)))
         _refuse_other_names(dict.fromkeys(names))
-        return Table(names, len(rows), [partial(_dict_column, rows, name) for name in names])
+        return Table(names, len(rows), [partial(_dict_column, rows, name) for name in names], gaps=True)
     for kind in kinds:
         if issubclass(kind, str | bytes | Mapping) or not hasattr(kind, "__len__"):
             r = next(r for r, row in enumerate(rows) if type(row) is kind)

@@ -1,0 +1,245 @@
+"""Save and load: a model is one file, written whole or not at all, and loading never runs code.
+
+The file is an archive (see ``tanager.archive``) of kind "classifier". Its header holds the name of the class, the
+version of tanager, all options and what was learned in plain data; its arrays are the counts, the moments of Gaussian
+columns, the rows that some classifiers keep, and the first rows of a stream whose cut points are not fixed yet.
+Structure is chosen again at loading, from the same counts, except where a stream answers with one that lags behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tanager
+from tanager import archive
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.rows import Rows, WarmUp
+from tanager.counts.align import labels_from_plain, labels_to_plain
+from tanager.counts.joint import JointCounts
+from tanager.encoding import Encoder
+from tanager.errors import ModelFileError
+from tanager.plain import form_from_plain, form_to_plain, from_plain, table_from_plain, table_to_plain, to_plain
+
+
+def save(model: CountsClassifier, path: str | os.PathLike[str]) -> None:
+    """Write a classifier, fitted or not, to one file; a file that is there already is replaced at once or not at all.
+
+    >>> import tempfile
+    >>> from tanager import AODE, load, save
+    >>> model = AODE().fit([["sun"], ["rain"]], ["play", "stay"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/weather.tanager")
+    ...     load(f"{folder}/weather.tanager").predict([["sun"]])
+    array(['play'], dtype='<U4')
+    """
+    _write(Path(path), to_bytes(model))
+
+
+def load(path: str | os.PathLike[str]) -> CountsClassifier:
+    """The classifier in a file; it answers and learns as the saved one. Unsound files get one clear sentence."""
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no model file {str(path)!r}. Check the name and the folder.") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{str(path)!r} is a folder, not a model file. Name the file in it.") from None
+    return from_bytes(data, repr(str(path)))
+
+
+def to_bytes(model: CountsClassifier) -> bytes:
+    """A classifier as the bytes of a model file."""
+    header = {"kind": "classifier", "tanager": tanager.__version__, **to_plain(model, "model")}
+    arrays: dict[str, np.ndarray] = {}
+    if hasattr(model, "classes_"):
+        header["learned"], arrays = _learned(model)
+    try:
+        return archive.pack(header, arrays)
+    except TypeError as error:
+        raise ModelFileError(
+            f"cannot save this {type(model).__name__}: {error}. Use text or numbers instead."
+        ) from None
+
+
+def from_bytes(data: bytes, source: str = "the data") -> CountsClassifier:
+    """The classifier in the bytes of a model file; errors name `source`."""
+    header, arrays = archive.unpack(data, source)
+    if header.get("kind") != "classifier":
+        raise ModelFileError(f"{source} holds {header.get('kind')}, not a classifier.")
+    _refuse_strangers(header, source)
+    with archive.reading(source):
+        model = from_plain({name: header[name] for name in ("classifier", "params")})
+        if "learned" in header:
+            _take(model, header["learned"], arrays)
+        return model
+
+
+def _refuse_strangers(header: dict[str, Any], source: str) -> None:
+    """A class or option that this version does not have is no damage, and deserves a sentence of its own."""
+    cls = classifiers().get(str(header.get("classifier")))
+    written = f"{source} was written by tanager {header.get('tanager')}"
+    if cls is None:
+        raise ModelFileError(f"{written} for {header.get('classifier')!r}, which is none of the classifiers here.")
+    params = header.get("params")
+    unknown = sorted(set(params) - set(cls._get_param_names())) if isinstance(params, dict) else []
+    if unknown:
+        raise ModelFileError(
+            f"{written} and has the option {unknown[0]!r}, which {cls.__name__} of tanager {tanager.__version__} does "
+            "not know. Upgrade tanager to read it."
+        )
+
+
+def classifiers() -> dict[str, type[CountsClassifier]]:
+    """The public classifiers by name; nothing else is ever made from a file."""
+    public = {name: getattr(tanager, name) for name in tanager.__all__}
+    return {name: cls for name, cls in public.items() if isinstance(cls, type) and issubclass(cls, CountsClassifier)}
+
+
+# --- what was learned --------------------------------------------------------------------------------------------
+
+
+def _learned(model: CountsClassifier) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    names = getattr(model, "feature_names_in_", None)
+    data: dict[str, Any] = {
+        "classes": labels_to_plain(model.classes_),
+        "n_features_in": getattr(model, "n_features_in_", None),
+        "feature_names_in": None if names is None else names.tolist(),
+    }
+    arrays: dict[str, np.ndarray] = dict(model._extra_arrays())
+    if hasattr(model, "counts_"):
+        model._sync()
+        data["counts"], cells = model.counts_.to_header()
+        arrays |= cells
+        options = {name: value for name, value in model.encoder_.__getstate__().items() if name != "schema"}
+        data["encoder"] = to_plain(options, "encoder")
+        data["view"] = _view_to_plain(model)
+    if model._rows is not None and len(model._rows):
+        codes, labels, weights = model._rows.all()
+        arrays |= {"rows-codes": codes, "rows-labels": labels}
+        arrays |= {} if weights is None else {"rows-weights": weights}
+    if model._warm is not None:
+        data["warm"], more = _warm_to_plain(model._warm)
+        arrays |= more
+    return data, arrays
+
+
+def _take(model: CountsClassifier, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    model._start()
+    model.classes_ = labels_from_plain(data["classes"])
+    if data["n_features_in"] is not None:
+        model.n_features_in_ = int(data["n_features_in"])
+    if data["feature_names_in"] is not None:
+        model.feature_names_in_ = np.array([str(name) for name in data["feature_names_in"]], dtype=object)
+    if "counts" in data:
+        counts = JointCounts.from_header(data["counts"], arrays)
+        if counts.classes.tolist() != model.classes_.tolist():
+            raise ModelFileError("its counts are of other classes")
+        counts.require(type(model).__name__, **model._shape(counts.schema))
+        model.classes_, model.counts_ = counts.classes, counts
+        model.encoder_ = Encoder()
+        model.encoder_.__setstate__(vars(Encoder()) | from_plain(data["encoder"]) | {"schema": counts.schema})
+        model._take_extra_arrays(arrays)
+        if model._rows is not None and "rows-codes" in arrays:
+            model._rows = _rows(arrays, counts)
+    if "warm" in data:
+        model._warm = _warm_from_plain(data["warm"], arrays, len(model.classes_))
+    if data.get("view") is not None:
+        _take_view(model, data["view"])
+
+
+def _rows(arrays: dict[str, np.ndarray], counts: JointCounts) -> Rows:
+    """The kept rows, with codes that the counts know."""
+    codes, labels = arrays["rows-codes"], arrays["rows-labels"]
+    weights = arrays.get("rows-weights", np.ones(len(labels)))
+    sound = codes.shape == (len(labels), counts.n_features) and weights.shape == labels.shape == (len(codes),)
+    if not sound or weights.dtype != np.float64 or {codes.dtype, labels.dtype} - {np.dtype("u1"), np.dtype("u2")}:
+        raise ModelFileError("its rows do not fit its counts")
+    known = (codes < counts.schema.n_values) | (codes == np.iinfo(codes.dtype).max)
+    if not known.all() or (labels >= counts.n_classes).any() or not np.isfinite(weights).all():
+        raise ModelFileError("its rows have values that its counts do not know")
+    rows = Rows()
+    rows.replace(codes, labels, weights)
+    return rows
+
+
+def _view_to_plain(model: CountsClassifier) -> dict[str, Any] | None:
+    """Nothing where no structure was chosen yet; the structure itself only where it lags behind the counts."""
+    view = model._view
+    if view is None or not view.valid or view.counts is not model.counts_:
+        return None
+    if not model._follows_counts() or view.form_version == model.counts_.version:
+        return {}
+    lagging = {"form": form_to_plain(view.form), "factor": view.factor, "rows": model._view_rows}
+    return lagging | model._choice()
+
+
+def _take_view(model: CountsClassifier, data: dict[str, Any]) -> None:
+    if "form" not in data:
+        model._structure(fresh=True)
+        return
+    model._take_choice(data)
+    view = model._view_of(form_from_plain(data["form"]))
+    view.factor = [float(factor) for factor in data["factor"]]
+    view._bind()
+    view.form_version = -1
+    model._view, model._view_rows = view, float(data["rows"])
+
+
+def _warm_to_plain(warm: WarmUp) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    table, arrays = table_to_plain(warm.X, "warm-table")
+    arrays |= {"warm-labels": warm.labels, "warm-weights": warm._weights}
+    return {"table": table, "counted": warm.counted, "stage": warm.stage}, arrays
+
+
+def _warm_from_plain(data: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> WarmUp:
+    labels, weights = arrays["warm-labels"], arrays["warm-weights"]
+    counted, stage = int(data["counted"]), int(data["stage"])
+    warm = WarmUp()
+    warm.append(table_from_plain(data["table"], arrays, "warm-table"), labels, weights)
+    unknown = (labels >= n_classes) & (labels != 65535)
+    sound = labels.shape == weights.shape == (warm.n_rows,) and labels.dtype == np.uint16 and not unknown.any()
+    if not sound or weights.dtype != np.float64 or not (0 <= counted <= warm.n_rows and 0 <= stage <= warm.n_rows):
+        raise ModelFileError("its first rows do not fit together")
+    warm.counted, warm.stage = counted, stage
+    return warm
+
+
+# --- files -------------------------------------------------------------------------------------------------------
+
+
+def _write(path: Path, data: bytes) -> None:
+    """All bytes to a temporary file beside it, synced, then renamed: other readers see the old file or the new one."""
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"cannot save {str(path)!r}: there is no folder {str(target.parent)!r}. Make it first.")
+    if target.is_dir():
+        raise IsADirectoryError(f"cannot save {str(path)!r}: this is a folder. Name a file in it.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            if target.exists():
+                os.chmod(temporary, target.stat().st_mode & 0o7777)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last; not every system lets a folder be opened."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,206 @@
+"""Options, tables and structures as plain data for JSON, and back. What has no plain form is refused with a sentence.
+
+JSON's own types stand for themselves. Everything else is an object with one telling key: ``{"tuple": [...]}``,
+``{"dict": [[key, value], ...]}``, ``{"array": [dtype, shape, cells]}``, ``{"estimate": [kind, strength]}``,
+``{"classifier": name, "params": {...}}`` and a few more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.forms import Form, ProductOfSums, SumOfProducts
+from tanager.counts.align import checked_type
+from tanager.counts.estimates import ESTIMATES, Estimate
+from tanager.encoding import Schema
+from tanager.encoding.frames import is_arrow, is_pandas
+from tanager.errors import ModelFileError
+
+
+def to_plain(value: Any, place: str) -> Any:
+    """Data for JSON; `place` says in errors where the value stands.
+
+    >>> to_plain({("x1", None): 2.0, "x2": (1, float("inf"))}, "weights")
+    {'dict': [[{'tuple': ['x1', None]}, 2.0], ['x2', {'tuple': [1, {'float': 'inf'}]}]]}
+    """
+    if value is None or type(value) in (bool, int, str):
+        return value
+    if type(value) is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if type(value) is list:
+        return [to_plain(item, place) for item in value]
+    if type(value) is tuple:
+        return {"tuple": [to_plain(item, place) for item in value]}
+    if isinstance(value, Mapping):
+        pairs = [[to_plain(key, place), to_plain(item, f"{place}[{key!r}]")] for key, item in value.items()]
+        return {"dict": pairs}
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufUO":
+        cells = to_plain(value.ravel().tolist(), place)
+        return {"array": [value.dtype.str, list(value.shape), cells, isinstance(value, np.generic)]}
+    if isinstance(value, Schema):
+        return {"schema": value.to_dict()}
+    if type(value) in ESTIMATES.values():
+        return {"estimate": [value.kind, to_plain(value.strength, place)]}
+    if type(value) in (date, datetime):
+        return {type(value).__name__: value.isoformat()}
+    if isinstance(value, CountsClassifier):
+        return _classifier_to_plain(value, place)
+    raise ModelFileError(
+        f"cannot save {place}: {value!r} is a {type(value).__name__}, and a model file holds plain data only (numbers, "
+        "text, lists, tuples, dicts, arrays, schemas, estimates, classifiers). Give it in one of these forms."
+    )
+
+
+def from_plain(data: Any) -> Any:
+    """What ``to_plain`` wrote."""
+    if isinstance(data, list):
+        return [from_plain(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    if "classifier" in data:
+        return _classifier_from_plain(data)
+    ((kind, content),) = data.items()
+    return _READERS[kind](content)
+
+
+def _classifier_to_plain(model: CountsClassifier, place: str) -> dict[str, Any]:
+    from tanager.persist import classifiers
+
+    name = type(model).__name__
+    if classifiers().get(name) is not type(model):
+        raise ModelFileError(
+            f"cannot save {place}: {name} is none of tanager's own classifiers, and a file holds no code that could "
+            "make it again. Use pickle or joblib for classes of your own."
+        )
+    params = model.get_params(deep=False)
+    return {"classifier": name, "params": {key: to_plain(item, f"option {key!r}") for key, item in params.items()}}
+
+
+def _classifier_from_plain(data: dict[str, Any]) -> CountsClassifier:
+    from tanager.persist import classifiers
+
+    return classifiers()[data["classifier"]](**{key: from_plain(item) for key, item in data["params"].items()})
+
+
+def _array(data: list[Any]) -> Any:
+    dtype, shape, cells, scalar = data
+    array = np.empty(len(cells), dtype=checked_type(dtype, len(cells)))
+    array[:] = from_plain(cells)
+    return array[0] if scalar else array.reshape(shape)
+
+
+def _estimate(data: list[Any]) -> Estimate:
+    return ESTIMATES[data[0]](from_plain(data[1]))
+
+
+_READERS: dict[str, Any] = {
+    "float": float,
+    "tuple": lambda items: tuple(from_plain(items)),
+    "dict": lambda pairs: {from_plain(key): from_plain(item) for key, item in pairs},
+    "array": _array,
+    "schema": Schema.from_dict,
+    "estimate": _estimate,
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+}
+
+
+# --- structures --------------------------------------------------------------------------------------------------
+
+
+def form_to_plain(form: Form) -> dict[str, Any]:
+    """The families of a form and how they are combined."""
+    if isinstance(form, ProductOfSums):
+        return {"child": form.child, "parents": form.parents, "weight": form.weight}
+    rest = None if form.otherwise is None else form_to_plain(form.otherwise)
+    return {"members": form.members, "weight": form.weight, "min_count": form.min_count, "otherwise": rest}
+
+
+def form_from_plain(data: dict[str, Any]) -> Form:
+    """The form that ``form_to_plain`` wrote."""
+    weight = tuple(float(w) for w in data["weight"])
+    if "child" in data:
+        return ProductOfSums(tuple(data["child"]), tuple(tuple(p) for p in data["parents"]), weight)
+    rest = None if data["otherwise"] is None else form_from_plain(data["otherwise"])
+    return SumOfProducts(tuple(tuple(s) for s in data["members"]), weight, float(data["min_count"]), rest)
+
+
+# --- tables ------------------------------------------------------------------------------------------------------
+
+
+def table_to_plain(X: Any, name: str) -> tuple[Any, dict[str, np.ndarray]]:
+    """A table in a form that comes back as the same type: an array, rows, a dict of columns, or Arrow's own bytes."""
+    kind = "pandas" if is_pandas(X) else type(X).__module__.partition(".")[0]
+    if kind in ("pandas", "polars", "pyarrow") and is_arrow(X):
+        return {"frame": kind}, {name: _arrow_bytes(X)}
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biufUSmM":
+        return {"stored": name}, {name: X}
+    place = "the first rows of the stream, which are kept until cut points are fixed"
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O":
+        return {"objects": [list(X.shape), _cells(X.ravel().tolist(), place)]}, {}
+    if isinstance(X, Mapping) and all(isinstance(column, list | tuple | np.ndarray) for column in X.values()):
+        return {"columns": [[key, _cells(list(column), place)] for key, column in X.items()]}, {}
+    if isinstance(X, list | tuple) and all(isinstance(row, Mapping) for row in X):
+        return {"dicts": [[[key, *_cells([cell], place)] for key, cell in row.items()] for row in X]}, {}
+    if isinstance(X, list | tuple):
+        return {"lists": [_cells(list(row), place) for row in X]}, {}
+    raise ModelFileError(f"cannot save {place}: a {type(X).__name__} has no plain form. Save after more rows.")
+
+
+def _cells(cells: list[Any], place: str) -> list[Any]:
+    """Cells as they are read: NumPy's numbers as Python's, all that is missing as None where it is no float."""
+    plain = (cell.item() if isinstance(cell, np.generic) and cell.dtype.kind in "biufU" else cell for cell in cells)
+    missing = ("NAType", "NaTType")
+    return [None if type(cell).__name__ in missing else to_plain(cell, place) for cell in plain]
+
+
+def table_from_plain(data: dict[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Any:
+    """The table that ``table_to_plain`` wrote."""
+    ((kind, content),) = data.items()
+    if kind == "frame":
+        return _from_arrow_bytes(arrays[name], content)
+    if kind == "stored":
+        return arrays[name]
+    if kind == "objects":
+        shape, cells = content
+        table = np.empty(len(cells), dtype=object)
+        table[:] = from_plain(cells)
+        return table.reshape(shape)
+    if kind == "columns":
+        return {key: from_plain(cells) for key, cells in content}
+    if kind == "dicts":
+        return [{key: from_plain(cell) for key, cell in row} for row in content]
+    return [from_plain(row) for row in content]
+
+
+def _arrow_bytes(frame: Any) -> np.ndarray:
+    import pyarrow as pa
+
+    try:
+        table = pa.Table.from_pandas(frame, preserve_index=False) if is_pandas(frame) else pa.table(frame)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+        raise ModelFileError(f"cannot save the first rows of the stream: {error}. Save later, or clean them.") from None
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return np.frombuffer(sink.getvalue(), dtype=np.uint8)
+
+
+def _from_arrow_bytes(data: np.ndarray, kind: str) -> Any:
+    import pyarrow as pa
+
+    table = pa.ipc.open_stream(pa.py_buffer(data.tobytes())).read_all()
+    table.validate(full=True)
+    if kind == "pandas":
+        return table.to_pandas()
+    if kind == "polars":
+        import polars as pl
+
+        return pl.DataFrame(table)
+    return table

@@ -1,0 +1,88 @@
+"""Any classifier of tanager as a river classifier. Needs the extra ``river``; nothing else imports this file."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+from river.base import MiniBatchClassifier
+from sklearn.base import clone
+
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.naive import NaiveBayes
+from tanager.errors import OptionError
+
+
+class RiverClassifier(MiniBatchClassifier):
+    """A classifier of tanager that river's pipelines, metrics and evaluation tools take as one of theirs.
+
+    Rows are dicts whose names and values may come and go; all that the wrapped classifier understands is welcome
+    (text, numbers, missing values). The given classifier itself stays as it is: what was learned is in ``learned``.
+
+    Parameters
+    ----------
+    model : classifier
+        Its options count, not what it has learned.
+
+    Examples
+    --------
+    >>> from river import evaluate, metrics
+    >>> from tanager import AODE
+    >>> from tanager.river import RiverClassifier
+    >>> rows = [({"sky": "sun", "wind": "no"}, "play"), ({"sky": "rain", "wind": "yes"}, "stay")] * 10
+    >>> evaluate.progressive_val_score(rows, RiverClassifier(AODE()), metrics.Accuracy())
+    Accuracy: 94.74%
+    """
+
+    def __init__(self, model: CountsClassifier) -> None:
+        if not isinstance(model, CountsClassifier):
+            raise OptionError(
+                f"model={model!r} is no classifier of tanager. Give one, such as RiverClassifier(AODE())."
+            )
+        self.model = model
+        self.learned: CountsClassifier = clone(model)
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {"model": NaiveBayes()}
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    # A dict's order means nothing to river, so columns come in the order of their names.
+
+    def learn_one(self, x: Mapping[Hashable, Any], y: Any) -> None:
+        """Learn one row. New names are new columns, absent names are missing; a row without a label teaches nothing."""
+        row = _with_names(x)
+        self.learned.learn_one({name: row[name] for name in sorted(row)}, y)
+
+    def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
+        """Probability of every class known so far; empty before the first row."""
+        return self.learned.predict_proba_one(_with_names(x))
+
+    def predict_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> Any:
+        """The most probable class, or with a cost matrix the one of least expected loss; None before the first row."""
+        return self.learned.predict_one(_with_names(x))
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Learn a frame, row after row: columns may come and go between frames."""
+        for row, label in zip(X.to_dict("records"), y.tolist(), strict=True):
+            self.learn_one(row, label)
+
+    def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Probabilities of a frame: one row each, one column per class; empty before the first row."""
+        rows = [self.predict_proba_one(row) for row in X.to_dict("records")]
+        return pd.DataFrame(rows, index=X.index)
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """The answers for a frame."""
+        return pd.Series([self.predict_one(row) for row in X.to_dict("records")], index=X.index)
+
+
+def _with_names(x: Mapping[Hashable, Any]) -> Mapping[str, Any]:
+    """Names of columns are text here, and anything in river."""
+    if all(type(name) is str for name in x):
+        return x  # type: ignore[return-value]
+    return {str(name): value for name, value in x.items()}

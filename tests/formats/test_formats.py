@@ -1,0 +1,50 @@
+"""Models saved by every version of the format still load and answer the same."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tanager
+from every import CLASSES
+from tanager.archive import VERSION
+
+HERE = Path(__file__).parent
+FILES = sorted(HERE.glob("v*/*.tanager"))
+
+
+def _make() -> Any:
+    spec = importlib.util.spec_from_file_location("formats_make", HERE / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+make = _make()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_a_saved_file_answers_as_when_it_was_saved(path: Path) -> None:
+    expected = json.loads((path.parent / "answers.json").read_text())[path.stem]
+    model = tanager.load(path)
+    assert type(model).__name__ == path.stem.partition("-")[0]
+    found = make.answers(model)
+    if expected is None:
+        assert found is None
+        return
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-12)
+    model.partial_fit(make.ROWS, make.LABELS if "booleans" not in path.stem else [True, False] * 4)
+    assert np.isfinite(make.answers(model)).all()
+
+
+def test_every_classifier_has_a_file_of_this_version() -> None:
+    names = {path.stem for path in (HERE / f"v{VERSION}").glob("*.tanager")}
+    missing = [cls.__name__ for cls in CLASSES if cls.__name__ not in names]
+    assert not missing, "run python tests/formats/make.py and commit what it makes"
