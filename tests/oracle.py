@@ -72,7 +72,7 @@ def subtotal(data, i, values, y):
     return sum(count(data, values | {i: v}, y) for v in range(data.n_values[i]))
 
 
-# --- estimates (name, strength) ------------------------------------------------------------------------------------
+# --- estimates (name, strength) -----------------------------------------------------------------------------
 
 
 def pseudo(smoothing, r, q):
@@ -138,7 +138,7 @@ LAPLACE = ("lidstone", 1.0)
 M1 = ("m", 1.0)
 
 
-# --- the two ways to combine -----------------------------------------------------------------------------------------
+# --- the two ways to combine --------------------------------------------------------------------------------
 
 
 def product_of_sums(data, x, sets, smoothing):
@@ -201,7 +201,7 @@ def posterior(data, scores):
     return [s / total for s in scores]
 
 
-# --- classifiers: unnormalised P(y, x) for all y -----------------------------------------------------------------------
+# --- classifiers: unnormalised P(y, x) for all y ------------------------------------------------------------
 
 
 def one_each(parents):
@@ -296,7 +296,7 @@ def marginalised(data, x, parents, smoothing=LAPLACE):
     return total
 
 
-# --- information -------------------------------------------------------------------------------------------------------
+# --- information --------------------------------------------------------------------------------------------
 
 
 def class_information(data, i):
@@ -339,7 +339,7 @@ def class_information_given(data, i, j):
     return max(round(total, 12), 0.0)
 
 
-# --- structures --------------------------------------------------------------------------------------------------------
+# --- structures ---------------------------------------------------------------------------------------------
 
 
 def tan_parents(data, root=None):
