@@ -143,7 +143,8 @@ inline void multiply_children(const Plan &p, int parent, int begin, int end, boo
                 }
             }
         }
-        if (to - from == p.stride) steady(value, power, k);
+        // Also after a short group: another one may follow on the far side of the parent.
+        if (to - from == p.stride || to < int(w.here.size())) steady(value, power, k);
     }
 }
 
