@@ -98,7 +98,7 @@ class View:
         factor: Sequence[float] = (),
         fast: bool = True,
     ) -> None:
-        self.counts, self.form = counts, form
+        self.counts, self.form, self.smooth_unseen = counts, form, smooth_unseen
         self.layout, self.unit = counts.store, counts.scale
         self.plan = _kernels.Plan(
             counts.store, estimate.kind, estimate.strength * self.unit, self.unit, smooth_unseen, fast
@@ -138,11 +138,30 @@ class View:
         return out
 
     def leave_one_out(
-        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int = 1
+        self,
+        codes: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray | None = None,
+        *,
+        log_joint: bool = False,
+        n_jobs: int = 1,
+    ) -> np.ndarray:
+        """Posterior (or log of the joint) of each row as if it had never been counted."""
+        out = np.empty((len(codes), self.counts.n_classes))
+        self.plan.score(codes, out, log_joint, labels, weights, self.unit, n_jobs)
+        return out
+
+    def term(
+        self,
+        child: int,
+        parents: ParentSet,
+        codes: np.ndarray,
+        left_out: tuple[np.ndarray, np.ndarray | None] | None = None,
     ) -> np.ndarray:
         """Posterior of each row as if it had never been counted."""
         out = np.empty((len(codes), self.counts.n_classes))
-        self.plan.score(codes, out, False, labels, weights, self.unit, n_jobs)
+        labels, weights = left_out or (None, None)
+        self.plan.term(self.plan.terms().index((child, list(parents))), codes, out, labels, weights, self.unit)
         return out
 
     def stream(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, out: np.ndarray) -> int:
