@@ -37,6 +37,21 @@ Family = tuple[int, ...]  # parents in order of importance, then the child
 _TOO_LARGE_SCALE = 1e100
 
 
+def place_of(schema: Schema, name: str | int) -> int:
+    """Position of a column given by name or position; refused where there is none."""
+    if isinstance(name, str):
+        if name not in schema:
+            raise SchemaMismatch(f"there is no column {name!r}.{nearest(name, schema.names)}")
+        return schema.index(name)
+    if not 0 <= name < len(schema):
+        raise SchemaMismatch(f"there is no column {name!r}; columns are numbered from 0 to {len(schema) - 1}.")
+    return int(name)
+
+
+def _whole(cells: np.ndarray) -> bool:
+    return bool(np.array_equal(cells, np.rint(cells)))
+
+
 class JointCounts:
     """Joint counts of columns and class.
 
@@ -303,11 +318,7 @@ class JointCounts:
 
     def column(self, name: str | int) -> int:
         """Position of a column given by name or position."""
-        if isinstance(name, str):
-            if name not in self.schema.names:
-                raise SchemaMismatch(f"these counts have no column {name!r}.{nearest(name, self.schema.names)}")
-            return self.schema.names.index(name)
-        return int(name)
+        return place_of(self.schema, name)
 
     def joint(self, *columns: str | int) -> np.ndarray:
         """N(y, columns...): the class first, then one axis per column, missing cells left out."""
