@@ -75,7 +75,7 @@ class BestOf(CountsClassifier):
             return self.candidates
         usual = [NaiveBayes(), TAN(), FAN(), AODE(), WAODE(), HNB(), FANC()]
         triples = JointCounts.estimate_bytes(schema.n_values, max(len(self.classes_), 2), order=3)
-        return [*usual, A2DE()] if len(schema.columns) >= 3 and triples < 2e8 else usual
+        return [*usual, A2DE()] if triples < 2e8 else usual
 
     def _shape(self, schema: Schema) -> dict[str, Any]:
         shapes = [candidate._shape(schema) for candidate in self._all_candidates(schema)]
@@ -87,7 +87,8 @@ class BestOf(CountsClassifier):
     def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
         if rows is None:
             raise SchemaMismatch("BestOf compares by leave-one-out over the rows, and counts alone do not hold them.")
-        tried = [self._attach(clone(candidate), counts, rows) for candidate in self._all_candidates(counts.schema)]
+        candidates = [c for c in self._all_candidates(counts.schema) if counts.holds(**c._shape(counts.schema))]
+        tried = [self._attach(clone(candidate), counts, rows) for candidate in candidates]
         self.table_ = sorted((_measures(model, rows) for model in tried), key=self._rank)
         self.best_ = self.table_[0]["model"]
         return self.best_._structure(fresh=True).form

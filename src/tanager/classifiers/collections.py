@@ -159,8 +159,6 @@ class SPC(_Ordered):
         return isinstance(self.super_parent, str) and self.super_parent in ("refined", "mi")
 
     def _shape(self, schema: Schema) -> dict[str, Any]:
-        if len(schema.columns) < 3:
-            return {"order": 2}
         if self._adaptive() or (self.super_parent is None and self.column_order != "given"):
             return {"order": 3}
         return {"order": 2, "anchors": (place_of(schema, 0 if self.super_parent is None else self.super_parent),)}
@@ -198,9 +196,6 @@ class TC(_Ordered):
 
     order = 3
     order_weights: Any = None
-
-    def _shape(self, schema: Schema) -> dict[str, Any]:
-        return {"order": min(3, max(2, len(schema.columns)))}
 
     def _sets(self, counts: JointCounts, order: list[int], rows: Rows | None) -> Sets:
         sets: Sets = []

@@ -204,6 +204,8 @@ class JointCounts:
 
     def holds(self, order: int = 1, anchors: Sequence[int] = (), families: Sequence[Family] = ()) -> bool:
         """Whether all of this was counted."""
+        if self.n_features < 3:  # there are no triples to count
+            order, anchors = min(order, 2), ()
         if self.order == 3:
             families, anchors = [family for family in families if len(family) > 3], ()
         held = {frozenset(family) for family in self.families}
