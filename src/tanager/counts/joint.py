@@ -214,6 +214,12 @@ class JointCounts:
         ]
         return order <= self.order and set(anchors) <= set(self.anchors) and not anchored
 
+    def _held(self) -> tuple[int, set[str], set[frozenset[str]]]:
+        """What was counted, by name: order, anchors and families."""
+        names = self.schema.names
+        families = {frozenset(names[i] for i in family) for family in self.families}
+        return self.order, {names[s] for s in self.anchors}, families
+
     def require(self, name: str, order: int = 1, anchors: Sequence[int] = (), families: Sequence[Family] = ()) -> None:
         """Refuse, for the classifier `name`, where less was counted than it needs."""
         if not self.holds(order, anchors, families):
@@ -392,7 +398,7 @@ class JointCounts:
         columns = tuple(
             union_column(mine, other.schema.columns[i]) for mine, i in zip(self.schema.columns, places, strict=True)
         )
-        if (self.order, self.families) != (other.order, other.families) or self.anchors != other.anchors:
+        if self._held() != other._held():
             raise SchemaMismatch(
                 f"cannot merge counts of order {self.order} with counts of order {other.order} "
                 "or with other families. Count both parts alike, or project to what they share."
@@ -420,7 +426,7 @@ class JointCounts:
             Schema(tuple(self.schema.columns[i] for i in places)),
             self.classes,
             order=order,
-            anchors=tuple(back[s] for s in self.anchors if s in back),
+            anchors=tuple(back[s] for s in self.anchors if s in back and order > 1),
             families=tuple(tuple(back[i] for i in f) for f in self.families if set(f) <= set(places)),
         )
         new._absorb(self, places, 1.0)
@@ -498,15 +504,11 @@ class JointCounts:
     def __eq__(self, other: object) -> bool:
         """Same columns, values, classes and counts; the order of columns, values and classes does not matter.
 
-        Whole counts must agree exactly, faded ones up to rounding.
+        Whole counts must agree exactly, weighted and faded ones up to rounding.
         """
         if not isinstance(other, JointCounts):
             return NotImplemented
-        if (self.order, len(self._triples), len(self.families)) != (
-            other.order,
-            len(other._triples),
-            len(other.families),
-        ):
+        if self._held() != other._held():
             return False
         if set(self.schema.names) != set(other.schema.names) or set(self.classes.tolist()) != set(
             other.classes.tolist()
@@ -525,11 +527,12 @@ class JointCounts:
         aligned = self._blank(self.schema, self.classes)
         aligned._allocate(self.rooms - 1)
         aligned._absorb(other, places, self.scale / other.scale)
-        exact = self.scale == other.scale == 1.0
         pairs = zip(self._arrays().values(), aligned._arrays().values(), strict=True)
-        if exact:
-            return all(np.array_equal(a, b) for a, b in pairs)
-        return all(np.allclose(a, b, rtol=1e-9, atol=1e-9 * self.scale) for a, b in pairs)
+        return all(
+            np.array_equal(a, b)
+            or (not (_whole(a) and _whole(b)) and np.allclose(a, b, rtol=1e-9, atol=1e-9 * self.scale))
+            for a, b in pairs
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
