@@ -326,8 +326,21 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         return view
 
     def _answers_by_kernel(self) -> bool:
+        view = self._current_view(fresh=fresh)
+        if self._balanced():
+            view.weigh_classes(self._class_factors())
+        return view
+
+    def _current_view(self, *, fresh: bool) -> View:
         """Whether the view alone gives the answer, so that whole streams can run compiled."""
-        return True
+        return not self._balanced()
+
+    def _balanced(self) -> bool:
+        """Whether the factors of the classes follow the counts."""
+        return isinstance(self.class_weight, str)
+
+    def _class_factors(self) -> list[float]:
+        return class_factors(self.class_weight, self.classes_, self.counts_.class_counts)
 
     def _count_families(self, form: Form) -> None:
         """Count what a form needs and the counts do not hold, in one more pass over the kept rows."""
@@ -355,7 +368,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             as_estimate(self.smoothing),
             smooth_unseen=self.unseen == "smooth",
             priors=class_priors(self.priors, self.classes_),
-            factor=class_factors(self.class_weight, self.classes_, self.counts_.class_counts),
+            factor=self._class_factors(),
             **options,
         )
 

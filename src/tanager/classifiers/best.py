@@ -109,6 +109,16 @@ class BestOf(CountsClassifier):
         return self.best_._view_of(form, **options)
 
     def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
+    def _balanced(self) -> bool:
+        return self.best_._balanced()
+
+    def _class_factors(self) -> list[float]:
+        return self.best_._class_factors()
+
+    def _answers_by_kernel(self) -> bool:
+        candidates = self._all_candidates(self.counts_.schema)
+        return self.class_weight is None and all(candidate._answers_by_kernel() for candidate in candidates)
+
         return self.best_._score_codes(codes, view, X, log_joint=log_joint)
 
     def _leave_one_out(self, codes: Any, labels: Any, weights: Any, X: Any = None) -> np.ndarray:

@@ -104,12 +104,12 @@ class View:
             counts.store, estimate.kind, estimate.strength * self.unit, self.unit, smooth_unseen, fast
         )
         form.build(self.plan, self.unit)
-        self.plan.classes(list(priors), list(factor))
+        self.priors = list(priors)
+        self.rest: View | None = None
         if isinstance(form, SumOfProducts) and form.otherwise is not None:
-            rest = View(
-                counts, form.otherwise, estimate, smooth_unseen=smooth_unseen, priors=priors, factor=factor, fast=fast
-            )
-            self.plan.otherwise(rest.plan)
+            self.rest = View(counts, form.otherwise, estimate, smooth_unseen=smooth_unseen, priors=priors, fast=fast)
+            self.plan.otherwise(self.rest.plan)
+        self.weigh_classes(factor)
         self.n_cells = self.plan.n_cells()
         self._compiled: _kernels.Compiled | None = None
         self._compiled_version = -1
@@ -119,6 +119,12 @@ class View:
     def valid(self) -> bool:
         """Whether the counts still have the layout (and the scale) that this view was made for."""
         return self.counts.store is self.layout and self.counts.scale == self.unit
+
+    def weigh_classes(self, factor: Sequence[float]) -> None:
+        """Set the factors of the classes; empty for none."""
+        self.plan.classes(self.priors, list(factor))
+        if self.rest is not None:
+            self.rest.weigh_classes(factor)
 
     def score(self, codes: np.ndarray, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posterior probabilities, or logs of the joint, one row per row and one column per class."""
@@ -158,7 +164,7 @@ class View:
         codes: np.ndarray,
         left_out: tuple[np.ndarray, np.ndarray | None] | None = None,
     ) -> np.ndarray:
-        """Posterior of each row as if it had never been counted."""
+        """P(child | class, parents) for every row and class, NaN where one of them is missing."""
         out = np.empty((len(codes), self.counts.n_classes))
         labels, weights = left_out or (None, None)
         self.plan.term(self.plan.terms().index((child, list(parents))), codes, out, labels, weights, self.unit)
