@@ -106,9 +106,9 @@ class BestOf(CountsClassifier):
         return model
 
     def _view_of(self, form: Form, **options: Any) -> View:
+        self.best_.counts_ = self.counts_  # with its families
         return self.best_._view_of(form, **options)
 
-    def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
     def _balanced(self) -> bool:
         return self.best_._balanced()
 
@@ -119,6 +119,7 @@ class BestOf(CountsClassifier):
         candidates = self._all_candidates(self.counts_.schema)
         return self.class_weight is None and all(candidate._answers_by_kernel() for candidate in candidates)
 
+    def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
         return self.best_._score_codes(codes, view, X, log_joint=log_joint)
 
     def _leave_one_out(self, codes: Any, labels: Any, weights: Any, X: Any = None) -> np.ndarray:
