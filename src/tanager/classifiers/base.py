@@ -274,11 +274,12 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         warm.counted = warm.n_rows
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> CountsClassifier:
-        """Take learned rows away, as if they had never been seen. Cut points stay as they are."""
+        """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on."""
         codes, labels, weights = self._known_rows(X, y, sample_weight)
         self.counts_.subtract(codes, labels, weights, n_jobs=self._threads())
-        if self._rows is not None:
-            self._rows.remove(codes, labels, weights)
+        if self._rows is not None and left is not None:
+            self._rows.replace(*left)
+        self._warm = None  # its rows would be counted again
         self._unlearned(X, labels, weights)
         return self
 
@@ -290,6 +291,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """A classifier over counts that are there already. They are read, not copied."""
         model = cls(**params)
         model._start()
+        left = None if self._rows is None else self._rows.without(codes, labels, weights)
         model.classes_ = counts.classes
         model.encoder_ = model._encoder_for(counts.schema)
         counts.require(type(model).__name__, **model._shape(counts.schema))
