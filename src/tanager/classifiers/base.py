@@ -291,7 +291,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """A classifier over counts that are there already. They are read, not copied."""
         model = cls(**params)
         model._start()
-        left = None if self._rows is None else self._rows.without(codes, labels, weights)
+        model._rows = None  # counts do not hold them
         model.classes_ = counts.classes
         model.encoder_ = model._encoder_for(counts.schema)
         counts.require(type(model).__name__, **model._shape(counts.schema))
