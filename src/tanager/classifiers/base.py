@@ -142,6 +142,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         n_unlabelled = int(np.count_nonzero(labels == np.iinfo(labels.dtype).max))
         if n_unlabelled:
             warnings.warn(f"{n_unlabelled} rows have no label and are left out.", DataWarning, stacklevel=3)
+        if weights is not None and not weights.any():
+            if whole:
+                raise DataError("all sample weights are 0; at least one row must count.")
+            return self  # such rows teach their class and nothing else
         if whole:
             self._start_encoder(X, labels, weights)
             self._count(X, labels, weights)
@@ -487,6 +491,4 @@ def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
     bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
     if len(bad):
         raise DataError(f"sample_weight, row {bad[0]}: {weights[bad[0]]!r}; weights must be finite and not negative.")
-    if not weights.any():
-        raise DataError("all sample weights are 0; at least one row must count.")
     return None if (weights == 1.0).all() else np.ascontiguousarray(weights)

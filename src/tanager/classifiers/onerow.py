@@ -35,6 +35,8 @@ class OneRowMixin:
             self._add_classes(np.array([plain(y)]))
             label = self._class_codes()[y]
         if len(row) > len(self.encoder_.schema.names) or self.encoder_.new_names(row):
+        if sample_weight == 0:
+            return self
             self._add_columns(row)
         codes = self.encoder_.update_row(row)[None, :]
         self._sync()
