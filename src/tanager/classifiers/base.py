@@ -159,8 +159,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, *, reset: bool) -> None:
         """Let scikit-learn note (or check) number and names of columns, for the tables that it knows."""
-        rows_of_dicts = isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
-        if not isinstance(X, Mapping) and not rows_of_dicts:
+        if not isinstance(X, Mapping) and not _rows_of_dicts(X):
             validate_data(self, X, skip_check_array=True, reset=reset)
 
     def _labels(self, y: Any) -> np.ndarray:
@@ -260,7 +259,15 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if self._rows is not None:
             self._rows = Rows()
         self._start_encoder(take_rows(X, 0, n_first), labels[:n_first], head)
-        self._count(X, labels, weights)
+        self._count(self._completed(X), labels, weights)
+
+    def _completed(self, X: Any) -> Any:
+        """Rows given as dicts with all columns: new names become columns, absent ones are missing."""
+        if not _rows_of_dicts(X):
+            return X
+        for row in X:
+            self._add_columns(row)
+        return [{name: row.get(name) for name in self.encoder_.schema.names} for row in X]
 
     def _settle(self) -> None:
         """Before an answer: make the counts of a warm-up current, with cut points from its last doubling."""
@@ -274,7 +281,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         else:
             start = warm.counted
             weights = None if warm.weights is None else warm.weights[start:]
-            self._count(take_rows(warm.X, start, warm.n_rows), warm.labels[start:], weights)
+            self._count(self._completed(take_rows(warm.X, start, warm.n_rows)), warm.labels[start:], weights)
         warm.counted = warm.n_rows
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> CountsClassifier:
@@ -459,6 +466,10 @@ def one_dimensional(y: Any) -> Any:
     """Labels as one column; a table of one column is taken with scikit-learn's warning, anything wider is refused."""
     if np.ndim(y) == 2 and np.shape(y)[1] == 1:
         warnings.warn(
+def _rows_of_dicts(X: Any) -> bool:
+    return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
+
+
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",
             DataConversionWarning,
