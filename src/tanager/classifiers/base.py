@@ -230,7 +230,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _sync(self) -> None:
         """Bring counts and encoder to the same vocabulary."""
         if self.encoder_.schema is not self.counts_.schema:
-            self.counts_.grow(self.encoder_.schema, self.classes_)
+            if self.encoder_.schema == self.counts_.schema:
+                self.counts_.schema = self.encoder_.schema
+            else:
+                self.counts_.grow(self.encoder_.schema, self.classes_)
 
     def _warm_up(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Collect first rows until kinds and cut points can be fixed; then count them all."""
@@ -287,6 +290,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> CountsClassifier:
         """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on."""
         codes, labels, weights = self._known_rows(X, y, sample_weight)
+        left = None if self._rows is None else self._rows.without(codes, labels, weights)
         self.counts_.subtract(codes, labels, weights, n_jobs=self._threads())
         if self._rows is not None and left is not None:
             self._rows.replace(*left)
@@ -322,6 +326,12 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _structure(self, *, fresh: bool) -> View:
         """The view that answers. With ``fresh`` its form follows all rows; else it may lag behind by a percent."""
+        view = self._current_view(fresh=fresh)
+        if self._balanced():
+            view.weigh_classes(self._class_factors())
+        return view
+
+    def _current_view(self, *, fresh: bool) -> View:
         view = self._view
         n = self.counts_.n_rows
         if view is not None and view.valid and view.counts is self.counts_:
@@ -339,12 +349,6 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         return view
 
     def _answers_by_kernel(self) -> bool:
-        view = self._current_view(fresh=fresh)
-        if self._balanced():
-            view.weigh_classes(self._class_factors())
-        return view
-
-    def _current_view(self, *, fresh: bool) -> View:
         """Whether the view alone gives the answer, so that whole streams can run compiled."""
         return not self._balanced()
 
@@ -462,14 +466,14 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
-def one_dimensional(y: Any) -> Any:
-    """Labels as one column; a table of one column is taken with scikit-learn's warning, anything wider is refused."""
-    if np.ndim(y) == 2 and np.shape(y)[1] == 1:
-        warnings.warn(
 def _rows_of_dicts(X: Any) -> bool:
     return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
 
 
+def one_dimensional(y: Any) -> Any:
+    """Labels as one column; a table of one column is taken with scikit-learn's warning, anything wider is refused."""
+    if np.ndim(y) == 2 and np.shape(y)[1] == 1:
+        warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",
             DataConversionWarning,
