@@ -77,7 +77,9 @@ def subtotal(data, i, values, y):
 
 def pseudo(smoothing, r, q):
     kind, strength = smoothing
-    return {"lidstone": strength, "m": strength / r, "bdeu": strength / (r * q)}[kind]
+    if kind == "lidstone":
+        return strength
+    return 0.0 if r == 0 else strength / r if kind == "m" else strength / (r * q)
 
 
 def marginal(data, i, v):
@@ -85,7 +87,7 @@ def marginal(data, i, v):
     own = count(data, {i: v})
     if all(c > 0 for c in counts) and v != UNSEEN:
         return own / sum(counts)
-    return (own + 1) / (sum(counts) + len(counts))
+    return (own + 1) / (sum(counts) + len(counts)) if counts else 1.0
 
 
 def prior(data, y, smoothing):
@@ -104,6 +106,8 @@ def conditional(data, i, v, y, parents, smoothing):
     """P(x_i = v | y, parents): parents is a list of (column, value), most important first."""
     kind, strength = smoothing
     r = data.n_values[i]
+    if r == 0:  # a column without a single value
+        return 1.0
     num, den = count(data, dict(parents) | {i: v}, y), subtotal(data, i, dict(parents), y)
     if kind == "prior":
         add, total = strength * marginal(data, i, v), strength
@@ -111,7 +115,7 @@ def conditional(data, i, v, y, parents, smoothing):
         shorter = conditional(data, i, v, y, parents[:-1], smoothing) if parents else 1 / r
         add, total = strength * shorter, strength
     else:
-        q = data.k * math.prod(data.n_values[j] for j, _ in parents)
+        q = data.k * math.prod(max(data.n_values[j], 1) for j, _ in parents)
         add = pseudo(smoothing, r, q)
         total = add * r
     return (num + add) / (den + total) if den + total > 0 else 1 / r
