@@ -300,6 +300,30 @@ struct PyPlan {
         expect(out_.size() == values.size(), "the output must have one row per member and term");
         std::copy(values.begin(), values.end(), out_.data());
     }
+    // P(x_child | y, parents) of one term for every row, less the row itself where labels are given; NaN where missing.
+    void term(int number, const AnyArray &codes_, const Doubles &out_, std::optional<AnyArray> labels_,
+              std::optional<Weights> weights_, double unit) {
+        const Store &s = plan.store;
+        const Codes codes = as_codes(codes_, s.n);
+        double *out = as_output(out_, codes.n_rows, s.k);
+        expect(number >= 0 && number < int(plan.terms.size()), "there is no such term");
+        Codes labels;
+        if (labels_) labels = as_labels(*labels_, codes.n_rows);
+        const double *weights = as_weights(weights_, codes.n_rows);
+        std::vector<int> slot(s.n);
+        std::vector<double> sub(s.k, 0.0);
+        nb::gil_scoped_release release;
+        for (std::int64_t r = 0; r < codes.n_rows; ++r) {
+            const int y = labels.data && labels.at(r, 0) < s.k ? labels.at(r, 0) : -1;
+            const double left_out = y < 0 ? 0 : unit * (weights ? weights[r] : 1);
+            if (y >= 0) sub[y] = left_out;
+            codes.read(r, plan.slots, slot.data());
+            if (!term_value(s, plan.estimate, plan.terms, plan.terms[number], slot.data(), sub.data(), left_out,
+                            out + r * s.k))
+                std::fill_n(out + r * s.k, s.k, std::numeric_limits<double>::quiet_NaN());
+            if (y >= 0) sub[y] = 0;
+        }
+    }
     std::vector<std::pair<int, std::vector<int>>> terms() const {
         std::vector<std::pair<int, std::vector<int>>> out;
         for (const Term &t : plan.terms) out.emplace_back(t.child, t.parents);
@@ -341,6 +365,8 @@ void bind_score(nb::module_ &m) {
         .def("stream", &PyPlan::stream, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("out"),
              nb::arg("unit") = 1.0)
         .def("parts", &PyPlan::parts, nb::arg("codes"), nb::arg("out"))
+        .def("term", &PyPlan::term, nb::arg("number"), nb::arg("codes"), nb::arg("out"),
+             nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0)
         .def("terms", &PyPlan::terms)
         .def("n_cells", [](const PyPlan &p) { return Compiled::n_cells(p.plan); })
         .def("compile", [](const PyPlan &p) { return Compiled(p.plan); }, nb::call_guard<nb::gil_scoped_release>());

@@ -113,7 +113,7 @@ void Compiled::compile_product(const Plan &p) {
             while (use >= 0 && !term_value(p.store, p.estimate, p.terms, p.terms[use], slot.data(), nullptr, 0,
                                            value.data()))
                 use = alone ? p.terms[use].prefix : -1;
-            for (int c = 0; c < k && use >= 0; ++c) tables[at + c] = weight * value[c];
+            for (int c = 0; c < k && use >= 0; ++c) tables[at + c] = (use == t ? weight : 1) * value[c];
         });
         return out;
     };
@@ -189,6 +189,19 @@ struct Work {
         : slot(t.n), cell(t.n), rows(t.members.size()), m(t.stride), e(t.stride), value(t.stride), power(t.stride) {}
 };
 
+// Whether the child and all parents of some term are present. A sum of zeros is an answer only then.
+bool speaks(const Compiled &t, const CompiledGroup &g, const int *slot) {
+    const auto here = [&](int i) { return slot[i] < t.n_slots[i] - 1; };
+    if (!here(g.child)) return false;
+    for (int q = g.first; q < g.pairs; ++q)
+        if (here(t.terms[q].parent)) return true;
+    for (int q = g.pairs; q < g.last; ++q) {
+        const auto &parents = t.terms[q].parents;
+        if (std::all_of(parents.begin(), parents.end(), here)) return true;
+    }
+    return false;
+}
+
 // One row of a product of sums; w.m starts as P(y).
 template <int Fixed>
 inline void product_row(const Compiled &t, Work &w) {
@@ -222,7 +235,7 @@ inline void product_row(const Compiled &t, Work &w) {
         if (g.base >= 0) {
             bool any = false;
             for (int c = 0; c < t.k; ++c) any = any || sum[c] > 0;
-            if (!any) std::copy_n(tables + g.base + own, width, sum);
+            if (!any && !speaks(t, g, slot)) std::copy_n(tables + g.base + own, width, sum);
         }
         for (int c = 0; c < width; ++c) m[c] *= sum[c];
         if (++since == t.calm) {

@@ -87,6 +87,9 @@ void Plan::set_sum(const std::vector<std::vector<int>> &sets, const std::vector<
         }
     }
     for (int i = 0; i < store.n; ++i) add_term(i, {});
+    for (const Member &m : members)  // the chain P(x_1 | y) P(x_2 | y, x_1) behind the joint of a back-off
+        if (estimate.kind == Smoothing::back_off && m.attributes.size() == 2)
+            add_term(m.attributes[1], {m.attributes[0]});
     prepare_fast();
 }
 

@@ -78,15 +78,19 @@ inline bool locate_triple(const Store &s, const std::vector<int> &parents, int c
 
 inline bool locate_family(const Store &s, const std::vector<int> &parents, int child, Place &place) {
     for (const Family &f : s.families) {
-        if (f.attributes.size() != parents.size() + 1 || f.attributes.back() != child) continue;
+        if (f.attributes.size() != parents.size() + 1) continue;
+        const auto stride_of = [&f](int i) -> std::int64_t {  // a family serves whichever of its members is the child
+            for (std::size_t q = 0; q < f.attributes.size(); ++q)
+                if (f.attributes[q] == i) return f.strides[q];
+            return 0;
+        };
         place.strides.clear();
         for (int p : parents)
-            for (std::size_t q = 0; q < parents.size(); ++q)
-                if (f.attributes[q] == p) place.strides.push_back(f.strides[q]);
-        if (place.strides.size() != parents.size()) continue;
+            if (stride_of(p)) place.strides.push_back(stride_of(p));
+        if (place.strides.size() != parents.size() || !stride_of(child)) continue;
         place.cells = f.cells;
         place.base = 0;
-        place.child_stride = f.strides.back();
+        place.child_stride = stride_of(child);
         return true;
     }
     return false;

@@ -136,6 +136,16 @@ class Plan:
         """Score each row, then learn it; returns the rows done before one with an unknown value or class."""
     def parts(self, codes: _Codes, out: _Floats) -> None:
         """Of one row: P(y, x_s) of every member, then P(child | y, parents) of every term; NaN where missing."""
+    def term(
+        self,
+        number: int,
+        codes: _Codes,
+        out: _Floats,
+        labels: _Codes | None = None,
+        weights: _Floats | None = None,
+        unit: float = 1.0,
+    ) -> None:
+        """P(child | y, parents) of one term for every row, less the row itself where labels are given."""
     def terms(self) -> list[tuple[int, list[int]]]:
         """Child and parents of every term, in the order of `parts`."""
     def n_cells(self) -> float:

@@ -172,7 +172,7 @@ def _view_to_plain(model: CountsClassifier) -> dict[str, Any] | None:
     view = model._view
     if view is None or not view.valid or view.counts is not model.counts_:
         return None
-    if not model._follows_counts() or view.form_version == model.counts_.version:
+    if not model._adaptive() or view.form_version == model.counts_.version:
         return {}
     lagging = {"form": form_to_plain(view.form), "factor": view.factor, "rows": model._view_rows}
     return lagging | model._choice()

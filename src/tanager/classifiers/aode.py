@@ -15,7 +15,6 @@ from tanager.classifiers.rows import Rows
 from tanager.classifiers.subsumption import SubsumptionMixin
 from tanager.counts.estimates import Estimate, MEstimate
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Schema
 from tanager.errors import OptionError
 from tanager.structure.measures import class_information
 
@@ -174,9 +173,6 @@ class A2DE(_Averaged):
     """
 
     order = 3
-
-    def _shape(self, schema: Schema) -> dict[str, Any]:
-        return {"order": min(3, max(2, len(schema.columns)))}
 
     def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
         n = counts.n_features

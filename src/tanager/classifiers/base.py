@@ -96,10 +96,6 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """Whether the form depends on what was counted."""
         return self._needs_rows()
 
-    def _follows_counts(self) -> bool:
-        """Whether the view depends on what was counted: its form, or the factors of "balanced" classes."""
-        return self._adaptive() or self.class_weight is not None
-
     def _needs_rows(self) -> bool:
         """Whether the form is chosen by looking at the rows again; they are then kept, as codes."""
         return False
@@ -166,6 +162,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if n_unlabelled:
             these = "1 row has no label and is" if n_unlabelled == 1 else f"{n_unlabelled:,} rows have no label and are"
             warnings.warn(f"{these} left out.", DataWarning, stacklevel=3)
+        if weights is not None and not weights.any():
+            if whole:
+                raise DataError("every sample weight is zero; at least one row must count.")
+            return self  # such rows teach their class and nothing else
         if whole:
             self._start_encoder(table, labels, weights)
             self._count(table, labels, weights)
@@ -254,7 +254,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _sync(self) -> None:
         """Bring counts and encoder to the same vocabulary."""
         if self.encoder_.schema is not self.counts_.schema:
-            self.counts_.grow(self.encoder_.schema, self.classes_)
+            if self.encoder_.schema == self.counts_.schema:
+                self.counts_.schema = self.encoder_.schema
+            else:
+                self.counts_.grow(self.encoder_.schema, self.classes_)
 
     def _warm_up(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Collect first rows until kinds and cut points can be fixed; then count them all."""
@@ -301,11 +304,13 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         warm.counted = warm.n_rows
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> CountsClassifier:
-        """Take learned rows away, as if they had never been seen. Cut points stay as they are."""
+        """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on."""
         codes, labels, weights = self._known_rows(X, y, sample_weight)
+        left = None if self._rows is None else self._rows.without(codes, labels, weights)
         self.counts_.subtract(codes, labels, weights, n_jobs=self._threads())
-        if self._rows is not None:
-            self._rows.remove(codes, labels, weights)
+        if self._rows is not None and left is not None:
+            self._rows.replace(*left)
+        self._warm = None  # its rows would be counted again
         self._unlearned(X, labels, weights)
         return self
 
@@ -317,6 +322,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """A classifier over counts that are there already. They are read, not copied."""
         model = cls(**params)
         model._start()
+        model._rows = None  # counts do not hold them
         model.classes_ = counts.classes
         model.encoder_ = model._encoder_for(counts.schema)
         counts.require(type(model).__name__, **model._shape(counts.schema))
@@ -336,9 +342,15 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _structure(self, *, fresh: bool) -> View:
         """The view that answers. With ``fresh`` its form follows all rows; else it may lag behind by a percent."""
+        view = self._current_view(fresh=fresh)
+        if self._balanced():
+            view.weigh_classes(self._class_factors())
+        return view
+
+    def _current_view(self, *, fresh: bool) -> View:
         view = self._view
         if view is not None and view.valid and view.counts is self.counts_:
-            if not self._follows_counts() or view.form_version == self.counts_.version:
+            if not self._adaptive() or view.form_version == self.counts_.version:
                 return view
             if not fresh and self.counts_.n_rows <= self._view_rows * STALE:
                 return view
@@ -354,7 +366,14 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _answers_by_kernel(self) -> bool:
         """Whether the view alone gives the answer, so that whole streams can run compiled."""
-        return True
+        return not self._balanced()
+
+    def _balanced(self) -> bool:
+        """Whether the factors of the classes follow the counts."""
+        return isinstance(self.class_weight, str)
+
+    def _class_factors(self) -> list[float]:
+        return class_factors(self.class_weight, self.classes_, self.counts_.class_counts)
 
     def _count_families(self, form: Form) -> None:
         """Count what a form needs and the counts do not hold, in one more pass over the kept rows."""
@@ -382,7 +401,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             self._estimate(),
             smooth_unseen=self.unseen == "smooth",
             priors=class_priors(self.priors, self.classes_),
-            factor=class_factors(self.class_weight, self.classes_, self.counts_.class_counts),
+            factor=self._class_factors(),
             **options,
         )
 
@@ -582,6 +601,4 @@ def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
     bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
     if len(bad):
         raise DataError(f"sample_weight, row {bad[0]}: {weights[bad[0]]!r}; weights must be finite and not negative.")
-    if not weights.any():
-        raise DataError("every sample weight is zero; at least one row must count.")
     return None if (weights == 1.0).all() else np.ascontiguousarray(weights)

@@ -75,7 +75,7 @@ class BestOf(CountsClassifier):
             return self.candidates
         usual = [NaiveBayes(), TAN(), FAN(), AODE(), WAODE(), HNB(), FANC()]
         triples = JointCounts.estimate_bytes(schema.n_values, max(len(self.classes_), 2), order=3)
-        return [*usual, A2DE()] if len(schema.columns) >= 3 and triples < 2e8 else usual
+        return [*usual, A2DE()] if triples < 2e8 else usual
 
     def _shape(self, schema: Schema) -> dict[str, Any]:
         shapes = [candidate._shape(schema) for candidate in self._all_candidates(schema)]
@@ -87,7 +87,8 @@ class BestOf(CountsClassifier):
     def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
         if rows is None:
             raise SchemaMismatch("BestOf compares by leave-one-out over the rows, and counts alone do not hold them.")
-        tried = [self._attach(clone(candidate), counts, rows) for candidate in self._all_candidates(counts.schema)]
+        candidates = [c for c in self._all_candidates(counts.schema) if counts.holds(**c._shape(counts.schema))]
+        tried = [self._attach(clone(candidate), counts, rows) for candidate in candidates]
         self.table_ = sorted((_measures(model, rows) for model in tried), key=self._rank)
         self.best_ = self.table_[0]["model"]
         self._place = next(place for place, model in enumerate(tried) if model is self.best_)
@@ -115,7 +116,18 @@ class BestOf(CountsClassifier):
         self.best_ = self._attach(clone(chosen), self.counts_, self._rows)
 
     def _view_of(self, form: Form, **options: Any) -> View:
+        self.best_.counts_ = self.counts_  # with its families
         return self.best_._view_of(form, **options)
+
+    def _balanced(self) -> bool:
+        return self.best_._balanced()
+
+    def _class_factors(self) -> list[float]:
+        return self.best_._class_factors()
+
+    def _answers_by_kernel(self) -> bool:
+        candidates = self._all_candidates(self.counts_.schema)
+        return self.class_weight is None and all(candidate._answers_by_kernel() for candidate in candidates)
 
     def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
         return self.best_._score_codes(codes, view, X, log_joint=log_joint)

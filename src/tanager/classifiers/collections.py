@@ -13,7 +13,7 @@ from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.choose import best_by_rows
 from tanager.classifiers.forms import Form, ParentSet, ProductOfSums
 from tanager.classifiers.rows import Rows
-from tanager.counts.joint import JointCounts
+from tanager.counts.joint import JointCounts, place_of
 from tanager.encoding import Schema
 from tanager.errors import OptionError, check_option
 from tanager.structure.orders import column_order
@@ -171,12 +171,9 @@ class SPC(_Ordered):
         return isinstance(self.super_parent, str) and self.super_parent in ("refined", "mi")
 
     def _shape(self, schema: Schema) -> dict[str, Any]:
-        if len(schema.columns) < 3:
-            return {"order": 2}
         if self._adaptive() or (self.super_parent is None and self.column_order != "given"):
             return {"order": 3}
-        s = 0 if self.super_parent is None else self.super_parent
-        return {"order": 2, "anchors": (schema.index(s) if isinstance(s, str) else int(s),)}
+        return {"order": 2, "anchors": (place_of(schema, 0 if self.super_parent is None else self.super_parent),)}
 
     def _sets(self, counts: JointCounts, order: list[int], rows: Rows | None) -> Sets:
         how = self.select if self._needs_rows() else self.super_parent
@@ -225,9 +222,6 @@ class TC(_Ordered):
     order = 3
     order_weights: Any = None
 
-    def _shape(self, schema: Schema) -> dict[str, Any]:
-        return {"order": min(3, max(2, len(schema.columns)))}
-
     def _sets(self, counts: JointCounts, order: list[int], rows: Rows | None) -> Sets:
         sets: Sets = []
         for place, i in enumerate(order):
@@ -274,14 +268,7 @@ class Collection(VotingMixin, CountsClassifier):
         weights = dict(self.weights or {})
         sets: Sets = []
 
-        def place(name: str | int) -> int:
-            if isinstance(name, str):
-                return schema.index(name)
-            if not 0 <= name < len(schema.columns):
-                raise OptionError(f"parent_sets names column {name!r}; there are {len(schema.columns)}.")
-            return int(name)
-
-        children = {place(child): child for child in given}
+        children = {place_of(schema, child): child for child in given}
         for i in range(len(schema.columns)):
             own = list(given[children[i]]) if i in children else [[]]
             ws = list(weights.get(children.get(i), [1.0] * len(own)))
@@ -294,7 +281,7 @@ class Collection(VotingMixin, CountsClassifier):
                         f"parent_sets of {name!r}: a set without the class is refused, because in a sum it is not "
                         "neutral but flattens the answer. Use [] for the class alone."
                     )
-                sets.append((i, tuple(place(parent) for parent in parents), float(weight)))
+                sets.append((i, tuple(place_of(schema, parent) for parent in parents), float(weight)))
         _refuse_cycles(sets, schema)
         return sets
 

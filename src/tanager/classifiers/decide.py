@@ -28,7 +28,9 @@ def class_factors(class_weight: Any, classes: np.ndarray, class_counts: np.ndarr
         return []
     if isinstance(class_weight, str):
         check_option("class_weight", class_weight, ("balanced",))
-        return [float(w) for w in class_counts.sum() / (len(classes) * np.maximum(class_counts, 1e-300))]
+        seen = class_counts > 0  # a class without rows has nothing to make up for
+        share = np.where(seen, class_counts, 1.0) * len(classes) / (class_counts.sum() if seen.any() else 1.0)
+        return [float(w) for w in np.where(seen, 1 / share, 1.0)]
     weights = _per_class("class_weight", class_weight, classes, default=1.0)
     if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
         raise OptionError(f"class_weight must be finite, not negative and not all 0, got {weights.tolist()}.")

@@ -109,6 +109,7 @@ class View:
     def _bind(self) -> None:
         """Make the kernels' side of the view."""
         self.layout: _kernels.Store | None = self.counts.store
+        self._plans: list[_kernels.Plan] = []  # the last is our own, those before answer where it cannot
         self.plan = self._plan_of(self.form)
         self.n_cells = self.plan.n_cells()
         self._compiled: _kernels.Compiled | None = None
@@ -122,11 +123,12 @@ class View:
         plan.classes(self.priors, self.factor)
         if isinstance(form, SumOfProducts) and form.otherwise is not None:
             plan.otherwise(self._plan_of(form.otherwise))
+        self._plans.append(plan)
         return plan
 
     def __getstate__(self) -> dict[str, Any]:
         """What the view was made of, and whether it still fits; the kernels' side is made again."""
-        made = ("layout", "plan", "n_cells", "_compiled", "_compiled_version")
+        made = ("layout", "plan", "_plans", "n_cells", "_compiled", "_compiled_version")
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return state | {"valid": self.valid}
 
@@ -155,6 +157,14 @@ class View:
         """Whether the counts still have the layout (and the scale) that this view was made for."""
         return self.counts.store is self.layout and self.counts.scale == self.unit
 
+    def weigh_classes(self, factor: Sequence[float]) -> None:
+        """Set the factors of the classes; empty for none."""
+        if list(factor) != self.factor:
+            self.factor = list(factor)
+            for plan in self._plans:
+                plan.classes(self.priors, self.factor)
+            self._compiled_version = -1
+
     def score(self, codes: np.ndarray, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posterior probabilities, or logs of the joint, one row per row and one column per class."""
         out = np.empty((len(codes), self.counts.n_classes))
@@ -176,11 +186,30 @@ class View:
         return out
 
     def leave_one_out(
-        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int = 1
+        self,
+        codes: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray | None = None,
+        *,
+        log_joint: bool = False,
+        n_jobs: int = 1,
     ) -> np.ndarray:
-        """Posterior of each row as if it had never been counted."""
+        """Posterior (or log of the joint) of each row as if it had never been counted."""
         out = np.empty((len(codes), self.counts.n_classes))
-        self.plan.score(codes, out, False, labels, weights, self.unit, n_jobs)
+        self.plan.score(codes, out, log_joint, labels, weights, self.unit, n_jobs)
+        return out
+
+    def term(
+        self,
+        child: int,
+        parents: ParentSet,
+        codes: np.ndarray,
+        left_out: tuple[np.ndarray, np.ndarray | None] | None = None,
+    ) -> np.ndarray:
+        """P(child | class, parents) for every row and class, NaN where one of them is missing."""
+        out = np.empty((len(codes), self.counts.n_classes))
+        labels, weights = left_out or (None, None)
+        self.plan.term(self.plan.terms().index((child, list(parents))), codes, out, labels, weights, self.unit)
         return out
 
     def stream(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, out: np.ndarray) -> int:

@@ -68,7 +68,7 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
         return super()._encoder_options() | {"continuous": self.gaussian}
 
     def _has_moments(self) -> bool:
-        return self.moments_ is not None
+        return getattr(self, "moments_", None) is not None
 
     def _start(self) -> None:
         super()._start()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.counts.align import as_label_array
 from tanager.encoding import Column, Schema
 from tanager.encoding.chunks import n_rows, take_rows
 from tanager.encoding.values import is_missing, plain
@@ -36,6 +37,8 @@ class OneRowMixin:
                 return self
             self._add_classes(np.array([plain(y)]))
             labels = self._label_arrays()[y]
+        if sample_weight == 0:
+            return self
         if self.encoder_.new_names(row):
             self._add_columns([row])
         codes = self.encoder_.update_row(row)[None, :]
@@ -47,13 +50,18 @@ class OneRowMixin:
 
     def predict_proba_one(self: Any, row: Mapping[str, Any]) -> dict[Any, float]:
         """Probability of every class known so far; an empty dict before the first row."""
-        if getattr(self, "classes_", None) is None or len(self.classes_) == 0:
+        if not self._has_learned():
             return {}
-        self._settle()
         codes = self.encoder_.encode_row(row, self.unseen)[None, :]
         view = self._structure(fresh=False)
         proba = self._score_codes(codes, view, [row], log_joint=False)[0]
         return dict(zip(self._class_codes(), proba.tolist(), strict=True))
+
+    def _has_learned(self: Any) -> bool:
+        """Whether there are rows to answer from; those of a warm-up are counted first."""
+        if hasattr(self, "classes_"):
+            self._settle()
+        return hasattr(self, "counts_")
 
     def predict_one(self: Any, row: Mapping[str, Any]) -> Any:
         """The answer for one row; None before the first row was learned."""
@@ -105,7 +113,7 @@ class OneRowMixin:
         if not hasattr(self, "classes_"):
             self._start()
         parts: list[tuple[np.ndarray, np.ndarray]] = []  # classes known, and answers
-        labels = np.asarray(y)
+        labels = as_label_array(y) if isinstance(y, list | tuple) else np.asarray(y)
         done = 0
         while done < m:
             some = None if weights is None else weights[done:]
@@ -124,40 +132,59 @@ class OneRowMixin:
 
     def _test_some(self: Any, X: Any, y: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Answer and learn at least one row, and stop where a class or (for the kernel) a value is new."""
-        first_weight = None if weights is None else weights[:1]
-        known = self._class_codes() if len(self.classes_) else {}
-        new = all(label not in known and not is_missing(label) for label in y[:1].tolist())
-        if not hasattr(self, "counts_") or self._warm is not None or new or not self._answers_by_kernel():
-            classes, one = self.classes_, take_rows(X, 0, 1)
-            proba = self.predict_proba(one) if len(classes) else np.zeros((1, 0))
-            if not is_missing(y[:1].tolist()[0]):
-                self.partial_fit(one, y[:1], sample_weight=first_weight)
-            return classes, proba
-        table = np.unique(y) if y.dtype != object else np.array(list(dict.fromkeys(y.tolist())), dtype=object)
-        strangers = [label for label in table.tolist() if label not in known and not is_missing(label)]
-        if strangers:
-            first = min(int(np.flatnonzero(y == label)[0]) for label in strangers)
-            X, y, weights = take_rows(X, 0, first), y[:first], None if weights is None else weights[:first]
+        plain_rows = 0
+        if hasattr(self, "counts_") and self._warm is None and self._answers_by_kernel():
+            plain_rows = self._plain_rows(y, weights)
+        if plain_rows == 0:
+            return self._test_first(take_rows(X, 0, 1), y[:1], None if weights is None else weights[:1])
+        X, y, weights = take_rows(X, 0, plain_rows), y[:plain_rows], None if weights is None else weights[:plain_rows]
         labels = self._labels(y)
         codes = self.encoder_.update(X, weights, type(self).__name__)
         out = np.empty((len(codes), len(self.classes_)))
         done = 0
         while done < len(codes):
             view = self._structure(fresh=False)
-            step = len(codes) if not self._follows_counts() else max(1, int(self.counts_.n_rows * (STALE - 1)))
-            part = slice(done, min(done + step, len(codes)))
+            part = slice(done, done + self._fresh_rows(len(codes) - done, None if weights is None else weights[done:]))
             some = None if weights is None else weights[part]
             went = view.stream(codes[part], labels[part], some, out[part])
-            done += went
-            if went < part.stop - part.start:  # this row has a value that no row before it had
-                one = slice(done, done + 1)
-                out[one] = view.score(self._unseen(codes[one]), n_jobs=1)
+            if went == 0:  # this row has a value that no row before it had
+                went, part = 1, slice(done, done + 1)
+                out[part] = view.score(self._unseen(codes[part]), n_jobs=1)
                 self._grow_counts_to(codes[done])
-                self.counts_.learn_rows(codes[one], labels[one], None if weights is None else weights[one])
-                done += 1
+                self.counts_.learn_rows(codes[part], labels[part], None if weights is None else weights[part])
+            part = slice(done, done + went)
+            self._learned(None, codes[part], labels[part], None if weights is None else weights[part])
+            done += went
         self._sync()
-        self._learned(X, codes, labels, weights)
         return self.classes_, out
+
+    def _test_first(self: Any, one: Any, y: np.ndarray, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Answer and learn a single row, whatever it holds."""
+        classes, proba = self.classes_[:0], np.zeros((1, 0))
+        if self._has_learned():
+            view = self._structure(fresh=False)
+            classes, proba = self.classes_, self._score_codes(self._encode(one), view, one, log_joint=False)
+        if not is_missing(y[0]):
+            self.partial_fit(one, y, sample_weight=weights)
+        return classes, proba
+
+    def _plain_rows(self: Any, y: np.ndarray, weights: np.ndarray | None) -> int:
+        """How many rows from the first on have a known class and a weight."""
+        odd = np.zeros(len(y), dtype=bool) if weights is None else weights == 0
+        known = self._class_codes()
+        values = np.unique(y) if y.dtype != object else np.array(list(dict.fromkeys(y.tolist())), dtype=object)
+        if any(label not in known for label in values.tolist()):
+            odd |= np.array([label not in known for label in y.tolist()])
+        return int(np.argmax(odd)) if odd.any() else len(y)
+
+    def _fresh_rows(self: Any, most: int, weights: np.ndarray | None) -> int:
+        """How many rows the present view may answer in turn: until its form must be learned again."""
+        if not self._adaptive():
+            return most
+        room = self._view_rows * STALE - self.counts_.n_rows
+        if weights is None:
+            return min(most, max(0, int(room)) + 1)
+        return min(most, 1 + int(np.searchsorted(np.cumsum(weights), room, side="right")))
 
     def _unseen(self: Any, codes: np.ndarray) -> np.ndarray:
         """Codes beyond the counts as prediction would see them."""

@@ -8,6 +8,9 @@ import numpy as np
 
 from tanager.counts.memory import check_budget
 from tanager.encoding.chunks import n_rows, own_copy, stack
+from tanager.errors import DataError
+
+_NOTHING = 1e-9  # less weight than this is rounding
 
 
 class Rows:
@@ -40,18 +43,28 @@ class Rows:
         """Keep these rows instead."""
         self._parts = [(codes, labels, weights)]
 
-    def remove(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Forget one kept row for each of these."""
+    def without(
+        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What is left when the weight of these rows is taken off the kept rows of the same values and class."""
         mine, my_labels, _ = self.all()
-        my_weights = self._parts[0][2]
-        w = np.ones(len(codes)) if weights is None else weights
+        left = self._parts[0][2].copy()
         places: dict[bytes, list[int]] = {}
-        for at in range(len(mine) - 1, -1, -1):
-            places.setdefault(_key(mine[at], my_labels[at], my_weights[at]), []).append(at)
-        keep = np.ones(len(mine), dtype=bool)
-        for row, label, weight in zip(codes, labels, w, strict=True):
-            keep[places[_key(row, label, weight)].pop()] = False
-        self.replace(mine[keep], my_labels[keep], my_weights[keep])
+        for at in range(len(mine)):
+            places.setdefault(_key(mine[at], my_labels[at]), []).append(at)
+        w = np.ones(len(codes)) if weights is None else weights
+        for r, (row, label) in enumerate(zip(codes, labels, strict=True)):
+            kept, rest = places.get(_key(row, label), []), float(w[r])
+            while rest > _NOTHING:
+                if not kept:
+                    raise DataError(f"row {r} was never learned with this class and weight; nothing was changed.")
+                taken = min(rest, left[kept[-1]])
+                left[kept[-1]] -= taken
+                rest -= taken
+                if left[kept[-1]] <= _NOTHING:
+                    kept.pop()
+        keep = left > _NOTHING
+        return mine[keep], my_labels[keep], left[keep]
 
     def move_classes(self, places: np.ndarray) -> None:
         """Class codes have moved: code c is now places[c]."""
@@ -83,8 +96,8 @@ def _widened(codes: np.ndarray) -> np.ndarray:
     return wide
 
 
-def _key(row: np.ndarray, label: Any, weight: Any) -> bytes:
-    return _widened(row).tobytes() + int(label).to_bytes(4, "little") + np.float64(weight).tobytes()
+def _key(row: np.ndarray, label: Any) -> bytes:
+    return _widened(row).tobytes() + int(label).to_bytes(4, "little")
 
 
 class WarmUp:

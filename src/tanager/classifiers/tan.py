@@ -13,7 +13,7 @@ from tanager.classifiers.marginal import score_tree
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.single import SingleNetworkMixin
 from tanager.counts.joint import JointCounts
-from tanager.errors import OptionError, check_option
+from tanager.errors import check_option
 from tanager.structure.measures import class_information, conditional_information
 from tanager.structure.trees import GAINS, NO_PARENT, Edge, direct, heaviest_forest
 
@@ -44,11 +44,29 @@ class _Augmented(SingleNetworkMixin, CountsClassifier):
 
     def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
         out = super()._score_codes(codes, view, X, log_joint=log_joint)
-        if self.missing == "marginal":
-            gaps = (codes >= self.counts_.schema.n_values).any(axis=1)
-            if gaps.any():
-                out[gaps] = score_tree(self, view, codes[gaps], log_joint=log_joint)
+        gaps = self._gaps(codes)
+        if gaps.any():
+            out[gaps] = score_tree(view, codes[gaps], log_joint=log_joint)
         return out
+
+    def _leave_one_out(self, codes: Any, labels: Any, weights: Any, X: Any = None) -> np.ndarray:
+        out = super()._leave_one_out(codes, labels, weights, X)
+        gaps = self._gaps(codes)
+        if gaps.any():
+            left_out = labels[gaps], None if weights is None else weights[gaps]
+            view = self._structure(fresh=True)
+            out[gaps] = score_tree(view, codes[gaps], log_joint=False, left_out=left_out)
+        return out
+
+    def _gaps(self, codes: np.ndarray) -> np.ndarray:
+        """The rows that the tree must answer by itself: those with missing cells, where these are to be summed out."""
+        if self.missing == "drop":
+            return np.zeros(len(codes), dtype=bool)
+        n_codes = self.counts_.schema.n_values + (self.unseen == "smooth")
+        return np.asarray((codes >= n_codes).any(axis=1))
+
+    def _answers_by_kernel(self) -> bool:
+        return self.missing == "drop" and super()._answers_by_kernel()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -89,12 +107,7 @@ class TAN(_Augmented):
         return heaviest_forest(conditional_information(counts))
 
     def _root(self, counts: JointCounts) -> int | None:
-        if self.root is None:
-            return None
-        root = counts.column(self.root)
-        if not 0 <= root < counts.n_features:
-            raise OptionError(f"root={self.root!r} is no column; there are {counts.n_features}.")
-        return root
+        return None if self.root is None else counts.column(self.root)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

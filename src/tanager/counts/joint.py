@@ -37,6 +37,21 @@ Family = tuple[int, ...]  # parents in order of importance, then the child
 _TOO_LARGE_SCALE = 1e100
 
 
+def place_of(schema: Schema, name: str | int) -> int:
+    """Position of a column given by name or position; refused where there is none."""
+    if isinstance(name, str):
+        if name not in schema:
+            raise SchemaMismatch(f"there is no column {name!r}.{nearest(name, schema.names)}")
+        return schema.index(name)
+    if not 0 <= name < len(schema):
+        raise SchemaMismatch(f"there is no column {name!r}; columns are numbered from 0 to {len(schema) - 1}.")
+    return int(name)
+
+
+def _whole(cells: np.ndarray) -> bool:
+    return bool(np.array_equal(cells, np.rint(cells)))
+
+
 class JointCounts:
     """Joint counts of columns and class.
 
@@ -215,15 +230,21 @@ class JointCounts:
 
     def holds(self, order: int = 1, anchors: Sequence[int] = (), families: Sequence[Family] = ()) -> bool:
         """Whether all of this was counted."""
+        if self.n_features < 3:  # there are no triples to count
+            order, anchors = min(order, 2), ()
         if self.order == 3:
             families, anchors = [family for family in families if len(family) > 3], ()
-        held = {(frozenset(family), family[-1]) for family in self.families}  # kernels look for the child at the end
+        held = {frozenset(family) for family in self.families}
         anchored = [
-            f
-            for f in families
-            if (frozenset(f), f[-1]) not in held and not (len(f) == 3 and set(f) & set(self.anchors))
+            f for f in families if frozenset(f) not in held and not (len(f) == 3 and set(f) & set(self.anchors))
         ]
         return order <= self.order and set(anchors) <= set(self.anchors) and not anchored
+
+    def _held(self) -> tuple[int, set[str], set[frozenset[str]]]:
+        """What was counted, by name: order, anchors and families."""
+        names = self.schema.names
+        families = {frozenset(names[i] for i in family) for family in self.families}
+        return self.order, {names[s] for s in self.anchors}, families
 
     def require(self, name: str, order: int = 1, anchors: Sequence[int] = (), families: Sequence[Family] = ()) -> None:
         """Refuse, for the classifier `name`, where less was counted than it needs."""
@@ -341,11 +362,7 @@ class JointCounts:
 
     def column(self, name: str | int) -> int:
         """Position of a column given by name or position."""
-        if isinstance(name, str):
-            if name not in self.schema.names:
-                raise SchemaMismatch(f"these counts have no column {name!r}.{nearest(name, self.schema.names)}")
-            return self.schema.names.index(name)
-        return int(name)
+        return place_of(self.schema, name)
 
     def joint(self, *columns: str | int) -> np.ndarray:
         """N(y, columns...): the class first, then one axis per column, missing cells left out."""
@@ -417,7 +434,7 @@ class JointCounts:
         columns = tuple(
             union_column(mine, other.schema.columns[i]) for mine, i in zip(self.schema.columns, places, strict=True)
         )
-        if (self.order, self.families) != (other.order, other.families) or self.anchors != other.anchors:
+        if self._held() != other._held():
             raise SchemaMismatch(
                 f"cannot merge counts of order {self.order} with counts of order {other.order} "
                 "or with other families. Count both parts alike, or project to what they share."
@@ -445,7 +462,7 @@ class JointCounts:
             Schema(tuple(self.schema.columns[i] for i in places)),
             self.classes,
             order=order,
-            anchors=tuple(back[s] for s in self.anchors if s in back),
+            anchors=tuple(back[s] for s in self.anchors if s in back and order > 1),
             families=tuple(tuple(back[i] for i in f) for f in self.families if set(f) <= set(places)),
         )
         new._absorb(self, places, 1.0)
@@ -526,15 +543,11 @@ class JointCounts:
     def __eq__(self, other: object) -> bool:
         """Same columns, values, classes and counts; the order of columns, values and classes does not matter.
 
-        Whole counts must agree exactly, faded ones up to rounding.
+        Whole counts must agree exactly, weighted and faded ones up to rounding.
         """
         if not isinstance(other, JointCounts):
             return NotImplemented
-        if (self.order, len(self._triples), len(self.families)) != (
-            other.order,
-            len(other._triples),
-            len(other.families),
-        ):
+        if self._held() != other._held():
             return False
         if set(self.schema.names) != set(other.schema.names) or set(self.classes.tolist()) != set(
             other.classes.tolist()
@@ -553,11 +566,12 @@ class JointCounts:
         aligned = self._blank(self.schema, self.classes)
         aligned._allocate(self.rooms - 1)
         aligned._absorb(other, places, self.scale / other.scale)
-        exact = self.scale == other.scale == 1.0
         pairs = zip(self._arrays().values(), aligned._arrays().values(), strict=True)
-        if exact:
-            return all(np.array_equal(a, b) for a, b in pairs)
-        return all(np.allclose(a, b, rtol=1e-9, atol=1e-9 * self.scale) for a, b in pairs)
+        return all(
+            np.array_equal(a, b)
+            or (not (_whole(a) and _whole(b)) and np.allclose(a, b, rtol=1e-9, atol=1e-9 * self.scale))
+            for a, b in pairs
+        )
 
     __hash__ = None  # type: ignore[assignment]
 

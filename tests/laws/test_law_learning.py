@@ -1,0 +1,264 @@
+"""Learning: chunks, single rows, order, parts, weights and threads change nothing; the unlearned was never seen."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from instances import INSTANCES, NAMES, PUBLIC, make
+from strategies import cuts, tables
+from tanager import A2DE, AODE, FANC, KDB, NaiveBayes
+from tanager.errors import DataError, SchemaMismatch
+
+FEW = settings(max_examples=8)
+every = pytest.mark.parametrize("name", NAMES)
+
+
+def same(a, b):
+    np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+def same_counts(a, b):
+    """Equal but for families: which of those are counted depends on when a structure was asked for."""
+    assert shared(a) == shared(b)
+
+
+def shared(counts):
+    new = counts._blank(counts.schema, counts.classes, families=())
+    new._absorb(counts, range(counts.n_features), 1.0)
+    new.scale = counts.scale
+    return new
+
+
+def test_every_public_classifier_is_tried():
+    assert {type(build(3)) for build in INSTANCES.values()} == PUBLIC
+
+
+@every
+@FEW
+@given(table=tables(weighted=True), data=st.data())
+def test_chunks_equal_the_whole(name, table, data):
+    whole = make(name, table.n).fit(table.X, table.y, sample_weight=table.w)
+    parts = make(name, table.n)
+    for start, stop in cuts(data.draw, len(table.rows)):
+        parts.partial_fit(table.X[start:stop], table.y[start:stop], sample_weight=table.w[start:stop])
+    answer = parts.predict_proba(table.Q)
+    same(answer, whole.predict_proba(table.Q))
+    same_counts(parts.counts_, whole.counts_)
+    assert parts.classes_.tolist() == whole.classes_.tolist()
+
+
+@every
+@FEW
+@given(table=tables(), weighted=st.booleans())
+def test_row_by_row_equals_the_batch(name, table, weighted):
+    w = np.arange(len(table.rows)) % 3 if weighted and len(table.rows) > 1 else np.ones(len(table.rows))
+    whole = make(name, table.n).fit(table.X, table.y, sample_weight=w)
+    single = make(name, table.n)
+    for row, y, weight in zip(table.dicts(), table.y.tolist(), w.tolist(), strict=True):
+        single.learn_one(row, y, weight)
+    answer = single.predict_proba(table.Q)
+    same(answer, whole.predict_proba(table.Q))
+    same_counts(single.counts_, whole.counts_)
+
+
+@every
+@FEW
+@given(table=tables())
+def test_asking_between_rows_changes_nothing(name, table):
+    asked, silent = make(name, table.n), make(name, table.n)
+    for row, y in zip(table.dicts(), table.y.tolist(), strict=True):
+        asked.predict_proba_one(row)
+        asked.learn_one(row, y)
+        silent.learn_one(row, y)
+    same(asked.predict_proba(table.Q), silent.predict_proba(table.Q))
+    same_counts(asked.counts_, silent.counts_)
+
+
+@every
+@FEW
+@given(table=tables(), seed=st.integers(0, 99))
+def test_the_order_of_rows_changes_nothing(name, table, seed):
+    order = np.random.default_rng(seed).permutation(len(table.rows))
+    a = make(name, table.n).fit(table.X, table.y)
+    b = make(name, table.n).fit([table.X[r] for r in order], table.y[order])
+    same(a.predict_proba(table.Q), b.predict_proba(table.Q))
+    same_counts(a.counts_, b.counts_)
+
+
+@every
+@FEW
+@given(table=tables(), seed=st.integers(0, 99))
+def test_other_names_for_values_and_classes_change_nothing(name, table, seed):
+    rng = np.random.default_rng(seed)
+    a = make(name, table.n).fit(table.X, table.y)
+
+    def renamed(rows):
+        return [[None if v is None else f"{(ord(v) * 7 + seed) % 97}-{v}" for v in row] for row in rows]
+
+    relabel = {label: f"{rng.integers(1000)}-{label}" for label in a.classes_.tolist()}
+    b = make(name, table.n).fit(renamed(table.X), [relabel[label] for label in table.y])
+    columns = [b.classes_.tolist().index(relabel[label]) for label in a.classes_.tolist()]
+    if len(set(a.counts_.class_counts)) == a.counts_.n_classes or "best" not in name:
+        same(b.predict_proba(renamed(table.Q))[:, columns], a.predict_proba(table.Q))
+
+
+@every
+@FEW
+@given(table=tables(weighted=True))
+def test_a_weight_of_two_is_a_row_seen_twice(name, table):
+    w = np.array([int(v * 4) % 3 for v in table.weights])
+    w[0] = 2
+    weighted = make(name, table.n).fit(table.X, table.y, sample_weight=w)
+    X = [row for row, times in zip(table.X, w, strict=True) for _ in range(times)]
+    y = np.repeat(table.y, w)
+    repeated = make(name, table.n).partial_fit(X, y, classes=np.unique(table.y))
+    if name != "sptan" and "best" not in name and "spode" not in name and name != "spcr":  # each leaves rows out
+        same(weighted.predict_proba(table.Q), repeated.predict_proba(table.Q))
+        same_counts(weighted.counts_, repeated.counts_)
+
+
+@every
+@FEW
+@given(table=tables(min_rows=2), data=st.data())
+def test_what_is_unlearned_was_never_seen(name, table, data):
+    cut = data.draw(st.integers(1, len(table.rows) - 1))
+    model = make(name, table.n).fit(table.X, table.y)
+    other = make(name, table.n).fit(table.X, table.y)  # same vocabulary
+    model.unlearn(table.X[cut:], table.y[cut:])
+    other.unlearn(table.X[:cut], table.y[:cut])
+    never = make(name, table.n, schema=model.counts_.schema)
+    never.partial_fit(table.X[:cut], table.y[:cut], classes=model.classes_)
+    same(model.predict_proba(table.Q), never.predict_proba(table.Q))
+    same_counts(model.counts_, never.counts_)
+    other.partial_fit(table.X[:cut], table.y[:cut])
+    same(other.predict_proba(table.Q), make(name, table.n).fit(table.X, table.y).predict_proba(table.Q))
+
+
+@every
+@FEW
+@given(table=tables(min_rows=2))
+def test_unlearning_by_weight_equals_unlearning_row_by_row(name, table):
+    twice = make(name, table.n).fit(table.X + table.X, np.append(table.y, table.y))
+    twice.unlearn(table.X[:1], table.y[:1], sample_weight=[2.0])
+    expected = make(name, table.n, schema=twice.counts_.schema)
+    expected.partial_fit(table.X[1:] * 2, np.tile(table.y[1:], 2), classes=twice.classes_)
+    same(twice.predict_proba(table.Q), expected.predict_proba(table.Q))
+
+
+def test_rows_never_learned_cannot_be_unlearned_and_nothing_changes():
+    for model in (KDB(), NaiveBayes()):
+        model.fit([["a", "p", "u"], ["b", "q", "u"], ["a", "q", "v"]], [0, 1, 1])
+        before = model.predict_proba([["a", "p", "u"]])
+        with pytest.raises(DataError):
+            model.unlearn([["a", "p", "u"]], [1])
+        same(model.predict_proba([["a", "p", "u"]]), before)
+
+
+def test_rows_unlearned_during_a_warm_up_stay_away():
+    X, y = [[0.5], [1.5], [2.5], [3.5]], [0, 0, 1, 1]
+    model = NaiveBayes().partial_fit(X, y)
+    model.unlearn(X[:1], y[:1])
+    for row, label in zip(X, y, strict=True):
+        model.learn_one({"x0": row[0]}, label)
+    model.predict(X)
+    assert model.counts_.n_rows == 7
+
+
+@every
+@FEW
+@given(table=tables(min_rows=2), data=st.data())
+def test_merged_parts_equal_the_whole(name, table, data):
+    if make(name, table.n)._needs_rows():
+        return  # these look at rows again, which counts do not hold
+    cut = data.draw(st.integers(1, len(table.rows) - 1))
+    whole = make(name, table.n).fit(table.X, table.y)
+    parts = [make(name, table.n) for _ in range(2)]
+    for part, chunk in zip(parts, (slice(0, cut), slice(cut, None)), strict=True):
+        part.fit(table.X[chunk], table.y[chunk])
+    merged = parts[0].counts_ + parts[1].counts_
+    assert merged == whole.counts_
+    assert parts[1].counts_.copy().merge(parts[0].counts_) == whole.counts_
+    again = type(whole).from_counts(merged, **make(name, table.n).get_params())
+    same(again.predict_proba(table.Q), whole.predict_proba(table.Q))
+
+
+@every
+@FEW
+@given(table=tables())
+def test_a_classifier_from_counts_answers_like_one_that_learned_them(name, table):
+    fitted = make(name, table.n).fit(table.X, table.y)
+    answer = fitted.predict_proba(table.Q)
+    params = fitted.get_params()
+    if fitted._needs_rows() and "kdb" not in name:
+        with pytest.raises(SchemaMismatch):
+            type(fitted).from_counts(fitted.counts_, **params)
+    else:
+        same(type(fitted).from_counts(fitted.counts_, **params).predict_proba(table.Q), answer)
+
+
+def test_counts_without_the_families_of_kdb_are_refused():
+    counts = AODE().fit([["a", "p", "u"], ["b", "q", "v"], ["a", "q", "v"]], [0, 1, 1]).counts_
+    with pytest.raises(SchemaMismatch, match="KDB needs"):
+        KDB().from_counts(counts)
+
+
+@pytest.mark.parametrize("name", ["nb", "aode", "a2de", "kdb", "fanc", "tan", "best"])
+def test_threads_change_nothing(name):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 4, (6000, 6)).astype(np.uint8)
+    X[rng.random(X.shape) < 0.1] = 255
+    y = rng.integers(0, 3, 6000)
+    w = rng.integers(1, 5, 6000) / 4
+    one = make(name, 6, n_jobs=1).fit(X, y, sample_weight=w)
+    two = make(name, 6, n_jobs=2).fit(X, y, sample_weight=w)
+    same_counts(one.counts_, two.counts_)
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    np.testing.assert_array_equal(one.leave_one_out(X, y, w), two.leave_one_out(X, y, w))
+
+
+@FEW
+@given(table=tables(max_rows=12))
+def test_numbers_by_chunks_and_by_rows_equal_the_batch_within_the_warm_up(table):
+    rng = np.random.default_rng(len(table.rows))
+    X = [[*row, float(v)] for row, v in zip(table.X, rng.normal(size=len(table.rows)), strict=True)]
+    for model in (NaiveBayes(warm_up=len(X)), AODE(warm_up=len(X)), KDB(warm_up=len(X))):
+        expected = type(model)().fit(X, table.y)
+        for row, y in zip(X, table.y.tolist(), strict=True):
+            model.learn_one({f"x{i}": v for i, v in enumerate(row)}, y)
+            model.predict_proba_one({f"x{i}": v for i, v in enumerate(row)})
+        same(model.predict_proba(X), expected.predict_proba(X))
+        same_counts(model.counts_, expected.counts_)
+
+
+@every
+@FEW
+@given(table=tables(min_rows=4, min_columns=2, max_columns=4), late=st.integers(1, 3))
+def test_a_column_that_comes_late_was_missing_before(name, table, late):
+    if name == "collection" or name.startswith(("collection", "tan-root", "fanc-weights")):
+        return  # these name the column beforehand
+    rows = table.dicts()
+    late = min(late, len(rows) - 1)
+    last = f"x{table.n - 1}"
+    for row in rows[:late]:
+        del row[last]
+    if all(row.get(last) is None for row in rows):
+        return
+    model = make(name, table.n)
+    for row, y in zip(rows, table.y.tolist(), strict=True):
+        model.learn_one(row, y)
+    X = [[row.get(f"x{i}") for i in range(table.n)] for row in rows]
+    expected = make(name, table.n).fit(X, table.y)
+    same(model.predict_proba(table.Q), expected.predict_proba(table.Q))
+    same_counts(model.counts_, expected.counts_)
+
+
+def test_a_new_column_during_a_warm_up_is_taken_in():
+    model = FANC()
+    rows = [{"a": 1}, {"a": 2, "b": 3}, {"a": 1, "b": 1}, {"b": 3}, {"a": 2, "c": 0.5}]
+    for r, row in enumerate(rows):
+        model.predict_proba_one(row)
+        model.learn_one(row, r % 2)
+    assert set(model.predict_proba_one({"c": 0.5})) == {0, 1}
+    assert model.counts_.n_rows == 5
+    assert A2DE().fit([{"a": 1}, {"a": 2, "b": 3}], [0, 1]).counts_.n_rows == 2

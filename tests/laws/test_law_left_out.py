@@ -1,0 +1,92 @@
+"""Leaving a row out is the same as learning without it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracle
+from instances import NAMES, make
+from strategies import tables
+from tanager import A2DE, AODE, FANC, TAN, BackOff, BDeu, MEstimate, NaiveBayes, PriorCounts
+from tanager.classifiers.forms import View
+from tanager.counts.estimates import as_estimate
+
+every = pytest.mark.parametrize("name", NAMES)
+
+
+@every
+@settings(max_examples=8)
+@given(table=tables(min_rows=2, max_rows=14), weighted=st.booleans())
+def test_leaving_a_row_out_equals_learning_without_it(name, table, weighted):
+    """With vocabulary and structure held fixed."""
+    w = 0.5 + np.arange(len(table.rows)) % 3 if weighted else None
+    model = make(name, table.n).fit(table.X, table.y, sample_weight=w)
+    if name == "nb-balanced":
+        return  # class weights are a structure of their own
+    left_out = model.leave_one_out(table.X, table.y, w)
+    view = model._structure(fresh=True)
+    for r in range(len(table.rows)):
+        some = slice(r, r + 1)
+        codes, labels, weights = model._known_rows(table.X[some], table.y[some], None if w is None else w[some])
+        view.counts.subtract(codes, labels, weights)
+        expected = model._score_codes(codes, view, table.X[some], log_joint=False)
+        view.counts.update(codes, labels, weights)
+        np.testing.assert_allclose(left_out[r], expected[0], rtol=1e-7, atol=1e-10, err_msg=f"row {r}")
+
+
+VIEWS = {
+    "nb": (NaiveBayes, oracle.nb),
+    "aode": (AODE, oracle.aode),
+    "a2de": (A2DE, oracle.a2de),
+    "fanc": (FANC, lambda d, x, s: oracle.product_of_sums(d, x, oracle.fanc_sets(range(d.n)), s)),
+}
+
+
+@pytest.mark.parametrize("smoothing", [1, MEstimate(), BDeu(), PriorCounts(), BackOff()], ids=repr)
+@pytest.mark.parametrize("name", VIEWS)
+@settings(max_examples=6)
+@given(table=tables(min_rows=2, max_rows=10))
+def test_leaving_a_row_out_equals_counting_again_without_it(name, smoothing, table):
+    model, formula = VIEWS[name]
+    got = model(smoothing=smoothing).fit(table.X, table.y).leave_one_out(table.X, table.y)
+    data, rule = table.data(), as_estimate(smoothing)
+    for r, row in enumerate(data.rows):
+        rest = data.without(r)
+        expected = oracle.posterior(rest, formula(rest, row, (rule.kind, rule.strength)))
+        np.testing.assert_allclose(got[r], expected, rtol=1e-9, atol=1e-12)
+
+
+@settings(max_examples=10)
+@given(table=tables(min_rows=2))
+def test_marginal_tan_leaves_rows_out_exactly(table):
+    model = TAN(missing="marginal").fit(table.X, table.y)
+    data = table.data()
+    if 0 in data.n_values:
+        return
+    parents = oracle.tan_parents(data)
+    got = model.leave_one_out(table.X, table.y)
+    for r, row in enumerate(data.rows):
+        rest = data.without(r)
+        expected = oracle.posterior(rest, oracle.marginalised(rest, row, parents))
+        np.testing.assert_allclose(got[r], expected, rtol=1e-9)
+
+
+def test_the_gaussian_of_a_row_left_out_is_that_of_the_others():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 2)), np.repeat([0, 1], 10)
+    X[3, 0] = np.nan
+    model = NaiveBayes(gaussian=True).fit(X, y)
+    got = model.leave_one_out(X, y)
+    for r in range(20):
+        rest = NaiveBayes(gaussian=True).fit(X, y).unlearn(X[r : r + 1], y[r : r + 1])
+        np.testing.assert_allclose(got[r], rest.predict_proba(X[r : r + 1])[0], rtol=1e-9)
+
+
+def test_decayed_counts_leave_rows_out_at_their_present_weight():
+    X, y = [["a", "p"], ["b", "q"], ["a", "q"]], [0, 1, 1]
+    model = AODE().fit(X, y)
+    model.counts_.decay(0.5)
+    half = AODE().fit(X, y, sample_weight=[0.5] * 3)
+    np.testing.assert_allclose(model.leave_one_out(X, y, [0.5] * 3), half.leave_one_out(X, y, [0.5] * 3), rtol=1e-12)
+    assert isinstance(model._structure(fresh=True), View)
