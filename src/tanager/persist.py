@@ -115,8 +115,8 @@ def _learned(model: CountsClassifier) -> tuple[dict[str, Any], dict[str, np.ndar
         model._sync()
         data["counts"], cells = model.counts_.to_header()
         arrays |= cells
-        options = {name: value for name, value in model.encoder_.__getstate__().items() if name != "schema"}
-        data["encoder"] = to_plain(options, "encoder")
+        options = {name: value for name, value in vars(model.encoder_).items() if not name.startswith("_")}
+        data["encoder"] = {"options": to_plain(options, "encoder"), "given": model.encoder_._given}
         data["view"] = _view_to_plain(model)
     if model._rows is not None and len(model._rows):
         codes, labels, weights = model._rows.all()
@@ -141,8 +141,8 @@ def _take(model: CountsClassifier, data: dict[str, Any], arrays: dict[str, np.nd
             raise ModelFileError("its counts are of other classes")
         counts.require(type(model).__name__, **model._shape(counts.schema))
         model.classes_, model.counts_ = counts.classes, counts
-        model.encoder_ = Encoder()
-        model.encoder_.__setstate__(vars(Encoder()) | from_plain(data["encoder"]) | {"schema": counts.schema})
+        model.encoder_ = Encoder.from_schema(counts.schema, **from_plain(data["encoder"]["options"]))
+        model.encoder_._given = bool(data["encoder"]["given"])
         model._take_extra_arrays(arrays)
         if model._rows is not None and "rows-codes" in arrays:
             model._rows = _rows(arrays, counts)

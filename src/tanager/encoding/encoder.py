@@ -89,17 +89,13 @@ class Encoder:
         return encoder
 
     def __getstate__(self) -> dict[str, Any]:
-        """Options and schema; the codecs follow from the schema."""
-        made = ("_codecs", "_schema", "_finders", "_most_values")
-        state = {name: value for name, value in self.__dict__.items() if name not in made}
-        return state | {"schema": self._schema if self._codecs else None}
+        hidden = ("_codecs", "_finders")  # made from the schema, and not fit for pickle
+        return {key: value for key, value in self.__dict__.items() if key not in hidden}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        schema = state["schema"]
-        self.__dict__.update({name: value for name, value in state.items() if name != "schema"})
-        self._codecs = []
-        if schema is not None:
-            self._set_schema(schema)
+        self.__dict__.update(state, _codecs=[])
+        if "_schema" in state:
+            self._set_schema(self._schema)
 
     @property
     def schema(self) -> Schema:

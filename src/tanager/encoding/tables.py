@@ -177,9 +177,8 @@ def _from_rows(rows: list[Any]) -> Table:
             raise DataError(_expected_2d(f"1D array: row {r} is {row!r}"))
         if len(row) != len(rows[0]):
             raise DataError(f"row {r} has {len(row)} cells, row 0 has {len(rows[0])}.")
-    columns = list(zip(*rows, strict=True))
-    n_columns = len(rows[0]) if rows else 1
-    return Table(None, len(rows), [partial(read_objects, columns[i], f"x{i}") for i in range(n_columns)])
+    columns = list(zip(*rows, strict=True)) if rows else [()]
+    return Table(None, len(rows), [partial(read_objects, cells, f"x{i}") for i, cells in enumerate(columns)])
 
 
 def _dict_column(rows: list[Mapping[str, Any]], name: str) -> Cells:
