@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.choose import column_place
 from tanager.classifiers.forms import Form, ProductOfSums, View
 from tanager.classifiers.marginal import score_tree
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.single import SingleNetworkMixin
 from tanager.counts.joint import JointCounts
-from tanager.errors import OptionError, check_option
+from tanager.errors import check_option
 from tanager.structure.measures import class_information, conditional_information
 from tanager.structure.trees import GAINS, NO_PARENT, Edge, direct, heaviest_forest
 
@@ -91,10 +92,7 @@ class TAN(_Augmented):
     def _root(self, counts: JointCounts) -> int | None:
         if self.root is None:
             return None
-        root = counts.column(self.root)
-        if not 0 <= root < counts.n_features:
-            raise OptionError(f"root={self.root!r} is no column; there are {counts.n_features}.")
-        return root
+        return column_place("root", self.root, counts.schema)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -335,6 +335,8 @@ class JointCounts:
             if name not in self.schema.names:
                 raise SchemaMismatch(f"these counts have no column {name!r}.{nearest(name, self.schema.names)}")
             return self.schema.names.index(name)
+        if not 0 <= name < self.n_features:
+            raise SchemaMismatch(f"these counts have no column {name!r}; there are {self.n_features}.")
         return int(name)
 
     def joint(self, *columns: str | int) -> np.ndarray:
