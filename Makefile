@@ -28,5 +28,25 @@ check: build
 bench: build
 	$(BIN)/python -m benchmarks
 
+# The kernels with address and undefined-behaviour sanitizers, under the tests that drive them hardest. -S keeps the
+# editable install out of the way, so that the package beside the sanitized extension is the one that is imported.
+SANITIZED := build/sanitize
+SANITIZED_TESTS ?= tests/kernels tests/test_kernels_under_load.py
+PRELOADED = $(shell gcc -print-file-name=libasan.so) $(shell gcc -print-file-name=libstdc++.so.6)
+PACKAGES = $(shell $(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")
+SANITIZED_PYTHON = LD_PRELOAD="$(PRELOADED)" ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZED)/site:$(PACKAGES) TANAGER_SANITIZED=$(abspath $(SANITIZED)) \
+	$(BIN)/python -S
+
+sanitize: build
+	$(BIN)/cmake -S . -B $(SANITIZED) -G Ninja -DTANAGER_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
+		-DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) > /dev/null
+	$(BIN)/cmake --build $(SANITIZED) --parallel 2
+	rm -rf $(SANITIZED)/site && mkdir -p $(SANITIZED)/site/tanager
+	ln -s $(abspath src/tanager)/* $(SANITIZED)/site/tanager/
+	cp $(SANITIZED)/_kernels*.so $(SANITIZED)/site/tanager/
+	@$(SANITIZED_PYTHON) -c "from tanager import _kernels; print('testing', _kernels.__file__)"
+	@$(SANITIZED_PYTHON) -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
+
 clean:
 	rm -rf build $(VENV)

@@ -1,8 +1,6 @@
 // Python's door to the counting kernels. The kernels trust their input, so every shape, type and range is checked here.
 #include <algorithm>
-#include <cmath>
 #include <memory>
-#include <stdexcept>
 
 #include "bindings.hpp"
 #include "count.hpp"
@@ -60,10 +58,8 @@ std::ptrdiff_t step(const AnyArray& array, std::size_t d, std::size_t item) {
     return static_cast<std::ptrdiff_t>(array.stride(d)) * static_cast<std::ptrdiff_t>(item);
 }
 
-// A table is changed in place, so a silent copy would lose the counts: it must be the caller's own float64 memory.
-TableArray table(nb::handle object, const std::vector<std::size_t>& shape, const std::string& name) {
-    TableArray array;
-    if (!nb::try_cast(object, array, false)) refuse(name + " must be a writable NumPy array.");
+template <class Array>
+void check_table(const Array& array, const std::vector<std::size_t>& shape, const std::string& name) {
     if (array.dtype() != nb::dtype<double>()) refuse(name + " must be float64.");
     bool same = array.ndim() == shape.size();
     for (std::size_t d = 0; same && d < shape.size(); ++d) same = array.shape(d) == shape[d];
@@ -73,6 +69,13 @@ TableArray table(nb::handle object, const std::vector<std::size_t>& shape, const
         if (shape[d] > 1 && array.stride(d) != expected) refuse(name + " must be C-contiguous.");
         expected *= static_cast<std::int64_t>(shape[d]);
     }
+}
+
+// A table is changed in place, so a silent copy would lose the counts: it must be the caller's own float64 memory.
+TableArray table(nb::handle object, const std::vector<std::size_t>& shape, const std::string& name) {
+    TableArray array;
+    if (!nb::try_cast(object, array, false)) refuse(name + " must be a writable NumPy array.");
+    check_table(array, shape, name);
     return array;
 }
 
@@ -82,14 +85,15 @@ std::vector<std::int64_t> integers(nb::handle object, const char* name) {
         refuse(std::string(name) + " must be a 1-D int64 array.");
     std::vector<std::int64_t> values(array.shape(0));
     const auto* data = static_cast<const std::int64_t*>(array.data());
-    for (std::size_t k = 0; k < values.size(); ++k) values[k] = data[static_cast<std::ptrdiff_t>(k) * array.stride(0)];
+    for (std::size_t k = 0; k < values.size(); ++k)
+        values[k] = data[static_cast<std::ptrdiff_t>(k) * array.stride(0)];
     return values;
 }
 
 void check_layout(const std::vector<std::int64_t>& offsets, const std::vector<std::int64_t>& n_values) {
     if (offsets.size() != n_values.size() + 1)
-        refuse("offsets has " + std::to_string(offsets.size()) + " entries, it needs one more than n_values, which has " +
-               std::to_string(n_values.size()) + ".");
+        refuse("offsets has " + std::to_string(offsets.size()) + " entries, it needs one more than n_values (" +
+               std::to_string(n_values.size()) + ").");
     if (offsets[0] != 0) refuse("offsets must start at 0, it starts at " + std::to_string(offsets[0]) + ".");
     for (std::size_t i = 0; i < n_values.size(); ++i) {
         const std::string at = " (attribute " + std::to_string(i) + ").";
@@ -241,9 +245,9 @@ nb::object sums_of_pairs(nb::handle pairs_, nb::handle offsets_, nb::handle n_va
     const std::vector<std::int64_t> offsets = integers(offsets_, "offsets"), n_values = integers(n_values_, "n_values");
     check_layout(offsets, n_values);
     const auto n_slots = static_cast<std::size_t>(offsets.back());
-    const AnyArray shaped = any_array(pairs_, "pairs");
-    check_dimensions(shaped, 3, "pairs");
-    const TableArray pairs = table(pairs_, {n_slots, n_slots, shaped.shape(2)}, "pairs");
+    const AnyArray pairs = any_array(pairs_, "pairs");
+    check_dimensions(pairs, 3, "pairs");
+    check_table(pairs, {n_slots, n_slots, pairs.shape(2)}, "pairs");
     const std::size_t n = n_values.size();
     auto sums = std::make_unique<double[]>(n * n * kPairSums);
     {

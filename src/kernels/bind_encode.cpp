@@ -1,4 +1,6 @@
 // Encoding for Python: checked arrays in, codes out. Arrays for the results are made by the caller.
+#include <limits>
+#include <algorithm>
 #include <nanobind/stl/optional.h>
 
 #include <optional>
@@ -158,9 +160,68 @@ nb::list index_objects(nb::handle source, DenseOut<std::int32_t> out, nb::callab
     return values;
 }
 
+// Codes of single rows: a column is a dict from value to code, or cut points, or None for what Python must look at.
+class RowFinder {
+  public:
+    RowFinder(const nb::list& names, const nb::list& columns) {
+        if (names.size() != columns.size()) throw nb::value_error("one name per column");
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            Column column{nb::borrow(names[i]), nb::object(), {}};
+            if (nb::isinstance<nb::dict>(columns[i])) column.lookup = nb::borrow(columns[i]);
+            else if (!columns[i].is_none()) column.cuts = nb::cast<std::vector<double>>(columns[i]);
+            column.numeric = !column.lookup.is_valid() && !columns[i].is_none();
+            columns_.push_back(std::move(column));
+        }
+    }
+
+    // Writes the codes of a row; false, with the codes unfinished, where some cell needs a closer look.
+    template <class Code>
+    bool find(nb::dict row, DenseOut<Code> out) const {
+        same_length(columns_.size(), out.size());
+        bool all = true;
+        for (std::size_t i = 0; i < columns_.size(); ++i) {
+            PyObject* value = PyDict_GetItemWithError(row.ptr(), columns_[i].name.ptr());
+            if (value == nullptr && PyErr_Occurred()) nb::raise_python_error();
+            if (value == nullptr || value == Py_None) {
+                out.data()[i] = std::numeric_limits<Code>::max();
+                continue;
+            }
+            const long code = columns_[i].code(value);
+            if (code < 0 || code >= long(std::numeric_limits<Code>::max())) all = false;
+            else out.data()[i] = Code(code);
+        }
+        return all;
+    }
+
+  private:
+    struct Column {
+        nb::object name, lookup;
+        std::vector<double> cuts;
+        bool numeric = false;
+
+        long code(PyObject* value) const {
+            if (lookup.is_valid()) {
+                PyObject* found = PyDict_GetItemWithError(lookup.ptr(), value);
+                if (found == nullptr) PyErr_Clear();  // a cell without a hash is looked at by Python
+                return found == nullptr ? -1 : PyLong_AsLong(found);
+            }
+            if (!numeric || !(PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value))) return -1;
+            const double x = PyFloat_AsDouble(value);
+            if (PyErr_Occurred()) PyErr_Clear();
+            else if (x == x) return std::lower_bound(cuts.begin(), cuts.end(), x) - cuts.begin();
+            return -1;
+        }
+    };
+    std::vector<Column> columns_;
+};
+
 }  // namespace
 
 void bind_encode(nb::module_& m) {
+    nb::class_<RowFinder>(m, "RowFinder")
+        .def(nb::init<const nb::list&, const nb::list&>())
+        .def("find", &RowFinder::find<std::uint8_t>)
+        .def("find", &RowFinder::find<std::uint16_t>);
     m.def("code_limits", &code_limits<std::uint8_t>);
     m.def("code_limits", &code_limits<std::uint16_t>);
     m.def("recode", &recode<std::uint8_t>);

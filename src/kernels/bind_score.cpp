@@ -113,15 +113,6 @@ double *as_output(const Doubles &out, std::int64_t n_rows, int k) {
     return out.data();
 }
 
-// Whether every code of the row is a value of its attribute or missing.
-bool known_row(const Store &s, const Codes &codes, std::int64_t r) {
-    for (int i = 0; i < s.n; ++i) {
-        const int code = codes.at(r, i);
-        if (code >= s.n_values[i] && code != codes.marker()) return false;
-    }
-    return true;
-}
-
 // Learns row after row, straight into the tables. Stops at the first row with a value or class that the layout does not
 // know, and says how many rows were done. A missing label skips its row.
 std::int64_t learn(PyStore &self, const AnyArray &codes_, const AnyArray &labels_, std::optional<Weights> weights_,
@@ -136,8 +127,7 @@ std::int64_t learn(PyStore &self, const AnyArray &codes_, const AnyArray &labels
     for (std::int64_t r = 0; r < codes.n_rows; ++r) {
         const int y = labels.at(r, 0);
         if (y == labels.marker()) continue;
-        if (y >= s.k || !known_row(s, codes, r)) return r;
-        codes.read(r, slots, slot.data());
+        if (y >= s.k || !codes.read(r, slots, slot.data())) return r;
         learn_row(s, slot.data(), y, unit * (weights ? weights[r] : 1), cell.data());
     }
     return codes.n_rows;
@@ -277,15 +267,26 @@ struct PyPlan {
         double *out = as_output(out_, codes.n_rows, s.k);
         nb::gil_scoped_release release;
         plan.refresh_missing();
+        const Slots values(s, false);  // an unseen value cannot be learned here
+        // Half of the pairs is enough as long as nothing is missing; worth it where the rows outweigh one mirroring.
+        struct Half {
+            Store &s;
+            bool on;
+            void end() {
+                if (on) mirror_pairs(s);
+                on = false;
+            }
+            ~Half() { end(); }
+        } half{s, s.pairs && plan.reads_half() && double(codes.n_rows) * s.n * s.n > 4.0 * s.width * s.width};
         Scratch w(plan);
         for (std::int64_t r = 0; r < codes.n_rows; ++r) {
             const int y = labels.at(r, 0);
-            if ((y >= s.k && y != labels.marker()) || !known_row(s, codes, r)) return r;
-            codes.read(r, plan.slots, w.slot.data());
+            if ((y >= s.k && y != labels.marker()) || !codes.read(r, values, w.slot.data())) return r;
             plan.score(w.slot.data(), -1, 0, false, out + r * s.k, w);
             if (y == labels.marker()) continue;
-            plan.note_missing(w.slot.data());
-            learn_row(s, w.slot.data(), y, unit * (weights ? weights[r] : 1), w.cell.data());
+            const bool news = plan.note_missing(w.slot.data());
+            learn_row(s, w.slot.data(), y, unit * (weights ? weights[r] : 1), w.cell.data(), half.on);
+            if (news && !plan.reads_half()) half.end();
         }
         return codes.n_rows;
     }

@@ -3,6 +3,7 @@
 
 NB_MODULE(_kernels, m) {
     m.doc() = "Compiled kernels of tanager: arrays in, arrays out.";
+    nb::set_leak_warnings(false);  // models that live until the interpreter ends are no leak
     bind_count(m);
     bind_score(m);
     bind_encode(m);

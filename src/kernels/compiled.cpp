@@ -1,5 +1,7 @@
 #include "compiled.hpp"
 
+#include "lanes.hpp"
+
 namespace tanager::scoring {
 
 namespace {
@@ -198,11 +200,18 @@ inline void product_row(const Compiled &t, Work &w) {
     int since = 0;
     for (const CompiledGroup &g : t.groups) {
         const std::int64_t own = std::int64_t(slot[g.child]) * width;
-        for (int c = 0; c < width; ++c) sum[c] = 0;
-        for (int q = g.first; q < g.pairs; ++q) {  // no attribute parent, or one
-            const CompiledTerm &term = t.terms[q];
-            const double *cells = tables + term.table + own + slot[term.parent] * term.stride;
-            for (int c = 0; c < width; ++c) sum[c] += cells[c];
+        const CompiledTerm *term = t.terms.data() + g.first, *pairs = t.terms.data() + g.pairs;
+        if constexpr (Fixed > 0) {
+            Lanes<Fixed> total = Lanes<Fixed>::all(0);
+            for (; term < pairs; ++term)  // no attribute parent, or one
+                total = total + Lanes<Fixed>::load(tables + term->table + own + slot[term->parent] * term->stride);
+            total.store(sum);
+        } else {
+            for (int c = 0; c < width; ++c) sum[c] = 0;
+            for (; term < pairs; ++term) {
+                const double *cells = tables + term->table + own + slot[term->parent] * term->stride;
+                for (int c = 0; c < width; ++c) sum[c] += cells[c];
+            }
         }
         for (int q = g.pairs; q < g.last; ++q) {
             const CompiledTerm &term = t.terms[q];
@@ -244,16 +253,18 @@ inline double sum_row(const Compiled &t, Work &w) {
         if (n <= t.calm) {  // no exponent to look after
             constexpr int Side = 4;
             for (; q + Side <= n_rows; q += Side) {
-                double value[Side][Fixed];
-                for (int u = 0; u < Side; ++u)
-                    for (int c = 0; c < Fixed; ++c) value[u][c] = w.rows[q + u][cell[0] + c];
+                using L = Lanes<Fixed>;
+                const double *const *row = &w.rows[q];
+                L a = L::load(row[0] + cell[0]), b = L::load(row[1] + cell[0]);
+                L c = L::load(row[2] + cell[0]), d = L::load(row[3] + cell[0]);
                 for (int i = 1; i < n; ++i) {
                     const std::int64_t at = cell[i];
-                    for (int u = 0; u < Side; ++u)
-                        for (int c = 0; c < Fixed; ++c) value[u][c] *= w.rows[q + u][at + c];
+                    a = a * L::load(row[0] + at);
+                    b = b * L::load(row[1] + at);
+                    c = c * L::load(row[2] + at);
+                    d = d * L::load(row[3] + at);
                 }
-                for (int c = 0; c < Fixed; ++c)
-                    w.m[c] += (value[0][c] + value[1][c]) + (value[2][c] + value[3][c]);
+                (L::load(w.m.data()) + ((a + b) + (c + d))).store(w.m.data());
             }
         }
     }

@@ -7,7 +7,7 @@
 //   singles [g, c]                 g a global slot
 //   pairs   [g, h, c]              both triangles; blocks of an attribute with itself stay 0
 //   triples [g', h', slot_s, c]    for an anchor s and first attribute f: pairs of the attributes >= f, their slots
-//                                  counted from offsets[f], with the compound class (x_s, y); rows and columns of s stay 0
+//                                  counted from offsets[f], with the compound class (x_s, y); those of s stay 0
 //   families[slot_p1, ..., slot_child, c]
 #pragma once
 #include <cstddef>

@@ -39,7 +39,8 @@ void add_triples(const Store& store, const Triples& triples, const std::vector<s
     const std::size_t n_compound = store.rooms(s) * store.n_classes;
     for (std::size_t i = f; i < n; ++i) {
         if (i == s) continue;
-        double* row = cells + (store.offset(i) - start + slots[i]) * width * n_compound + slots[s] * store.n_classes + c;
+        const std::size_t g = store.offset(i) - start + slots[i];
+        double* row = cells + g * width * n_compound + slots[s] * store.n_classes + c;
         for (std::size_t j = f; j < n; ++j)
             if (j != i && j != s) row[(store.offset(j) - start + slots[j]) * n_compound] += weight;
     }

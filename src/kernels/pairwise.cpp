@@ -1,5 +1,6 @@
 // The short cut of a plan whose families have at most one attribute parent: the denominators N(x_j, y) + total are
 // worked out once per row and parent, so that a family costs one read, one addition and one multiplication.
+#include "lanes.hpp"
 #include "plan.hpp"
 
 namespace tanager::scoring {
@@ -22,14 +23,35 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
             continue;
         }
         w.here.push_back(i);
-        const double *cells = s.singles + w.cell[i], *lost = s.singles + s.missing_cell(i);
+        const double *cells = s.singles + w.cell[i];
         double *count = &w.count[i * k], *base = &w.base[i * k], *pseudo = &w.pseudo[i * k];
         const double total = p.totals[p.total_of[i]];
         double start = p.cells[i];
         if (p.estimate.kind == Smoothing::prior_counts)
             start = p.estimate.strength * marginal(s, p.estimate, i, slot, left_out);
-        for (int c = 0; c < k; ++c) count[c] = LeaveOut ? at_least_zero(cells[c] - sub[c]) : cells[c];
-        if (!p.sum_of_products || !p.estimate.constant()) {
+        const bool needs_base = !p.sum_of_products || !p.estimate.constant();
+        const bool careful_base = p.ever_missing[i] || !p.shared_totals;
+        if constexpr (Fixed > 0) {
+            using L = Lanes<Fixed>;
+            L seen = L::load(cells);
+            if (LeaveOut) seen = (seen - L::load(sub)).at_least_zero();
+            seen.store(count);
+            if (needs_base && !careful_base) {
+                L rows = L::load(s.classes);
+                if (LeaveOut) rows = (rows - L::load(sub)).at_least_zero();
+                ((seen + L::all(start)) / (rows + L::all(total))).store(base);
+            }
+            for (int u = 0; u < n_totals && p.is_parent[i]; ++u)
+                (L::all(1) / (seen + L::all(p.totals[u]))).store(&w.reciprocal[(std::size_t(u) * n + i) * k]);
+        } else {
+            for (int c = 0; c < k; ++c) count[c] = LeaveOut ? at_least_zero(cells[c] - sub[c]) : cells[c];
+            for (int u = 0; u < n_totals && p.is_parent[i]; ++u) {
+                double *reciprocal = &w.reciprocal[(std::size_t(u) * n + i) * k];
+                for (int c = 0; c < k; ++c) reciprocal[c] = 1 / (count[c] + p.totals[u]);
+            }
+        }
+        if (needs_base && (careful_base || !Fixed)) {
+            const double *lost = s.singles + s.missing_cell(i);
             for (int c = 0; c < k; ++c) {
                 const double den = at_least_zero(s.classes[c] - lost[c] - sub[c]) + total;
                 base[c] = den > 0 ? (count[c] + start) / den : (s.n_values[i] ? 1.0 / s.n_values[i] : 1);
@@ -37,10 +59,6 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
         }
         for (int c = 0; c < k; ++c)
             pseudo[c] = p.estimate.kind == Smoothing::back_off ? p.estimate.strength * base[c] : start;
-        for (int u = 0; u < n_totals; ++u) {
-            double *reciprocal = &w.reciprocal[(std::size_t(u) * n + i) * k];
-            for (int c = 0; c < k; ++c) reciprocal[c] = 1 / (count[c] + p.totals[u]);
-        }
     }
 }
 
@@ -63,8 +81,8 @@ template <int Fixed, bool LeaveOut>
 void product(const Plan &p, const int *slot, Scratch &w) {
     const Store &s = p.store;
     const int k = Fixed ? Fixed : s.k, n = s.n;
-    double fixed_sum[Fixed ? Fixed : 1], fixed_add[Fixed ? Fixed : 1];
-    double *sum = Fixed ? fixed_sum : w.value.data(), *add = Fixed ? fixed_add : w.value.data() + k;
+    double fixed_sum[Fixed ? Fixed : 1];
+    double *sum = Fixed ? fixed_sum : w.value.data();
     int since = 0;
     for (int i : w.here) {
         const Group &g = p.groups[i];
@@ -72,19 +90,38 @@ void product(const Plan &p, const int *slot, Scratch &w) {
         bool any = g.base_weight > 0;
         for (int c = 0; c < k; ++c) sum[c] = g.base_weight * base[c];
         if (p.shared_totals && !p.ever_missing[i] && !g.parents.empty()) {
-            const double *row = s.pairs + w.cell[i] * s.width;
+            // N(x_i, x_j, y) is read from the lower triangle: our own row for parents before us, theirs for the others.
+            const double *row = s.pairs + w.cell[i] * s.width, *column = s.pairs + w.cell[i];
             const double *reciprocals = &w.reciprocal[std::size_t(p.total_of[i]) * n * k];
-            for (int c = 0; c < k; ++c) add[c] = pseudo[c];
-            const std::size_t n_parents = g.parents.size();
-            const int *parents = g.parents.data();
+            const int n_parents = int(g.parents.size()), *parents = g.parents.data();
             const double *weights = g.weights.data();
-            for (std::size_t t = 0; t < n_parents; ++t) {
-                const int j = parents[t];
-                const double *own = row + w.cell[j], *reciprocal = reciprocals + std::size_t(j) * k;
-                const double weight = weights[t];
-                for (int c = 0; c < k; ++c) {
-                    const double seen = LeaveOut ? at_least_zero(own[c] - w.sub[c]) : own[c];
-                    sum[c] += weight * ((seen + add[c]) * reciprocal[c]);
+            if constexpr (Fixed > 0) {
+                using L = Lanes<Fixed>;
+                const L add = L::load(pseudo), minus = L::load(w.sub.data());
+                const auto term = [&](int t, const double *own) {
+                    L seen = L::load(own);
+                    if (LeaveOut) seen = (seen - minus).at_least_zero();
+                    const L value = (seen + add) * L::load(reciprocals + std::size_t(parents[t]) * Fixed);
+                    return g.uniform ? value : value * L::all(weights[t]);
+                };
+                // Sums side by side: an addition takes longer than it takes to start the next.
+                L total[4] = {L::load(sum), L::all(0), L::all(0), L::all(0)};
+                int t = 0;
+                for (; t + 4 <= g.n_before; t += 4)
+                    for (int u = 0; u < 4; ++u) total[u] = total[u] + term(t + u, row + w.cell[parents[t + u]]);
+                for (; t < g.n_before; ++t) total[t & 3] = total[t & 3] + term(t, row + w.cell[parents[t]]);
+                for (; t < n_parents; ++t)
+                    total[t & 3] = total[t & 3] + term(t, column + w.cell[parents[t]] * s.width);
+                ((total[0] + total[1]) + (total[2] + total[3])).store(sum);
+            } else {
+                for (int t = 0; t < n_parents; ++t) {
+                    const std::int64_t other = w.cell[parents[t]];
+                    const double *own = t < g.n_before ? row + other : column + other * s.width;
+                    const double *reciprocal = reciprocals + std::size_t(parents[t]) * k;
+                    for (int c = 0; c < k; ++c) {
+                        const double seen = LeaveOut ? at_least_zero(own[c] - w.sub[c]) : own[c];
+                        sum[c] += weights[t] * ((seen + pseudo[c]) * reciprocal[c]);
+                    }
                 }
             }
             if (!any)
@@ -103,67 +140,107 @@ void product(const Plan &p, const int *slot, Scratch &w) {
     }
 }
 
-// Multiplies into value the factors P(x_i | y, parent) of the attributes here[begin..end).
+// Multiplies into value the factors P(x_i | y, parent) of all attributes present, the parent left out.
 template <int Fixed, bool LeaveOut>
-inline void multiply_children(const Plan &p, int parent, int begin, int end, bool simple, Scratch &w, double *value,
-                              double *power) {
+inline void multiply_children(const Plan &p, int parent, Scratch &w, double *value, double *power) {
     const Store &s = p.store;
     const int k = Fixed ? Fixed : s.k, n = s.n;
-    const double *row = s.pairs + w.cell[parent] * s.width;
-    for (int from = begin; from < end; from += p.stride) {
-        const int to = std::min(end, from + p.stride);
-        if (simple) {  // one total for all: its reciprocals stay in registers
-            const std::int64_t *cell = w.here_cell.data();
-            const double *pseudo = w.here_pseudo.data(), *reciprocal = &w.reciprocal[std::size_t(parent) * k];
-            const double *sub = w.sub.data();
-            double fixed[Fixed ? Fixed : 1];
-            double *v = Fixed ? fixed : value;
-            if (Fixed) for (int c = 0; c < k; ++c) v[c] = value[c];
-            for (int q = from; q < to; ++q) {
-                const double *own = row + cell[q];
-                for (int c = 0; c < k; ++c) {
-                    const double seen = LeaveOut ? at_least_zero(own[c] - sub[c]) : own[c];
-                    v[c] *= (seen + pseudo[q * k + c]) * reciprocal[c];
-                }
-            }
-            if (Fixed) for (int c = 0; c < k; ++c) value[c] = v[c];
+    const double *row = s.pairs + w.cell[parent] * s.width, *column = s.pairs + w.cell[parent];
+    int since = 0;
+    for (int i : w.here) {
+        if (i == parent) continue;
+        if (!p.shared_totals || p.ever_missing[i]) {
+            careful<Fixed>(p, i, parent, w, w.once.data());
+            for (int c = 0; c < k; ++c) value[c] *= w.once[c];
         } else {
-            for (int q = from; q < to; ++q) {
-                const int i = w.here[q];
-                if (!p.shared_totals || p.ever_missing[i]) {
-                    careful<Fixed>(p, i, parent, w, w.once.data());
-                    for (int c = 0; c < k; ++c) value[c] *= w.once[c];
-                    continue;
-                }
-                const double *own = row + w.cell[i], *pseudo = &w.pseudo[i * k];
-                const double *reciprocal = &w.reciprocal[(std::size_t(p.total_of[i]) * n + parent) * k];
-                for (int c = 0; c < k; ++c) {
-                    const double seen = LeaveOut ? at_least_zero(own[c] - w.sub[c]) : own[c];
-                    value[c] *= (seen + pseudo[c]) * reciprocal[c];
-                }
+            const double *own = i < parent ? row + w.cell[i] : column + w.cell[i] * s.width;
+            const double *pseudo = &w.pseudo[i * k];
+            const double *reciprocal = &w.reciprocal[(std::size_t(p.total_of[i]) * n + parent) * k];
+            for (int c = 0; c < k; ++c) {
+                const double seen = LeaveOut ? at_least_zero(own[c] - w.sub[c]) : own[c];
+                value[c] *= (seen + pseudo[c]) * reciprocal[c];
             }
         }
-        if (to - from == p.stride) steady(value, power, k);
+        if (++since % 4 == 0) steady(value, power, k);
     }
+}
+
+// The usual sum: one total serves all children, nothing was ever missing, and no product can leave the range. The parent's
+// own cell is zero; its pseudo-count is set so that its factor is the joint P(y, x_parent).
+template <int Fixed, bool LeaveOut>
+double simple_sum(const Plan &p, const int *slot, double rows, Scratch &w) {
+    using L = Lanes<Fixed>;
+    const Store &s = p.store;
+    const int n_here = int(w.here.size());
+    const std::int64_t *cell = w.here_cell.data(), *here_row = w.here_row.data();
+    double *pseudo = w.here_pseudo.data();
+    const L minus = L::load(w.sub.data()), shared_total = L::all(p.totals[0]);
+    L answer = L::all(0);
+    double qualified = 0, last_total = -1, last_scale = 0;
+    for (const Member &member : p.members) {
+        const int parent = member.attributes[0];
+        if (slot[parent] == s.missing_slot(parent) || member.weight <= 0) continue;
+        const double *count = &w.count[parent * Fixed];
+        double seen = 0;
+        for (int c = 0; c < Fixed; ++c) seen += count[c];
+        if (seen < p.min_count) continue;
+        qualified += member.weight;
+        if (member.total != last_total) {
+            last_total = member.total;
+            last_scale = 1 / (at_least_zero(rows) + member.total);
+        }
+        const L own = L::load(count), scale = L::load(&w.reciprocal[std::size_t(parent) * Fixed]);
+        const L joint = (own + L::all(member.cell)) * L::all(last_scale * member.weight);
+        double *here = pseudo + w.place[parent] * Fixed;
+        (joint * (own + shared_total)).store(here);
+        // Read from the lower triangle: the parent's row for attributes up to itself, their own rows for later ones.
+        const double *row = s.pairs + w.cell[parent] * s.width, *column = s.pairs + w.cell[parent];
+        const auto factor = [&](const double *at, int q) {
+            L cells = L::load(at);
+            if (LeaveOut) cells = (cells - minus).at_least_zero();
+            return (cells + L::load(pseudo + q * Fixed)) * scale;
+        };
+        // Two products side by side: a multiplication takes longer than it takes to start the next.
+        const int up_to = w.place[parent] + 1;
+        L before = L::all(1), after = L::all(1);
+        int q = 0, u = up_to;
+        for (; q < up_to && u < n_here; ++q, ++u) {
+            before = before * factor(row + cell[q], q);
+            after = after * factor(column + here_row[u], u);
+        }
+        for (; q < up_to; ++q) before = before * factor(row + cell[q], q);
+        for (; u < n_here; ++u) after = after * factor(column + here_row[u], u);
+        answer = answer + before * after;
+        L::load(&w.pseudo[parent * Fixed]).store(here);
+    }
+    answer.store(w.m.data());
+    return qualified;
 }
 
 template <int Fixed, bool LeaveOut>
 double sum(const Plan &p, const int *slot, double left_out, Scratch &w) {
     const Store &s = p.store;
     const int k = Fixed ? Fixed : s.k, n_here = int(w.here.size());
-    double rows = -left_out, qualified = 0;
+    double rows = -left_out, qualified = 0, least = 1e300;
     bool simple = p.shared_totals && p.totals.size() == 1;
     for (int c = 0; c < k; ++c) rows += s.classes[c];
     for (int q = 0; q < n_here; ++q) {
         const int i = w.here[q];
         w.place[i] = q;
         w.here_cell[q] = w.cell[i];
+        w.here_row[q] = w.cell[i] * s.width;
         for (int c = 0; c < k; ++c) w.here_pseudo[q * k + c] = w.pseudo[i * k + c];
+        least = std::min(least, w.pseudo[i * k]);
         simple = simple && !p.ever_missing[i];
     }
+    // A factor is at least pseudo-count / (rows + total): so many of them keep clear of underflow.
+    int calm = 1;
+    if (simple && p.estimate.constant()) calm = std::max(1, 900 / (std::ilogb((rows + p.totals[0]) / least) + 2));
+    const bool plain = p.shared_totals && p.estimate.constant();
+    if constexpr (Fixed > 0)
+        if (simple && plain && calm >= n_here) return simple_sum<Fixed, LeaveOut>(p, slot, rows, w);
     double fixed_value[Fixed ? 2 * Fixed : 1];
     double *value = Fixed ? fixed_value : w.value.data(), *power = value + k;
-    const bool plain = p.shared_totals && p.estimate.constant();
     for (const Member &member : p.members) {
         const int parent = member.attributes[0];
         if (plain) {
@@ -182,8 +259,7 @@ double sum(const Plan &p, const int *slot, double left_out, Scratch &w) {
         }
         qualified += member.weight;
         for (int c = 0; c < k; ++c) power[c] = 0;
-        multiply_children<Fixed, LeaveOut>(p, parent, 0, w.place[parent], simple, w, value, power);
-        multiply_children<Fixed, LeaveOut>(p, parent, w.place[parent] + 1, n_here, simple, w, value, power);
+        multiply_children<Fixed, LeaveOut>(p, parent, w, value, power);
         add_scaled(value, power, k, w.m.data(), w.e.data());
     }
     return qualified;

@@ -1,5 +1,6 @@
 #include "plan.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 namespace tanager::scoring {
@@ -41,6 +42,20 @@ void Plan::set_product(const std::vector<int> &child, const std::vector<std::vec
         g.terms.push_back(add_term(child[t], parents[t]));
         g.parents.push_back(parents[t][0]);
         g.weights.push_back(weight[t]);
+        g.uniform = g.uniform && weight[t] == 1;
+    }
+    for (Group &g : groups) {
+        std::vector<std::size_t> order(g.parents.size());
+        std::iota(order.begin(), order.end(), 0);
+        const auto middle = std::stable_partition(order.begin(), order.end(),
+                                                  [&](std::size_t t) { return g.parents[t] < g.child; });
+        g.n_before = int(middle - order.begin());
+        const Group old = g;
+        for (std::size_t t = 0; t < order.size(); ++t) {
+            g.terms[t] = old.terms[order[t]];
+            g.parents[t] = old.parents[order[t]];
+            g.weights[t] = old.weights[order[t]];
+        }
     }
     for (Group &g : groups)
         g.fallback = g.terms.size() == 1 && g.base_weight == 0 ? terms[g.terms[0]].prefix : g.base;
@@ -86,10 +101,9 @@ void Plan::prepare_fast() {
         parent_factor.push_back(estimate.kind == Smoothing::bdeu && r > 0 ? 1 / r : 1);
         if (total <= 0 || estimate.kind == Smoothing::bdeu) shared_totals = false;
     }
-    // Numerators lie between the smallest pseudo-count and the number of rows; 2^40 either way is safe 16 times.
-    const double unit = estimate.unit;
-    for (double total : totals)
-        if (total < unit * 0x1p-20 || unit > 0x1p40) stride = 2;
+    is_parent.assign(store.n, 0);
+    for (const Member &m : members) for (int i : m.attributes) is_parent[i] = 1;
+    for (const Group &g : groups) for (int i : g.parents) is_parent[i] = 1;
     refresh_missing();
 }
 
@@ -101,10 +115,20 @@ void Plan::refresh_missing() {
     if (otherwise) otherwise->refresh_missing();
 }
 
-void Plan::note_missing(const int *slot) {
+bool Plan::reads_half() const {
+    return fast && shared_totals && estimate.constant() && (!otherwise || otherwise->reads_half()) &&
+           std::none_of(ever_missing.begin(), ever_missing.end(), [](char missing) { return missing; });
+}
+
+bool Plan::note_missing(const int *slot) {
+    bool news = false;
     for (int i = 0; i < store.n; ++i)
-        if (slot[i] == store.missing_slot(i)) ever_missing[i] = 1;
-    if (otherwise) otherwise->note_missing(slot);
+        if (slot[i] == store.missing_slot(i) && !ever_missing[i]) {
+            ever_missing[i] = 1;
+            news = true;
+        }
+    if (otherwise && news) otherwise->note_missing(slot);
+    return news;
 }
 
 namespace {

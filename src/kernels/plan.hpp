@@ -24,8 +24,10 @@ struct Group {                     // one attribute of a product of sums
     int child = 0, base = -1;      // base: the term P(x_child | y)
     double base_weight = 0;
     std::vector<int> terms;        // the other terms
-    std::vector<int> parents;      // of terms with one parent each, for the short cut
+    std::vector<int> parents;      // of terms with one parent each, for the short cut; those before the child first
+    int n_before = 0;              // how many parents come before the child in the table
     std::vector<double> weights;
+    bool uniform = true;           // all these weights are 1
     int fallback = -1;             // where to look when no term is available; follow `prefix` from there
 };
 
@@ -46,8 +48,7 @@ struct Plan {
     std::vector<double> totals, cells, parent_factor;
     std::vector<int> total_of;
     bool shared_totals = true;  // a child's pseudo-counts do not depend on the parent, and are positive
-    int stride = 16;            // factors that can be multiplied between two looks at the exponent
-    std::vector<char> ever_missing;
+    std::vector<char> ever_missing, is_parent;
     std::shared_ptr<Plan> otherwise;  // answers where no member speaks
 
     Plan(Store &s, Estimate e, bool smooth_unseen) : store(s), estimate(e), slots(s, smooth_unseen) {}
@@ -57,7 +58,8 @@ struct Plan {
                      const std::vector<double> &weight);
     void set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency);
     void refresh_missing();
-    void note_missing(const int *slot);  // of a row about to be learned
+    bool note_missing(const int *slot);  // of a row about to be learned; true where that is new
+    bool reads_half() const;             // whether answers read the lower triangle of the pairs alone
 
     // Writes the posterior (or the log of the joint) of one row, less the row that is left out if any. Where nothing
     // speaks, or every class has probability zero, `otherwise` answers, or at last the class prior by Laplace's rule.
@@ -88,6 +90,7 @@ double score_pairwise(const Plan &p, const int *slot, bool leave_out, double lef
 struct Scratch {
     std::vector<int> slot, here, place;         // here: the attributes present, and the place of each among them
     std::vector<std::int64_t> cell, here_cell;  // first cell of the slot of each attribute, in a row of pairs
+    std::vector<std::int64_t> here_row;         // where that slot's own row begins
     std::vector<double> sub, prior, once, m, e, value;
     std::vector<double> base, pseudo, here_pseudo, count, reciprocal;
     explicit Scratch(const Plan &p) {
@@ -97,6 +100,7 @@ struct Scratch {
         place.resize(n);
         cell.resize(n);
         here_cell.resize(n);
+        here_row.resize(n);
         for (auto *v : {&sub, &prior, &once, &m, &e}) v->resize(k);
         value.resize(2 * k);
         for (auto *v : {&base, &pseudo, &here_pseudo, &count}) v->resize(n * k);

@@ -12,6 +12,7 @@
 // Missing slots are counted like values. So N(pa, x missing) is a cell, and summing out all slots of a variable
 // gives the counts without it.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -127,13 +128,18 @@ struct Slots {
             missing.push_back(s.missing_slot(i));
         }
     }
+    // False where some code is neither a value nor the marker of its type.
     template <class Code>
-    void read(const Code *codes, std::int64_t step, int *slot) const {
+    bool read(const Code *codes, std::int64_t step, int *slot) const {
         const int n = int(limit.size());
+        bool known = true;
         for (int i = 0; i < n; ++i) {
             const int code = codes[i * step];
-            slot[i] = code < limit[i] ? code : missing[i];
+            const bool value = code < limit[i];
+            slot[i] = value ? code : missing[i];
+            known &= value | (code == std::numeric_limits<Code>::max());
         }
+        return known;
     }
 };
 
@@ -143,9 +149,9 @@ struct Codes {
     bool wide = false;  // uint16 rather than uint8
     std::int64_t n_rows = 0, row_step = 0, column_step = 0;
     int marker() const { return wide ? 65535 : 255; }
-    void read(std::int64_t r, const Slots &slots, int *slot) const {
-        if (wide) slots.read(static_cast<const std::uint16_t *>(data) + r * row_step, column_step, slot);
-        else slots.read(static_cast<const std::uint8_t *>(data) + r * row_step, column_step, slot);
+    bool read(std::int64_t r, const Slots &slots, int *slot) const {
+        if (wide) return slots.read(static_cast<const std::uint16_t *>(data) + r * row_step, column_step, slot);
+        return slots.read(static_cast<const std::uint8_t *>(data) + r * row_step, column_step, slot);
     }
     int at(std::int64_t r, int i) const {
         const std::int64_t where = r * row_step + i * column_step;
@@ -153,8 +159,18 @@ struct Codes {
     }
 };
 
-// Adds one row of weight w to every table of the store. `cell` is room for n numbers.
-inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *cell) {
+// Copies the lower triangle of the pairs, N(x_i, x_j, y) with j < i, to the upper one.
+inline void mirror_pairs(Store &s) {
+    const std::int64_t k = s.k, row = s.width * k;
+    for (int i = 1; i < s.n; ++i)
+        for (std::int64_t g = s.offsets[i]; g < s.offsets[i + 1]; ++g)
+            for (std::int64_t h = 0; h < s.offsets[i]; ++h)
+                std::copy_n(s.pairs + g * row + h * k, k, s.pairs + h * row + g * k);
+}
+
+// Adds one row of weight w to every table of the store. `cell` is room for n numbers. With `half` only the lower
+// triangle of the pairs is kept; the caller mirrors it later.
+inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *cell, bool half = false) {
     const int n = s.n, k = s.k;
     s.classes[y] += w;
     for (int i = 0; i < n; ++i) {
@@ -165,7 +181,7 @@ inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *
         for (int i = 0; i < n; ++i) {
             double *cells = s.pairs + cell[i] * s.width + y;
             for (int j = 0; j < i; ++j) cells[cell[j]] += w;
-            for (int j = i + 1; j < n; ++j) cells[cell[j]] += w;
+            for (int j = half ? n : i + 1; j < n; ++j) cells[cell[j]] += w;
         }
     }
     for (const Triple &t : s.triples) {

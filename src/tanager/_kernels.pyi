@@ -23,12 +23,16 @@ def count(
     families: Sequence[tuple[Sequence[int], _Floats]],
     sign: int = 1,
     n_jobs: int = 1,
-    method: str = "auto",
+    method: Literal["auto", "bits", "increments"] = "auto",
 ) -> _Integers | None:
     """Add sign times the rows to the tables; None when done.
 
     When a code or label does not fit, nothing is added and the sizes needed come back: n_values of each attribute
     and, last, the number of classes. A row whose label is the missing marker is left out.
+
+    The method changes the time, never the counts: "bits" counts pairs by conjunctions of bit slices (plain rows,
+    attributes of at most 255 values, at most 255 classes; the rest falls back), "increments" row by row, "auto"
+    chooses for each pair.
     """
 
 def pair_sums(pairs: _Floats, offsets: _Integers, n_values: _Integers) -> _Floats:
@@ -64,6 +68,13 @@ def index_objects(
     cells: Sequence[object] | np.ndarray, out: np.ndarray, is_missing: Callable[[object], bool]
 ) -> list[object]:
     """The distinct objects by first appearance; out (int32) = each cell's place in that list, -1 for missing."""
+
+class RowFinder:
+    """Codes of single rows: a column is a dict from value to code, or cut points, or None."""
+
+    def __init__(self, names: list[str], columns: list[object]) -> None: ...
+    def find(self, row: dict[str, object], out: np.ndarray) -> bool:
+        """Write the codes; False where some cell needs a closer look in Python."""
 
 # Scoring.
 class Store:

@@ -24,7 +24,15 @@ from tanager.counts.align import labels_from_plain, labels_to_plain
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder
 from tanager.errors import ModelFileError
-from tanager.plain import form_from_plain, form_to_plain, from_plain, table_from_plain, table_to_plain, to_plain
+from tanager.plain import (
+    classifiers,
+    form_from_plain,
+    form_to_plain,
+    from_plain,
+    table_from_plain,
+    table_to_plain,
+    to_plain,
+)
 
 
 def save(model: CountsClassifier, path: str | os.PathLike[str]) -> None:
@@ -92,12 +100,6 @@ def _refuse_strangers(header: dict[str, Any], source: str) -> None:
             f"{written} and has the option {unknown[0]!r}, which {cls.__name__} of tanager {tanager.__version__} does "
             "not know. Upgrade tanager to read it."
         )
-
-
-def classifiers() -> dict[str, type[CountsClassifier]]:
-    """The public classifiers by name; nothing else is ever made from a file."""
-    public = {name: getattr(tanager, name) for name in tanager.__all__}
-    return {name: cls for name, cls in public.items() if isinstance(cls, type) and issubclass(cls, CountsClassifier)}
 
 
 # --- what was learned --------------------------------------------------------------------------------------------

@@ -224,6 +224,22 @@ def test_two_hundred_and_fifty_five_values_fill_a_byte(weighted):
         ours.assert_equal(expected)
 
 
+@pytest.mark.parametrize("missing", [0.0, 0.05])
+def test_wide_and_narrow_attributes_share_a_table(missing):
+    n_values = [2, 90, 2, 3, 250, 2, 40, 5, 2, 12]  # here "auto" counts some pairs by bits and others by increments
+    rng = np.random.default_rng(4)
+    codes = random_codes(rng, 40_000, n_values, missing, np.uint8)
+    labels = random_labels(rng, 40_000, 3, 0.0, np.uint8)
+    store = Store(n_values, 3, anchors=[(0, 5)])
+    expected = store.empty_copy()
+    expected.count(codes, labels, method="increments")
+    for method, level in [("auto", "plain"), ("auto", cpu_levels()[-1]), ("bits", cpu_levels()[-1])]:
+        ours = store.empty_copy()
+        _kernels.set_cpu_level(level)
+        assert ours.count(codes, labels, method=method) is None
+        ours.assert_equal(expected)
+
+
 def test_all_triples_of_binary_attributes():
     rng = np.random.default_rng(3)
     n = 7

@@ -57,6 +57,12 @@ def test_conditional_information_of_two_copies_is_the_entropy_given_the_class():
     assert (s_ijy + s_y - s_iy - s_jy) / total == pytest.approx(np.log(2) / 2)
 
 
+def test_a_read_only_table_may_be_summed():
+    pairs = np.ones((6, 6, 1))
+    pairs.flags.writeable = False
+    assert _kernels.pair_sums(pairs, np.array([0, 3, 6]), np.array([2, 2]))[0, 1, 0] == 4
+
+
 def test_a_table_of_another_shape_is_refused():
     with pytest.raises(ValueError, match=r"pairs must have the shape \(6, 6, 2\)"):
         _kernels.pair_sums(np.zeros((5, 6, 2)), np.array([0, 3, 6]), np.array([2, 2]))

@@ -86,6 +86,15 @@ class WAODE(_Averaged):
         ``MEstimate(1)``, as published; see CountsClassifier for the other options.
     min_count : float, default=1.0
         A value serves as a super-parent when it was seen at least that often.
+
+    Examples
+    --------
+    A constant column says nothing, so its super-parent has no weight; left is (2 + 1/4) / 5 against (0 + 1/4) / 5:
+
+    >>> from tanager import WAODE
+    >>> X = [["sun", "calm"], ["sun", "calm"], ["rain", "calm"], ["rain", "calm"]]
+    >>> WAODE().fit(X, ["play", "play", "stay", "stay"]).predict_proba([["sun", "calm"]])
+    array([[0.9, 0.1]])
     """
 
     smoothing: float | Estimate | None = None
@@ -114,6 +123,16 @@ class SPODE(_Averaged):
     ----------
     super_parent_ : str
         The column chosen.
+
+    Examples
+    --------
+    P(play, sun) P(no | play, sun) = 3/8 3/4 against P(stay, sun) P(no | stay, sun) = 1/8 1/2, that is 9 to 2:
+
+    >>> from tanager import SPODE
+    >>> X = [["sun", "no"], ["sun", "no"], ["rain", "yes"], ["rain", "no"]]
+    >>> model = SPODE(super_parent="x0").fit(X, ["play", "play", "stay", "stay"])
+    >>> model.predict_proba([["sun", "no"]]).round(4)
+    array([[0.8182, 0.1818]])
     """
 
     super_parent: Any = "loo"
@@ -143,6 +162,15 @@ class A2DE(_Averaged):
     ----------
     min_count : float, default=1.0
         A pair of values serves as super-parents when it was seen at least that often; where none was, AODE answers.
+
+    Examples
+    --------
+    All three pairs of columns say the same, 3/12 3/4 against 1/12 1/2:
+
+    >>> from tanager import A2DE
+    >>> X = [["sun", "no", "hot"], ["sun", "no", "hot"], ["rain", "yes", "cold"], ["rain", "yes", "cold"]]
+    >>> A2DE().fit(X, ["play", "play", "stay", "stay"]).predict_proba(X[:1]).round(4)
+    array([[0.8182, 0.1818]])
     """
 
     order = 3

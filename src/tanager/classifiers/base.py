@@ -18,6 +18,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.classifiers.decide import check_costs, class_factors, class_priors, decide
+from tanager.classifiers.explain import Explanation, Part, explain_row
 from tanager.classifiers.forms import Form, View
 from tanager.classifiers.onerow import STALE, OneRowMixin
 from tanager.classifiers.rows import Rows, WarmUp
@@ -158,13 +159,12 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             these = "1 row has no label and is" if n_unlabelled == 1 else f"{n_unlabelled:,} rows have no label and are"
             warnings.warn(f"{these} left out.", DataWarning, stacklevel=3)
         if whole:
-            source = X if table.codes is not None else table  # read once; codes are counted as they are
-            self._start_encoder(source, labels, weights)
-            self._count(source, labels, weights)
+            self._start_encoder(table, labels, weights)
+            self._count(table, labels, weights)
         elif not hasattr(self, "encoder_") or self._warm is not None:
             self._warm_up(X, labels, weights)
         else:
-            self._count(X, labels, weights)
+            self._count(X if rows_of_dicts(X) else table, labels, weights)  # dicts may bring new columns
         if hasattr(self, "encoder_"):
             self.n_features_in_ = len(self.encoder_.schema.names)
         return self
@@ -208,14 +208,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _start_encoder(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Learn the schema from these rows and make empty counts for it."""
         self.encoder_ = Encoder(**self._encoder_options())
-        if (
-            isinstance(X, np.ndarray)
-            and X.ndim == 2
-            and X.dtype.itemsize <= 2
-            and X.dtype.kind in "iu"
-            and len(X) > _SAMPLE
-        ):
-            X, labels = X[:_SAMPLE], labels[:_SAMPLE]  # counting itself finds further codes
+        codes = read_table(X).codes
+        if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
+            X, labels = codes[:_SAMPLE], labels[:_SAMPLE]
             weights = None if weights is None else weights[:_SAMPLE]
         self.encoder_.fit(X, labels, weights, len(self.classes_))
         self._start_counts()
@@ -235,9 +230,13 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """Encode rows, grow where values (or, in dicts, names) are new, and add them to the counts."""
         if rows_of_dicts(X):
             self._add_columns(X)
-        codes = self.encoder_.update(X, weights, type(self).__name__)
+        codes = self.encoder_.own_codes(X, type(self).__name__)
+        if codes is None:
+            codes = self.encoder_.update(X, weights, type(self).__name__)
         self._sync()
         self.counts_.update(codes, labels, weights, n_jobs=self._threads())
+        self.encoder_.adopt(self.counts_.schema)
+        self.counts_.refuse_full_codes(codes.dtype)
         self._learned(X, codes, labels, weights)
 
     def _learned(self, X: Any, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
@@ -341,11 +340,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _structure(self, *, fresh: bool) -> View:
         """The view that answers. With ``fresh`` its form follows all rows; else it may lag behind by a percent."""
         view = self._view
-        n = self.counts_.n_rows
         if view is not None and view.valid and view.counts is self.counts_:
             if not self._follows_counts() or view.form_version == self.counts_.version:
                 return view
-            if not fresh and n <= self._view_rows * STALE:
+            if not fresh and self.counts_.n_rows <= self._view_rows * STALE:
                 return view
         form = self._form(self.counts_, self._rows)
         self._count_families(form)
@@ -354,7 +352,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             view.form_version = self.counts_.version
         else:
             view = self._view_of(form)
-        self._view, self._view_rows = view, n
+        self._view, self._view_rows = view, self.counts_.n_rows
         return view
 
     def _answers_by_kernel(self) -> bool:
@@ -399,6 +397,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _encode(self, X: Any) -> np.ndarray:
         table = self._validate(X, reset=False)
+        codes = self.encoder_.own_codes(table, type(self).__name__) if self.unseen == "ignore" else None
+        if codes is not None:  # a code beyond the values is unseen, and for the kernels that is missing
+            return codes
         return self.encoder_.transform(table, self.unseen, type(self).__name__)
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
@@ -457,20 +458,60 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             raise DataError(f"y has the label {new[0]!r}, which was never learned.")
         return codes, labels, check_weights(sample_weight, len(codes))
 
+    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+        """Why a row gets its answer: log-odds of every column and parent set, adding up to those of the answer.
+
+        ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other.
+        """
+        self._ready()
+        if len(self.classes_) < 2:
+            raise DataError(f"there is nothing to explain: the only class is {self.classes_.tolist()[0]!r}.")
+        X = [row] if isinstance(row, Mapping) else row
+        codes = self._encode(X)
+        if len(codes) != 1:
+            raise DataError(f"explain takes one row, got {len(codes)}. Explain them one by one.")
+        proba = self._scores(X, log_joint=False)
+        known = self._class_codes()
+        for name, label in (("answer", answer), ("against", against)):
+            if label is not None and label not in known:
+                raise OptionError(f"{name}={label!r} is none of the classes.{nearest(label, known)}")
+        chosen = known[self._decide(proba).tolist()[0] if answer is None else answer]
+        others = [c for c in np.argsort(-proba[0], kind="stable").tolist() if c != chosen]
+        rival = others[0] if against is None else known[against]
+        prior, parts = self._explain(codes, X, chosen, rival)
+        names, columns = self.counts_.schema.names, self.counts_.schema.columns
+        values = {
+            name: columns[i].describe(int(code)) if code < columns[i].n_values else "?"
+            for i, (name, code) in enumerate(zip(names, codes[0], strict=True))
+        }
+        return Explanation(
+            answer=self.classes_.tolist()[chosen],
+            against=self.classes_.tolist()[rival],
+            probability=float(proba[0, chosen]),
+            log_odds=prior + sum(value for _, _, value in parts),
+            prior=prior,
+            parts=tuple(Part(names[i], tuple(names[j] for j in parents), value) for i, parents, value in parts),
+            values=values,
+        )
+
+    def _explain(self, codes: np.ndarray, X: Any, answer: int, against: int) -> tuple[float, list[Any]]:
+        """Prior, and parts as column, parents and log-odds."""
+        return explain_row(self._view_of(self._structure(fresh=True).form, fast=False), codes, answer, against)
+
     # --- files --------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to one file; see ``tanager.save``."""
-        from tanager import persist
+        import tanager  # the door, where all layers are known
 
-        persist.save(self, path)
+        tanager.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CountsClassifier:
         """The model in a file, which must be of this class; see ``tanager.load`` for any class."""
-        from tanager import persist
+        import tanager
 
-        model = persist.load(path)
+        model = tanager.load(path)
         if not isinstance(model, cls):
             name = type(model).__name__
             raise ModelFileError(f"{str(path)!r} holds {name}, not {cls.__name__}. Use {name}.load or tanager.load.")

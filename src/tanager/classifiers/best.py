@@ -126,6 +126,10 @@ class BestOf(CountsClassifier):
         self._structure(fresh=True)
         return self.best_._leave_one_out(codes, labels, weights, X)
 
+    def _explain(self, codes: np.ndarray, X: Any, answer: int, against: int) -> tuple[float, list[Any]]:
+        self._structure(fresh=True)
+        return self.best_._explain(codes, X, answer, against)
+
     def table(self) -> str:
         """The candidates and their leave-one-out figures, best first, as text."""
         self._ready()

@@ -145,6 +145,18 @@ class SPC(_Ordered):
     ----------
     super_parent_ : str
         The column chosen.
+
+    Examples
+    --------
+    The factors of the second column are 1/2 + 2/3 for play and 1/2 + 1/3 for stay:
+
+    >>> from tanager import SPC
+    >>> X = [["sun", "warm"], ["rain", "cold"], ["sun", "cold"], ["rain", "warm"]]
+    >>> model = SPC().fit(X, ["play", "play", "stay", "stay"])
+    >>> model.predict_proba([["sun", "warm"]]).round(4)
+    array([[0.5833, 0.4167]])
+    >>> model.super_parent_
+    'x0'
     """
 
     super_parent: Any = None
@@ -200,6 +212,19 @@ class TC(_Ordered):
     order_weights : tuple of three numbers or None, default=None
         Weights of parent sets with none, one and two columns, each divided by how many there are; None sums them as
         they are, so that pairs of parents dominate for late columns.
+
+    Examples
+    --------
+    One parent set for the first column, two for the second, four for the third. The answer is 3/4 6/4 12/4 against
+    1/4 3/4 7/4, that is 216 to 21:
+
+    >>> from tanager import TC
+    >>> X = [["sun", "no", "hot"], ["sun", "no", "hot"], ["rain", "yes", "cold"], ["rain", "yes", "cold"]]
+    >>> model = TC().fit(X, ["play", "play", "stay", "stay"])
+    >>> model.n_networks_
+    8
+    >>> model.predict_proba(X[:1]).round(4)
+    array([[0.9114, 0.0886]])
     """
 
     order = 3

@@ -138,6 +138,18 @@ class View:
         else:
             self.layout = None
 
+    def with_form(self, form: Form) -> View:
+        """Another form over the same counts, all else alike."""
+        return View(
+            self.counts,
+            form,
+            self.estimate,
+            smooth_unseen=self.smooth_unseen,
+            priors=self.priors,
+            factor=self.factor,
+            fast=self.fast,
+        )
+
     @property
     def valid(self) -> bool:
         """Whether the counts still have the layout (and the scale) that this view was made for."""
@@ -146,6 +158,9 @@ class View:
     def score(self, codes: np.ndarray, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posterior probabilities, or logs of the joint, one row per row and one column per class."""
         out = np.empty((len(codes), self.counts.n_classes))
+        if len(codes) == 1:
+            self.plan.score(codes, out, log_joint)
+            return out
         current = self._compiled_version == self.counts.version
         if not current and self.n_cells < COMPILED_LIMIT and codes.size >= self.n_cells / 8:
             self._compiled, self._compiled_version, current = self.plan.compile(), self.counts.version, True

@@ -29,6 +29,15 @@ class HNB(CountsClassifier):
     Notes
     -----
     Zhang, Jiang and Su (2005). P(y, x) ~ P(y) prod_i sum_{j != i} W_ij P(x_i | y, x_j).
+
+    Examples
+    --------
+    Either column alone says nothing here. Given the other one, P(sun | play, warm) = (1 + 1/2) / 2, and 1/4 for stay:
+
+    >>> from tanager import HNB
+    >>> X = [["sun", "warm"], ["rain", "cold"], ["sun", "cold"], ["rain", "warm"]]
+    >>> HNB().fit(X, ["play", "play", "stay", "stay"]).predict_proba([["sun", "warm"]])
+    array([[0.9, 0.1]])
     """
 
     smoothing: float | Estimate | None = None

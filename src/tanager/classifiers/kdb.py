@@ -40,6 +40,18 @@ class KDB(SingleNetworkMixin, CountsClassifier):
     Notes
     -----
     Sahami (1996). A missing parent at prediction leaves the parents before it in that order.
+
+    Examples
+    --------
+    P(warm | play, sun) = (1 + 1/2) / (1 + 1), where 1/2 is P(warm | play), the estimate without the parent:
+
+    >>> from tanager import KDB
+    >>> X = [["sun", "warm"], ["rain", "cold"], ["sun", "cold"], ["rain", "warm"]]
+    >>> model = KDB(k=1).fit(X, ["play", "play", "stay", "stay"])
+    >>> model.parents_
+    {'x0': (), 'x1': ('x0',)}
+    >>> model.predict_proba([["sun", "warm"]])
+    array([[0.75, 0.25]])
     """
 
     k: int = 2

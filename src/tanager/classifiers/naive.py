@@ -113,6 +113,18 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
         with np.errstate(divide="ignore"):
             return _normalised(np.log(proba) + self.moments_.log_density(self._numbers(X), left_out))
 
+    def _explain(self, codes: np.ndarray, X: Any, answer: int, against: int) -> tuple[float, list[Any]]:
+        prior, parts = super()._explain(codes, X, answer, against)
+        gaussian = [i for i, column in enumerate(self.encoder_.schema.columns) if column.kind == "continuous"]
+        for at, i in enumerate(gaussian):
+            alone = np.full((1, len(gaussian)), np.nan)
+            alone[0, at] = self._numbers(X)[0, at]
+            if np.isnan(alone[0, at]):
+                continue
+            density = self.moments_.log_density(alone)[0]
+            parts.append((i, (), float(density[answer] - density[against])))
+        return prior, parts
+
     def _extra_arrays(self) -> dict[str, np.ndarray]:
         return self.moments_.to_arrays() if self._has_moments() else {}
 

@@ -23,22 +23,23 @@ class OneRowMixin:
 
     def learn_one(self: Any, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0) -> Any:
         """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing."""
-        if not isinstance(row, Mapping):
+        if type(row) is not dict and not isinstance(row, Mapping):
             raise DataError(f"learn_one takes a dict of column names and values, got {type(row).__name__}.")
-        if is_missing(y):
-            return self
         if not hasattr(self, "counts_") or self._warm is not None:
+            if is_missing(y):
+                return self
             weights = None if sample_weight == 1.0 else np.array([sample_weight])
             return self.partial_fit([row], [y], sample_weight=weights)
-        label = self._class_codes().get(y)
-        if label is None:
+        labels = self._label_arrays().get(y)
+        if labels is None:
+            if is_missing(y):
+                return self
             self._add_classes(np.array([plain(y)]))
-            label = self._class_codes()[y]
-        if len(row) > len(self.encoder_.schema.names) or self.encoder_.new_names(row):
+            labels = self._label_arrays()[y]
+        if self.encoder_.new_names(row):
             self._add_columns([row])
         codes = self.encoder_.update_row(row)[None, :]
         self._sync()
-        labels = np.array([label], dtype=np.uint16)
         weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
         self.counts_.learn_rows(codes, labels, weights)
         self._learned([row], codes, labels, weights)
@@ -52,7 +53,7 @@ class OneRowMixin:
         codes = self.encoder_.encode_row(row, self.unseen)[None, :]
         view = self._structure(fresh=False)
         proba = self._score_codes(codes, view, [row], log_joint=False)[0]
-        return dict(zip(self._class_list, proba.tolist(), strict=True))
+        return dict(zip(self._class_codes(), proba.tolist(), strict=True))
 
     def predict_one(self: Any, row: Mapping[str, Any]) -> Any:
         """The answer for one row; None before the first row was learned."""
@@ -65,20 +66,20 @@ class OneRowMixin:
         """Label to class code; made again when classes have come."""
         cached = self.__dict__.get("_codes_of_classes")
         if cached is None or cached[0] is not self.classes_:
-            cached = (self.classes_, {label: c for c, label in enumerate(self.classes_.tolist())})
-            self._codes_of_classes = cached
+            codes = {label: c for c, label in enumerate(self.classes_.tolist())}
+            arrays = {label: np.array([c], dtype=np.uint16) for label, c in codes.items()}
+            cached = self._codes_of_classes = (self.classes_, codes, arrays)
         return cached[1]
 
-    @property
-    def _class_list(self: Any) -> list[Any]:
-        return list(self._class_codes())
+    def _label_arrays(self: Any) -> dict[Any, np.ndarray]:
+        """Label to class code, ready for the kernels."""
+        self._class_codes()
+        return self._codes_of_classes[2]
 
     def _add_columns(self: Any, rows: Sequence[Mapping[str, Any]]) -> None:
         """Take in names that are no column yet: categorical, missing in all rows so far."""
         known = self.encoder_.schema
-        new = dict.fromkeys(
-            name for row in rows for name, cell in row.items() if name not in known and not is_missing(cell)
-        )
+        new = dict.fromkeys(name for row in rows for name in self.encoder_.new_names(row) if not is_missing(row[name]))
         if self.schema is not None or not new:
             return
         self.encoder_.extend(Column(name, "categorical", reason="appeared in the stream") for name in new)

@@ -43,5 +43,8 @@ class SubsumptionMixin:
         resolved = self._resolved(codes, left_out * self.counts_.scale)
         return super()._leave_one_out(resolved, labels, weights, X)  # type: ignore[misc]
 
+    def _explain(self: Any, codes: np.ndarray, X: Any, answer: int, against: int) -> Any:
+        return super()._explain(self._resolved(codes, None), X, answer, against)  # type: ignore[misc]
+
     def _answers_by_kernel(self: Any) -> bool:
         return self.subsumption is None and super()._answers_by_kernel()  # type: ignore[misc]

@@ -37,6 +37,15 @@ class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
     Notes
     -----
     Keogh and Pazzani (1999).
+
+    Examples
+    --------
+    Either column alone says nothing, so an arc between the two is worth having:
+
+    >>> from tanager import SuperParentTAN
+    >>> X = [["sun", "warm"], ["rain", "cold"], ["sun", "cold"], ["rain", "warm"]] * 2
+    >>> SuperParentTAN().fit(X, ["play", "play", "stay", "stay"] * 2).parents_
+    {'x0': (), 'x1': ('x0',)}
     """
 
     min_gain: float = 0.0

@@ -317,6 +317,16 @@ class JointCounts:
             columns[i] = replace(column, n_codes=int(size))
         self.grow(Schema(tuple(columns)), self.classes)
 
+    def refuse_full_codes(self, dtype: np.dtype) -> None:
+        """Refuse code arrays that use every value of their type, so that none is left to mark what is missing."""
+        full = np.flatnonzero(self.schema.n_values == np.iinfo(dtype).max)
+        for i in full:
+            if self.schema.columns[i].kind == "codes" and self._singles[self.offsets[i + 1] - 1].any():
+                raise DataError(
+                    f"column {self.schema.names[i]!r} has the codes 254 and 255: all 256 values of uint8 are used, so "
+                    "255 cannot mark missing cells. Pass X.astype(np.uint16)."
+                )
+
     # --- the algebra --------------------------------------------------------------------------------------------
 
     @property

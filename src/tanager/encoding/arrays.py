@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from datetime import date, timedelta
 from decimal import Decimal
 
 import numpy as np
 
 from tanager import _kernels
-from tanager.encoding.values import Categories, Cells, Numbers, from_distinct, is_missing, number, seconds
+from tanager.encoding.values import MOMENTS, Categories, Cells, Numbers, from_distinct, is_missing, number, seconds
 from tanager.errors import DataError
-
-MOMENTS = (date, timedelta, np.datetime64, np.timedelta64)
 
 
 def read_array(cells: np.ndarray, name: str) -> Cells:
     """One column of an array of any type."""
     kind = cells.dtype.kind
     if kind in "iuf":
-        return Numbers(cells)
+        return Numbers(np.ascontiguousarray(cells, dtype=cells.dtype.newbyteorder("=")))
     if kind == "b":
         return Categories([False, True], cells.astype(np.int32), "booleans", exact=False)
     if kind in "mM":
@@ -52,10 +49,13 @@ def _is_number(kind: type) -> bool:
 def _number_array(cells: Sequence[object] | np.ndarray, kinds: set[type]) -> np.ndarray:
     if len(kinds) == 1 and issubclass(next(iter(kinds)), numbers.Integral):
         try:
-            return np.array(list(cells), dtype=np.int64)
+            return np.array(cells, dtype=np.int64)
         except (TypeError, OverflowError):  # something is missing, or beyond 64 bits
             pass
-    return np.array([np.nan if is_missing(cell) else float(cell) for cell in cells])  # type: ignore[arg-type]
+    try:
+        return np.array(cells, dtype=np.float64)
+    except TypeError:  # NumPy knows None, but not pandas.NA
+        return np.array([np.nan if is_missing(cell) else number(cell) for cell in cells])
 
 
 def index_objects(cells: Sequence[object] | np.ndarray, name: str) -> Categories:

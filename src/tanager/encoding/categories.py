@@ -6,6 +6,7 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +41,10 @@ class Codec:
     def code(self, value: object, missing: int, unseen: str) -> int:
         """The code of one cell that ``find`` did not know."""
         return missing
+
+    def table(self) -> object:
+        """What a kernel needs to find codes of single cells: a dict, cut points, or None to ask ``find``."""
+        return None
 
     def grown(self, cells: Cells, max_values: int) -> Codec:
         """A codec that also knows the new values of a column; itself when there are none."""
@@ -78,6 +83,9 @@ class Vocabulary(Codec):
         self.lookup: dict[object, int] = {value: v for v, value in enumerate(column.values)}
         self.find = self.lookup.get
 
+    def table(self) -> object:
+        return self.lookup
+
     def places(self, values: Sequence[Value]) -> np.ndarray:
         """The code of each value; the code of "other", or NOT_FOUND, for unknown ones."""
         default = len(self.column.values) if self.column.other else NOT_FOUND
@@ -86,10 +94,8 @@ class Vocabulary(Codec):
     def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
         categories = cells.categories
         places = self.places(categories.values)
-        if unseen == "error":
-            for v in np.flatnonzero(places == NOT_FOUND):
-                if (row := categories.row_of(int(v))) is not None:
-                    raise errors.DataError(not_seen(self.column, categories.values[v], row))
+        if unseen == "error" and (row := categories.first_row(places == NOT_FOUND)) is not None:
+            raise errors.DataError(not_seen(self.column, categories.values[categories.index[row]], row))
         missing = int(np.iinfo(out.dtype).max)
         places[places == NOT_FOUND] = self._unseen_code(unseen, missing)
         _kernels.recode(categories.index, np.append(places, missing).astype(out.dtype), out)
@@ -132,11 +138,14 @@ class Bins(Codec):
         self.cuts = np.array(column.cuts, dtype=np.float64)
         cuts = column.cuts
 
-        def find(value: object, default: int) -> int:
+        def find(value: Any, default: int) -> int:
             # A number that differs from itself is NaN. Other types (NumPy's, dates, text) go the slow way.
-            return bisect_left(cuts, value) if type(value) in NUMBER and value == value else default  # type: ignore
+            return bisect_left(cuts, value) if type(value) in NUMBER and value == value else default
 
         self.find = find
+
+    def table(self) -> object:
+        return list(self.column.cuts)
 
     def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
         bins.cut(cells.floats(self.column.name), self.cuts, out)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 
-from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, cell_number, codec, not_seen
+from tanager import _kernels
+from tanager.encoding.categories import NOT_FOUND, UNSEEN, Codec, OwnCodes, cell_number, codec
+from tanager.encoding.codes import code_columns, code_type, encode_codes, limits_of
 from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules
 from tanager.encoding.schema import Column, Schema
-from tanager.encoding.tables import Table, code_limits, read_table
+from tanager.encoding.tables import Table, read_table
+from tanager.encoding.values import Cells
 from tanager.errors import DataError, SchemaMismatch, check_option, nearest
+
+MANY_CELLS = 1_000_000
+
+Result = TypeVar("Result")
 
 
 class Encoder:
@@ -89,20 +98,27 @@ class Encoder:
         return encoder
 
     def __getstate__(self) -> dict[str, Any]:
-        hidden = ("_codecs", "_finders")  # made from the schema, and not fit for pickle
-        return {key: value for key, value in self.__dict__.items() if key not in hidden}
+        """Options and schema; the codecs follow from the schema."""
+        made = ("_codecs", "_schema", "_finders", "_finder", "_most_values", "_row_type")
+        state = {name: value for name, value in self.__dict__.items() if name not in made}
+        return state | {"schema": self._schema if self._codecs else None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _codecs=[])
-        if "_schema" in state:
-            self._set_schema(self._schema)
+        schema = state["schema"]
+        self.__dict__.update({name: value for name, value in state.items() if name != "schema"})
+        self._codecs = []
+        if schema is not None:
+            self._set_schema(schema)
 
     @property
     def schema(self) -> Schema:
         """What is known about the columns."""
+        self._check_schema()
+        return self._schema
+
+    def _check_schema(self) -> None:
         if not self._codecs:
             raise DataError("the encoder has no schema yet. Call fit first, or pass schema= when you make it.")
-        return self._schema
 
     def _set_schema(self, schema: Schema) -> None:
         self._set_codecs([codec(column) for column in schema.columns], schema)
@@ -111,7 +127,9 @@ class Encoder:
         self._codecs = codecs
         self._schema = schema or Schema(tuple(c.column for c in codecs))
         self._finders = [(c.column.name, c.find) for c in codecs]
-        self._most_values = int(self._schema.n_values.max())
+        self._most_values = int(self._schema.n_values.max(initial=0))
+        self._row_type = code_type(self._most_values, "ignore")
+        self._finder: _kernels.RowFinder | None = None
 
     # Learning
 
@@ -137,12 +155,12 @@ class Encoder:
         keep = _rows_to_learn_from(w, y, n_classes)
         if keep is not None:
             y, w = (None if part is None else part[keep] for part in (y, w))
-        columns = _code_columns(table, keep, rules) if table.codes is not None else {}
-        for i, name in enumerate(names):
-            if i not in columns:
-                cells = table.column(i) if keep is None else table.column(i).take(keep)
-                columns[i] = learn_column(name, i, cells, rules, y, w)
-        self._set_schema(Schema(tuple(columns[i] for i in range(len(names)))))
+        columns = code_columns(table, keep, rules) if table.codes is not None else {}
+
+        def learn(i: int) -> Column:
+            return columns.get(i) or learn_column(names[i], i, _kept(table, i, keep), rules, y, w)
+
+        self._set_schema(Schema(tuple(_for_each(learn, range(len(names)), table.n_rows))))
         return self
 
     def _rules(self, names: Sequence[str]) -> Rules:
@@ -176,14 +194,30 @@ class Encoder:
         w = None if weights is None else _as_column("sample_weight", weights, table.n_rows)
         keep = _rows_to_learn_from(w)
         if self._all_codes and table.codes is not None:
-            limits = _limits(table, keep)
+            limits = limits_of(table, keep)
             grown = [c.with_limit(int(limits[i])) for c, i in zip(self._codecs, order, strict=True)]
         else:
-            cells = [table.column(i) if keep is None else table.column(i).take(keep) for i in order]
+            cells = _for_each(lambda i: _kept(table, i, keep), order, table.n_rows)
             grown = [c.grown(cell, self.max_values) for c, cell in zip(self._codecs, cells, strict=True)]
         codes = self._encode(grown, table, order, "ignore")
         self._grow(grown)
         return codes
+
+    def own_codes(self, X: Any, name: str = "Encoder") -> np.ndarray | None:
+        """The array itself, not looked at, where X and all columns are codes; None elsewhere.
+
+        For learners whose counts check codes as they count; ``adopt`` then takes over the schema that grew there.
+        """
+        table = read_table(X)
+        if not self._all_codes or table.codes is None or any(c.column.closed for c in self._codecs):
+            return None
+        self._order(table, name)
+        return table.codes
+
+    def adopt(self, schema: Schema) -> None:
+        """Take over a schema that grew from ours."""
+        if schema is not self._schema:
+            self._set_schema(schema)
 
     def _grow(self, codecs: list[Codec]) -> bool:
         """Take over grown codecs; says whether any has grown."""
@@ -214,11 +248,14 @@ class Encoder:
 
     def _encode(self, codecs: list[Codec], table: Table, order: Sequence[int], unseen: str) -> np.ndarray:
         n_values = np.array([c.column.n_values for c in codecs])
-        if self._all_codes and table.codes is not None and list(order) == list(range(len(codecs))):
-            return _encode_codes(table, [c.column for c in codecs], n_values, unseen)
-        out = np.empty((table.n_rows, len(codecs)), dtype=_code_type(int(n_values.max()), unseen), order="F")
-        for j, (c, i) in enumerate(zip(codecs, order, strict=True)):
-            c.encode(table.column(i), out[:, j], unseen)
+        if self._all_codes and table.codes is not None:
+            return encode_codes(table, [c.column for c in codecs], n_values, unseen)
+        out = np.empty((table.n_rows, len(codecs)), dtype=code_type(int(n_values.max(initial=0)), unseen), order="F")
+
+        def encode(j: int) -> None:
+            codecs[j].encode(table.column(order[j]), out[:, j], unseen)
+
+        _for_each(encode, range(len(codecs)), table.n_rows)
         return out
 
     def continuous_values(self, X: Any, name: str = "Encoder") -> np.ndarray:
@@ -261,10 +298,24 @@ class Encoder:
 
     def encode_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray:
         """Codes of one row given as a dict. Absent names are missing, other names are ignored."""
-        return self._finish_row(row, self._find_row(row), unseen)
+        codes = self._quick_row(row, unseen)
+        return self._finish_row(row, self._find_row(row), unseen) if codes is None else codes
+
+    def _quick_row(self, row: Mapping[str, Any], unseen: str) -> np.ndarray | None:
+        """The codes of a row in which nothing is new or odd; None for any other."""
+        self._check_schema()
+        if self._finder is None:
+            names = [c.column.name for c in self._codecs]
+            self._finder = _kernels.RowFinder(names, [c.table() for c in self._codecs])
+        if type(row) is not dict:
+            return None
+        codes = np.empty(
+            len(self._codecs), self._row_type if unseen == "ignore" else code_type(self._most_values, unseen)
+        )
+        return codes if self._finder.find(row, codes) else None
 
     def _finish_row(self, row: Mapping[str, Any], codes: list[int], unseen: str) -> np.ndarray:
-        dtype = _code_type(self._most_values, unseen)
+        dtype = code_type(self._most_values, unseen)
         if NOT_FOUND in codes:
             missing = int(np.iinfo(dtype).max)
             for i, code in enumerate(codes):
@@ -276,6 +327,9 @@ class Encoder:
 
     def update_row(self, row: Mapping[str, Any]) -> np.ndarray:
         """Codes of one row to learn from: new values of open columns get codes of their own."""
+        quick = self._quick_row(row, "ignore")
+        if quick is not None:
+            return quick
         codes = self._find_row(row)
         if NOT_FOUND in codes:
             grown = list(self._codecs)
@@ -289,6 +343,7 @@ class Encoder:
         return self._finish_row(row, codes, "ignore")
 
     def _find_row(self, row: Mapping[str, Any]) -> list[int]:
+        self._check_schema()
         get = row.get
         try:
             return [find(get(name), NOT_FOUND) for name, find in self._finders]
@@ -302,15 +357,20 @@ class Encoder:
 
     def new_names(self, row: Mapping[str, Any]) -> list[str]:
         """The names in a row that are no column yet."""
-        return [name for name in row if name not in self.schema]
+        known = self._schema.name_set
+        return [] if known.issuperset(row) else [name for name in row if name not in known]
 
 
-def _code_type(most_values: int, unseen: str) -> type[np.uint8] | type[np.uint16]:
-    """The largest value is missing, and "smooth" needs one code more for unseen values."""
-    codes = most_values + (unseen == "smooth")
-    if codes > 65535:
-        raise DataError(f"a column has {most_values:,} values; at most 65,534 fit into 16-bit codes.")
-    return np.uint8 if codes <= 255 else np.uint16
+def _for_each(work: Callable[[int], Result], columns: Sequence[int], n_rows: int) -> list[Result]:
+    """The results for every column; in threads when there is much to do, since sorting and Arrow run without Python."""
+    if n_rows * len(columns) < MANY_CELLS:
+        return [work(i) for i in columns]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None) as pool:
+        return list(pool.map(work, columns))
+
+
+def _kept(table: Table, i: int, keep: np.ndarray | None) -> Cells:
+    return table.column(i) if keep is None else table.column(i).take(keep)
 
 
 def _as_column(what: str, cells: Any, n_rows: int) -> np.ndarray:
@@ -330,41 +390,3 @@ def _rows_to_learn_from(
         tests.append(y < (largest if n_classes is None else n_classes))
     keep = np.logical_and.reduce(tests) if tests else None
     return None if keep is None or keep.all() else keep
-
-
-def _limits(table: Table, keep: np.ndarray | None) -> np.ndarray:
-    if keep is None or table.codes is None:
-        return table.limits
-    return code_limits(np.ascontiguousarray(table.codes[keep]))
-
-
-def _code_columns(table: Table, keep: np.ndarray | None, rules: Rules) -> dict[int, Column]:
-    """Columns of kind "codes" from an array of codes, those left out that are asked to be something else."""
-    limits = _limits(table, keep)
-    if limits.dtype == np.uint8 and limits.max() == 255 and np.any(table.codes == 255):
-        raise DataError(
-            "X has the codes 254 and 255: all 256 values of uint8 are used, so 255 cannot mark missing cells. "
-            "Pass X.astype(np.uint16)."
-        )
-    own = [i for i in range(table.n_columns) if rules.wanted.get(i, "categorical") == "categorical"]
-    return {i: Column(f"x{i}", "codes", n_codes=int(limits[i]), reason="an array of codes") for i in own}
-
-
-def _encode_codes(table: Table, columns: list[Column], n_values: np.ndarray, unseen: str) -> np.ndarray:
-    """The array itself when every code is known, else a copy with the unseen ones replaced."""
-    codes = table.codes
-    assert codes is not None
-    dtype = np.promote_types(codes.dtype, _code_type(int(n_values.max()), unseen))
-    new = np.flatnonzero(table.limits > n_values)
-    if not len(new) and dtype == codes.dtype:
-        return codes
-    old_missing, missing = np.iinfo(codes.dtype).max, np.iinfo(dtype).max
-    out = codes.astype(dtype)
-    if missing != old_missing:
-        out[codes == old_missing] = missing
-    for i in new:
-        rows = np.flatnonzero((codes[:, i] >= n_values[i]) & (codes[:, i] != old_missing))
-        if unseen == "error":
-            raise DataError(not_seen(columns[i], int(codes[rows[0], i]), int(rows[0])))
-        out[rows, i] = n_values[i] if unseen == "smooth" else missing
-    return out

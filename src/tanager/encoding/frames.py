@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tanager.encoding.arrays import read_array, read_objects
-from tanager.encoding.values import Categories, Cells, Numbers, from_distinct, seconds
+from tanager.encoding.values import Categories, Cells, Numbers, from_distinct, is_missing, seconds
 from tanager.errors import DataError
 
 Columns = tuple[Sequence[object], int, Sequence[Callable[[], Cells]]]
@@ -37,12 +37,7 @@ def pandas_columns(X: Any) -> Columns:
         raise DataError(
             f"Expected 2D array, got a pandas {type(X).__name__} instead. Reshape your data: pass X.to_frame()."
         )
-    names = list(X.columns)
-    return names, len(X), [partial(_read_place, X, i) for i in range(len(names))]
-
-
-def _read_place(X: Any, i: int) -> Cells:
-    return read_series(X.iloc[:, i], str(X.columns[i]))
+    return list(X.columns), len(X), [partial(read_series, series, str(name)) for name, series in X.items()]
 
 
 def read_series(series: Any, name: str) -> Cells:
@@ -84,11 +79,12 @@ def read_arrow(column: Any, name: str) -> Cells:
     """One Arrow array, chunked or not, or a polars series."""
     import pyarrow as pa
 
+    declares = not str(getattr(column, "dtype", "")).startswith("Categorical")  # polars, see _declares
     if not isinstance(column, pa.ChunkedArray | pa.Array):
         column = pa.chunked_array(column)
     if isinstance(column, pa.Array):
         column = pa.chunked_array([column])
-    return _read_chunks(column, name, True)
+    return _read_chunks(column, name, declares)
 
 
 def _declares(field: Any) -> bool:
@@ -101,7 +97,7 @@ def _read_chunks(column: Any, name: str, declares: bool) -> Cells:
 
     kind = column.type
     if pa.types.is_dictionary(kind):
-        return _read_dictionary(column, declared=declares, exact=False)
+        return _read_dictionary(column, declares, exact=False)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return Numbers(column.to_numpy())
     if pa.types.is_decimal(kind):
@@ -111,8 +107,6 @@ def _read_chunks(column: Any, name: str, declares: bool) -> Cells:
     if pa.types.is_time(kind):
         ticks = column.cast(pa.time64("us")).cast(pa.int64()).to_numpy()
         return Numbers(ticks / 1e6, "times of day")
-    if pa.types.is_boolean(kind):
-        return _read_dictionary(column.dictionary_encode(), what="booleans")
     if pa.types.is_null(kind):
         return Categories([], np.full(len(column), -1, dtype=np.int32))
     if pa.types.is_nested(kind):
@@ -120,7 +114,7 @@ def _read_chunks(column: Any, name: str, declares: bool) -> Cells:
     return _read_dictionary(column.dictionary_encode())
 
 
-def _read_dictionary(column: Any, **facts: bool | str) -> Categories:
+def _read_dictionary(column: Any, declared: bool = False, exact: bool = True) -> Categories:
     """Chunks of dictionary codes; chunks may bring dictionaries of their own."""
     values: list[object] = []
     places: dict[object, int] = {}
@@ -129,10 +123,18 @@ def _read_dictionary(column: Any, **facts: bool | str) -> Categories:
     for chunk in column.chunks:
         if last is None or not chunk.dictionary.equals(last):
             last = chunk.dictionary
-            table = _join(last.to_pylist(), values, places)
+            table = _join(_entries(last), values, places)
         parts.append(_indices(chunk, table))
     index = parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
-    return from_distinct(values, index, **facts)
+    return from_distinct(values, index, declared, exact)
+
+
+def _entries(dictionary: Any) -> list[object]:
+    """The entries of a dictionary, None for missing ones. Only numbers can be NaN, and text is too long to look at."""
+    import pyarrow as pa
+
+    entries: list[object] = dictionary.to_pylist()
+    return [None if is_missing(e) else e for e in entries] if pa.types.is_floating(dictionary.type) else entries
 
 
 def _join(dictionary: list[object], values: list[object], places: dict[object, int]) -> np.ndarray | None:

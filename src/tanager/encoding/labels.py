@@ -28,6 +28,8 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _encode(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    if isinstance(y, np.ndarray) and y.ndim != 1:
+        raise DataError(f"y must be one column of labels, got an array of shape {y.shape}. Pass y.ravel().")
     if isinstance(y, np.ndarray) and y.dtype.kind == "b" and len(y):
         return _whole_labels(y.view(np.uint8), y.dtype)
     if isinstance(y, np.ndarray) and y.dtype.kind == "c":
@@ -98,6 +100,8 @@ def _class_array(labels: list[Any], y: Any, cells: Numbers | Categories) -> np.n
     """The labels as an array of the type they came in."""
     if isinstance(cells, Numbers):
         return np.array(labels, dtype=cells.values.dtype)
+    if isinstance(y, np.ndarray) and y.dtype.kind == "U":
+        return np.array(labels, dtype=y.dtype)
     return _narrow(labels, keep_objects=isinstance(y, np.ndarray) and y.dtype.kind == "O")
 
 

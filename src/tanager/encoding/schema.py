@@ -142,10 +142,17 @@ class Schema:
         """Column names, in order."""
         return tuple(column.name for column in self.columns)
 
-    @property
+    @cached_property
+    def name_set(self) -> frozenset[str]:
+        """Column names, to ask for membership."""
+        return frozenset(self.names)
+
+    @cached_property
     def n_values(self) -> np.ndarray:
         """Number of codes per column."""
-        return np.array([column.n_values for column in self.columns], dtype=np.int64)
+        sizes = np.array([column.n_values for column in self.columns], dtype=np.int64)
+        sizes.flags.writeable = False
+        return sizes
 
     @cached_property
     def _places(self) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -117,8 +118,6 @@ def _from_array(X: np.ndarray) -> Table:
         raise DataError(_expected_2d(f"{X.ndim}D array"))
     if X.dtype in CODE_TYPES:
         return _from_codes(X)
-    if X.dtype.kind == "f" and X.dtype.itemsize > 8:
-        X = X.astype(np.float64)
     columns = np.asfortranarray(X)  # whole columns will be read one after the other
     return Table(None, len(X), [partial(read_array, columns[:, i], f"x{i}") for i in range(X.shape[1])])
 
@@ -168,15 +167,18 @@ def _length(cells: Any, name: str) -> int:
 
 
 def _from_rows(rows: list[Any]) -> Table:
-    if rows and all(isinstance(row, Mapping) for row in rows):
-        names = list(dict.fromkeys(name for row in rows for name in row))
+    kinds = set(map(type, rows))
+    if rows and all(issubclass(kind, Mapping) for kind in kinds):
+        names = list(dict.fromkeys(chain.from_iterable(rows)))
         _refuse_other_names(dict.fromkeys(names))
         return Table(names, len(rows), [partial(_dict_column, rows, name) for name in names], gaps=True)
-    for r, row in enumerate(rows):
-        if isinstance(row, str | bytes | Mapping) or not hasattr(row, "__len__"):
-            raise DataError(_expected_2d(f"1D array: row {r} is {row!r}"))
-        if len(row) != len(rows[0]):
-            raise DataError(f"row {r} has {len(row)} cells, row 0 has {len(rows[0])}.")
+    for kind in kinds:
+        if issubclass(kind, str | bytes | Mapping) or not hasattr(kind, "__len__"):
+            r = next(r for r, row in enumerate(rows) if type(row) is kind)
+            raise DataError(_expected_2d(f"1D array: row {r} is {rows[r]!r}"))
+    if len(set(map(len, rows))) > 1:
+        r = next(r for r, row in enumerate(rows) if len(row) != len(rows[0]))
+        raise DataError(f"row {r} has {len(rows[r])} cells, row 0 has {len(rows[0])}.")
     columns = list(zip(*rows, strict=True)) if rows else [()]
     return Table(None, len(rows), [partial(read_objects, cells, f"x{i}") for i, cells in enumerate(columns)])
 

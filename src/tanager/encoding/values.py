@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numbers
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,8 @@ from tanager import _kernels
 from tanager.encoding.schema import Value
 from tanager.errors import DataError
 
-PLAIN = frozenset({str, int, float, bool})
+MOMENTS = (date, time, timedelta, np.datetime64, np.timedelta64)
+NAMES = {str: "text", bool: "booleans"}
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Numbers:
         """How many distinct whole numbers; None when not all are whole, or when there are more than ``most``."""
         if self.whole is None or len(np.unique(self.whole[:10_000])) > most:
             return None
-        n = len(index_whole(self.whole)[0])
+        n = len(self.categories.values)
         return n if n <= most else None
 
     @cached_property
@@ -96,20 +99,24 @@ class Categories:
         table[order] = np.arange(len(order))
         return Categories([self.values[v] for v in order], table[self.index], self.what, self.declared)
 
-    def row_of(self, value: int) -> int | None:
-        """The first row that has the value at this place of ``values``; None when it does not occur."""
-        rows = np.flatnonzero(self.index == value)
+    def first_row(self, wanted: np.ndarray) -> int | None:
+        """The first row that has one of the wanted values (a mask over ``values``); None when no row has."""
+        if not wanted.any():
+            return None
+        rows = np.flatnonzero(np.append(wanted, False)[self.index])
         return int(rows[0]) if len(rows) else None
 
     def floats(self, name: str) -> np.ndarray:
         """The values as numbers; text that reads as a number will do, other text is refused."""
         table = np.full(len(self.values) + 1, np.nan)
+        wrong = np.zeros(len(self.values), dtype=bool)
         for v, value in enumerate(self.values):
             try:
                 table[v] = number(value)
             except (TypeError, ValueError):
-                if (row := self.row_of(v)) is not None:
-                    raise DataError(not_a_number(name, row, value)) from None
+                wrong[v] = True
+        if (row := self.first_row(wrong)) is not None:
+            raise DataError(not_a_number(name, row, self.values[self.index[row]]))
         return table[self.index]
 
 
@@ -136,21 +143,22 @@ def is_missing(value: object) -> bool:
 
 
 def plain(value: object) -> Value:
-    """Text, a number or a boolean as Python knows it; anything else (a date, an interval, a tuple) becomes text."""
-    if type(value) in PLAIN:
-        return int(value) if isinstance(value, float) and value.is_integer() else value  # type: ignore[return-value]
-    if isinstance(value, np.generic):
-        item = value.item()
-        return str(value) if isinstance(item, np.generic) else plain(item)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "backslashreplace")
-    for kind in (str, int, float):
-        if isinstance(value, kind):
-            return kind(value)
-    return str(value)
+    """Text, a number or a boolean as Python knows it; dates are seconds, anything else (a tuple) becomes text."""
+    if isinstance(value, MOMENTS):
+        value = number(value)
+    elif isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool | str):
+        return value if type(value) in (bool, str) else str(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real | Decimal):
+        x = float(value)
+        return int(x) if x.is_integer() else x
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 
-def number(value: object) -> float:
+def number(value: Any) -> float:
     """A cell as a number; dates are seconds since 1970, UTC unless they say otherwise, to the microsecond."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         value = value.astype(f"{value.dtype.kind}8[us]").item()
@@ -160,7 +168,11 @@ def number(value: object) -> float:
         return number(datetime(value.year, value.month, value.day))
     if isinstance(value, timedelta):
         return value.total_seconds()
-    return float(value)  # type: ignore[arg-type]
+    if isinstance(value, time):
+        return timedelta(
+            hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
+        ).total_seconds()
+    return float(value)
 
 
 def seconds(moments: np.ndarray) -> np.ndarray:
@@ -169,20 +181,23 @@ def seconds(moments: np.ndarray) -> np.ndarray:
     return np.where(np.isnat(moments), np.nan, ticks / 1e6)
 
 
-def from_distinct(values: Sequence[object], index: np.ndarray, **facts: bool | str) -> Categories:
+def from_distinct(values: list[Any], index: np.ndarray, declared: bool = False, exact: bool = True) -> Categories:
     """Categories from distinct objects; when some become the same plain value, their codes are joined."""
-    if set(map(type, values)) <= {str}:
-        return Categories(list(values), index, **facts)  # type: ignore[arg-type]
+    kinds = set(map(type, values))
+    what = NAMES.get(kinds.pop(), "mixed values") if len(kinds) == 1 else "mixed values"
+    if what != "mixed values":
+        return Categories(values, index, what, declared, exact)
     plains = [plain(value) for value in values]
-    places = {value: v for v, value in reversed(list(enumerate(plains)))}
-    if len(places) < len(plains):
-        table = np.array([*(places[value] for value in plains), -1], dtype=np.int32)
-        return Categories(plains, table[index], exact=False)
-    return Categories(plains, index, **facts)  # type: ignore[arg-type]
+    distinct = list(dict.fromkeys(plains))
+    if len(distinct) < len(plains):
+        places = {value: v for v, value in enumerate(distinct)}
+        index = np.array([*(places[value] for value in plains), -1], dtype=np.int32)[index]
+    return Categories(distinct, index, what, declared, exact)
 
 
 def _fractions(present: np.ndarray) -> bool:
     """Is some number no whole one (or infinite, or so large that floats skip whole numbers)?"""
+    present = present.astype(np.float64, copy=False)
     return bool(np.any((present != np.rint(present)) | (np.abs(present) > 2**53)))
 
 

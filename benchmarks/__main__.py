@@ -1,0 +1,32 @@
+"""``python -m benchmarks [part of a name]``: the whole table, each line a ratio to a peer in the same run."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+from benchmarks import counting, fit, frames, memory, predict, stream
+from tanager import _kernels
+
+GROUPS = {"counting": counting, "fit": fit, "predict": predict, "stream": stream, "frames": frames, "memory": memory}
+
+
+def main(wanted: str) -> int:
+    print(f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    print(f"instruction sets: {', '.join(_kernels.cpu_features())}\n")
+    print(f"{'what / peer':<62}{'figures':>34}{'ratio':>9}  bar")
+    missed = 0
+    for name, group in GROUPS.items():
+        if wanted not in name:
+            continue
+        for line in group.lines():
+            sign = "<=" if line.at_most else ">="
+            mark = "" if line.holds else "  MISSED"
+            print(f"{line.what:<62}{line.figures:>34}{line.ratio:>9.3f}  {sign} {line.bar:.3f}{mark}", flush=True)
+            missed += not line.holds
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(1 if main(" ".join(sys.argv[1:])) else 0)

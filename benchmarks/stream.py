@@ -1,0 +1,60 @@
+"""Test-then-train: over arrays next to scikit-learn in chunks of 100, over dicts next to river."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from river.naive_bayes import BernoulliNB
+from sklearn.naive_bayes import CategoricalNB
+
+from benchmarks.harness import Line, best_times, binary_rows, rate
+from tanager import AODE, FANC
+
+
+def sklearn_in_chunks(X: np.ndarray, y: np.ndarray, size: int = 100) -> None:
+    model = CategoricalNB(min_categories=2).partial_fit(X[:size], y[:size], classes=[0, 1])
+    for start in range(size, len(X), size):
+        model.predict_proba(X[start : start + size])
+        model.partial_fit(X[start : start + size], y[start : start + size])
+
+
+def rows_per_second(model: Any, rows: list[dict[str, bool]], labels: list[bool]) -> float:
+    """Predict, then learn, one dict after the other."""
+    start = time.thread_time()
+    for row, label in zip(rows, labels, strict=True):
+        model.predict_proba_one(row)
+        model.learn_one(row, label)
+    return len(rows) / (time.thread_time() - start)
+
+
+def lines() -> Iterator[Line]:
+    X, y = binary_rows(500_000)
+    few = 20_000
+    times = best_times(
+        {
+            "sklearn": lambda: sklearn_in_chunks(X[:few], y[:few]),
+            "AODE": lambda: AODE().test_then_train(X, y),
+            "FANC": lambda: FANC().test_then_train(X, y),
+        },
+        repeats=6,
+    )
+    peer = few / times["sklearn"]
+    for name in ("AODE", "FANC"):
+        ours = len(X) / times[name]
+        what = f"{name}.test_then_train / CategoricalNB in chunks of 100"
+        yield Line(what, f"{rate(ours)} / {rate(peer)}", ours / peer, 20.0, at_most=False)
+
+    rows = [{f"x{i}": bool(v) for i, v in enumerate(row)} for row in X[:10_000]]
+    labels = [bool(label) for label in y[:10_000]]
+    river = max(rows_per_second(BernoulliNB(), rows[:2000], labels[:2000]) for _ in range(5))
+    ours = max(rows_per_second(AODE(), rows, labels) for _ in range(5))
+    yield Line(
+        "AODE learn_one + predict_proba_one / river's BernoulliNB",
+        f"{rate(ours)} / {rate(river)}",
+        ours / river,
+        10.0,
+        at_most=False,
+    )

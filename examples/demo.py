@@ -1,0 +1,241 @@
+"""tanager in half a minute: a table, a stream of a million rows, and every classifier side by side.
+
+    make demo                                   or: python examples/demo.py
+    python examples/demo.py --quick             a hundredth of the stream, for the tests
+
+Pictures go to demo-output/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer
+from sklearn.metrics import accuracy_score, log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.naive_bayes import CategoricalNB, GaussianNB
+
+import tanager
+from tanager import (
+    A2DE,
+    AODE,
+    FANC,
+    KDB,
+    SPC,
+    SPODE,
+    TAN,
+    TC,
+    BestOf,
+    Collection,
+    JointCounts,
+    NaiveBayes,
+    SuperParentTAN,
+)
+from tanager.plot import plot_comparison, plot_network
+
+OUTPUT = Path("demo-output")
+FEWER_ROWS = {  # of the stream, for classifiers that are slow to learn, and why
+    SPODE: (100_000, "it tries every column as the super-parent, row by row"),
+    TC: (100_000, "it counts and reads triples"),
+    BestOf: (20_000, "it tries eight classifiers, leaving out every row"),
+    SuperParentTAN: (10_000, "it tries arc by arc, leaving out every row"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a hundredth of the stream")
+    n_rows = 10_000 if parser.parse_args().quick else 1_000_000
+    OUTPUT.mkdir(exist_ok=True)
+    started = time.perf_counter()
+    a_table()
+    a_stream(n_rows)
+    pictures = ", ".join(str(path) for path in sorted(OUTPUT.glob("*.png")))
+    print(f"\nDone in {time.perf_counter() - started:.0f} s. Pictures: {pictures}")
+
+
+# --- 1. a table --------------------------------------------------------------------------------------------------
+
+
+def a_table() -> None:
+    heading("1. A table of numbers: breast cancer, 569 rows, 30 columns")
+    data = load_breast_cancer(as_frame=True)
+    X, y = data.data, data.target_names[data.target]
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=1, stratify=y)
+
+    model = TAN().fit(X_train, y_train)
+    print("Nothing was encoded by hand. What tanager decided about the first columns:\n")
+    print("\n".join(str(model.encoder_.schema).splitlines()[:7]), "\n...\n")
+
+    lines = [measured(GaussianNB(), X_train, y_train, X_test, y_test, yardstick=True)]
+    lines += [measured(candidate, X_train, y_train, X_test, y_test) for candidate in classifiers()]
+    show(lines, X_train, X_test)
+    print("With so few rows the rates are mostly the cost of a call; the stream below shows the real ones.")
+
+    everything = AODE().fit(X, y)
+    left_out = everything.leave_one_out(X, y)
+    right = everything.classes_[left_out.argmax(axis=1)] == y
+    print(f"\nAODE, each of the {len(y)} rows left out in turn: {right.mean():.4f} accurate.")
+    print("Nothing was learned again for that: the counts of one row are taken away while it is answered.")
+
+    unsure = int(left_out.max(axis=1).argmin())
+    print(f"\nIts hardest case is row {unsure}, which is {y[unsure]}. With all rows learned it says, and why:\n")
+    print("\n".join(str(everything.explain(X.iloc[[unsure]])).splitlines()[:8]), "\n  ...")
+
+    row = {"mean area": 800.0, "worst texture": 30.0}
+    print(f"\nTwo of 30 columns are enough for an answer: {row} gives {readable(everything.predict_proba_one(row))}")
+
+    print("\nThe strongest arcs of the tree that TAN learned (parent -> child):")
+    for parent, child, information in strongest_arcs(model)[:5]:
+        print(f"  {parent} -> {child}  ({information:.3f} nats)")
+    plot_network(model, OUTPUT / "tan-breast-cancer.png", class_name="diagnosis")
+    plot_comparison(by_log_loss(lines), OUTPUT / "breast-cancer.png", title="Breast cancer")
+
+
+def strongest_arcs(model: TAN) -> list[tuple[str, str, float]]:
+    from tanager.structure.measures import conditional_information
+
+    names, information = model.counts_.schema.names, conditional_information(model.counts_)
+    arcs = [(own[0], child) for child, own in model.parents_.items() if own]
+    return sorted(
+        ((a, b, float(information[names.index(a), names.index(b)])) for a, b in arcs), key=lambda arc: -arc[2]
+    )
+
+
+# --- 2. a stream -------------------------------------------------------------------------------------------------
+
+
+def a_stream(n_rows: int) -> None:
+    heading(f"2. A stream: {n_rows:,} rows of 19 binary columns, drawn from a random TAN")
+    X, y = random_tan(n_rows, seed=7)
+    half = n_rows // 2
+
+    print("Learning and answering, each classifier from the first half, judged on up to 100,000 later rows.\n")
+    X_test, y_test = X[half : half + 100_000], y[half : half + 100_000]
+    yardstick = CategoricalNB(min_categories=2)
+    lines = [measured(yardstick, X[:half], y[:half], X_test, y_test, yardstick=True)]
+    for candidate in classifiers():
+        rows, reason = FEWER_ROWS.get(type(candidate), (half, ""))
+        rows = min(rows, half)
+        if rows < half:
+            progress(f"learning {name_of(candidate)} from {rows:,} rows only: {reason}")
+        elif isinstance(candidate, A2DE | KDB | SPC):
+            progress(f"learning {name_of(candidate)}")
+        note = f"{rows:,} rows" if rows < half else ""
+        lines.append(measured(candidate, X[:rows], y[:rows], X_test, y_test, note=note))
+    print()
+    show(lines, X[:half], X_test)
+    plot_comparison(by_log_loss(lines), OUTPUT / "stream.png", title="The stream")
+
+    print("\nTest, then train: every row is answered from the rows before it, then learned.")
+    for model in (NaiveBayes(), TAN(), FANC(), AODE()):
+        progress(f"streaming {name_of(model)}")
+        proba, seconds = timed(lambda model=model: model.test_then_train(X, y))
+        right = proba.argmax(axis=1) == np.searchsorted(model.classes_, y)
+        first, last = right[:1000].mean(), right[half:].mean()
+        print(f"  {name_of(model):<12} {n_rows / seconds:>12,.0f} rows/s   ", end="")
+        print(f"accuracy {first:.4f} over the first 1,000 rows, {last:.4f} over the last half")
+
+    print("\nCounts can be added: two machines, each with half of the rows, know together what one would know.")
+    schema = TAN().fit(X[:half], y[:half]).encoder_.schema
+    labels = y.astype(np.uint8)
+    parts = [JointCounts(schema, [0, 1]).update(X[part], labels[part]) for part in (slice(half), slice(half, None))]
+    whole = JointCounts(schema, [0, 1]).update(X, labels)
+    print(f"  {parts[0]} + the other half == all rows: {parts[0] + parts[1] == whole}")
+    (tan, aode), seconds = timed(lambda: (TAN.from_counts(whole), AODE.from_counts(whole)))
+    print(f"  {name_of(tan)} and {name_of(aode)} made from these counts in {seconds * 1000:.1f} ms; no row was read.")
+    plot_network(tan, OUTPUT / "tan-stream.png")
+
+
+def random_tan(n_rows: int, seed: int, n_columns: int = 19) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of a random tree-augmented naive Bayes: codes as uint8, and the class of every row."""
+    rng = np.random.default_rng(seed)
+    parents = [0, *(rng.integers(0, i) for i in range(1, n_columns))]
+    ones = rng.uniform(0.25, 0.75, size=(n_columns, 4)).astype(np.float32)  # P(column is 1 | class and parent)
+    y = rng.integers(0, 2, n_rows, dtype=np.uint8)
+    X = np.empty((n_rows, n_columns), dtype=np.uint8)
+    for i, parent in enumerate(parents):
+        context = y if i == 0 else 2 * y + X[:, parent]
+        X[:, i] = rng.random(n_rows, dtype=np.float32) < ones[i, context]
+    return X, y.astype(np.int64)
+
+
+# --- every public classifier, measured ---------------------------------------------------------------------------
+
+
+def classifiers() -> list[Any]:
+    """One of each, in the order of the alphabet, with Collection told what to vote on."""
+    public = (getattr(tanager, name) for name in tanager.__all__)
+    kinds = [kind for kind in public if hasattr(kind, "predict_proba") and kind is not Collection]
+    return [*(kind() for kind in kinds), SPC(super_parent="mi"), Collection({i: [[], [0]] for i in range(1, 19)})]
+
+
+def measured(
+    model: Any, X: Any, y: Any, X_test: Any, y_test: Any, *, yardstick: bool = False, note: str = ""
+) -> dict[str, Any]:
+    """Learn, answer, and say how well and how fast. The structure is learned by the first answer, so that counts."""
+    _, learning = timed(lambda: model.fit(X, y).predict_proba(X_test[:1]))
+    proba, answering = timed(lambda: model.predict_proba(X_test))
+    name = f"{type(model).__name__} (scikit-learn)" if yardstick else name_of(model)
+    return {
+        "name": f"{name}, {note}" if note else name,
+        "accuracy": accuracy_score(y_test, model.classes_[proba.argmax(axis=1)]),
+        "log_loss": log_loss(y_test, proba, labels=model.classes_),
+        "learned": len(X) / learning,
+        "answered": len(X_test) / answering,
+        "yardstick": yardstick,
+    }
+
+
+def by_log_loss(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(lines, key=lambda line: line["log_loss"])
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    started = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - started
+
+
+# --- words -------------------------------------------------------------------------------------------------------
+
+
+def name_of(model: Any) -> str:
+    """SPC(super_parent='mi') as its repr says; a Collection by how many parent sets it has."""
+    return "Collection({...})" if isinstance(model, Collection) else repr(model).removesuffix("()")
+
+
+def show(lines: list[dict[str, Any]], X: Any, X_test: Any) -> None:
+    width = max(len(line["name"]) for line in lines)
+    best = {"accuracy": max(line["accuracy"] for line in lines), "log_loss": min(line["log_loss"] for line in lines)}
+    print(f"{'classifier':<{width}}  accuracy   log loss   learned rows/s  answered rows/s")
+    for line in by_log_loss(lines):
+        marks = ["*" if line[key] == best[key] else " " for key in best]
+        print(
+            f"{line['name']:<{width}}  {line['accuracy']:8.4f}{marks[0]}  {line['log_loss']:8.4f}{marks[1]}"
+            f"  {line['learned']:>14,.0f}  {line['answered']:>15,.0f}"
+        )
+    print(f"{'':<{width}}  * best. Learned from {len(X):,} rows where nothing is said, judged on {len(X_test):,}.")
+
+
+def readable(answer: dict[Any, float]) -> str:
+    return ", ".join(f"P({label}) = {p:.3f}" for label, p in answer.items())
+
+
+def heading(text: str) -> None:
+    print(f"\n{text}\n{'=' * len(text)}\n")
+
+
+def progress(text: str) -> None:
+    print(f"  ... {text}", flush=True)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("error")
+    main()

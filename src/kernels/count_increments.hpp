@@ -1,0 +1,110 @@
+// Counting one block by increments: per pair of columns one small table stays in the first-level cache while the two
+// columns stream by. Used for attributes with many values, for weighted rows and for families.
+#pragma once
+#include <array>
+
+#include "count_columns.hpp"
+
+namespace tanager {
+
+template <class Cell>  // uint32 for plain rows, double for weighted ones
+class IncrementCounter {
+  public:
+    explicit IncrementCounter(const Plan& plan) : plan_(plan), labels_(plan.block_rows), classes_(plan.block_rows),
+                                                  inner_(plan.block_rows) {}
+
+    void add(Columns& columns, Cell* cells, bool with_classes) {
+        n_ = columns.n_rows();
+        weights_ = columns.weights();
+        for (std::size_t r = 0; r < n_; ++r) labels_[r] = columns.label(r);
+        if (with_classes)
+            for (std::size_t r = 0; r < n_; ++r) cells[labels_[r]] += weight(r);
+        for (std::size_t i = 0; i < plan_.slots.size(); ++i) {
+            if (plan_.is_sliced(i)) continue;
+            append(columns.slots(i), plan_.n_classes, labels_.data(), inner_.data());
+            add_cells(plan_.singles[i], cells);
+        }
+        for (const PairTable& table : plan_.tables) add_pairs(table, columns, cells);
+        for (const FamilyTable& family : plan_.families) {
+            classes_.assign(n_, 0);
+            for (const std::size_t i : family.family->attributes) {
+                append(columns.slots(i), 1, nullptr, inner_.data());
+                for (std::size_t r = 0; r < n_; ++r)
+                    classes_[r] = classes_[r] * static_cast<std::uint32_t>(plan_.slots[i]) + inner_[r];
+            }
+            const auto n_classes = static_cast<std::uint32_t>(plan_.n_classes);
+            for (std::size_t r = 0; r < n_; ++r) inner_[r] = classes_[r] * n_classes + labels_[r];
+            add_cells(family.block, cells);
+        }
+    }
+
+  private:
+    Cell weight(std::size_t r) const {
+        if constexpr (std::is_floating_point_v<Cell>) return weights_[r];
+        return 1;
+    }
+
+    // out[r] = slot[r] * size + digits[r]
+    void append(const Column& column, std::size_t size, const std::uint32_t* digits, std::uint32_t* out) const {
+        const auto factor = static_cast<std::uint32_t>(size);
+        const auto run = [&](const auto* slots) {
+            if (digits != nullptr)
+                for (std::size_t r = 0; r < n_; ++r) out[r] = slots[r] * factor + digits[r];
+            else
+                for (std::size_t r = 0; r < n_; ++r) out[r] = slots[r] * factor;
+        };
+        if (column.bytes != nullptr) run(column.bytes);
+        else run(column.words);
+    }
+
+    std::array<Cell*, 4> copies_of(const Block& block, Cell* cells) const {
+        std::array<Cell*, 4> copies;
+        for (std::size_t k = 0; k < 4; ++k) copies[k] = cells + block.start + (k % block.copies) * block.cells;
+        return copies;
+    }
+
+    // ++block[inner[r]]
+    void add_cells(const Block& block, Cell* cells) const {
+        const auto copies = copies_of(block, cells);
+        std::size_t r = 0;
+        for (; r + 4 <= n_; r += 4)
+            for (std::size_t k = 0; k < 4; ++k) copies[k][inner_[r + k]] += weight(r + k);
+        for (; r < n_; ++r) copies[0][inner_[r]] += weight(r);
+    }
+
+    // ++block[slots[r] * stride + inner[r]]
+    template <class Slot>
+    void add_outer(const Block& block, const Slot* slots, std::size_t stride, Cell* cells) const {
+        const auto copies = copies_of(block, cells);
+        std::size_t r = 0;
+        for (; r + 4 <= n_; r += 4)
+            for (std::size_t k = 0; k < 4; ++k) copies[k][slots[r + k] * stride + inner_[r + k]] += weight(r + k);
+        for (; r < n_; ++r) copies[0][slots[r] * stride + inner_[r]] += weight(r);
+    }
+
+    void add_pairs(const PairTable& table, Columns& columns, Cell* cells) {
+        if (table.increments.empty()) return;
+        const std::uint32_t* classes = labels_.data();
+        if (table.anchored) {
+            append(columns.slots(table.anchor), plan_.n_classes, labels_.data(), classes_.data());
+            classes = classes_.data();
+        }
+        // Pairs come ordered by j, so its digits are made once for all i.
+        std::size_t made = Plan::none;
+        for (const auto& [i, j, block] : table.increments) {
+            if (j != made) append(columns.slots(j), table.n_contexts, classes, inner_.data());
+            made = j;
+            const std::size_t stride = plan_.slots[j] * table.n_contexts;
+            const Column& outer = columns.slots(i);
+            if (outer.bytes != nullptr) add_outer(block, outer.bytes, stride, cells);
+            else add_outer(block, outer.words, stride, cells);
+        }
+    }
+
+    const Plan& plan_;
+    std::size_t n_ = 0;
+    const double* weights_ = nullptr;
+    std::vector<std::uint32_t> labels_, classes_, inner_;  // per row: class, compound class, inner digits of the cell
+};
+
+}  // namespace tanager

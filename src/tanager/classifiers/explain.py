@@ -1,0 +1,140 @@
+"""Why a row got its answer: the log-odds of the answer, shared out exactly over columns and their parents.
+
+In a product every factor adds its own log-odds. Inside a factor that is a sum of terms, term t adds
+
+    (t(answer) - t(other)) / L(S(answer), S(other))        with L the logarithmic mean and S the sum,
+
+which adds up to log S(answer) - log S(other) exactly and has the sign of what the term says. A sum of products is
+shared out the same way over its members, and each member's part over its own factors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tanager.classifiers.forms import ParentSet, ProductOfSums, SumOfProducts, View
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one column says, seen together with some other columns: log-odds for the answer."""
+
+    column: str
+    parents: tuple[str, ...]
+    log_odds: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The log-odds of an answer against another class, and where they come from.
+
+    ``prior`` (the classes alone, with given priors and class weights) and all ``parts`` add up to ``log_odds``.
+    """
+
+    answer: Any
+    against: Any
+    probability: float
+    log_odds: float
+    prior: float
+    parts: tuple[Part, ...]
+    values: dict[str, Any]
+
+    @property
+    def columns(self) -> dict[str, float]:
+        """Log-odds of every column, largest effect first."""
+        total: dict[str, float] = {}
+        for part in self.parts:
+            total[part.column] = total.get(part.column, 0.0) + part.log_odds
+        return dict(sorted(total.items(), key=lambda item: -abs(item[1])))
+
+    def __str__(self) -> str:
+        names = {column: f"{column} = {self.values[column]}" for column in self.columns}
+        width = max([len("before looking"), *map(len, names.values())])
+        lines = [
+            f"{self.answer!r} rather than {self.against!r}: probability {self.probability:.4f}, "
+            f"log-odds {self.log_odds:+.4f}",
+            f"  {'before looking':<{width}}  {self.prior:+8.4f}",
+        ]
+        lines += [f"  {names[column]:<{width}}  {value:+8.4f}" for column, value in self.columns.items()]
+        return "\n".join(lines)
+
+
+def explain_row(
+    view: View, codes: np.ndarray, answer: int, against: int
+) -> tuple[float, list[tuple[int, ParentSet, float]]]:
+    """Prior and parts (column, parents, log-odds) of one encoded row; they add up to its log-odds in the view."""
+    total = _difference(view.score(codes, log_joint=True)[0], answer, against)
+    parts = _parts(view, codes, answer, against)
+    return total - sum(part[2] for part in parts), parts
+
+
+def _parts(view: View, codes: np.ndarray, answer: int, against: int) -> list[tuple[int, ParentSet, float]]:
+    form = view.form
+    terms = [(child, tuple(parents)) for child, parents in view.plan.terms()]
+    n_members = len(form.members) if isinstance(form, SumOfProducts) else 0
+    values = np.empty((n_members + len(terms), view.counts.n_classes))
+    view.plan.parts(codes, values)
+    pairs = values[:, [answer, against]]
+    known = dict(zip(terms, pairs[n_members:], strict=True))
+    if isinstance(form, ProductOfSums):
+        return _of_product(form, known)
+    members = _of_sum(form, pairs[:n_members], known, view.counts.n_features)
+    if members is None and form.otherwise is not None:
+        return _parts(view.with_form(form.otherwise), codes, answer, against)
+    return members or []
+
+
+def _of_product(form: ProductOfSums, known: dict[Any, np.ndarray]) -> list[tuple[int, ParentSet, float]]:
+    groups: dict[int, list[tuple[ParentSet, float]]] = {}
+    for child, parents, weight in zip(form.child, form.parents, form.weight, strict=True):
+        groups.setdefault(child, []).append((parents, weight))
+    out = []
+    for child, sets in groups.items():
+        alive = [(p, w * known[child, p]) for p, w in sets if w > 0 and not np.isnan(known[child, p][0])]
+        if not alive:  # a missing parent: the longest family that is there, down to the class alone
+            first = sets[0][0] if len(sets) == 1 else ()
+            shorter = [first[:size] for size in range(len(first), -1, -1)]
+            alive = [(p, known[child, p]) for p in shorter if not np.isnan(known[child, p][0])][:1]
+        sums = sum((value for _, value in alive), np.zeros(2))
+        out += [(child, parents, float((v[0] - v[1]) / _log_mean(sums))) for parents, v in alive]
+    return out
+
+
+def _of_sum(
+    form: SumOfProducts, joints: np.ndarray, known: dict[Any, np.ndarray], n: int
+) -> list[tuple[int, ParentSet, float]] | None:
+    """Parts of a sum of products; None where no member speaks."""
+    members = []
+    for s, weight, joint in zip(form.members, form.weight, joints, strict=True):
+        if np.isnan(joint[0]) or weight <= 0:
+            continue
+        children = [(j, known[j, s]) for j in range(n) if j not in s and not np.isnan(known[j, s][0])]
+        factors = [(s[0], (), np.log(joint)), *((j, s, np.log(value)) for j, value in children)]
+        members.append((factors, np.log(weight) + sum(f[2] for f in factors)))
+    if not members:
+        return None
+    logs = np.array([total for _, total in members])
+    scaled = np.exp(logs - logs.max())
+    whole = _log_mean(scaled.sum(axis=0))
+    out: dict[tuple[int, ParentSet], float] = {}
+    for (factors, _), own in zip(members, scaled, strict=True):
+        share = _log_mean(own) / whole
+        for column, parents, value in factors:
+            out[column, parents] = out.get((column, parents), 0.0) + share * float(value[0] - value[1])
+    return [(column, parents, value) for (column, parents), value in out.items()]
+
+
+def _log_mean(pair: np.ndarray) -> float:
+    """The logarithmic mean of two positive numbers."""
+    a, b = float(pair[0]), float(pair[1])
+    if a <= 0 or b <= 0:
+        return 0.0
+    difference = np.log(a) - np.log(b)
+    return a if abs(difference) < 1e-12 else (a - b) / difference
+
+
+def _difference(log_joint: np.ndarray, answer: int, against: int) -> float:
+    return float(log_joint[answer] - log_joint[against])

@@ -1,0 +1,58 @@
+"""Tables that are codes already: checked, and passed on without a copy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tanager.encoding.categories import not_seen
+from tanager.encoding.kinds import Rules
+from tanager.encoding.schema import Column
+from tanager.encoding.tables import Table, code_limits
+from tanager.errors import DataError
+
+
+def code_type(most_values: int, unseen: str) -> type[np.uint8] | type[np.uint16]:
+    """The largest value is missing, and "smooth" needs one code more for unseen values."""
+    codes = most_values + (unseen == "smooth")
+    if codes > 65535:
+        raise DataError(f"a column has {most_values:,} values; at most 65,534 fit into 16-bit codes.")
+    return np.uint8 if codes <= 255 else np.uint16
+
+
+def limits_of(table: Table, keep: np.ndarray | None) -> np.ndarray:
+    """One more than the largest code of each column, among the rows to keep."""
+    if keep is None or table.codes is None:
+        return table.limits
+    return code_limits(np.ascontiguousarray(table.codes[keep]))
+
+
+def code_columns(table: Table, keep: np.ndarray | None, rules: Rules) -> dict[int, Column]:
+    """Columns of kind "codes" from an array of codes, those left out that are asked to be something else."""
+    limits = limits_of(table, keep)
+    if limits.dtype == np.uint8 and limits.max() == 255 and np.any(table.codes == 255):
+        raise DataError(
+            "X has the codes 254 and 255: all 256 values of uint8 are used, so 255 cannot mark missing cells. "
+            "Pass X.astype(np.uint16)."
+        )
+    own = [i for i in range(table.n_columns) if rules.wanted.get(i, "categorical") == "categorical"]
+    return {i: Column(f"x{i}", "codes", n_codes=int(limits[i]), reason="an array of codes") for i in own}
+
+
+def encode_codes(table: Table, columns: list[Column], n_values: np.ndarray, unseen: str) -> np.ndarray:
+    """The array itself when every code is known, else a copy with the unseen ones replaced."""
+    codes = table.codes
+    assert codes is not None
+    dtype = np.promote_types(codes.dtype, code_type(int(n_values.max()), unseen))
+    new = np.flatnonzero(table.limits > n_values)
+    if not len(new) and dtype == codes.dtype:
+        return codes
+    old_missing, missing = np.iinfo(codes.dtype).max, np.iinfo(dtype).max
+    out = codes.astype(dtype)
+    if missing != old_missing:
+        out[codes == old_missing] = missing
+    for i in new:
+        rows = np.flatnonzero((codes[:, i] >= n_values[i]) & (codes[:, i] != old_missing))
+        if unseen == "error":
+            raise DataError(not_seen(columns[i], int(codes[rows[0], i]), int(rows[0])))
+        out[rows, i] = n_values[i] if unseen == "smooth" else missing
+    return out

@@ -1,0 +1,125 @@
+"""What is written down is true: the README runs, every public name is documented, and the demo works."""
+
+import ast
+import inspect
+import re
+import statistics
+import subprocess
+import sys
+import tokenize
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tanager
+
+ROOT = Path(__file__).parent.parent
+PAGES = {path: path.read_text() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]}
+CLASSIFIERS = [name for name in tanager.__all__ if hasattr(getattr(tanager, name), "predict_proba")]
+README_BLOCKS = re.findall(r"```python\n(.*?)```", PAGES[ROOT / "README.md"], re.DOTALL)
+
+
+@pytest.mark.parametrize("code", README_BLOCKS, ids=lambda code: code.splitlines()[0])
+def test_the_readme_runs(code, capsys):
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    for claim in re.findall(r"print\(.*?\)  +# ([\d.]+)\n", code):
+        assert claim in printed.splitlines()
+
+
+def test_the_readme_shows_the_explanation_that_its_example_prints(capsys):
+    exec(compile(README_BLOCKS[0], "README.md", "exec"), {})
+    shown = re.findall(r"```text\n(.*?)```", PAGES[ROOT / "README.md"], re.DOTALL)
+    assert shown
+    assert all(text.strip() in capsys.readouterr().out for text in shown)
+
+
+@pytest.mark.parametrize("name", tanager.__all__)
+def test_every_public_name_has_a_docstring_and_is_on_a_page(name):
+    assert inspect.getdoc(getattr(tanager, name))
+    assert any(re.search(rf"\b{name}\b", text) for text in PAGES.values())
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_every_classifier_has_an_example_that_runs_and_a_page(name):
+    assert ">>>" in (getattr(tanager, name).__dict__["__doc__"] or "")
+    text = (ROOT / "docs" / "methods" / f"{name}.md").read_text()
+    assert text.startswith(f"# {name}\n")
+    for part in ("**Choose it**", "**Cost", "**Source.**"):
+        assert part in text, f"docs/methods/{name}.md does not say {part}"
+    assert f"docs/methods/{name}.md" in PAGES[ROOT / "README.md"]
+
+
+def test_every_page_of_a_method_belongs_to_a_classifier():
+    assert {path.stem for path in (ROOT / "docs" / "methods").glob("*.md")} - {"README"} == set(CLASSIFIERS)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[path]):
+        assert (path.parent / target).exists(), f"{path.name} points to {target}"
+
+
+def test_the_commands_that_pages_name_are_in_the_makefile():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {name for text in PAGES.values() for name in re.findall(r"(?:`|^    )make ([a-z]+)", text, re.MULTILINE)}
+    assert named
+    assert named <= targets
+
+
+def test_the_classifier_in_contributing_works_as_it_stands():
+    from tanager.classifiers import base, forms, rows, single
+
+    lines = PAGES[ROOT / "CONTRIBUTING.md"].splitlines()
+    start = next(at for at, line in enumerate(lines) if line.strip().startswith("@dataclass"))
+    end = next(at for at in range(start, len(lines)) if lines[at].strip() and not lines[at].startswith("       "))
+    names = {**vars(base), **vars(forms), **vars(rows), **vars(single), "__name__": "contributing"}
+    exec(
+        compile(inspect.cleandoc("\n" + "\n".join(lines[start:end])), "CONTRIBUTING.md", "exec", dont_inherit=True),
+        names,
+    )
+    X = [["sun", "warm"], ["rain", "cold"], ["sun", "cold"], ["rain", "warm"]]
+    model = names["FirstParent"]().fit(X, [0, 0, 1, 1])
+    np.testing.assert_allclose(
+        model.predict_proba(X[:1]), [[2 / 3, 1 / 3]]
+    )  # P(warm | 0, sun) = 2/3, P(warm | 1, sun) = 1/3
+    assert model.parents_ == {"x0": (), "x1": ("x0",)}
+    assert model.leave_one_out(X, [0, 0, 1, 1]).shape == (4, 2)
+
+
+def code_lines(path):
+    """Lines with code on them: no blanks, comments or docstrings."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    prose = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+            prose |= set(range(node.body[0].lineno, node.body[0].end_lineno + 1))
+    nothing = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    lines = set()
+    with path.open("rb") as file:
+        for token in tokenize.tokenize(file.readline):
+            if token.type not in nothing and token.type != tokenize.ENCODING:
+                lines |= set(range(token.start[0], token.end[0] + 1))
+    return len(lines - prose)
+
+
+def test_a_classifier_is_short():
+    files = {Path(inspect.getfile(getattr(tanager, name))) for name in CLASSIFIERS}
+    per_classifier = [code_lines(path) for path in files]
+    assert statistics.median(per_classifier) < 60, sorted(per_classifier)
+
+
+def test_the_demo_runs(tmp_path):
+    pytest.importorskip("matplotlib", reason="the demo draws, which needs the extra 'plot'")
+    command = [sys.executable, str(ROOT / "examples" / "demo.py"), "--quick"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in CLASSIFIERS)
+    assert "== all rows: True" in done.stdout
+    assert {path.name for path in (tmp_path / "demo-output").iterdir()} == {
+        "breast-cancer.png",
+        "stream.png",
+        "tan-breast-cancer.png",
+        "tan-stream.png",
+    }
