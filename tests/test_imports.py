@@ -16,6 +16,7 @@ LAYERS = [
     ("counts",),
     ("structure",),
     ("classifiers",),
+    ("plain",),
     ("persist", "plot", "river"),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

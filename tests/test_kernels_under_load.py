@@ -70,7 +70,6 @@ def test_columns_with_few_and_with_many_values_count_as_written_down(n_values):
     np.testing.assert_array_equal(joint, expected[:, : joint.shape[1], : joint.shape[2]])
 
 
-@pytest.mark.xfail(strict=False, reason="counts of a family with another of its columns as the child are taken as held")
 def test_a_kdb_whose_arcs_turn_round_as_rows_come_goes_on_answering():
     X, y, weights = rows(300)
     model = tanager.KDB().fit(X[:200], y[:200], sample_weight=weights[:200])

@@ -13,6 +13,8 @@ DataWarning (a UserWarning)               something was left out, and learning w
 from __future__ import annotations
 
 import difflib
+import math
+import numbers
 from collections.abc import Iterable
 
 
@@ -48,6 +50,11 @@ def nearest(word: object, known: Iterable[object]) -> str:
     """`` Did you mean 'x'?`` for a slip of the pen, else an empty string; made to be put at the end of a sentence."""
     match = difflib.get_close_matches(str(word), [str(option) for option in known], n=1)
     return f" Did you mean {match[0]!r}?" if match else ""
+
+
+def is_number(value: object, least: float) -> bool:
+    """Whether an option is a finite number of at least that much."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and least <= float(value) < math.inf
 
 
 def check_option(name: str, value: object, known: Iterable[object]) -> None:

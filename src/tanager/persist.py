@@ -24,7 +24,15 @@ from tanager.counts.align import labels_from_plain, labels_to_plain
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder
 from tanager.errors import ModelFileError
-from tanager.plain import form_from_plain, form_to_plain, from_plain, table_from_plain, table_to_plain, to_plain
+from tanager.plain import (
+    classifiers,
+    form_from_plain,
+    form_to_plain,
+    from_plain,
+    table_from_plain,
+    table_to_plain,
+    to_plain,
+)
 
 
 def save(model: CountsClassifier, path: str | os.PathLike[str]) -> None:
@@ -94,12 +102,6 @@ def _refuse_strangers(header: dict[str, Any], source: str) -> None:
         )
 
 
-def classifiers() -> dict[str, type[CountsClassifier]]:
-    """The public classifiers by name; nothing else is ever made from a file."""
-    public = {name: getattr(tanager, name) for name in tanager.__all__}
-    return {name: cls for name, cls in public.items() if isinstance(cls, type) and issubclass(cls, CountsClassifier)}
-
-
 # --- what was learned --------------------------------------------------------------------------------------------
 
 
@@ -115,8 +117,8 @@ def _learned(model: CountsClassifier) -> tuple[dict[str, Any], dict[str, np.ndar
         model._sync()
         data["counts"], cells = model.counts_.to_header()
         arrays |= cells
-        options = {name: value for name, value in model.encoder_.__getstate__().items() if name != "schema"}
-        data["encoder"] = to_plain(options, "encoder")
+        options = {name: value for name, value in vars(model.encoder_).items() if not name.startswith("_")}
+        data["encoder"] = {"options": to_plain(options, "encoder"), "given": model.encoder_._given}
         data["view"] = _view_to_plain(model)
     if model._rows is not None and len(model._rows):
         codes, labels, weights = model._rows.all()
@@ -141,8 +143,8 @@ def _take(model: CountsClassifier, data: dict[str, Any], arrays: dict[str, np.nd
             raise ModelFileError("its counts are of other classes")
         counts.require(type(model).__name__, **model._shape(counts.schema))
         model.classes_, model.counts_ = counts.classes, counts
-        model.encoder_ = Encoder()
-        model.encoder_.__setstate__(vars(Encoder()) | from_plain(data["encoder"]) | {"schema": counts.schema})
+        model.encoder_ = Encoder.from_schema(counts.schema, **from_plain(data["encoder"]["options"]))
+        model.encoder_._given = bool(data["encoder"]["given"])
         model._take_extra_arrays(arrays)
         if model._rows is not None and "rows-codes" in arrays:
             model._rows = _rows(arrays, counts)

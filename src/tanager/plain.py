@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+import tanager
 from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.forms import Form, ProductOfSums, SumOfProducts
 from tanager.counts.align import checked_type
@@ -69,9 +70,13 @@ def from_plain(data: Any) -> Any:
     return _READERS[kind](content)
 
 
-def _classifier_to_plain(model: CountsClassifier, place: str) -> dict[str, Any]:
-    from tanager.persist import classifiers
+def classifiers() -> dict[str, type[CountsClassifier]]:
+    """The public classifiers by name; nothing else is ever made from a file."""
+    public = {name: getattr(tanager, name) for name in tanager.__all__}
+    return {name: cls for name, cls in public.items() if isinstance(cls, type) and issubclass(cls, CountsClassifier)}
 
+
+def _classifier_to_plain(model: CountsClassifier, place: str) -> dict[str, Any]:
     name = type(model).__name__
     if classifiers().get(name) is not type(model):
         raise ModelFileError(
@@ -83,8 +88,6 @@ def _classifier_to_plain(model: CountsClassifier, place: str) -> dict[str, Any]:
 
 
 def _classifier_from_plain(data: dict[str, Any]) -> CountsClassifier:
-    from tanager.persist import classifiers
-
     return classifiers()[data["classifier"]](**{key: from_plain(item) for key, item in data["params"].items()})
 
 

@@ -15,7 +15,7 @@ from tanager.classifiers.rows import Rows
 from tanager.classifiers.subsumption import SubsumptionMixin
 from tanager.counts.estimates import Estimate, MEstimate
 from tanager.counts.joint import JointCounts
-from tanager.errors import OptionError
+from tanager.errors import OptionError, is_number
 from tanager.structure.measures import class_information
 
 
@@ -38,7 +38,7 @@ class _Averaged(CountsClassifier):
 
     def _check_options(self) -> None:
         super()._check_options()
-        if not np.isfinite(self.min_count) or self.min_count < 0:
+        if not is_number(self.min_count, 0):
             raise OptionError(f"min_count={self.min_count!r}: give a number of rows of at least 0.")
 
 

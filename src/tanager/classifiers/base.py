@@ -29,16 +29,8 @@ from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.encoding.kinds import settled
-from tanager.encoding.tables import read_table
-from tanager.errors import (
-    DataError,
-    DataWarning,
-    ModelFileError,
-    OptionError,
-    SchemaMismatch,
-    check_option,
-    nearest,
-)
+from tanager.encoding.tables import Table, read_table
+from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, SchemaMismatch, check_option, nearest
 
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
 
@@ -114,6 +106,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         self._estimate()
         if isinstance(self.warm_up, bool) or not isinstance(self.warm_up, int | np.integer) or self.warm_up < 1:
             raise OptionError(f"warm_up={self.warm_up!r}: give a number of rows of at least 1.")
+        if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int | np.integer | None) or self.n_jobs == 0:
+            raise OptionError(f"n_jobs={self.n_jobs!r}: give a number of threads, -1 for all cores, or None for one.")
+        if self.schema is not None and not isinstance(self.schema, Schema):
+            raise OptionError(f"schema={self.schema!r} is a {type(self.schema).__name__}; give a Schema, or None.")
 
     def _estimate(self) -> Estimate:
         return self.published if self.smoothing is None else as_estimate(self.smoothing)
@@ -148,16 +144,12 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, whole: bool) -> CountsClassifier:
         if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        table = X if rows_of_dicts(X) else read_table(X)
-        self._validate(X, reset=not hasattr(self, "n_features_in_"))
+            raise DataError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        table = self._validate(X, reset=not hasattr(self, "n_features_in_"))
+        y = one_dimensional(y)
+        check_lengths(table.n_rows, y)
+        weights = check_weights(sample_weight, table.n_rows)
         labels = self._labels(y)
-        m = n_rows(table)
-        if len(labels) != m:
-            raise DataError(
-                f"Found input variables with inconsistent numbers of samples: X has {m} rows, y {len(labels)}."
-            )
-        weights = check_weights(sample_weight, m)
         n_unlabelled = int(np.count_nonzero(labels == np.iinfo(labels.dtype).max))
         if n_unlabelled:
             these = "1 row has no label and is" if n_unlabelled == 1 else f"{n_unlabelled:,} rows have no label and are"
@@ -172,21 +164,23 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         elif not hasattr(self, "encoder_") or self._warm is not None:
             self._warm_up(X, labels, weights)
         else:
-            self._count(table, labels, weights)
+            self._count(X if rows_of_dicts(X) else table, labels, weights)  # dicts may bring new columns
         if hasattr(self, "encoder_"):
             self.n_features_in_ = len(self.encoder_.schema.names)
         return self
 
-    def _validate(self, X: Any, *, reset: bool) -> None:
-        """Let scikit-learn note (or check) number and names of columns, for the tables that it knows."""
-        if getattr(X, "ndim", 2) != 2:
-            read_table(X)  # says what is wrong
+    def _validate(self, X: Any, *, reset: bool) -> Table:
+        """The table, sound in itself. scikit-learn notes (or checks) number and names of columns where it knows X."""
+        table = read_table(X)
         if not isinstance(X, Mapping) and not rows_of_dicts(X):
-            validate_data(self, X, skip_check_array=True, reset=reset)
+            try:
+                validate_data(self, X, skip_check_array=True, reset=reset)
+            except ValueError as error:  # in words that its own checks prescribe
+                raise SchemaMismatch(str(error).strip()) from None
+        return table
 
     def _labels(self, y: Any) -> np.ndarray:
         """Class codes; new classes are taken in."""
-        y = one_dimensional(y)
         if len(self.classes_) == 0:
             labels, classes = encode_labels(y)
         else:
@@ -261,6 +255,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _warm_up(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Collect first rows until kinds and cut points can be fixed; then count them all."""
+        table = read_table(X)
+        for i in range(table.n_columns):
+            table.column(i)  # refuses cells that cannot be used while they are not yet kept
         warm = self._warm = self._warm or WarmUp()
         warm.append(X, labels, weights)
         first = warm.n_rows == n_rows(X)
@@ -320,6 +317,12 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     @classmethod
     def from_counts(cls, counts: JointCounts, **params: Any) -> CountsClassifier:
         """A classifier over counts that are there already. They are read, not copied."""
+        if not isinstance(counts, JointCounts):
+            raise DataError(f"from_counts takes JointCounts, got {type(counts).__name__}. Use fit for a table.")
+        known = cls._get_param_names()
+        for name in params:
+            if name not in known:
+                raise OptionError(f"{cls.__name__} has no option {name!r}.{nearest(name, known)}")
         model = cls(**params)
         model._start()
         model._rows = None  # counts do not hold them
@@ -412,8 +415,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             raise DataError(f"{type(self).__name__} has learned no rows yet. Call fit or partial_fit with rows first.")
 
     def _encode(self, X: Any) -> np.ndarray:
-        table = read_table(X)
-        self._validate(X, reset=False)
+        table = self._validate(X, reset=False)
         codes = self.encoder_.own_codes(table, type(self).__name__) if self.unseen == "ignore" else None
         if codes is not None:  # a code beyond the values is unseen, and for the kernels that is missing
             return codes
@@ -467,7 +469,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _known_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         self._ready()
         codes = self._encode(X)
-        labels, classes, _ = encode_more_labels(one_dimensional(y), self.classes_)
+        y = one_dimensional(y)
+        check_lengths(len(codes), y)
+        labels, classes, _ = encode_more_labels(y, self.classes_)
         if len(classes) > len(self.classes_):
             new = [label for label in classes.tolist() if label not in self.classes_.tolist()]
             raise DataError(f"y has the label {new[0]!r}, which was never learned.")
@@ -517,16 +521,16 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to one file; see ``tanager.save``."""
-        from tanager import persist
+        import tanager  # the door, where all layers are known
 
-        persist.save(self, path)
+        tanager.save(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CountsClassifier:
         """The model in a file, which must be of this class; see ``tanager.load`` for any class."""
-        from tanager import persist
+        import tanager
 
-        model = persist.load(path)
+        model = tanager.load(path)
         if not isinstance(model, cls):
             name = type(model).__name__
             raise ModelFileError(f"{str(path)!r} holds {name}, not {cls.__name__}. Use {name}.load or tanager.load.")
@@ -587,11 +591,23 @@ def refuse_fractions(labels: np.ndarray) -> None:
         )
 
 
+def check_lengths(m: int, y: Any) -> None:
+    """As many labels as rows."""
+    if len(y) != m:
+        raise DataError(
+            f"Found input variables with inconsistent numbers of samples: X has {m} rows, y has {len(y)} labels. "
+            "Give each row a label."
+        )
+
+
 def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
     """Row weights as floats, or None where all are 1."""
     if sample_weight is None:
         return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("sample_weight holds something that is no number; give one number for each row.") from None
     if weights.ndim == 0:
         weights = np.full(m, float(weights))
     if weights.ndim != 1:
@@ -600,5 +616,6 @@ def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
         raise DataError(f"sample_weight.shape == ({len(weights)},), expected ({m},): one weight for each row.")
     bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
     if len(bad):
-        raise DataError(f"sample_weight, row {bad[0]}: {weights[bad[0]]!r}; weights must be finite and not negative.")
+        weight = float(weights[bad[0]])
+        raise DataError(f"sample_weight, row {bad[0]}: {weight}; weights must be finite and not negative.")
     return None if (weights == 1.0).all() else np.ascontiguousarray(weights)

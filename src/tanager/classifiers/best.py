@@ -61,6 +61,8 @@ class BestOf(CountsClassifier):
     def _check_options(self) -> None:
         super()._check_options()
         check_option("criterion", self.criterion, ("log_loss", "accuracy", "rmse"))
+        if not isinstance(self.candidates, list | tuple | None):
+            raise OptionError(f"candidates={self.candidates!r} is no list; give a list of classifiers, or None.")
         for candidate in self.candidates or ():
             if not isinstance(candidate, CountsClassifier):
                 raise OptionError(f"candidates: {candidate!r} is no classifier of tanager, so counts cannot be shared.")

@@ -10,7 +10,8 @@ import numpy as np
 from tanager.classifiers.forms import Form
 from tanager.classifiers.rows import Rows
 from tanager.counts.joint import JointCounts
-from tanager.errors import SchemaMismatch
+from tanager.encoding import Schema
+from tanager.errors import OptionError, SchemaMismatch, nearest
 from tanager.structure.measures import class_information
 from tanager.structure.orders import descending
 
@@ -29,7 +30,16 @@ def best_by_rows(model: Any, how: Any, form: Callable[[int], Form], counts: Join
             )
         sums = [true_class_sum(model, form(s), rows, leave_out=how == "loo") for s in range(counts.n_features)]
         return descending(np.array(sums))[0]
-    return counts.column(how)
+    return column_place("super_parent", how, counts.schema)
+
+
+def column_place(option: str, name: Any, schema: Schema) -> int:
+    """The place of a column that an option names."""
+    if name in schema:
+        return schema.index(name)
+    if isinstance(name, int | np.integer) and 0 <= name < len(schema):
+        return int(name)
+    raise OptionError(f"{option}: there is no column {name!r} among the {len(schema)}.{nearest(name, schema.names)}")
 
 
 def true_class_sum(model: Any, form: Form, rows: Rows, *, leave_out: bool) -> float:

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.choose import best_by_rows
+from tanager.classifiers.choose import best_by_rows, column_place
 from tanager.classifiers.forms import Form, ParentSet, ProductOfSums
 from tanager.classifiers.rows import Rows
-from tanager.counts.joint import JointCounts, place_of
+from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
-from tanager.errors import OptionError, check_option
+from tanager.errors import OptionError, check_option, is_number
 from tanager.structure.orders import column_order
 
 Sets = list[tuple[int, ParentSet, float]]  # child, parents, weight
@@ -106,14 +106,19 @@ def _weighted(sets: Sets, weights: Mapping[Any, float] | None, counts: JointCoun
         return sets
     known = {(child, parents): at for at, (child, parents, _) in enumerate(sets)}
     out = list(sets)
-    for (child, parent), weight in weights.items():
-        i = counts.column(child)
-        parents = () if parent is None else (counts.column(parent),)
+    for arc, weight in weights.items():
+        if not isinstance(arc, tuple) or len(arc) != 2:
+            raise OptionError(
+                f"weights: {arc!r} is no arc; give (child, parent), or (child, None) for the class alone."
+            )
+        child, parent = arc
+        i = column_place("weights", child, counts.schema)
+        parents = () if parent is None else (column_place("weights", parent, counts.schema),)
         if (i, parents) not in known:
             raise OptionError(
                 f"weights[{child!r}, {parent!r}]: {parent!r} does not come before {child!r} in the order of columns."
             )
-        if not np.isfinite(weight) or weight < 0:
+        if not is_number(weight, 0):
             raise OptionError(f"weights[{child!r}, {parent!r}]={weight!r}: weights must be finite and not negative.")
         out[known[i, parents]] = (i, parents, float(weight))
     for i in {child for child, _, weight in out}:
@@ -173,7 +178,8 @@ class SPC(_Ordered):
     def _shape(self, schema: Schema) -> dict[str, Any]:
         if self._adaptive() or (self.super_parent is None and self.column_order != "given"):
             return {"order": 3}
-        return {"order": 2, "anchors": (place_of(schema, 0 if self.super_parent is None else self.super_parent),)}
+        s = 0 if self.super_parent is None else self.super_parent
+        return {"order": 2, "anchors": (column_place("super_parent", s, schema),)}
 
     def _sets(self, counts: JointCounts, order: list[int], rows: Rows | None) -> Sets:
         how = self.select if self._needs_rows() else self.super_parent
@@ -234,7 +240,7 @@ class TC(_Ordered):
     def _check_options(self) -> None:
         super()._check_options()
         given = self.order_weights
-        if given is not None and (len(given) != 3 or not all(np.isfinite(w) and w >= 0 for w in given) or not given[0]):
+        if given is not None and (len(given) != 3 or not all(is_number(w, 0) for w in given) or not given[0]):
             raise OptionError(f"order_weights={given!r}: give three numbers of at least 0, the first above 0.")
 
 
@@ -268,12 +274,15 @@ class Collection(VotingMixin, CountsClassifier):
         weights = dict(self.weights or {})
         sets: Sets = []
 
-        children = {place_of(schema, child): child for child in given}
+        def place(name: str | int) -> int:
+            return column_place("parent_sets", name, schema)
+
+        children = {place(child): child for child in given}
         for i in range(len(schema.columns)):
             own = list(given[children[i]]) if i in children else [[]]
             ws = list(weights.get(children.get(i), [1.0] * len(own)))
             name = schema.names[i]
-            if len(ws) != len(own) or any(not np.isfinite(w) or w < 0 for w in ws) or not any(w > 0 for w in ws):
+            if len(ws) != len(own) or not all(is_number(w, 0) for w in ws) or not any(w > 0 for w in ws):
                 raise OptionError(f"weights of {name!r}: give {len(own)} numbers of at least 0, one of them above 0.")
             for parents, weight in zip(own, ws, strict=True):
                 if parents is None:
@@ -281,7 +290,7 @@ class Collection(VotingMixin, CountsClassifier):
                         f"parent_sets of {name!r}: a set without the class is refused, because in a sum it is not "
                         "neutral but flattens the answer. Use [] for the class alone."
                     )
-                sets.append((i, tuple(place_of(schema, parent) for parent in parents), float(weight)))
+                sets.append((i, tuple(place(parent) for parent in parents), float(weight)))
         _refuse_cycles(sets, schema)
         return sets
 

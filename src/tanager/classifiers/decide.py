@@ -49,17 +49,26 @@ def _per_class(name: str, given: Any, classes: np.ndarray, default: float | None
         if missing and default is None:
             raise OptionError(f"{name} says nothing about class {missing[0]!r}; name every class.")
         return np.array([float(given.get(label, default)) for label in known])
-    values = np.asarray(given, dtype=float)
+    values = _numbers(name, given)
     if values.shape != (len(known),):
         raise OptionError(f"{name} needs one number for each of the {len(known)} classes, got shape {values.shape}.")
     return values
+
+
+def _numbers(name: str, given: Any) -> np.ndarray:
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"{name}={given!r} holds something that is no number, or rows of different lengths."
+        ) from None
 
 
 def check_costs(cost_matrix: Any, classes: np.ndarray) -> np.ndarray | None:
     """cost[true, predicted] as an array, or None."""
     if cost_matrix is None:
         return None
-    costs = np.asarray(cost_matrix, dtype=float)
+    costs = _numbers("cost_matrix", cost_matrix)
     k = len(classes)
     if costs.shape != (k, k):
         raise OptionError(

@@ -12,7 +12,7 @@ from tanager.classifiers.rows import Rows
 from tanager.classifiers.single import SingleNetworkMixin
 from tanager.counts.estimates import BackOff, Estimate
 from tanager.counts.joint import JointCounts
-from tanager.errors import OptionError
+from tanager.errors import OptionError, is_number
 from tanager.structure.orders import k_dependence
 
 
@@ -64,6 +64,8 @@ class KDB(SingleNetworkMixin, CountsClassifier):
         super()._check_options()
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or not 0 <= self.k <= 6:
             raise OptionError(f"k={self.k!r}: give a number of parents from 0 to 6.")
+        if not is_number(self.threshold, 0):
+            raise OptionError(f"threshold={self.threshold!r}: give an amount of information of at least 0.")
 
     def _needs_rows(self) -> bool:
         return self.k > 1

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tanager.counts.align import as_label_array
 from tanager.encoding import Column, Schema
 from tanager.encoding.chunks import n_rows, take_rows
 from tanager.encoding.values import is_missing, plain
@@ -106,14 +105,15 @@ class OneRowMixin:
         comes before anything was learned is answered evenly; a class that was not known yet gets 0. Where the
         structure depends on the counts, it is learned again as rows grow by a percent.
         """
-        from tanager.classifiers.base import check_weights
+        from tanager.classifiers.base import check_lengths, check_weights, one_dimensional
 
         m = n_rows(X)
+        labels = np.asarray(one_dimensional(y))
+        check_lengths(m, labels)
         weights = check_weights(sample_weight, m)
         if not hasattr(self, "classes_"):
             self._start()
         parts: list[tuple[np.ndarray, np.ndarray]] = []  # classes known, and answers
-        labels = as_label_array(y) if isinstance(y, list | tuple) else np.asarray(y)
         done = 0
         while done < m:
             some = None if weights is None else weights[done:]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tanager.classifiers.forms import View
-from tanager.errors import OptionError
+from tanager.errors import OptionError, is_number
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -24,7 +24,7 @@ class SubsumptionMixin:
     def _check_options(self: Any) -> None:
         super()._check_options()  # type: ignore[misc]
         least = self.subsumption
-        if least is not None and (isinstance(least, bool) or not np.isfinite(least) or least < 0):
+        if least is not None and not is_number(least, 0):
             raise OptionError(f"subsumption={least!r}: give a number of rows (50 is customary), or None.")
 
     def _resolved(self: Any, codes: np.ndarray, left_out: np.ndarray | None) -> np.ndarray:

@@ -14,7 +14,7 @@ from tanager.classifiers.forms import Form, ProductOfSums
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.single import SingleNetworkMixin
 from tanager.counts.joint import JointCounts
-from tanager.errors import OptionError, SchemaMismatch
+from tanager.errors import OptionError, SchemaMismatch, is_number
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -52,7 +52,7 @@ class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
 
     def _check_options(self) -> None:
         super()._check_options()
-        if not np.isfinite(self.min_gain) or self.min_gain < 0:
+        if not is_number(self.min_gain, 0):
             raise OptionError(f"min_gain={self.min_gain!r}: give an accuracy gain of at least 0.")
 
     def _needs_rows(self) -> bool:

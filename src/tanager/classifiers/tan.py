@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.choose import column_place
 from tanager.classifiers.forms import Form, ProductOfSums, View
 from tanager.classifiers.marginal import score_tree
 from tanager.classifiers.rows import Rows
@@ -107,7 +108,9 @@ class TAN(_Augmented):
         return heaviest_forest(conditional_information(counts))
 
     def _root(self, counts: JointCounts) -> int | None:
-        return None if self.root is None else counts.column(self.root)
+        if self.root is None:
+            return None
+        return column_place("root", self.root, counts.schema)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

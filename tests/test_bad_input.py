@@ -1,0 +1,317 @@
+"""What cannot be used gets one sentence: the place, what was found, and the way out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from every import PLAIN, name_of
+from tanager import (
+    AODE,
+    FAN,
+    FANC,
+    KDB,
+    SPC,
+    SPODE,
+    TAN,
+    TC,
+    BestOf,
+    Collection,
+    DataError,
+    MemoryBudgetError,
+    NaiveBayes,
+    OptionError,
+    SchemaMismatch,
+    SuperParentTAN,
+)
+from tanager.classifiers.base import CountsClassifier
+from tanager.errors import TanagerError
+
+SOME = pytest.mark.parametrize(
+    "model", [NaiveBayes(), NaiveBayes(gaussian=True), TAN(), AODE(), KDB(), BestOf([NaiveBayes(), TAN()])], ids=name_of
+)
+EVERY = pytest.mark.parametrize("model", PLAIN, ids=name_of)
+
+X = [["a", 1.5, "p"], ["b", 2.5, "q"], ["a", 3.5, "p"], ["b", 4.5, "q"]]
+TABLE = {"sky": ["a", "b", "a", "b"], "size": [1.5, 2.5, 3.5, 4.5], "wind": ["p", "q", "p", "q"]}
+Y = ["u", "v", "u", "v"]
+
+
+def refused(kind: type[Exception], sentence: str, act: Callable[[], object]) -> None:
+    """The act is refused with a message of one line that has all of this."""
+    with pytest.raises(kind) as caught:
+        act()
+    message = str(caught.value)
+    assert re.search(sentence, message), message
+    assert "\n" not in message
+    assert message[0] not in "'\""
+
+
+# --- tables ------------------------------------------------------------------------------------------------------
+
+
+@SOME
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ([], r"0 sample\(s\).*A table needs a row"),
+        (np.empty((0, 2)), r"0 sample\(s\).*A table needs a row"),
+        (pl.DataFrame({"a": []}), r"0 sample\(s\).*A table needs a row"),
+        (pd.DataFrame({"a": []}), r"0 sample\(s\).*A table needs a row"),
+        (pd.DataFrame(), r"0 feature\(s\).*A table needs a column"),
+        ({}, r"0 feature\(s\).*A table needs a column"),
+        (np.empty((4, 0)), r"0 feature\(s\).*A table needs a column"),
+        ([[], [], [], []], r"0 feature\(s\).*A table needs a column"),
+        (["a", "b", "a", "b"], r"Expected 2D array, got 1D array.*Reshape your data"),
+        (np.arange(4.0), r"Expected 2D array, got 1D array.*X.reshape\(-1, 1\)"),
+        (np.zeros((4, 2, 2)), "Expected 2D array, got 3D array"),
+        (pd.Series([1.5, 2, 3, 4]), r"Expected 2D array, got a pandas Series.*X.to_frame\(\)"),
+        (pl.Series([1.5, 2, 3, 4]), "Expected 2D array, got a Series of one column.*pass a frame"),
+        ("abcd", "Expected 2D array, got a str"),
+        (3, "Expected 2D array, got a int"),
+        (scipy.sparse.csr_matrix(np.eye(4)), r"X is a sparse matrix.*X.toarray\(\)"),
+        (np.ones((4, 1)) * 1j, "Complex data not supported"),
+        ([[1, 2], [1], [1, 2], [1, 2]], "row 1 has 1 cells, row 0 has 2"),
+        ([[[1], 2]] * 4, r"column 'x0', row 0: \[1\] is a list; a cell must be text or a number"),
+        ({"a": [1, 2, 3, 4], "b": [1]}, "column 'b' has 1 rows, column 'a' has 4"),
+        ({1: [1, 2, 3, 4]}, "column names must be text, found 1"),
+        (pd.DataFrame([[1, 2]] * 4, columns=["a", "a"]), "column names must differ: 'a'.*Rename or drop the copies"),
+    ],
+)
+def test_tables_that_cannot_be_learned_from(model: CountsClassifier, learn: str, table: Any, sentence: str) -> None:
+    refused(DataError, sentence, lambda: getattr(clone(model), learn)(table, Y))
+
+
+@SOME
+def test_tables_with_other_columns_than_were_learned(model: CountsClassifier) -> None:
+    named, unnamed = clone(model).fit(TABLE, Y), clone(model).fit(X, Y)
+    name = type(model).__name__
+    refused(
+        SchemaMismatch, f"X has 2 features, but {name} is expecting 3 features", lambda: unnamed.predict([["a", 1]])
+    )
+    refused(SchemaMismatch, "X has 5 features", lambda: unnamed.predict(np.zeros((2, 5))))
+    refused(DataError, "Expected 2D array", lambda: unnamed.predict(["a", 1.5, "p"]))
+    less = {key: cells for key, cells in TABLE.items() if key != "size"}
+    refused(SchemaMismatch, r"X has no column 'size' \(fitted on 3 columns\)", lambda: named.predict(less))
+    refused(SchemaMismatch, "'size'.*Did you mean 'siez'?", lambda: named.predict(less | {"siez": [1] * 4}))
+    refused(SchemaMismatch, "columns that .* was not fitted on: 'z'. Drop", lambda: named.predict(TABLE | {"z": Y}))
+    refused(SchemaMismatch, "X has no column 'size'", lambda: named.partial_fit(less, Y))
+
+
+@SOME
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_with_a_column_missing_say_which(model: CountsClassifier, frame: Any) -> None:
+    """In the words that scikit-learn's own checks prescribe, so on several lines."""
+    fitted = clone(model).fit(frame(TABLE), Y)
+    less = frame({key: cells for key, cells in TABLE.items() if key != "size"})
+    with pytest.raises(SchemaMismatch, match="Feature names seen at fit time, yet now missing:\n- size"):
+        fitted.predict(less)
+
+
+def test_cells_that_do_not_fit_their_column() -> None:
+    model = AODE(unseen="error").fit(TABLE, Y)
+    refused(
+        DataError,
+        "column 'size', row 1: 'big' is not a number, and the column is numeric.*categorical=",
+        lambda: model.predict({"sky": ["a", "a"], "size": [1, "big"], "wind": ["p", "p"]}),
+    )
+    refused(
+        DataError,
+        "column 'sky', row 0: 'c' was not seen in training .seen: 'a', 'b'.*unseen=",
+        lambda: model.predict({"sky": ["c"], "size": [1], "wind": ["p"]}),
+    )
+
+
+@EVERY
+def test_infinite_values_are_legal(model: CountsClassifier) -> None:
+    table = np.array([[np.inf, 1.0], [-np.inf, 2.0], [3.5, np.inf], [np.nan, -np.inf]] * 5)
+    fitted = clone(model).fit(table, Y * 5)
+    assert np.isfinite(fitted.predict_proba(table)).all()
+
+
+@EVERY
+def test_one_class_is_learned_and_predicted(model: CountsClassifier) -> None:
+    fitted = clone(model).fit(X, ["u"] * 4)
+    assert fitted.predict(X).tolist() == ["u"] * 4
+    assert fitted.predict_proba(X).tolist() == [[1.0]] * 4
+
+
+@EVERY
+def test_one_row_is_enough(model: CountsClassifier) -> None:
+    assert clone(model).fit(X[:1], Y[:1]).predict(X).tolist() == ["u"] * 4
+
+
+# --- labels and weights ------------------------------------------------------------------------------------------
+
+
+@SOME
+@pytest.mark.parametrize("learn", ["fit", "partial_fit"])
+def test_labels_that_cannot_be_learned_from(model: CountsClassifier, learn: str) -> None:
+    def act(y: Any) -> Callable[[], object]:
+        return lambda: getattr(clone(model), learn)(X, y)
+
+    refused(DataError, "requires y to be passed", act(None))
+    refused(DataError, "X has 4 rows, y has 2 labels. Give each row a label", act(["u", "v"]))
+    refused(DataError, "y has no label: every entry is missing. At least one row needs a class", act([None] * 4))
+    refused(DataError, r"y should be a 1d array, got an array of shape \(4, 2\)", act([["u", "v"]] * 4))
+    refused(DataError, r"y should be a 1d array, got an array of shape \(\)", act("u"))
+    refused(DataError, "Unknown label type: continuous.*Cut y into classes", act([0.5, 1.5, 2.5, 0.1]))
+    refused(DataError, "Input y contains infinity", act([0, 1, np.inf, 1]))
+
+
+@SOME
+def test_a_refused_chunk_leaves_the_classes_alone(model: CountsClassifier) -> None:
+    fitted = clone(model).fit(X, Y)
+    refused(DataError, "X has 4 rows, y has 1 labels", lambda: fitted.partial_fit(X, ["new"]))
+    assert fitted.classes_.tolist() == ["u", "v"]
+
+
+@SOME
+def test_a_refused_row_is_no_part_of_a_warm_up(model: CountsClassifier) -> None:
+    """It once was, and every later answer failed."""
+    streaming = clone(model).partial_fit(TABLE, Y)
+    refused(DataError, "'sky', row 0: .* is a list", lambda: streaming.partial_fit(TABLE | {"sky": [["a"]] * 4}, Y))
+    assert streaming.predict(TABLE).tolist() == Y
+
+
+@SOME
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        ([1, -1, 1, 1], r"sample_weight, row 1: -1.0; weights must be finite and not negative"),
+        ([1, 1, np.nan, 1], "sample_weight, row 2: nan"),
+        ([1, 1, 1, np.inf], "sample_weight, row 3: inf"),
+        ([1, 1], r"sample_weight.shape == \(2,\), expected \(4,\)"),
+        ([[1], [1], [1], [1]], "Sample weights must be 1D array or scalar"),
+        ([0, 0, 0, 0], "every sample weight is zero; at least one row must count"),
+        (["a", "b", "c", "d"], "sample_weight holds something that is no number"),
+    ],
+)
+def test_weights_that_cannot_be_used(model: CountsClassifier, weights: Any, sentence: str) -> None:
+    refused(DataError, sentence, lambda: clone(model).fit(X, Y, sample_weight=weights))
+    refused(DataError, sentence, lambda: clone(model).partial_fit(X, Y, sample_weight=weights))
+
+
+def test_rows_that_were_never_learned_cannot_be_left_out_or_unlearned() -> None:
+    model = AODE().fit(TABLE, Y)
+    refused(DataError, "y has the label 'w', which was never learned", lambda: model.leave_one_out(TABLE, ["w"] * 4))
+    refused(DataError, "X has 4 rows, y has 2 labels", lambda: model.leave_one_out(TABLE, ["u", "v"]))
+    refused(DataError, "X has 4 rows, y has 2 labels", lambda: model.unlearn(TABLE, ["u", "v"]))
+    refused(DataError, "X has 4 rows, y has 2 labels", lambda: AODE().test_then_train(TABLE, ["u", "v"]))
+    refused(DataError, "rows were never added.*nothing was changed", lambda: model.unlearn(TABLE, ["v"] * 4))
+    refused(DataError, "learn_one takes a dict", lambda: model.learn_one(["a"], "u"))
+
+
+@EVERY
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "predict_log_proba", "predict_log_joint"])
+def test_answers_before_anything_was_learned(model: CountsClassifier, method: str) -> None:
+    name = type(model).__name__
+    refused(
+        NotFittedError, f"This {name} instance is not fitted yet. Call 'fit'", lambda: getattr(clone(model), method)(X)
+    )
+    assert clone(model).predict_one({"sky": "a"}) is None
+
+
+# --- options -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (AODE(unseen="smoth"), "unseen='smoth' is not an option; choose one of .* Did you mean 'smooth'?"),
+        (AODE(bins="freqency"), "bins='freqency' is not an option.*Did you mean 'frequency'?"),
+        (AODE(bins={"size": "wdth"}), "bins.*'wdth'.*Did you mean 'width'?"),
+        (AODE(bins={"size": [2, 1]}), "must ascend"),
+        (AODE(n_bins=0), "n_bins=0 must be a whole number from 1"),
+        (AODE(smoothing="laplace"), "smoothing='laplace' is not an option; give a number"),
+        (AODE(smoothing=-1), "must be a finite number of at least 0"),
+        (AODE(min_count="a"), "min_count='a': give a number of rows of at least 0"),
+        (AODE(min_count=float("nan")), "min_count=nan"),
+        (AODE(subsumption="a"), "subsumption='a': give a number of rows"),
+        (AODE(warm_up=0), "warm_up=0: give a number of rows of at least 1"),
+        (AODE(n_jobs="all"), "n_jobs='all': give a number of threads, -1 for all cores"),
+        (AODE(n_jobs=0), "n_jobs=0: give a number of threads"),
+        (AODE(max_memory="lots"), "max_memory='lots' is not a size"),
+        (AODE(schema="x"), "schema='x' is a str; give a Schema"),
+        (AODE(categorical=["skyy"]), "categorical: X has no column 'skyy'.*Did you mean 'sky'?"),
+        (AODE(numeric=[7]), "numeric: X has no column 7"),
+        (AODE(categorical=["size"], numeric=["size"]), "column 'size' is asked to be both"),
+        (AODE(cost_matrix=[[0, 1]]), r"cost_matrix has shape \(1, 2\), expected \(2, 2\).*\['u', 'v'\]"),
+        (AODE(cost_matrix=[[0, 1], [1]]), "cost_matrix=.* rows of different lengths"),
+        (AODE(cost_matrix=[[0, np.nan], [1, 0]]), "cost_matrix must be finite"),
+        (AODE(priors=[0.5, 0.6]), r"priors must be probabilities that sum to 1, got \[0.5, 0.6\]"),
+        (AODE(priors=[1.0]), "priors needs one number for each of the 2 classes"),
+        (AODE(priors={"u": 0.5, "w": 0.5}), r"priors names 'w', which is none of the classes \['u', 'v'\]"),
+        (AODE(priors={"u": 1.0}), "priors says nothing about class 'v'"),
+        (AODE(class_weight="balancd"), "class_weight='balancd'.*Did you mean 'balanced'?"),
+        (AODE(class_weight={"w": 2}), "class_weight names 'w'"),
+        (FAN(criterion="bicc"), "criterion='bicc'.*Did you mean 'bic'?"),
+        (TAN(missing="marg"), "missing='marg'.*Did you mean 'marginal'?"),
+        (TAN(root="skyy"), "root: there is no column 'skyy' among the 3. Did you mean 'sky'?"),
+        (TAN(root=9), "root: there is no column 9 among the 3"),
+        (SPODE(super_parent="skyy"), "super_parent: there is no column 'skyy'.*Did you mean 'sky'?"),
+        (SPODE(super_parent=7), "super_parent: there is no column 7"),
+        (SPC(super_parent="skyy"), "super_parent: there is no column 'skyy'.*Did you mean 'sky'?"),
+        (SPC(super_parent=7), "super_parent: there is no column 7"),
+        (SPC(select="lo"), "select='lo'.*Did you mean 'loo'?"),
+        (KDB(k=99), "k=99: give a number of parents from 0 to 6"),
+        (KDB(threshold="a"), "threshold='a': give an amount"),
+        (FANC(column_order="ig_sm"), "'ig_sm' is not an option.*Did you mean 'ig_sum'?"),
+        (FANC(column_order=["sky"]), "must name each of the 3 columns once"),
+        (FANC(weights={("skyy", None): 1}), "weights: there is no column 'skyy'.*Did you mean 'sky'?"),
+        (FANC(weights={"sky": 1}), r"weights: 'sky' is no arc; give \(child, parent\)"),
+        (FANC(weights={("sky", "size"): 1}), "'size' does not come before 'sky'"),
+        (FANC(weights={("size", "sky"): -1}), "weights must be finite and not negative"),
+        (TC(order_weights=(1, 2)), "order_weights=.*give three numbers"),
+        (TC(order_weights="abc"), "order_weights=.*give three numbers"),
+        (Collection({"skyy": [[]]}), "parent_sets: there is no column 'skyy'.*Did you mean 'sky'?"),
+        (Collection({"sky": [["siez"]]}), "parent_sets: there is no column 'siez'.*Did you mean 'size'?"),
+        (Collection({"sky": [None]}), "a set without the class is refused"),
+        (Collection({"sky": [["size"]], "size": [["sky"]]}), "no order of the columns puts parents first"),
+        (SuperParentTAN(min_gain=-1), "min_gain=-1: give an accuracy gain of at least 0"),
+        (BestOf(["x"]), "candidates: 'x' is no classifier of tanager"),
+        (BestOf([]), "candidates is empty"),
+        (BestOf(AODE()), "candidates=.*is no list"),
+        (BestOf([AODE()], criterion="rsme"), "criterion='rsme'.*Did you mean 'rmse'?"),
+    ],
+    ids=name_of,
+)
+def test_options_that_mean_nothing_are_refused_when_learning_starts(model: CountsClassifier, sentence: str) -> None:
+    refused(OptionError, sentence, lambda: model.fit(TABLE, Y))
+
+
+@EVERY
+def test_counts_beyond_the_budget_are_refused_before_they_are_made(model: CountsClassifier) -> None:
+    small = clone(model).set_params(max_memory=50)
+    refused(MemoryBudgetError, "needs .* the budget is 50 bytes.*raise max_memory", lambda: small.fit(TABLE, Y))
+
+
+def test_counts_can_be_read_by_classifiers_that_fit_them() -> None:
+    counts = NaiveBayes().fit(TABLE, Y).counts_
+    refused(
+        SchemaMismatch, "AODE needs joint counts of 2 columns.*order 1. Count again", lambda: AODE.from_counts(counts)
+    )
+    pairs = AODE().fit(TABLE, Y).counts_
+    refused(
+        OptionError,
+        "AODE has no option 'smothing'. Did you mean 'smoothing'?",
+        lambda: AODE.from_counts(pairs, smothing=2),
+    )
+    refused(DataError, "from_counts takes JointCounts, got dict. Use fit", lambda: AODE.from_counts(TABLE))
+
+
+def test_all_refusals_are_of_one_family_and_of_the_kind_that_python_expects() -> None:
+    assert issubclass(DataError, TanagerError)
+    assert issubclass(DataError, ValueError)
+    assert issubclass(OptionError, ValueError)
+    assert issubclass(MemoryBudgetError, MemoryError)
