@@ -193,13 +193,19 @@ def test_a_refused_row_is_no_part_of_a_warm_up(model: CountsClassifier) -> None:
         ([1, 1, 1, np.inf], "sample_weight, row 3: inf"),
         ([1, 1], r"sample_weight.shape == \(2,\), expected \(4,\)"),
         ([[1], [1], [1], [1]], "Sample weights must be 1D array or scalar"),
-        ([0, 0, 0, 0], "every sample weight is zero; at least one row must count"),
         (["a", "b", "c", "d"], "sample_weight holds something that is no number"),
     ],
 )
 def test_weights_that_cannot_be_used(model: CountsClassifier, weights: Any, sentence: str) -> None:
     refused(DataError, sentence, lambda: clone(model).fit(X, Y, sample_weight=weights))
     refused(DataError, sentence, lambda: clone(model).partial_fit(X, Y, sample_weight=weights))
+
+
+@SOME
+def test_a_table_needs_a_row_that_counts(model: CountsClassifier) -> None:
+    sentence = "every sample weight is zero; at least one row must count"
+    refused(DataError, sentence, lambda: clone(model).fit(X, Y, sample_weight=[0, 0, 0, 0]))
+    assert clone(model).partial_fit(X, Y, sample_weight=[0, 0, 0, 0]).classes_.tolist() == sorted(set(Y))
 
 
 def test_rows_that_were_never_learned_cannot_be_left_out_or_unlearned() -> None:

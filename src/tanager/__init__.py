@@ -1,13 +1,19 @@
 """tanager: Bayesian network classifiers that learn from a table, a stream or a cluster."""
 
-from tanager.classifiers.aode import A2DE, AODE, SPODE, WAODE
+from tanager.classifiers.a2de import A2DE
+from tanager.classifiers.aode import AODE
 from tanager.classifiers.best import BestOf
-from tanager.classifiers.collections import FANC, SPC, TC, Collection
+from tanager.classifiers.collection import Collection
+from tanager.classifiers.fanc import FANC
 from tanager.classifiers.hidden import HNB
 from tanager.classifiers.kdb import KDB
 from tanager.classifiers.naive import NaiveBayes
+from tanager.classifiers.spc import SPC
+from tanager.classifiers.spode import SPODE
 from tanager.classifiers.superparent import SuperParentTAN
 from tanager.classifiers.tan import FAN, TAN
+from tanager.classifiers.tc import TC
+from tanager.classifiers.waode import WAODE
 from tanager.counts.estimates import BackOff, BDeu, Lidstone, MEstimate, PriorCounts
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Column, Encoder, Schema

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from tanager.classifiers.aode import A2DE, AODE, WAODE
+from tanager.classifiers.a2de import A2DE
+from tanager.classifiers.aode import AODE
 from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.collections import FANC
 from tanager.classifiers.decide import decide
+from tanager.classifiers.fanc import FANC
 from tanager.classifiers.forms import Form, View
 from tanager.classifiers.hidden import HNB
 from tanager.classifiers.naive import NaiveBayes
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.tan import FAN, TAN
+from tanager.classifiers.waode import WAODE
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, SchemaMismatch, check_option

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.counts.align import as_label_array
 from tanager.encoding import Column, Schema
 from tanager.encoding.chunks import n_rows, take_rows
 from tanager.encoding.values import is_missing, plain
@@ -108,7 +109,8 @@ class OneRowMixin:
         from tanager.classifiers.base import check_lengths, check_weights, one_dimensional
 
         m = n_rows(X)
-        labels = np.asarray(one_dimensional(y))
+        y = one_dimensional(y)
+        labels = as_label_array(y) if isinstance(y, list | tuple) else np.asarray(y)
         check_lengths(m, labels)
         weights = check_weights(sample_weight, m)
         if not hasattr(self, "classes_"):

@@ -1,0 +1,87 @@
+"""Collection: any parent sets, each with a weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.choose import column_place
+from tanager.classifiers.forms import Form
+from tanager.classifiers.rows import Rows
+from tanager.classifiers.voting import Sets, VotingMixin, collect
+from tanager.counts.joint import JointCounts
+from tanager.encoding import Schema
+from tanager.errors import OptionError, is_number
+
+
+@dataclass(eq=False, repr=False)
+class Collection(VotingMixin, CountsClassifier):
+    """Any collection: for every column the parent sets that vote, each with a weight.
+
+    Parameters
+    ----------
+    parent_sets : dict
+        ``{child: [parents, ...]}`` with every parents a list of columns; ``[]`` is the class alone. Columns that are
+        not named have the class alone. Every set contains the class: one without it would not be neutral in a sum but
+        flatten the answer, so None (no class) is refused.
+    weights : dict, default=None
+        ``{child: [weight, ...]}`` in the same order.
+
+    Examples
+    --------
+    >>> from tanager import Collection
+    >>> X = [["sun", "no"], ["sun", "no"], ["rain", "yes"], ["rain", "no"]]
+    >>> model = Collection({"x1": [[], ["x0"]]}).fit(X, ["play", "play", "stay", "stay"])
+    >>> model.n_networks_
+    2
+    """
+
+    parent_sets: Any = None
+    weights: Any = None
+
+    def _resolve(self, schema: Schema) -> Sets:
+        given = dict(self.parent_sets or {})
+        weights = dict(self.weights or {})
+        sets: Sets = []
+
+        def place(name: str | int) -> int:
+            return column_place("parent_sets", name, schema)
+
+        children = {place(child): child for child in given}
+        for i in range(len(schema.columns)):
+            own = list(given[children[i]]) if i in children else [[]]
+            ws = list(weights.get(children.get(i), [1.0] * len(own)))
+            name = schema.names[i]
+            if len(ws) != len(own) or not all(is_number(w, 0) for w in ws) or not any(w > 0 for w in ws):
+                raise OptionError(f"weights of {name!r}: give {len(own)} numbers of at least 0, one of them above 0.")
+            for parents, weight in zip(own, ws, strict=True):
+                if parents is None:
+                    raise OptionError(
+                        f"parent_sets of {name!r}: a set without the class is refused, because in a sum it is not "
+                        "neutral but flattens the answer. Use [] for the class alone."
+                    )
+                sets.append((i, tuple(place(parent) for parent in parents), float(weight)))
+        _refuse_cycles(sets, schema)
+        return sets
+
+    def _shape(self, schema: Schema) -> dict[str, Any]:
+        sets = self._resolve(schema)
+        return {"order": 1 if all(not p for _, p, _ in sets) else 2, "families": collect(sets).families()}
+
+    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+        return collect(self._resolve(counts.schema))
+
+
+def _refuse_cycles(sets: Sets, schema: Schema) -> None:
+    """Some order of the columns must put every parent before its child."""
+    parents: dict[int, set[int]] = {}
+    for child, members, _ in sets:
+        parents.setdefault(child, set()).update(members)
+    while parents:
+        free = [child for child, before in parents.items() if not before & parents.keys()]
+        if not free:
+            names = ", ".join(repr(schema.names[i]) for i in sorted(parents))
+            raise OptionError(f"parent_sets: no order of the columns puts parents first; see the columns {names}.")
+        for child in free:
+            del parents[child]

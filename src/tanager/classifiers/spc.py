@@ -1,0 +1,84 @@
+"""SPC: a collection in which one super-parent may join every parent set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tanager.classifiers.choose import best_by_rows, column_place
+from tanager.classifiers.rows import Rows
+from tanager.classifiers.voting import OrderedCollection, Sets, collect
+from tanager.counts.joint import JointCounts
+from tanager.encoding import Schema
+from tanager.errors import check_option
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SPC(OrderedCollection):
+    """A collection in which one super-parent may join every parent set: 2^(n-1) (n-1)! networks at once.
+
+    Parameters
+    ----------
+    super_parent : str, int, "mi", "refined" or None, default=None
+        The column; None takes the first of the order, "mi" the one that tells most about the class, "refined" (SPCr)
+        the one that gives the true classes of the rows the largest sum of probabilities.
+    select : {"loo", "resub"}, default="loo"
+        How "refined" looks at the rows: each left out, or (as published) not.
+
+    Attributes
+    ----------
+    super_parent_ : str
+        The column chosen.
+
+    Examples
+    --------
+    The factors of the second column are 1/2 + 2/3 for play and 1/2 + 1/3 for stay:
+
+    >>> from tanager import SPC
+    >>> X = [["sun", "warm"], ["rain", "cold"], ["sun", "cold"], ["rain", "warm"]]
+    >>> model = SPC().fit(X, ["play", "play", "stay", "stay"])
+    >>> model.predict_proba([["sun", "warm"]]).round(4)
+    array([[0.5833, 0.4167]])
+    >>> model.super_parent_
+    'x0'
+    """
+
+    super_parent: Any = None
+    select: str = "loo"
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_option("select", self.select, ("loo", "resub"))
+
+    def _needs_rows(self) -> bool:
+        return isinstance(self.super_parent, str) and self.super_parent == "refined"
+
+    def _adaptive(self) -> bool:
+        return super()._adaptive() or self._chosen()
+
+    def _chosen(self) -> bool:
+        return isinstance(self.super_parent, str) and self.super_parent in ("refined", "mi")
+
+    def _shape(self, schema: Schema) -> dict[str, Any]:
+        if self._adaptive() or (self.super_parent is None and self.column_order != "given"):
+            return {"order": 3}
+        s = 0 if self.super_parent is None else self.super_parent
+        return {"order": 2, "anchors": (column_place("super_parent", s, schema),)}
+
+    def _sets(self, counts: JointCounts, order: list[int], rows: Rows | None) -> Sets:
+        how = self.select if self._needs_rows() else self.super_parent
+        best = order[0] if how is None else best_by_rows(self, how, lambda s: collect(_spc(s, order)), counts, rows)
+        self.super_parent_ = counts.schema.names[best]
+        return _spc(best, order)
+
+
+def _spc(s: int, order: Sequence[int]) -> Sets:
+    """Parent sets with super-parent s, which goes first."""
+    sets: Sets = [(s, (), 1.0)]
+    others = [i for i in order if i != s]
+    for place, i in enumerate(others):
+        sets += [(i, (), 1.0), (i, (s,), 1.0)]
+        for j in others[:place]:
+            sets += [(i, (j,), 1.0), (i, (s, j), 1.0)]
+    return sets
