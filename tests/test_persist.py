@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -281,9 +282,8 @@ def test_folders_that_are_not_there_are_named(tmp_path: Path) -> None:
 
 # --- unsound files -----------------------------------------------------------------------------------------------
 
-DATA = persist.to_bytes(
-    BestOf([NaiveBayes(), KDB()]).fit([["u", 1.5, "r"], ["v", 2.5, "s"], ["v", 1.0, "s"]], [0, 1, 1])
-)
+ROWS = [["u", 1.5, "r"], ["v", 2.5, "s"], ["v", 1.0, "s"]]
+DATA = persist.to_bytes(BestOf([NaiveBayes(), KDB()]).fit(ROWS, [0, 1, 1]))
 
 
 def refused(data: bytes) -> str:
@@ -421,6 +421,32 @@ def test_arrays_that_do_not_fit_are_refused(name: str, damage: str) -> None:
     if damage == "gone" and name == "rows-codes":
         return  # a model may have kept no rows yet
     refused(archive.pack(header, arrays))
+
+
+JUNK = [None, True, -1, 3, 10**9, 2**63, -0.5, float("nan"), "", "x0", "object", [], [[0]], [-1, 2], {}, {"float": "x"}]
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    return [path, *(place for key, item in inner for place in places(item, (*path, key)))]
+
+
+@pytest.mark.filterwarnings("ignore")
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_a_header_with_junk_anywhere_is_refused_or_does_no_harm(data: Any) -> None:
+    header, arrays = archive.unpack(DATA, "")
+    *path, last = data.draw(st.sampled_from(places(header)[1:]))
+    inner = header
+    for key in path:
+        inner = inner[key]
+    inner[last] = data.draw(st.sampled_from(JUNK))
+    try:
+        model = persist.from_bytes(archive.pack(header, arrays))
+    except ModelFileError:
+        return
+    with contextlib.suppress(ValueError, TypeError, MemoryError):
+        model.predict_proba(ROWS)
 
 
 def test_an_array_that_claims_to_be_huge_is_refused_before_it_is_made() -> None:
