@@ -182,6 +182,18 @@ def test_column_names_and_values_are_kept() -> None:
     assert loaded.encoder_.schema is loaded.counts_.schema
 
 
+@every
+def test_columns_that_came_in_the_stream_are_kept(model: CountsClassifier) -> None:
+    names = {"size": ["p", "q", "p"], "on": [True, False, None]}
+    streaming = clone(model).fit(pd.DataFrame(names), [0, 0, 1])
+    row = {"size": "q", "on": True, "new": "n", "more": "m"}
+    streaming.learn_one(row, 1)
+    loaded = again(streaming)
+    assert loaded.feature_names_in_.tolist() == ["size", "on", "new", "more"]
+    assert loaded.n_features_in_ == 4
+    assert loaded.predict_proba_one(row) == streaming.predict_proba_one(row)
+
+
 def test_declared_classes_are_kept_before_the_first_row() -> None:
     model = NaiveBayes(warm_up=5).partial_fit([[0.5]], ["a"], classes=["a", "b"])
     assert again(model).predict_proba([[0.5]]).tolist() == model.predict_proba([[0.5]]).tolist()
