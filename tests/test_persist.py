@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -181,6 +182,18 @@ def test_column_names_and_values_are_kept() -> None:
     assert loaded.encoder_.schema is loaded.counts_.schema
 
 
+@every
+def test_columns_that_came_in_the_stream_are_kept(model: CountsClassifier) -> None:
+    names = {"size": ["p", "q", "p"], "on": [True, False, None]}
+    streaming = clone(model).fit(pd.DataFrame(names), [0, 0, 1])
+    row = {"size": "q", "on": True, "new": "n", "more": "m"}
+    streaming.learn_one(row, 1)
+    loaded = again(streaming)
+    assert loaded.feature_names_in_.tolist() == ["size", "on", "new", "more"]
+    assert loaded.n_features_in_ == 4
+    assert loaded.predict_proba_one(row) == streaming.predict_proba_one(row)
+
+
 def test_declared_classes_are_kept_before_the_first_row() -> None:
     model = NaiveBayes(warm_up=5).partial_fit([[0.5]], ["a"], classes=["a", "b"])
     assert again(model).predict_proba([[0.5]]).tolist() == model.predict_proba([[0.5]]).tolist()
@@ -281,9 +294,8 @@ def test_folders_that_are_not_there_are_named(tmp_path: Path) -> None:
 
 # --- unsound files -----------------------------------------------------------------------------------------------
 
-DATA = persist.to_bytes(
-    BestOf([NaiveBayes(), KDB()]).fit([["u", 1.5, "r"], ["v", 2.5, "s"], ["v", 1.0, "s"]], [0, 1, 1])
-)
+ROWS = [["u", 1.5, "r"], ["v", 2.5, "s"], ["v", 1.0, "s"]]
+DATA = persist.to_bytes(BestOf([NaiveBayes(), KDB()]).fit(ROWS, [0, 1, 1]))
 
 
 def refused(data: bytes) -> str:
@@ -421,6 +433,32 @@ def test_arrays_that_do_not_fit_are_refused(name: str, damage: str) -> None:
     if damage == "gone" and name == "rows-codes":
         return  # a model may have kept no rows yet
     refused(archive.pack(header, arrays))
+
+
+JUNK = [None, True, -1, 3, 10**9, 2**63, -0.5, float("nan"), "", "x0", "object", [], [[0]], [-1, 2], {}, {"float": "x"}]
+
+
+def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    return [path, *(place for key, item in inner for place in places(item, (*path, key)))]
+
+
+@pytest.mark.filterwarnings("ignore")
+@given(st.data())
+@settings(max_examples=200, deadline=None)
+def test_a_header_with_junk_anywhere_is_refused_or_does_no_harm(data: Any) -> None:
+    header, arrays = archive.unpack(DATA, "")
+    *path, last = data.draw(st.sampled_from(places(header)[1:]))
+    inner = header
+    for key in path:
+        inner = inner[key]
+    inner[last] = data.draw(st.sampled_from(JUNK))
+    try:
+        model = persist.from_bytes(archive.pack(header, arrays))
+    except ModelFileError:
+        return
+    with contextlib.suppress(ValueError, TypeError, MemoryError):
+        model.predict_proba(ROWS)
 
 
 def test_an_array_that_claims_to_be_huge_is_refused_before_it_is_made() -> None:

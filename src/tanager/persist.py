@@ -135,8 +135,11 @@ def _take(model: CountsClassifier, data: dict[str, Any], arrays: dict[str, np.nd
     model.classes_ = labels_from_plain(data["classes"])
     if data["n_features_in"] is not None:
         model.n_features_in_ = int(data["n_features_in"])
-    if data["feature_names_in"] is not None:
-        model.feature_names_in_ = np.array([str(name) for name in data["feature_names_in"]], dtype=object)
+    names = data["feature_names_in"]
+    if names is not None:
+        if not isinstance(names, list) or len(names) != data["n_features_in"]:
+            raise ModelFileError("its columns have more or fewer names")
+        model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
     if "counts" in data:
         counts = JointCounts.from_header(data["counts"], arrays)
         if counts.classes.tolist() != model.classes_.tolist():

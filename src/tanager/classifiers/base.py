@@ -555,7 +555,8 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _threads(self) -> int:
         if self.n_jobs is None:
             return 1
-        return max(1, (os.cpu_count() or 1) + 1 + self.n_jobs) if self.n_jobs < 0 else max(1, self.n_jobs)
+        wanted = (os.cpu_count() or 1) + 1 + self.n_jobs if self.n_jobs < 0 else self.n_jobs
+        return int(min(max(1, wanted), 1024))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -95,6 +95,8 @@ class OneRowMixin:
         wider = self._shape(self.encoder_.schema) if len(known) < 3 else {}
         self.counts_.add_columns(self.encoder_.schema, **wider)
         self.n_features_in_ = len(self.encoder_.schema.names)
+        if hasattr(self, "feature_names_in_"):
+            self.feature_names_in_ = np.array(self.encoder_.schema.names, dtype=object)
         if self._rows is not None:
             self._rows.add_columns(len(new))
         self._view = None
