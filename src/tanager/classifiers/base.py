@@ -341,7 +341,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
                 return view
         form = self._form(self.counts_, self._rows)
         self._count_families(form)
-        if view is not None and view.valid and view.counts is self.counts_ and form == view.form:
+        if view is not None and view.valid and view.counts is self.counts_ and self._still_answers(view, form):
             view.form_version = self.counts_.version
         else:
             view = self._view_of(form)
@@ -351,6 +351,10 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     def _answers_by_kernel(self) -> bool:
         """Whether the view alone gives the answer, so that whole streams can run compiled."""
         return not self._balanced()
+
+    def _still_answers(self, view: View, form: Form) -> bool:
+        """Whether a view made earlier is the one for this form."""
+        return form == view.form
 
     def _balanced(self) -> bool:
         """Whether the factors of the classes follow the counts."""

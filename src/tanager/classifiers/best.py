@@ -109,6 +109,9 @@ class BestOf(CountsClassifier):
         self.best_.counts_ = self.counts_  # with its families
         return self.best_._view_of(form, **options)
 
+    def _still_answers(self, view: View, form: Form) -> bool:
+        return False  # another candidate may have the same form and smooth it otherwise
+
     def _balanced(self) -> bool:
         return self.best_._balanced()
 
