@@ -147,10 +147,14 @@ def _measures(model: CountsClassifier, rows: Rows) -> dict[str, Any]:
     w = np.ones(len(labels)) if weights is None else weights
     own = proba[np.arange(len(labels)), labels]
     right = decide(proba, model.counts_.class_counts, None) == labels
+
+    def mean(values: np.ndarray) -> float:  # 0 where no row is left
+        return float((values * w).sum() / max(w.sum(), 1e-300))
+
     return {
         "candidate": repr(model),
-        "accuracy": float(np.average(right, weights=w)),
-        "log_loss": float(-np.average(np.log(np.maximum(own, 1e-15)), weights=w)),
-        "rmse": float(np.sqrt(np.average((1 - own) ** 2, weights=w))),
+        "accuracy": mean(right),
+        "log_loss": -mean(np.log(np.maximum(own, 1e-15))),
+        "rmse": float(np.sqrt(mean((1 - own) ** 2))),
         "model": model,
     }
