@@ -159,7 +159,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _validate(self, X: Any, *, reset: bool) -> None:
         """Let scikit-learn note (or check) number and names of columns, for the tables that it knows."""
-        if not isinstance(X, Mapping) and not _rows_of_dicts(X):
+        if not isinstance(X, Mapping) and not rows_of_dicts(X):
             validate_data(self, X, skip_check_array=True, reset=reset)
 
     def _labels(self, y: Any) -> np.ndarray:
@@ -266,7 +266,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _completed(self, X: Any) -> Any:
         """Rows given as dicts with all columns: new names become columns, absent ones are missing."""
-        if not _rows_of_dicts(X):
+        if not rows_of_dicts(X):
             return X
         for row in X:
             self._add_columns(row)
@@ -470,7 +470,8 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         return tags
 
 
-def _rows_of_dicts(X: Any) -> bool:
+def rows_of_dicts(X: Any) -> bool:
+    """Whether a table is a list of rows with names."""
     return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
 
 
