@@ -27,7 +27,7 @@ from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, take_rows
 from tanager.encoding.kinds import settled
-from tanager.errors import DataError, DataWarning, OptionError, SchemaMismatch, check_option
+from tanager.errors import DataError, DataWarning, MemoryBudgetError, OptionError, SchemaMismatch, check_option
 
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
 
@@ -176,13 +176,13 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         everything = union_labels(self.classes_, classes) if len(self.classes_) else classes
         if everything is self.classes_:
             return
+        if hasattr(self, "counts_"):
+            self.counts_.grow(self.counts_.schema, everything)  # first, because it may be refused
         places = class_map(self.classes_, everything)
         for kept in (self._rows, self._warm):
             if kept is not None:
                 kept.move_classes(places)
         self.classes_ = everything
-        if hasattr(self, "counts_"):
-            self.counts_.grow(self.counts_.schema, everything)
 
     def _encoder_options(self) -> dict[str, Any]:
         names = ("bins", "n_bins", "categorical", "numeric", "max_values", "schema")
@@ -235,6 +235,9 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             else:
                 self.counts_.grow(self.encoder_.schema, self.classes_)
 
+            except MemoryBudgetError:
+                self.encoder_ = self._encoder_for(self.counts_.schema)  # nothing was learned
+                raise
     def _warm_up(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Collect first rows until kinds and cut points can be fixed; then count them all."""
         warm = self._warm = self._warm or WarmUp()
