@@ -49,6 +49,9 @@ class _Ordered(VotingMixin, CountsClassifier):
     def _adaptive(self) -> bool:
         return isinstance(self.column_order, str) and self.column_order not in ("given", "random")
 
+    def _given_order(self) -> bool:
+        return isinstance(self.column_order, str) and self.column_order == "given"
+
     def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
         return collect(self._sets(counts, column_order(counts, self.column_order, self.random_state), rows))
 
@@ -159,7 +162,7 @@ class SPC(_Ordered):
         return isinstance(self.super_parent, str) and self.super_parent in ("refined", "mi")
 
     def _shape(self, schema: Schema) -> dict[str, Any]:
-        if self._adaptive() or (self.super_parent is None and self.column_order != "given"):
+        if self._adaptive() or (self.super_parent is None and not self._given_order()):
             return {"order": 3}
         return {"order": 2, "anchors": (place_of(schema, 0 if self.super_parent is None else self.super_parent),)}
 
