@@ -232,12 +232,13 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if self.encoder_.schema is not self.counts_.schema:
             if self.encoder_.schema == self.counts_.schema:
                 self.counts_.schema = self.encoder_.schema
-            else:
+                return
+            try:
                 self.counts_.grow(self.encoder_.schema, self.classes_)
-
             except MemoryBudgetError:
                 self.encoder_ = self._encoder_for(self.counts_.schema)  # nothing was learned
                 raise
+
     def _warm_up(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Collect first rows until kinds and cut points can be fixed; then count them all."""
         warm = self._warm = self._warm or WarmUp()
@@ -351,13 +352,13 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         self._view, self._view_rows = view, n
         return view
 
-    def _answers_by_kernel(self) -> bool:
-        """Whether the view alone gives the answer, so that whole streams can run compiled."""
-        return not self._balanced()
-
     def _still_answers(self, view: View, form: Form) -> bool:
         """Whether a view made earlier is the one for this form."""
         return form == view.form
+
+    def _answers_by_kernel(self) -> bool:
+        """Whether the view alone gives the answer, so that whole streams can run compiled."""
+        return not self._balanced()
 
     def _balanced(self) -> bool:
         """Whether the factors of the classes follow the counts."""
@@ -374,6 +375,11 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if self._rows is None:
             return self.counts_.require(type(self).__name__, families=families)
         old = self.counts_
+        if not np.isclose(self._rows.weight, old.n_rows):
+            raise SchemaMismatch(
+                f"{type(self).__name__} must count further families, but its counts hold a weight of {old.n_rows:g} "
+                f"and the rows it kept {self._rows.weight:g}: they were faded or merged. Fit on the rows again."
+            )
         options: dict[str, Any] = {
             "order": old.order,
             "anchors": old.anchors,
