@@ -1,12 +1,14 @@
-"""Settings of all tests."""
+"""Settings of all tests: the same examples every time; HYPOTHESIS_PROFILE=search looks for new ones."""
+
+import os
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "tanager",
-    max_examples=25,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
-settings.load_profile("tanager")
+_COMMON = {
+    "max_examples": 25,
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
+}
+settings.register_profile("tanager", derandomize=True, **_COMMON)
+settings.register_profile("search", database=None, **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "tanager"))
