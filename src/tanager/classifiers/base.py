@@ -358,7 +358,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def _answers_by_kernel(self) -> bool:
         """Whether the view alone gives the answer, so that whole streams can run compiled."""
-        return not self._balanced()
+        return not self._balanced() and self.unseen != "error"
 
     def _balanced(self) -> bool:
         """Whether the factors of the classes follow the counts."""

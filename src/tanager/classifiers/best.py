@@ -119,8 +119,9 @@ class BestOf(CountsClassifier):
         return self.best_._class_factors()
 
     def _answers_by_kernel(self) -> bool:
-        candidates = self._all_candidates(self.counts_.schema)
-        return self.class_weight is None and all(candidate._answers_by_kernel() for candidate in candidates)
+        if self.class_weight is not None or self.unseen == "error":
+            return False
+        return all(candidate._answers_by_kernel() for candidate in self._all_candidates(self.counts_.schema))
 
     def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
         return self.best_._score_codes(codes, view, X, log_joint=log_joint)
