@@ -1,5 +1,9 @@
-"""Settings of all tests; and tests of any folder may import the helpers that stand beside this file."""
+"""Settings of all tests: the same examples every time; HYPOTHESIS_PROFILE=search looks for new ones.
 
+Tests of any folder may import the helpers that stand beside this file.
+"""
+
+import os
 import sys
 from pathlib import Path
 
@@ -7,11 +11,11 @@ from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-settings.register_profile(
-    "tanager",
-    max_examples=25,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-)
-settings.load_profile("tanager")
+_COMMON = {
+    "max_examples": 25,
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
+}
+settings.register_profile("tanager", derandomize=True, **_COMMON)
+settings.register_profile("search", database=None, **_COMMON)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "tanager"))

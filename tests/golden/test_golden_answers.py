@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from data import D10, M12, MISSING, QUERIES, X12, Y12
+from golden_data import D10, M12, MISSING, QUERIES, X12, Y12
 
 from tanager import (
     A2DE,

@@ -1,7 +1,7 @@
 """Known answers: moments and decay."""
 
 import numpy as np
-from data import X12, Y12
+from golden_data import X12, Y12
 
 from tanager import AODE
 from tanager.counts.moments import Moments

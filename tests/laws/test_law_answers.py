@@ -227,8 +227,7 @@ def test_one_class_one_row_one_column(name):
 def test_a_model_that_has_unlearned_everything_is_undecided(name):
     X, y = [["a", "p", "u"], ["b", "q", "v"], ["a", "q", "v"]], [0, 1, 1]
     model = make(name, 3).fit(X, y).unlearn(X, y)
-    if not make(name, 3)._needs_rows():
-        same(model.predict_proba([["a", "p", "u"], [None, None, None]]), [[0.5, 0.5]] * 2)
+    same(model.predict_proba([["a", "p", "u"], [None, None, None]]), [[0.5, 0.5]] * 2)
     model.partial_fit(X, y)
     same(model.predict_proba(X), make(name, 3).fit(X, y).predict_proba(X))
 
@@ -301,6 +300,34 @@ def test_a_growing_vocabulary_stays_within_the_budget():
     model = AODE(max_memory="20 KB").fit([["a", "p"], ["b", "q"]], [0, 1])
     with pytest.raises(MemoryBudgetError):
         model.partial_fit([[f"v{i}", f"w{i}"] for i in range(200)], [0] * 200)
+
+
+def test_a_vocabulary_may_grow_up_to_the_budget():
+    """Room to grow further is taken only where the budget has it."""
+    rows = [[f"v{i}", f"w{i}"] for i in range(20)]
+    exact = AODE().fit(rows, [0, 1] * 10).counts_.nbytes
+    model = AODE(max_memory=exact)
+    for row in rows:
+        model.partial_fit([row], [0], classes=[0, 1])
+    assert model.counts_.n_rows == 20
+
+
+def test_what_was_refused_for_memory_leaves_the_model_as_it_was():
+    X, y = [["a", "p"], ["b", "q"], ["a", "q"]], [0, 1, 1]
+    model = AODE(max_memory="2 KB").fit(X, y)
+    before = model.predict_proba(X)
+    with pytest.raises(MemoryBudgetError):
+        model.partial_fit([[f"v{i}", f"w{i}"] for i in range(50)], [0] * 50)
+    with pytest.raises(MemoryBudgetError):
+        model.partial_fit(X * 10, np.arange(30))
+    same(model.predict_proba(X), before)
+    same(model.partial_fit(X, y).predict_proba(X), AODE().fit(X + X, y + y).predict_proba(X))
+
+
+@pytest.mark.parametrize("order", ["random", [2, 1, 0], np.array([2, 1, 0])], ids=str)
+def test_spc_counts_what_the_first_column_of_any_order_needs(order):
+    X, y = [["a", "p", "u"], ["b", "q", "v"], ["a", "q", "v"]], [0, 1, 1]
+    proper(SPC(column_order=order, random_state=1).fit(X, y).predict_proba(X))
 
 
 @pytest.mark.parametrize(

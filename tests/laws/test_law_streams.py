@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from instances import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, HNB, KDB, SPODE, TAN, BestOf, NaiveBayes
+from tanager.errors import DataError
 
 every = pytest.mark.parametrize("name", NAMES)
 
@@ -100,6 +101,34 @@ def test_values_beyond_the_cap_are_one_value(unseen):
     for model in (NaiveBayes, AODE, A2DE):
         expected = one_by_one(model(max_values=4, unseen=unseen), dicts(X), y.tolist())
         agree(model(max_values=4, unseen=unseen), X, y, None, expected)
+
+
+@pytest.mark.parametrize("model", [NaiveBayes(unseen="error"), BestOf([AODE()], unseen="error")], ids=repr)
+def test_an_unseen_value_is_refused_in_a_stream_as_in_a_single_row(model):
+    model.fit([["a"], ["b"], ["a"]], [0, 1, 1])
+    model.test_then_train([["a"], ["b"]], [0, 1])
+    with pytest.raises(DataError, match="was not seen"):
+        model.test_then_train([["a"], ["zzz"]], [0, 1])
+
+
+@pytest.mark.parametrize("model", [NaiveBayes, AODE, KDB, TAN])
+def test_more_values_and_classes_than_a_byte_holds(model):
+    if model is not NaiveBayes:
+        sizes, m = (300, 2), 400
+    else:
+        sizes, m = (300, 280), 700
+    rng = np.random.default_rng(7)
+    X = [[f"v{r % sizes[0] if r > 100 else r % 5}", None if r % 7 == 0 else f"w{r % 3}"] for r in range(m)]
+    y = [f"c{v}" for v in np.concatenate([rng.integers(0, 2, 120), rng.integers(0, sizes[1], m - 120)])]
+    single, stream = model(), model()
+    expected = one_by_one(single, dicts(X[:320]), y[:320])
+    agree(stream, X[:320], np.array(y[:320]), None, expected)
+    stream.partial_fit(X[320:], y[320:])
+    whole = model().fit(X, y)
+    np.testing.assert_allclose(stream.predict_proba(X), whole.predict_proba(X), rtol=1e-9, atol=1e-12)
+    assert len(whole.classes_) == len(stream.classes_)
+    stream.unlearn(X[:50], y[:50]).partial_fit(X[:50], y[:50])
+    np.testing.assert_allclose(stream.predict_proba(X), whole.predict_proba(X), rtol=1e-9, atol=1e-12)
 
 
 def test_codes_that_appear_out_of_order_are_answered_alike():

@@ -30,7 +30,16 @@ from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.encoding.kinds import settled
 from tanager.encoding.tables import Table, read_table
-from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, SchemaMismatch, check_option, nearest
+from tanager.errors import (
+    DataError,
+    DataWarning,
+    MemoryBudgetError,
+    ModelFileError,
+    OptionError,
+    SchemaMismatch,
+    check_option,
+    nearest,
+)
 
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
 
@@ -193,13 +202,13 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         everything = union_labels(self.classes_, classes) if len(self.classes_) else classes
         if everything is self.classes_:
             return
+        if hasattr(self, "counts_"):
+            self.counts_.grow(self.counts_.schema, everything)  # first, because it may be refused
         places = class_map(self.classes_, everything)
         for kept in (self._rows, self._warm):
             if kept is not None:
                 kept.move_classes(places)
         self.classes_ = everything
-        if hasattr(self, "counts_"):
-            self.counts_.grow(self.counts_.schema, everything)
 
     def _encoder_options(self) -> dict[str, Any]:
         names = ("bins", "n_bins", "categorical", "numeric", "max_values", "schema")
@@ -250,8 +259,12 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if self.encoder_.schema is not self.counts_.schema:
             if self.encoder_.schema == self.counts_.schema:
                 self.counts_.schema = self.encoder_.schema
-            else:
+                return
+            try:
                 self.counts_.grow(self.encoder_.schema, self.classes_)
+            except MemoryBudgetError:
+                self.encoder_ = self._encoder_for(self.counts_.schema)  # nothing was learned
+                raise
 
     def _warm_up(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Collect first rows until kinds and cut points can be fixed; then count them all."""
@@ -359,17 +372,20 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
                 return view
         form = self._form(self.counts_, self._rows)
         self._count_families(form)
-        valid = view is not None and view.valid and view.counts is self.counts_
-        if valid and view is not None and form == view.form and self.class_weight is None:
+        if view is not None and view.valid and view.counts is self.counts_ and self._still_answers(view, form):
             view.form_version = self.counts_.version
         else:
             view = self._view_of(form)
         self._view, self._view_rows = view, self.counts_.n_rows
         return view
 
+    def _still_answers(self, view: View, form: Form) -> bool:
+        """Whether a view made earlier is the one for this form."""
+        return form == view.form
+
     def _answers_by_kernel(self) -> bool:
         """Whether the view alone gives the answer, so that whole streams can run compiled."""
-        return not self._balanced()
+        return not self._balanced() and self.unseen != "error"
 
     def _balanced(self) -> bool:
         """Whether the factors of the classes follow the counts."""
@@ -386,6 +402,11 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if self._rows is None:
             return self.counts_.require(type(self).__name__, families=families)
         old = self.counts_
+        if not np.isclose(self._rows.weight, old.n_rows):
+            raise SchemaMismatch(
+                f"{type(self).__name__} must count further families, but its counts hold a weight of {old.n_rows:g} "
+                f"and the rows it kept {self._rows.weight:g}: they were faded or merged. Fit on the rows again."
+            )
         options: dict[str, Any] = {
             "order": old.order,
             "anchors": old.anchors,

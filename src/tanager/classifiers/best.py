@@ -123,6 +123,9 @@ class BestOf(CountsClassifier):
         self.best_.counts_ = self.counts_  # with its families
         return self.best_._view_of(form, **options)
 
+    def _still_answers(self, view: View, form: Form) -> bool:
+        return False  # another candidate may have the same form and smooth it otherwise
+
     def _balanced(self) -> bool:
         return self.best_._balanced()
 
@@ -130,8 +133,9 @@ class BestOf(CountsClassifier):
         return self.best_._class_factors()
 
     def _answers_by_kernel(self) -> bool:
-        candidates = self._all_candidates(self.counts_.schema)
-        return self.class_weight is None and all(candidate._answers_by_kernel() for candidate in candidates)
+        if self.class_weight is not None or self.unseen == "error":
+            return False
+        return all(candidate._answers_by_kernel() for candidate in self._all_candidates(self.counts_.schema))
 
     def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
         return self.best_._score_codes(codes, view, X, log_joint=log_joint)
@@ -162,10 +166,14 @@ def _measures(model: CountsClassifier, rows: Rows) -> dict[str, Any]:
     w = np.ones(len(labels)) if weights is None else weights
     own = proba[np.arange(len(labels)), labels]
     right = decide(proba, model.counts_.class_counts, None) == labels
+
+    def mean(values: np.ndarray) -> float:  # 0 where no row is left
+        return float((values * w).sum() / max(w.sum(), 1e-300))
+
     return {
         "candidate": repr(model),
-        "accuracy": float(np.average(right, weights=w)),
-        "log_loss": float(-np.average(np.log(np.maximum(own, 1e-15)), weights=w)),
-        "rmse": float(np.sqrt(np.average((1 - own) ** 2, weights=w))),
+        "accuracy": mean(right),
+        "log_loss": -mean(np.log(np.maximum(own, 1e-15))),
+        "rmse": float(np.sqrt(mean((1 - own) ** 2))),
         "model": model,
     }

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.base import CountsClassifier, rows_of_dicts
 from tanager.classifiers.forms import Form, ProductOfSums, View
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.subsumption import SubsumptionMixin
@@ -95,6 +95,8 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
             self.moments_.subtract(self._numbers(X), labels, weights)
 
     def _numbers(self, X: Any) -> np.ndarray:
+        if rows_of_dicts(X):  # absent keys are missing
+            return np.array([self.encoder_.continuous_row(row) for row in X])
         return self.encoder_.continuous_values(X, type(self).__name__)
 
     def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:

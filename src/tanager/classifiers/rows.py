@@ -39,6 +39,11 @@ class Rows:
         codes, labels, weights = self._parts[0]
         return codes, labels, None if (weights == 1.0).all() else weights
 
+    @property
+    def weight(self) -> float:
+        """Total weight of the rows kept."""
+        return float(sum(weights.sum() for _, _, weights in self._parts))
+
     def replace(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> None:
         """Keep these rows instead."""
         self._parts = [(codes, labels, weights)]

@@ -89,7 +89,9 @@ class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
         proba, labels, weights = row_probabilities(self, ProductOfSums.one_each(parents), rows)
         w = np.ones(len(labels)) if weights is None else weights
         right = decide(proba, self.counts_.class_counts, None) == labels
-        return float((right * w).sum() / w.sum()), round(float((proba[np.arange(len(labels)), labels] * w).sum()), 9)
+        return float((right * w).sum() / max(w.sum(), 1e-300)), round(
+            float((proba[np.arange(len(labels)), labels] * w).sum()), 9
+        )
 
 
 def _ancestors(i: int, parents: list[tuple[int, ...]]) -> set[int]:

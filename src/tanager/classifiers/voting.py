@@ -42,5 +42,8 @@ class OrderedCollection(VotingMixin, CountsClassifier):
     def _adaptive(self) -> bool:
         return isinstance(self.column_order, str) and self.column_order not in ("given", "random")
 
+    def _given_order(self) -> bool:
+        return isinstance(self.column_order, str) and self.column_order == "given"
+
     def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
         return collect(self._sets(counts, column_order(counts, self.column_order, self.random_state), rows))

@@ -29,7 +29,7 @@ from tanager.counts.align import (
     union_labels,
     value_map,
 )
-from tanager.counts.memory import check_budget, readable
+from tanager.counts.memory import as_bytes, check_budget, readable
 from tanager.encoding.schema import Schema
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, nearest
 
@@ -415,11 +415,8 @@ class JointCounts:
             return self
         # Room to double in columns that grow, so that a growing vocabulary costs a move only now and then.
         capacity = np.where(wanted > self.rooms - 1, np.maximum(wanted, 2 * (self.rooms - 1)), self.rooms - 1)
-        if (
-            self.n_rows == 0
-            or self.estimate_bytes(capacity, len(classes), self.order, self.anchors, self.families)
-            > 2 * self.nbytes + 2**24
-        ):
+        roomy = self.estimate_bytes(capacity, len(classes), self.order, self.anchors, self.families)
+        if self.n_rows == 0 or roomy > min(2 * self.nbytes + 2**24, as_bytes(self.max_memory)):
             capacity = wanted
         new = self._blank(schema, classes)
         new._allocate(capacity)
