@@ -21,6 +21,9 @@ void expect(bool ok, const std::string &sentence) {
 struct PyStore {
     Store store;
     std::vector<Doubles> keep;  // the arrays behind the pointers
+    Slots values;               // for single rows, as are the two below; used with the GIL held
+    std::vector<int> slot;
+    std::vector<std::int64_t> cell;
 
     double *take(const Doubles &a, const std::vector<std::int64_t> &shape, const char *name) {
         bool ok = a.ndim() == shape.size();
@@ -70,6 +73,9 @@ struct PyStore {
             }
             s.families.push_back({attributes, strides, take(cells, shape, "a family")});
         }
+        values = Slots(s, false);
+        slot.resize(s.n);
+        cell.resize(s.n);
     }
 };
 
@@ -85,6 +91,19 @@ Codes as_codes(const AnyArray &a, int n) {
     codes.n_rows = std::int64_t(a.shape(0));
     codes.row_step = a.stride(0);
     codes.column_step = a.stride(1);
+    return codes;
+}
+
+// The codes of a single row.
+Codes as_row(const AnyArray &a, int n) {
+    Codes codes;
+    expect(a.ndim() == 1 && std::int64_t(a.shape(0)) == n, "a row has one code per column");
+    expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
+           "codes must be uint8 or uint16");
+    codes.data = a.data();
+    codes.wide = a.dtype() == nb::dtype<std::uint16_t>();
+    codes.n_rows = 1;
+    codes.column_step = a.stride(0);
     return codes;
 }
 
@@ -131,6 +150,15 @@ std::int64_t learn(PyStore &self, const AnyArray &codes_, const AnyArray &labels
         learn_row(s, slot.data(), y, unit * (weights ? weights[r] : 1), cell.data());
     }
     return codes.n_rows;
+}
+
+// The same for a single row: false, and nothing learned, where something is not known.
+bool learn_one(PyStore &self, const AnyArray &codes_, int y, double weight) {
+    Store &s = self.store;
+    const Codes codes = as_row(codes_, s.n);
+    if (y < 0 || y >= s.k || !codes.read(0, self.values, self.slot.data())) return false;
+    learn_row(s, self.slot.data(), y, weight, self.cell.data());
+    return true;
 }
 
 // Marks as missing, in `out`, every value that only repeats a more special one of the same row: x_i where some x_j was
@@ -184,6 +212,7 @@ struct PyPlan {
     std::shared_ptr<PyStore> store;
     std::shared_ptr<Plan> shared;
     Plan &plan;
+    std::unique_ptr<Scratch> single;  // for `one`, which keeps the GIL
 
     PyPlan(std::shared_ptr<PyStore> s, const std::string &kind, double strength, double unit, bool smooth_unseen,
            bool fast)
@@ -257,6 +286,20 @@ struct PyPlan {
                            out + r * s.k, w);
             }
         }, 256);
+    }
+    // The posterior of a single row.
+    nb::list one(const AnyArray &codes_) {
+        const Codes codes = as_row(codes_, plan.store.n);
+        if (!single) single = std::make_unique<Scratch>(plan);
+        plan.refresh_missing();
+        codes.read(0, plan.slots, single->slot.data());
+        double few[16];
+        std::vector<double> many(plan.store.k > 16 ? plan.store.k : 0);
+        double *out = plan.store.k > 16 ? many.data() : few;
+        plan.score(single->slot.data(), -1, 0, false, out, *single);
+        nb::list answer;
+        for (int c = 0; c < plan.store.k; ++c) answer.append(out[c]);
+        return answer;
     }
     // Test, then train: the posterior of each row from the rows before it, then the row is learned. Stops like learn.
     std::int64_t stream(const AnyArray &codes_, const AnyArray &labels_, std::optional<Weights> weights_,
@@ -349,6 +392,7 @@ void bind_score(nb::module_ &m) {
              nb::arg("offsets"), nb::arg("n_values"), nb::arg("classes"), nb::arg("singles"),
              nb::arg("pairs").none(), nb::arg("triples"), nb::arg("families"))
         .def("learn", &learn, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("unit") = 1.0)
+        .def("learn_one", &learn_one, nb::arg("codes"), nb::arg("label"), nb::arg("weight") = 1.0)
         .def("resolve", &resolve, nb::arg("codes"), nb::arg("out"), nb::arg("least"), nb::arg("unit") = 1.0,
              nb::arg("left_out").none() = nb::none(), nb::arg("n_jobs") = 1);
     nb::class_<PyPlan>(m, "Plan", "How a classifier reads the counts of a Store.")
@@ -362,6 +406,7 @@ void bind_score(nb::module_ &m) {
         .def("score", &PyPlan::score, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
              nb::arg("n_jobs") = 1)
+        .def("one", &PyPlan::one, nb::arg("codes"))
         .def("stream", &PyPlan::stream, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("out"),
              nb::arg("unit") = 1.0)
         .def("parts", &PyPlan::parts, nb::arg("codes"), nb::arg("out"))

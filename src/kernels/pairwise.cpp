@@ -98,15 +98,23 @@ void product(const Plan &p, const int *slot, Scratch &w) {
             if constexpr (Fixed > 0) {
                 using L = Lanes<Fixed>;
                 const L add = L::load(pseudo), minus = L::load(w.sub.data());
+                const bool plain = g.uniform && g.in_order;
                 const auto term = [&](int t, const double *own) {
                     L seen = L::load(own);
                     if (LeaveOut) seen = (seen - minus).at_least_zero();
                     const L value = (seen + add) * L::load(reciprocals + std::size_t(parents[t]) * Fixed);
                     return g.uniform ? value : value * L::all(weights[t]);
                 };
+                const auto plain_term = [&](int j) {  // the j-th parent is column j, of weight 1
+                    L seen = L::load(row + w.cell[j]);
+                    if (LeaveOut) seen = (seen - minus).at_least_zero();
+                    return (seen + add) * L::load(reciprocals + std::size_t(j) * Fixed);
+                };
                 // Sums side by side: an addition takes longer than it takes to start the next.
                 L total[4] = {L::load(sum), L::all(0), L::all(0), L::all(0)};
                 int t = 0;
+                for (; plain && t + 4 <= g.n_before; t += 4)
+                    for (int u = 0; u < 4; ++u) total[u] = total[u] + plain_term(t + u);
                 for (; t + 4 <= g.n_before; t += 4)
                     for (int u = 0; u < 4; ++u) total[u] = total[u] + term(t + u, row + w.cell[parents[t + u]]);
                 for (; t < g.n_before; ++t) total[t & 3] = total[t & 3] + term(t, row + w.cell[parents[t]]);
@@ -165,17 +173,30 @@ inline void multiply_children(const Plan &p, int parent, Scratch &w, double *val
     }
 }
 
-// The usual sum: one total serves all children, nothing was ever missing, and no product can leave the range. The parent's
-// own cell is zero; its pseudo-count is set so that its factor is the joint P(y, x_parent).
+// The first `size` numbers of x to the power n, into out.
+inline void powers(const double *x, int size, int n, double *__restrict square, double *__restrict out) {
+    std::copy_n(x, size, square);
+    std::fill_n(out, size, 1.0);
+    for (; n > 0; n >>= 1) {
+        if (n & 1)
+            for (int i = 0; i < size; ++i) out[i] *= square[i];
+        for (int i = 0; i < size; ++i) square[i] *= square[i];
+    }
+}
+
+// The usual sum: all children have the same pseudo-count and total, nothing was ever missing, and no product can leave
+// the range. So a member is the product of its numerators N + pseudo, over its denominator to the power of the children.
+// The parent's own cell is zero; its factor, the pseudo-count, is divided out.
 template <int Fixed, bool LeaveOut>
 double simple_sum(const Plan &p, const int *slot, double rows, Scratch &w) {
     using L = Lanes<Fixed>;
     const Store &s = p.store;
     const int n_here = int(w.here.size());
-    const std::int64_t *cell = w.here_cell.data(), *here_row = w.here_row.data();
-    double *pseudo = w.here_pseudo.data();
-    const L minus = L::load(w.sub.data()), shared_total = L::all(p.totals[0]);
+    const std::int64_t *cell = w.here_cell.data();
+    const L minus = L::load(w.sub.data()), pseudo = L::all(p.cells[0]);
     L answer = L::all(0);
+    // Pseudo-counts are all alike here, so their place serves for the denominators to the power of the children.
+    powers(w.reciprocal.data(), s.n * Fixed, n_here - 1, w.base.data(), w.pseudo.data());
     double qualified = 0, last_total = -1, last_scale = 0;
     for (const Member &member : p.members) {
         const int parent = member.attributes[0];
@@ -187,31 +208,23 @@ double simple_sum(const Plan &p, const int *slot, double rows, Scratch &w) {
         qualified += member.weight;
         if (member.total != last_total) {
             last_total = member.total;
-            last_scale = 1 / (at_least_zero(rows) + member.total);
+            last_scale = 1 / ((at_least_zero(rows) + member.total) * p.cells[0]);
         }
-        const L own = L::load(count), scale = L::load(&w.reciprocal[std::size_t(parent) * Fixed]);
-        const L joint = (own + L::all(member.cell)) * L::all(last_scale * member.weight);
-        double *here = pseudo + w.place[parent] * Fixed;
-        (joint * (own + shared_total)).store(here);
-        // Read from the lower triangle: the parent's row for attributes up to itself, their own rows for later ones.
-        const double *row = s.pairs + w.cell[parent] * s.width, *column = s.pairs + w.cell[parent];
-        const auto factor = [&](const double *at, int q) {
-            L cells = L::load(at);
+        const L joint = (L::load(count) + L::all(member.cell)) * L::all(last_scale * member.weight);
+        const L scale = L::load(&w.pseudo[parent * Fixed]);
+        const double *row = s.pairs + w.cell[parent] * s.width;
+        const auto factor = [&](int q) {
+            L cells = L::load(row + cell[q]);
             if (LeaveOut) cells = (cells - minus).at_least_zero();
-            return (cells + L::load(pseudo + q * Fixed)) * scale;
+            return cells + pseudo;
         };
-        // Two products side by side: a multiplication takes longer than it takes to start the next.
-        const int up_to = w.place[parent] + 1;
-        L before = L::all(1), after = L::all(1);
-        int q = 0, u = up_to;
-        for (; q < up_to && u < n_here; ++q, ++u) {
-            before = before * factor(row + cell[q], q);
-            after = after * factor(column + here_row[u], u);
-        }
-        for (; q < up_to; ++q) before = before * factor(row + cell[q], q);
-        for (; u < n_here; ++u) after = after * factor(column + here_row[u], u);
-        answer = answer + before * after;
-        L::load(&w.pseudo[parent * Fixed]).store(here);
+        // Products side by side: a multiplication takes longer than it takes to start the next.
+        L v[4] = {joint, scale, L::all(1), L::all(1)};
+        int q = 0;
+        for (; q + 4 <= n_here; q += 4)
+            for (int u = 0; u < 4; ++u) v[u] = v[u] * factor(q + u);
+        for (; q < n_here; ++q) v[3] = v[3] * factor(q);
+        answer = answer + (v[0] * v[2]) * (v[1] * v[3]);
     }
     answer.store(w.m.data());
     return qualified;
@@ -221,24 +234,23 @@ template <int Fixed, bool LeaveOut>
 double sum(const Plan &p, const int *slot, double left_out, Scratch &w) {
     const Store &s = p.store;
     const int k = Fixed ? Fixed : s.k, n_here = int(w.here.size());
-    double rows = -left_out, qualified = 0, least = 1e300;
+    double rows = -left_out, qualified = 0;
     bool simple = p.shared_totals && p.totals.size() == 1;
     for (int c = 0; c < k; ++c) rows += s.classes[c];
     for (int q = 0; q < n_here; ++q) {
         const int i = w.here[q];
-        w.place[i] = q;
         w.here_cell[q] = w.cell[i];
-        w.here_row[q] = w.cell[i] * s.width;
-        for (int c = 0; c < k; ++c) w.here_pseudo[q * k + c] = w.pseudo[i * k + c];
-        least = std::min(least, w.pseudo[i * k]);
         simple = simple && !p.ever_missing[i];
     }
-    // A factor is at least pseudo-count / (rows + total): so many of them keep clear of underflow.
-    int calm = 1;
-    if (simple && p.estimate.constant()) calm = std::max(1, 900 / (std::ilogb((rows + p.totals[0]) / least) + 2));
     const bool plain = p.shared_totals && p.estimate.constant();
-    if constexpr (Fixed > 0)
-        if (simple && plain && calm >= n_here) return simple_sum<Fixed, LeaveOut>(p, slot, rows, w);
+    if constexpr (Fixed > 0) {
+        // Numerators lie between the pseudo-count and all rows with it, denominators likewise.
+        if (simple && plain && p.same_cells) {
+            const double most = std::max(rows + p.totals[0], 1.0), least = std::min(p.cells[0], 1.0);
+            if (n_here * (std::ilogb(most) - std::ilogb(least) + 2) < 900)
+                return simple_sum<Fixed, LeaveOut>(p, slot, rows, w);
+        }
+    }
     double fixed_value[Fixed ? 2 * Fixed : 1];
     double *value = Fixed ? fixed_value : w.value.data(), *power = value + k;
     for (const Member &member : p.members) {

@@ -55,6 +55,7 @@ void Plan::set_product(const std::vector<int> &child, const std::vector<std::vec
             g.terms[t] = old.terms[order[t]];
             g.parents[t] = old.parents[order[t]];
             g.weights[t] = old.weights[order[t]];
+            g.in_order = g.in_order && g.parents[t] == int(t);
         }
     }
     for (Group &g : groups)
@@ -103,6 +104,7 @@ void Plan::prepare_fast() {
         if (found == totals.end()) totals.push_back(total);
         parent_factor.push_back(estimate.kind == Smoothing::bdeu && r > 0 ? 1 / r : 1);
         if (total <= 0 || estimate.kind == Smoothing::bdeu) shared_totals = false;
+        if (cells[i] != cells[0]) same_cells = false;
     }
     is_parent.assign(store.n, 0);
     for (const Member &m : members) for (int i : m.attributes) is_parent[i] = 1;
@@ -119,7 +121,7 @@ void Plan::refresh_missing() {
 }
 
 bool Plan::reads_half() const {
-    return fast && shared_totals && estimate.constant() && (!otherwise || otherwise->reads_half()) &&
+    return fast && !sum_of_products && shared_totals && estimate.constant() && (!otherwise || otherwise->reads_half()) &&
            std::none_of(ever_missing.begin(), ever_missing.end(), [](char missing) { return missing; });
 }
 

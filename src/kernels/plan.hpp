@@ -28,6 +28,7 @@ struct Group {                     // one attribute of a product of sums
     int n_before = 0;              // how many parents come before the child in the table
     std::vector<double> weights;
     bool uniform = true;           // all these weights are 1
+    bool in_order = true;          // these parents are the columns 0, 1, 2, ...
     int fallback = -1;             // where to look when no term is available; follow `prefix` from there
 };
 
@@ -48,6 +49,7 @@ struct Plan {
     std::vector<double> totals, cells, parent_factor;
     std::vector<int> total_of;
     bool shared_totals = true;  // a child's pseudo-counts do not depend on the parent, and are positive
+    bool same_cells = true;     // all children have the same pseudo-count
     std::vector<char> ever_missing, is_parent;
     std::shared_ptr<Plan> otherwise;  // answers where no member speaks
 
@@ -88,22 +90,19 @@ double score_pairwise(const Plan &p, const int *slot, bool leave_out, double lef
 
 // Working memory of one thread: vectors of one number per class, then of one vector per attribute.
 struct Scratch {
-    std::vector<int> slot, here, place;         // here: the attributes present, and the place of each among them
+    std::vector<int> slot, here;                // here: the attributes present
     std::vector<std::int64_t> cell, here_cell;  // first cell of the slot of each attribute, in a row of pairs
-    std::vector<std::int64_t> here_row;         // where that slot's own row begins
     std::vector<double> sub, prior, once, m, e, value;
-    std::vector<double> base, pseudo, here_pseudo, count, reciprocal;
+    std::vector<double> base, pseudo, count, reciprocal;
     explicit Scratch(const Plan &p) {
         const std::size_t n = p.store.n, k = p.store.k;
         slot.resize(n);
         here.reserve(n);
-        place.resize(n);
         cell.resize(n);
         here_cell.resize(n);
-        here_row.resize(n);
         for (auto *v : {&sub, &prior, &once, &m, &e}) v->resize(k);
         value.resize(2 * k);
-        for (auto *v : {&base, &pseudo, &here_pseudo, &count}) v->resize(n * k);
+        for (auto *v : {&base, &pseudo, &count}) v->resize(n * k);
         reciprocal.resize(n * k * std::max<std::size_t>(1, p.totals.size()));
     }
 };

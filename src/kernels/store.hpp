@@ -184,7 +184,9 @@ inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *
     if (s.pairs) {
         for (int i = 0; i < n; ++i) {
             double *cells = s.pairs + cell[i] * s.width + y;
+#pragma GCC unroll 4
             for (int j = 0; j < i; ++j) cells[cell[j]] += w;
+#pragma GCC unroll 4
             for (int j = half ? n : i + 1; j < n; ++j) cells[cell[j]] += w;
         }
     }

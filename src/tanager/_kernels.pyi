@@ -92,6 +92,8 @@ class Store:
     ) -> None: ...
     def learn(self, codes: _Codes, labels: _Codes, weights: _Floats | None, unit: float = 1.0) -> int:
         """Add row after row; returns the rows done before one with an unknown value or class."""
+    def learn_one(self, codes: _Codes, label: int, weight: float = 1.0) -> bool:
+        """Add a single row; False, and nothing added, where it has an unknown value or class."""
     def resolve(
         self,
         codes: _Codes,
@@ -132,6 +134,8 @@ class Plan:
         n_jobs: int = 1,
     ) -> None:
         """Posteriors (or logs of the joint); with labels, each row is left out of the counts."""
+    def one(self, codes: _Codes) -> list[float]:
+        """The posterior of a single row."""
     def stream(self, codes: _Codes, labels: _Codes, weights: _Floats | None, out: _Floats, unit: float = 1.0) -> int:
         """Score each row, then learn it; returns the rows done before one with an unknown value or class."""
     def parts(self, codes: _Codes, out: _Floats) -> None:

@@ -31,31 +31,35 @@ class OneRowMixin:
                 return self
             weights = None if sample_weight == 1.0 else np.array([sample_weight])
             return self.partial_fit([row], [y], sample_weight=weights)
-        labels = self._label_arrays().get(y)
-        if labels is None:
+        label = self._class_codes().get(y)
+        if label is None:
             if is_missing(y):
                 return self
             self._add_classes(np.array([plain(y)]))
-            labels = self._label_arrays()[y]
+            label = self._class_codes()[y]
         if sample_weight == 0:
             return self
         if self.encoder_.new_names(row):
             self._add_columns([row])
-        codes = self.encoder_.update_row(row)[None, :]
+        codes = self.encoder_.update_row(row)
         self._sync()
-        weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
-        self.counts_.learn_rows(codes, labels, weights)
-        self._learned([row], codes, labels, weights)
+        self.counts_.learn_row(codes, label, sample_weight)
+        if self._rows is not None or not self._answers_by_kernel():  # there is more to learn than counts
+            weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
+            self._learned([row], codes[None, :], np.array([label], dtype=np.uint16), weights)
         return self
 
     def predict_proba_one(self: Any, row: Mapping[str, Any]) -> dict[Any, float]:
         """Probability of every class known so far; an empty dict before the first row."""
         if not self._has_learned():
             return {}
-        codes = self.encoder_.encode_row(row, self.unseen)[None, :]
+        codes = self.encoder_.encode_row(row, self.unseen)
         view = self._structure(fresh=False)
-        proba = self._score_codes(codes, view, [row], log_joint=False)[0]
-        return dict(zip(self._class_codes(), proba.tolist(), strict=True))
+        if self._answers_by_kernel():
+            proba = view.plan.one(codes)
+        else:
+            proba = self._score_codes(codes[None, :], view, [row], log_joint=False)[0].tolist()
+        return dict(zip(self._class_codes(), proba, strict=True))
 
     def _has_learned(self: Any) -> bool:
         """Whether there are rows to answer from; those of a warm-up are counted first."""
@@ -75,14 +79,8 @@ class OneRowMixin:
         cached = self.__dict__.get("_codes_of_classes")
         if cached is None or cached[0] is not self.classes_:
             codes = {label: c for c, label in enumerate(self.classes_.tolist())}
-            arrays = {label: np.array([c], dtype=np.uint16) for label, c in codes.items()}
-            cached = self._codes_of_classes = (self.classes_, codes, arrays)
+            cached = self._codes_of_classes = (self.classes_, codes)
         return cached[1]
-
-    def _label_arrays(self: Any) -> dict[Any, np.ndarray]:
-        """Label to class code, ready for the kernels."""
-        self._class_codes()
-        return self._codes_of_classes[2]
 
     def _add_columns(self: Any, rows: Sequence[Mapping[str, Any]]) -> None:
         """Take in names that are no column yet: categorical, missing in all rows so far."""
@@ -177,8 +175,9 @@ class OneRowMixin:
         odd = np.zeros(len(y), dtype=bool) if weights is None else weights == 0
         known = self._class_codes()
         values = np.unique(y) if y.dtype != object else np.array(list(dict.fromkeys(y.tolist())), dtype=object)
-        if any(label not in known for label in values.tolist()):
-            odd |= np.array([label not in known for label in y.tolist()])
+        for label in values.tolist():
+            if label not in known:
+                odd |= y == label if not is_missing(label) else np.array([is_missing(other) for other in y.tolist()])
         return int(np.argmax(odd)) if odd.any() else len(y)
 
     def _fresh_rows(self: Any, most: int, weights: np.ndarray | None) -> int:

@@ -290,6 +290,12 @@ class JointCounts:
             table[np.abs(table) < 1e-9 * self.scale] = 0.0
         return self
 
+    def learn_row(self, codes: np.ndarray, label: int, weight: float = 1.0) -> None:
+        """``update`` for one row whose codes are known to fit: the least work there is."""
+        if not self.store.learn_one(codes, label, weight * self.scale):
+            raise DataError("the row has a value or class that these counts do not know. Grow them first.")
+        self.version += 1
+
     def learn_rows(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> None:
         """``update`` for a few rows whose codes are known to fit: the least work per call."""
         done = self.store.learn(codes, labels, weights, self.scale)
