@@ -3,9 +3,10 @@
 
 #include "bindings.hpp"
 #include "compiled.hpp"
-#include "parallel.hpp"
+#include "threads.hpp"
 
 using namespace tanager::scoring;
+using tanager::parallel_rows;
 
 namespace {
 

@@ -179,14 +179,25 @@ void Compiled::compile_sum(const Plan &p) {
 
 namespace {
 
-// Working memory of one thread.
+// Working memory of one thread, for a few rows at a time.
 struct Work {
+    int n_rows;  // at most
     std::vector<int> slot;
     std::vector<std::int64_t> cell;
-    std::vector<const double *> rows;
-    std::vector<double> m, e, value, power;
-    explicit Work(const Compiled &t)
-        : slot(t.n), cell(t.n), rows(t.members.size()), m(t.stride), e(t.stride), value(t.stride), power(t.stride) {}
+    std::vector<const double *> members;
+    std::vector<double> m, e, total, value, power;
+
+    // Small tables stay in the cache while rows pass by one by one. Of large ones each part is used for several rows.
+    explicit Work(const Compiled &t) : n_rows(t.tables.size() * sizeof(double) <= (1 << 20) ? 1 : 32) {
+        slot.resize(std::size_t(n_rows) * t.n);
+        cell.resize(std::size_t(n_rows) * t.n);
+        members.resize(t.members.size());
+        m.resize(std::size_t(n_rows) * t.stride);
+        e.resize(std::size_t(n_rows) * t.stride);
+        total.resize(n_rows);
+        value.resize(t.stride);
+        power.resize(t.stride);
+    }
 };
 
 // Whether the child and all parents of some term are present. A sum of zeros is an answer only then.
@@ -202,100 +213,182 @@ bool speaks(const Compiled &t, const CompiledGroup &g, const int *slot) {
     return false;
 }
 
-// One row of a product of sums; w.m starts as P(y).
-template <int Fixed>
-inline void product_row(const Compiled &t, Work &w) {
-    const int width = Fixed ? Fixed : t.stride;
-    double fixed_sum[Fixed ? Fixed : 1];
-    double *sum = Fixed ? fixed_sum : w.value.data(), *m = w.m.data();
-    const int *slot = w.slot.data();
+// The factor of one attribute in the careful way: any number of classes, parents and zeros.
+void any_group_sum(const Compiled &t, const CompiledGroup &g, const int *slot, double *sum) {
+    const int width = t.stride;
     const double *tables = t.tables.data();
+    const std::int64_t own = std::int64_t(slot[g.child]) * width;
+    std::fill_n(sum, width, 0.0);
+    for (int q = g.first; q < g.last; ++q) {
+        const CompiledTerm &term = t.terms[q];
+        std::int64_t at = term.table + own;
+        if (q < g.pairs) at += slot[term.parent] * term.stride;
+        for (std::size_t d = 0; d < term.parents.size(); ++d) at += slot[term.parents[d]] * term.strides[d];
+        for (int c = 0; c < width; ++c) sum[c] += tables[at + c];
+    }
+    if (g.base >= 0) {
+        bool any = false;
+        for (int c = 0; c < t.k; ++c) any = any || sum[c] > 0;
+        if (!any && !speaks(t, g, slot)) std::copy_n(tables + g.base + own, width, sum);
+    }
+}
+
+// The same with the classes in registers.
+template <int Fixed>
+inline Lanes<Fixed> group_sum(const Compiled &t, const CompiledGroup &g, const int *slot, double *room) {
+    using L = Lanes<Fixed>;
+    const double *own = t.tables.data() + std::int64_t(slot[g.child]) * Fixed;
+    const CompiledTerm *terms = t.terms.data();
+    const auto cells = [&](int q) {  // no attribute parent, or one
+        return L::load(own + terms[q].table + slot[terms[q].parent] * terms[q].stride);
+    };
+    const auto carefully = [&] {
+        any_group_sum(t, g, slot, room);
+        return L::load(room);
+    };
+    if (g.pairs < g.last) return carefully();
+    L a = cells(g.first);
+    int q = g.first + 1;
+    if (q == g.last) return a;  // one network: nothing to sum
+    // Sums side by side: an addition takes longer than it takes to start the next.
+    L b = L::all(0), c = b, d = b;
+    for (; q + 4 <= g.last; q += 4) {
+        a = a + cells(q);
+        b = b + cells(q + 1);
+        c = c + cells(q + 2);
+        d = d + cells(q + 3);
+    }
+    for (; q < g.last; ++q) a = a + cells(q);
+    a = (a + b) + (c + d);
+    if (g.base >= 0) {  // where all terms are zero, perhaps none was there to speak
+        a.store(room);
+        if (std::none_of(room, room + t.k, [](double x) { return x > 0; })) return carefully();
+    }
+    return a;
+}
+
+// Some rows of a product of sums; w.m starts as P(y).
+template <int Fixed>
+inline void product_rows(const Compiled &t, int n_rows, Work &w) {
+    const int width = Fixed ? Fixed : t.stride;
     int since = 0;
-    for (const CompiledGroup &g : t.groups) {
-        const std::int64_t own = std::int64_t(slot[g.child]) * width;
-        const CompiledTerm *term = t.terms.data() + g.first, *pairs = t.terms.data() + g.pairs;
-        if constexpr (Fixed > 0) {
-            Lanes<Fixed> total = Lanes<Fixed>::all(0);
-            for (; term < pairs; ++term)  // no attribute parent, or one
-                total = total + Lanes<Fixed>::load(tables + term->table + own + slot[term->parent] * term->stride);
-            total.store(sum);
-        } else {
-            for (int c = 0; c < width; ++c) sum[c] = 0;
-            for (; term < pairs; ++term) {
-                const double *cells = tables + term->table + own + slot[term->parent] * term->stride;
-                for (int c = 0; c < width; ++c) sum[c] += cells[c];
+    if constexpr (Fixed > 0) {
+        if (n_rows == 1) {
+            using L = Lanes<Fixed>;
+            L m = L::load(w.m.data());
+            const int *slot = w.slot.data();
+            for (const CompiledGroup &g : t.groups) {
+                m = m * group_sum<Fixed>(t, g, slot, w.value.data());
+                if (++since < t.calm) continue;
+                m.store(w.m.data());
+                steady(w.m.data(), w.e.data(), t.k);
+                m = L::load(w.m.data());
+                since = 0;
             }
+            m.store(w.m.data());
+            return;
         }
-        for (int q = g.pairs; q < g.last; ++q) {
-            const CompiledTerm &term = t.terms[q];
-            std::int64_t at = term.table + own;
-            for (std::size_t d = 0; d < term.parents.size(); ++d) at += slot[term.parents[d]] * term.strides[d];
-            for (int c = 0; c < width; ++c) sum[c] += tables[at + c];
-        }
-        if (g.base >= 0) {
-            bool any = false;
-            for (int c = 0; c < t.k; ++c) any = any || sum[c] > 0;
-            if (!any && !speaks(t, g, slot)) std::copy_n(tables + g.base + own, width, sum);
-        }
-        for (int c = 0; c < width; ++c) m[c] *= sum[c];
-        if (++since == t.calm) {
-            steady(m, w.e.data(), t.k);
-            since = 0;
+    }
+    for (const CompiledGroup &g : t.groups) {
+        since = since == t.calm ? 1 : since + 1;
+        for (int b = 0; b < n_rows; ++b) {
+            const int *slot = &w.slot[std::size_t(b) * t.n];
+            double *m = &w.m[std::size_t(b) * width];
+            if constexpr (Fixed > 0) {
+                using L = Lanes<Fixed>;
+                (L::load(m) * group_sum<Fixed>(t, g, slot, w.value.data())).store(m);
+            } else {
+                any_group_sum(t, g, slot, w.value.data());
+                for (int c = 0; c < width; ++c) m[c] *= w.value[c];
+            }
+            if (since == t.calm) steady(m, &w.e[std::size_t(b) * width], t.k);
         }
     }
 }
 
-// One row of a sum of products, several members side by side.
+// The table of a member for one row, or null where the member does not speak.
+inline const double *member_table(const Compiled &t, const CompiledMember &s, const int *slot, std::int64_t row) {
+    std::int64_t number = 0;
+    for (std::size_t q = 0; q < s.attributes.size(); ++q) number += slot[s.attributes[q]] * s.strides[q];
+    return t.qualified[s.configuration + number] ? t.tables.data() + s.table + number * row : nullptr;
+}
+
+// Adds one member to the answer of one row: the product of its entries at the cells of the row.
 template <int Fixed>
-inline double sum_row(const Compiled &t, Work &w) {
+inline void add_member(const Compiled &t, const double *table, const std::int64_t *cell, Work &w, double *m, double *e) {
+    const int width = Fixed ? Fixed : t.stride;
+    double *value = w.value.data(), *power = w.power.data();
+    for (int c = 0; c < width; ++c) {
+        value[c] = 1;
+        power[c] = 0;
+    }
+    for (int from = 0; from < t.n; from += t.calm) {
+        const int to = std::min(t.n, from + t.calm);
+        int i = from;
+        if constexpr (Fixed > 0) {
+            using L = Lanes<Fixed>;
+            L v[4] = {L::load(value), L::all(1), L::all(1), L::all(1)};
+            for (; i + 4 <= to; i += 4)
+                for (int u = 0; u < 4; ++u) v[u] = v[u] * L::load(table + cell[i + u]);
+            for (; i < to; ++i) v[0] = v[0] * L::load(table + cell[i]);
+            ((v[0] * v[1]) * (v[2] * v[3])).store(value);
+        }
+        for (; i < to; ++i)
+            for (int c = 0; c < width; ++c) value[c] *= table[cell[i] + c];
+        if (to < t.n) steady(value, power, t.k);
+    }
+    add_scaled(value, power, t.k, m, e);
+}
+
+// One row of a sum of products in small tables, several members side by side.
+template <int Fixed>
+inline void sum_row(const Compiled &t, Work &w) {
     const int width = Fixed ? Fixed : t.stride, n = t.n;
     const std::int64_t row = t.offsets[n] * width;
     const std::int64_t *cell = w.cell.data();
-    double total = 0;
-    std::size_t n_rows = 0;
-    for (int i = 0; i < n; ++i) w.cell[i] = (t.offsets[i] + w.slot[i]) * width;
+    std::size_t n_members = 0, q = 0;
     for (const CompiledMember &s : t.members) {
-        std::int64_t number = 0;
-        for (std::size_t q = 0; q < s.attributes.size(); ++q) number += w.slot[s.attributes[q]] * s.strides[q];
-        if (!t.qualified[s.configuration + number]) continue;
-        total += s.weight;
-        w.rows[n_rows++] = t.tables.data() + s.table + number * row;
+        const double *table = member_table(t, s, w.slot.data(), row);
+        if (!table) continue;
+        w.total[0] += s.weight;
+        w.members[n_members++] = table;
     }
-    std::size_t q = 0;
     if constexpr (Fixed > 0) {
-        if (n <= t.calm) {  // no exponent to look after
-            constexpr int Side = 4;
-            for (; q + Side <= n_rows; q += Side) {
-                using L = Lanes<Fixed>;
-                const double *const *row = &w.rows[q];
-                L a = L::load(row[0] + cell[0]), b = L::load(row[1] + cell[0]);
-                L c = L::load(row[2] + cell[0]), d = L::load(row[3] + cell[0]);
-                for (int i = 1; i < n; ++i) {
-                    const std::int64_t at = cell[i];
-                    a = a * L::load(row[0] + at);
-                    b = b * L::load(row[1] + at);
-                    c = c * L::load(row[2] + at);
-                    d = d * L::load(row[3] + at);
-                }
-                (L::load(w.m.data()) + ((a + b) + (c + d))).store(w.m.data());
+        for (; n <= t.calm && q + 4 <= n_members; q += 4) {  // no exponent to look after
+            using L = Lanes<Fixed>;
+            const double *const *table = &w.members[q];
+            L a = L::load(table[0] + cell[0]), b = L::load(table[1] + cell[0]);
+            L c = L::load(table[2] + cell[0]), d = L::load(table[3] + cell[0]);
+            for (int i = 1; i < n; ++i) {
+                const std::int64_t at = cell[i];
+                a = a * L::load(table[0] + at);
+                b = b * L::load(table[1] + at);
+                c = c * L::load(table[2] + at);
+                d = d * L::load(table[3] + at);
             }
+            (L::load(w.m.data()) + ((a + b) + (c + d))).store(w.m.data());
         }
     }
-    for (; q < n_rows; ++q) {
-        std::fill(w.value.begin(), w.value.end(), 1.0);
-        std::fill(w.power.begin(), w.power.end(), 0.0);
-        int since = 0;
-        for (int i = 0; i < n; ++i) {
-            const double *own = w.rows[q] + cell[i];
-            for (int c = 0; c < width; ++c) w.value[c] *= own[c];
-            if (++since == t.calm) {
-                steady(w.value.data(), w.power.data(), t.k);
-                since = 0;
-            }
+    for (; q < n_members; ++q) add_member<Fixed>(t, w.members[q], cell, w, w.m.data(), w.e.data());
+}
+
+// Some rows of a sum of products; w.m starts as 0.
+template <int Fixed>
+inline void sum_rows(const Compiled &t, int n_rows, Work &w) {
+    const int width = Fixed ? Fixed : t.stride, n = t.n;
+    for (int b = 0; b < n_rows; ++b)
+        for (int i = 0; i < n; ++i)
+            w.cell[std::size_t(b) * n + i] = (t.offsets[i] + w.slot[std::size_t(b) * n + i]) * width;
+    if (w.n_rows == 1) return sum_row<Fixed>(t, w);
+    for (const CompiledMember &s : t.members) {
+        for (int b = 0; b < n_rows; ++b) {
+            const double *table = member_table(t, s, &w.slot[std::size_t(b) * n], t.offsets[n] * width);
+            if (!table) continue;
+            w.total[b] += s.weight;
+            const std::size_t at = std::size_t(b) * width;
+            add_member<Fixed>(t, table, &w.cell[std::size_t(b) * n], w, &w.m[at], &w.e[at]);
         }
-        add_scaled(w.value.data(), w.power.data(), t.k, w.m.data(), w.e.data());
     }
-    return total;
 }
 
 template <int Fixed>
@@ -307,20 +400,24 @@ void score_rows(const Compiled &t, const Codes &codes, std::int64_t begin, std::
         slots.missing.push_back(t.n_slots[i] - 1);
     }
     Work w(t);
-    for (std::int64_t r = begin; r < end; ++r) {
-        codes.read(r, slots, w.slot.data());
-        double total = 1;
+    for (std::int64_t start = begin; start < end; start += w.n_rows) {
+        const int n_rows = int(std::min<std::int64_t>(w.n_rows, end - start));
         std::fill(w.e.begin(), w.e.end(), 0.0);
+        for (int b = 0; b < n_rows; ++b) codes.read(start + b, slots, &w.slot[std::size_t(b) * t.n]);
         if (t.sum_of_products) {
             std::fill(w.m.begin(), w.m.end(), 0.0);
-            total = sum_row<Fixed>(t, w);
+            std::fill(w.total.begin(), w.total.end(), 0.0);
+            sum_rows<Fixed>(t, n_rows, w);
         } else {
-            std::copy(t.start.begin(), t.start.end(), w.m.begin());
-            product_row<Fixed>(t, w);
+            std::fill(w.total.begin(), w.total.end(), 1.0);
+            for (int b = 0; b < n_rows; ++b) std::copy(t.start.begin(), t.start.end(), &w.m[std::size_t(b) * t.stride]);
+            product_rows<Fixed>(t, n_rows, w);
         }
-        if (!t.factor.empty())
-            for (int c = 0; c < t.k; ++c) w.m[c] *= t.factor[c];
-        finish(w.m.data(), w.e.data(), t.k, total, log_joint, out + r * t.k);
+        for (int b = 0; b < n_rows; ++b) {
+            double *m = &w.m[std::size_t(b) * t.stride];
+            for (int c = 0; c < t.k && !t.factor.empty(); ++c) m[c] *= t.factor[c];
+            finish(m, &w.e[std::size_t(b) * t.stride], t.k, w.total[b], log_joint, out + (start + b) * t.k);
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 // A few threads for one call: started, joined, and gone before it returns, so a later fork finds nothing half alive.
 #pragma once
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <thread>
 #include <vector>
@@ -32,6 +34,15 @@ void run_threads(std::size_t n, const Work& work) {
     for (auto& thread : threads) thread.join();
     for (const auto& error : errors)
         if (error) std::rethrow_exception(error);
+}
+
+// Calls work(begin, end) on up to n_jobs ranges of rows; batches below `least` rows a thread stay together.
+template <class Work>
+void parallel_rows(std::int64_t n_rows, int n_jobs, const Work& work, std::int64_t least = 4096) {
+    const std::int64_t parts = std::max<std::int64_t>(1, std::min<std::int64_t>(n_jobs, n_rows / least));
+    run_threads(std::size_t(parts), [&](std::size_t t) {
+        work(n_rows * std::int64_t(t) / parts, n_rows * (std::int64_t(t) + 1) / parts);
+    });
 }
 
 }  // namespace tanager

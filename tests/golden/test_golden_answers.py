@@ -356,3 +356,31 @@ def test_kdb_structures_on_d12():
 def test_the_decision_of_least_expected_loss():
     proba = np.array([[2 / 3, 1 / 3]])
     assert decide(proba, np.array([1.0, 1.0]), np.array([[0.0, 1.0], [5.0, 0.0]])).tolist() == [1]
+
+
+def test_naive_bayes_is_linear_in_log_odds_on_slide_20():
+    """P(C=1) = .6, P(a1=1|C) = .5, .8, P(a2=1|C) = .3, .6, as a table of weighted rows."""
+    rows = [(a1, a2, c) for c in (0, 1) for a1 in (0, 1) for a2 in (0, 1)]
+    chance = {0: (0.4, 0.5, 0.3), 1: (0.6, 0.8, 0.6)}
+
+    def weight(a1, a2, c):
+        p, p1, p2 = chance[c]
+        return p * (p1 if a1 else 1 - p1) * (p2 if a2 else 1 - p2)
+
+    X = np.array([row[:2] for row in rows], dtype=np.uint8)
+    weights = [weight(*row) for row in rows]
+    model = NaiveBayes(smoothing=0).fit(X, [row[2] for row in rows], sample_weight=weights)
+    joint = model.predict_log_joint(np.array([[0, 0], [1, 0], [0, 1], [1, 1]], dtype=np.uint8))
+    at_00, at_10, at_01, at_11 = joint[:, 1] - joint[:, 0]
+    close(at_10 - at_00, 1.386294)
+    close(at_01 - at_00, 1.252763)
+    close(at_00, -1.070441)
+    close(at_11 - at_10 - at_01 + at_00, 0.0)
+    close(at_10, 0.315853)
+    close(model.predict_proba(np.array([[1, 0]], dtype=np.uint8))[0, 1], 0.578313)
+    told = model.explain(np.array([[0, 0]], dtype=np.uint8), answer=1)
+    close(told.prior, 0.405465)
+    close(sum(told.columns.values()), -1.475907)
+    beta1, beta2 = at_10 - at_00, at_01 - at_00
+    close(-at_00 / beta2, 0.854464)
+    close(beta1 / beta2, 1.106590)

@@ -319,3 +319,10 @@ def test_a_new_column_during_a_warm_up_is_taken_in():
     assert set(model.predict_proba_one({"c": 0.5})) == {0, 1}
     assert model.counts_.n_rows == 5
     assert A2DE().fit([{"a": 1}, {"a": 2, "b": 3}], [0, 1]).counts_.n_rows == 2
+
+
+def test_a_row_with_a_value_that_was_never_seen_cannot_be_unlearned():
+    model = NaiveBayes().fit([["a"], ["b"], [None]], ["u", "v", "u"])
+    with pytest.raises(DataError, match="'c' was not seen"):
+        model.unlearn([["c"]], ["u"])
+    assert model.counts_.n_rows == 3

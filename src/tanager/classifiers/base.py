@@ -315,7 +315,7 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> CountsClassifier:
         """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on."""
-        codes, labels, weights = self._known_rows(X, y, sample_weight)
+        codes, labels, weights = self._known_rows(X, y, sample_weight, unseen="error")
         left = None if self._rows is None else self._rows.without(codes, labels, weights)
         self.counts_.subtract(codes, labels, weights, n_jobs=self._threads())
         if self._rows is not None and left is not None:
@@ -435,12 +435,13 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if not hasattr(self, "counts_"):
             raise DataError(f"{type(self).__name__} has learned no rows yet. Call fit or partial_fit with rows first.")
 
-    def _encode(self, X: Any) -> np.ndarray:
+    def _encode(self, X: Any, unseen: str | None = None) -> np.ndarray:
         table = self._validate(X, reset=False)
-        codes = self.encoder_.own_codes(table, type(self).__name__) if self.unseen == "ignore" else None
+        unseen = unseen or self.unseen
+        codes = self.encoder_.own_codes(table, type(self).__name__) if unseen == "ignore" else None
         if codes is not None:  # a code beyond the values is unseen, and for the kernels that is missing
             return codes
-        return self.encoder_.transform(table, self.unseen, type(self).__name__)
+        return self.encoder_.transform(table, unseen, type(self).__name__)
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         self._ready()
@@ -487,9 +488,12 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     ) -> np.ndarray:
         return self._structure(fresh=True).leave_one_out(codes, labels, weights, n_jobs=self._threads())
 
-    def _known_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def _known_rows(
+        self, X: Any, y: Any, sample_weight: Any, unseen: str | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Codes, labels and weights of rows that were learned before."""
         self._ready()
-        codes = self._encode(X)
+        codes = self._encode(X, unseen)
         y = one_dimensional(y)
         check_lengths(len(codes), y)
         labels, classes, _ = encode_more_labels(y, self.classes_)

@@ -55,9 +55,10 @@ class Explanation:
         width = max([len("before looking"), *map(len, names.values())])
         lines = [
             f"{self.answer!r} rather than {self.against!r}: probability {self.probability:.4f}, "
-            f"log-odds {self.log_odds:+.4f}",
-            f"  {'before looking':<{width}}  {self.prior:+8.4f}",
+            f"log-odds {self.log_odds:+.4f}"
         ]
+        if abs(self.prior) >= 5e-5:  # averaged estimators have the classes inside P(class, super-parent)
+            lines.append(f"  {'before looking':<{width}}  {self.prior:+8.4f}")
         lines += [f"  {names[column]:<{width}}  {value:+8.4f}" for column, value in self.columns.items()]
         return "\n".join(lines)
 

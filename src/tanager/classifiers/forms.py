@@ -21,7 +21,7 @@ from tanager.counts.estimates import Estimate
 from tanager.counts.joint import JointCounts
 
 ParentSet = tuple[int, ...]
-COMPILED_LIMIT = 2**28  # cells of compiled tables beyond which rows are answered straight from the counts
+COMPILED_LIMIT = 2**24  # cells of compiled tables (128 MB) beyond which rows are answered straight from the counts
 
 
 @dataclass(frozen=True)

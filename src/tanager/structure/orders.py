@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy as copy
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -36,7 +37,9 @@ def column_order(counts: JointCounts, order: object, random_state: object = None
         if order == "given":
             return list(range(n))
         if order == "random":
-            return [int(i) for i in check_random_state(random_state).permutation(n)]
+            # A generator that is given is copied, and None is a seed too: the order is the same whenever it is asked for.
+            generator = check_random_state(0 if random_state is None else copy(random_state))
+            return [int(i) for i in generator.permutation(n)]
         return descending(SCORES[order](counts))
     if not isinstance(order, Sequence | np.ndarray):
         raise OptionError(f"order={order!r} is not an option; give a name or a list of all columns.")
