@@ -182,12 +182,16 @@ inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *
         s.singles[cell[i] + y] += w;
     }
     if (s.pairs) {
-        for (int i = 0; i < n; ++i) {
-            double *cells = s.pairs + cell[i] * s.width + y;
+        double *pairs = s.pairs + y;
+        for (int i = 1; i < n; ++i) {
+            double *row = pairs + cell[i] * s.width, *column = pairs + cell[i];
+            if (half) {
 #pragma GCC unroll 4
-            for (int j = 0; j < i; ++j) cells[cell[j]] += w;
+                for (int j = 0; j < i; ++j) row[cell[j]] += w;
+            } else {  // both triangles hold the same number: one is read, both are written
 #pragma GCC unroll 4
-            for (int j = half ? n : i + 1; j < n; ++j) cells[cell[j]] += w;
+                for (int j = 0; j < i; ++j) column[cell[j] * s.width] = row[cell[j]] += w;
+            }
         }
     }
     for (const Triple &t : s.triples) {
