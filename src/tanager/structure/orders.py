@@ -37,7 +37,7 @@ def column_order(counts: JointCounts, order: object, random_state: object = None
         if order == "given":
             return list(range(n))
         if order == "random":
-            # A generator that is given is copied, and None is a seed too: the order is the same whenever it is asked for.
+            # A generator that is given is copied, and None is a seed too: the order is the same whenever asked for.
             generator = check_random_state(0 if random_state is None else copy(random_state))
             return [int(i) for i in generator.permutation(n)]
         return descending(SCORES[order](counts))
