@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.classifiers.decide import check_costs, class_factors, class_priors, decide
-from tanager.classifiers.explain import Explanation, Part, explain_row
+from tanager.classifiers.door import check_lengths, check_weights, one_dimensional, refuse_fractions
+from tanager.classifiers.explain import ExplainMixin
 from tanager.classifiers.forms import Form, View
 from tanager.classifiers.onerow import STALE, OneRowMixin
 from tanager.classifiers.rows import Rows, WarmUp
@@ -27,7 +27,6 @@ from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
-from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.encoding.kinds import settled
 from tanager.encoding.tables import Table, read_table
 from tanager.errors import (
@@ -45,7 +44,7 @@ _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of i
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
+class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator):
     """A classifier that is a view of joint counts.
 
     Parameters
@@ -502,46 +501,6 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
             raise DataError(f"y has the label {new[0]!r}, which was never learned.")
         return codes, labels, check_weights(sample_weight, len(codes))
 
-    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
-        """Why a row gets its answer: log-odds of every column and parent set, adding up to those of the answer.
-
-        ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other.
-        """
-        self._ready()
-        if len(self.classes_) < 2:
-            raise DataError(f"there is nothing to explain: the only class is {self.classes_.tolist()[0]!r}.")
-        X = [row] if isinstance(row, Mapping) else row
-        codes = self._encode(X)
-        if len(codes) != 1:
-            raise DataError(f"explain takes one row, got {len(codes)}. Explain them one by one.")
-        proba = self._scores(X, log_joint=False)
-        known = self._class_codes()
-        for name, label in (("answer", answer), ("against", against)):
-            if label is not None and label not in known:
-                raise OptionError(f"{name}={label!r} is none of the classes.{nearest(label, known)}")
-        chosen = known[self._decide(proba).tolist()[0] if answer is None else answer]
-        others = [c for c in np.argsort(-proba[0], kind="stable").tolist() if c != chosen]
-        rival = others[0] if against is None else known[against]
-        prior, parts = self._explain(codes, X, chosen, rival)
-        names, columns = self.counts_.schema.names, self.counts_.schema.columns
-        values = {
-            name: columns[i].describe(int(code)) if code < columns[i].n_values else "?"
-            for i, (name, code) in enumerate(zip(names, codes[0], strict=True))
-        }
-        return Explanation(
-            answer=self.classes_.tolist()[chosen],
-            against=self.classes_.tolist()[rival],
-            probability=float(proba[0, chosen]),
-            log_odds=prior + sum(value for _, _, value in parts),
-            prior=prior,
-            parts=tuple(Part(names[i], tuple(names[j] for j in parents), value) for i, parents, value in parts),
-            values=values,
-        )
-
-    def _explain(self, codes: np.ndarray, X: Any, answer: int, against: int) -> tuple[float, list[Any]]:
-        """Prior, and parts as column, parents and log-odds."""
-        return explain_row(self._view_of(self._structure(fresh=True).form, fast=False), codes, answer, against)
-
     # --- files --------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -587,61 +546,3 @@ class CountsClassifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
-
-
-def one_dimensional(y: Any) -> Any:
-    """Labels as one column; a table of one column is taken with scikit-learn's warning, anything wider is refused."""
-    if not isinstance(y, list | tuple) and not is_pandas(y) and not is_arrow(y):
-        y = np.asarray(y)
-    if np.ndim(y) == 2 and np.shape(y)[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
-            "for example using ravel().",
-            DataConversionWarning,
-            stacklevel=4,
-        )
-        return np.asarray(y).ravel()
-    if np.ndim(y) != 1:
-        raise DataError(f"y should be a 1d array, got an array of shape {np.shape(y)} instead.")
-    if isinstance(y, np.ndarray):
-        refuse_fractions(y)
-    return y
-
-
-def refuse_fractions(labels: np.ndarray) -> None:
-    """Numbers with fractions are no classes."""
-    if labels.dtype.kind == "f" and (labels != np.floor(labels))[np.isfinite(labels)].any():
-        raise DataError(
-            "Unknown label type: continuous. y holds numbers with fractions; classes must be text, booleans or "
-            "whole numbers. Cut y into classes first, or use a regressor."
-        )
-
-
-def check_lengths(m: int, y: Any) -> None:
-    """As many labels as rows."""
-    if len(y) != m:
-        raise DataError(
-            f"Found input variables with inconsistent numbers of samples: X has {m} rows, y has {len(y)} labels. "
-            "Give each row a label."
-        )
-
-
-def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
-    """Row weights as floats, or None where all are 1."""
-    if sample_weight is None:
-        return None
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError("sample_weight holds something that is no number; give one number for each row.") from None
-    if weights.ndim == 0:
-        weights = np.full(m, float(weights))
-    if weights.ndim != 1:
-        raise DataError("Sample weights must be 1D array or scalar")
-    if len(weights) != m:
-        raise DataError(f"sample_weight.shape == ({len(weights)},), expected ({m},): one weight for each row.")
-    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
-    if len(bad):
-        weight = float(weights[bad[0]])
-        raise DataError(f"sample_weight, row {bad[0]}: {weight}; weights must be finite and not negative.")
-    return None if (weights == 1.0).all() else np.ascontiguousarray(weights)

@@ -10,12 +10,14 @@ shared out the same way over its members, and each member's part over its own fa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tanager.classifiers.forms import ParentSet, ProductOfSums, SumOfProducts, View
+from tanager.errors import DataError, OptionError, nearest
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,50 @@ class Explanation:
             lines.append(f"  {'before looking':<{width}}  {self.prior:+8.4f}")
         lines += [f"  {names[column]:<{width}}  {value:+8.4f}" for column, value in self.columns.items()]
         return "\n".join(lines)
+
+
+class ExplainMixin:
+    """The method ``explain`` of every counting classifier."""
+
+    def explain(self: Any, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+        """Why a row gets its answer: log-odds of every column and parent set, adding up to those of the answer.
+
+        ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other.
+        """
+        self._ready()
+        if len(self.classes_) < 2:
+            raise DataError(f"there is nothing to explain: the only class is {self.classes_.tolist()[0]!r}.")
+        X = [row] if isinstance(row, Mapping) else row
+        codes = self._encode(X)
+        if len(codes) != 1:
+            raise DataError(f"explain takes one row, got {len(codes)}. Explain them one by one.")
+        proba = self._scores(X, log_joint=False)
+        known = self._class_codes()
+        for name, label in (("answer", answer), ("against", against)):
+            if label is not None and label not in known:
+                raise OptionError(f"{name}={label!r} is none of the classes.{nearest(label, known)}")
+        chosen = known[self._decide(proba).tolist()[0] if answer is None else answer]
+        others = [c for c in np.argsort(-proba[0], kind="stable").tolist() if c != chosen]
+        rival = others[0] if against is None else known[against]
+        prior, parts = self._explain(codes, X, chosen, rival)
+        names, columns = self.counts_.schema.names, self.counts_.schema.columns
+        values = {
+            name: columns[i].describe(int(code)) if code < columns[i].n_values else "?"
+            for i, (name, code) in enumerate(zip(names, codes[0], strict=True))
+        }
+        return Explanation(
+            answer=self.classes_.tolist()[chosen],
+            against=self.classes_.tolist()[rival],
+            probability=float(proba[0, chosen]),
+            log_odds=prior + sum(value for _, _, value in parts),
+            prior=prior,
+            parts=tuple(Part(names[i], tuple(names[j] for j in parents), value) for i, parents, value in parts),
+            values=values,
+        )
+
+    def _explain(self: Any, codes: np.ndarray, X: Any, answer: int, against: int) -> tuple[float, list[Any]]:
+        """Prior, and parts as column, parents and log-odds."""
+        return explain_row(self._view_of(self._structure(fresh=True).form, fast=False), codes, answer, against)
 
 
 def explain_row(

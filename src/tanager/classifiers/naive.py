@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier, rows_of_dicts
+from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.forms import Form, ProductOfSums, View
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.subsumption import SubsumptionMixin
@@ -15,6 +15,7 @@ from tanager.counts.align import class_map
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
+from tanager.encoding.chunks import rows_of_dicts
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

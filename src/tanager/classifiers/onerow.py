@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.classifiers.door import check_lengths, check_weights, one_dimensional
 from tanager.counts.align import as_label_array
 from tanager.encoding import Column, Schema
 from tanager.encoding.chunks import n_rows, take_rows
@@ -106,8 +107,6 @@ class OneRowMixin:
         comes before anything was learned is answered evenly; a class that was not known yet gets 0. Where the
         structure depends on the counts, it is learned again as rows grow by a percent.
         """
-        from tanager.classifiers.base import check_lengths, check_weights, one_dimensional
-
         m = n_rows(X)
         y = one_dimensional(y)
         labels = as_label_array(y) if isinstance(y, list | tuple) else np.asarray(y)
