@@ -61,7 +61,7 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         Factors of the classes, applied to the posterior odds.
     priors : dict or array, default=None
         Class probabilities to use instead of the ones in the data.
-    bins, n_bins, categorical, numeric, max_values, schema
+    bins, n_bins, mdl_encoding, categorical, numeric, max_values, schema
         How columns become codes; see ``Encoder``. By default numeric columns are cut by class entropy (MDL).
     warm_up : int, default=1000
         ``partial_fit`` and ``learn_one`` fix kinds and cut points of number columns after that many rows. Until then
@@ -79,6 +79,7 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
     priors: Any = None
     bins: Any = "mdl"
     n_bins: int = 5
+    mdl_encoding: str = "n-1"
     categorical: Any = None
     numeric: Any = None
     max_values: int = 1000
@@ -210,7 +211,7 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         self.classes_ = everything
 
     def _encoder_options(self) -> dict[str, Any]:
-        names = ("bins", "n_bins", "categorical", "numeric", "max_values", "schema")
+        names = ("bins", "n_bins", "mdl_encoding", "categorical", "numeric", "max_values", "schema")
         return {name: getattr(self, name) for name in names}
 
     def _start_encoder(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
