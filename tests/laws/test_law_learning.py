@@ -326,3 +326,16 @@ def test_a_row_with_a_value_that_was_never_seen_cannot_be_unlearned():
     with pytest.raises(DataError, match="'c' was not seen"):
         model.unlearn([["c"]], ["u"])
     assert model.counts_.n_rows == 3
+
+
+def test_a_refused_chunk_or_row_leaves_no_new_class_behind():
+    X = [[0.5 + r, "a"] for r in range(20)]
+    model = NaiveBayes().fit(X, ["u", "v"] * 10)
+    before = model.counts_.copy()
+    with pytest.raises(DataError, match="column 'x0'"):
+        model.partial_fit([["no number", "a"]], ["w"])
+    with pytest.raises(DataError, match="column 'x0'"):
+        model.learn_one({"x0": "no number", "x1": "a"}, "w")
+    assert model.classes_.tolist() == ["u", "v"]
+    assert model.counts_ == before
+    assert model.partial_fit([[1.0, "a"]], ["w"]).classes_.tolist() == ["u", "v", "w"]

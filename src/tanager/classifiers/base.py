@@ -158,7 +158,7 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         y = one_dimensional(y)
         check_lengths(table.n_rows, y)
         weights = check_weights(sample_weight, table.n_rows)
-        labels = self._labels(y)
+        labels, classes = self._labels(y)
         n_unlabelled = int(np.count_nonzero(labels == np.iinfo(labels.dtype).max))
         if n_unlabelled:
             these = "1 row has no label and is" if n_unlabelled == 1 else f"{n_unlabelled:,} rows have no label and are"
@@ -166,14 +166,16 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         if weights is not None and not weights.any():
             if whole:
                 raise DataError("every sample weight is zero; at least one row must count.")
+            self._add_classes(classes)
             return self  # such rows teach their class and nothing else
         if whole:
+            self._add_classes(classes)
             self._start_encoder(table, labels, weights)
             self._count(table, labels, weights)
         elif not hasattr(self, "encoder_") or self._warm is not None:
-            self._warm_up(X, labels, weights)
-        else:
-            self._count(X if rows_of_dicts(X) else table, labels, weights)  # dicts may bring new columns
+            self._warm_up(X, labels, weights, classes)
+        else:  # dicts may bring new columns
+            self._count(X if rows_of_dicts(X) else table, labels, weights, classes)
         if hasattr(self, "encoder_"):
             self.n_features_in_ = len(self.encoder_.schema.names)
         return self
@@ -188,15 +190,14 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
                 raise SchemaMismatch(str(error).strip()) from None
         return table
 
-    def _labels(self, y: Any) -> np.ndarray:
-        """Class codes; new classes are taken in."""
+    def _labels(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Class codes among the classes known and new, and these classes; nothing is changed yet."""
         if len(self.classes_) == 0:
             labels, classes = encode_labels(y)
         else:
             labels, classes, _ = encode_more_labels(y, self.classes_)
         refuse_fractions(classes)
-        self._add_classes(classes)
-        return labels
+        return labels, classes
 
     def _add_classes(self, classes: np.ndarray) -> None:
         everything = union_labels(self.classes_, classes) if len(self.classes_) else classes
@@ -235,13 +236,18 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         )
         self._view = None
 
-    def _count(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Encode rows, grow where values (or, in dicts, names) are new, and add them to the counts."""
+    def _count(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, classes: np.ndarray | None = None) -> None:
+        """Encode rows, grow where values, classes (or, in dicts, names) are new, and add them to the counts.
+
+        Cells that cannot be used are refused first, so that a refused chunk leaves no new class behind.
+        """
         if rows_of_dicts(X):
             self._add_columns(X)
         codes = self.encoder_.own_codes(X, type(self).__name__)
         if codes is None:
             codes = self.encoder_.update(X, weights, type(self).__name__)
+        if classes is not None:
+            self._add_classes(classes)
         self._sync()
         self.counts_.update(codes, labels, weights, n_jobs=self._threads())
         self.encoder_.adopt(self.counts_.schema)
@@ -266,11 +272,12 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
                 self.encoder_ = self._encoder_for(self.counts_.schema)  # nothing was learned
                 raise
 
-    def _warm_up(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
+    def _warm_up(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, classes: np.ndarray) -> None:
         """Collect first rows until kinds and cut points can be fixed; then count them all."""
         table = read_table(X)
         for i in range(table.n_columns):
             table.column(i)  # refuses cells that cannot be used while they are not yet kept
+        self._add_classes(classes)
         warm = self._warm = self._warm or WarmUp()
         warm.append(X, labels, weights)
         first = warm.n_rows == n_rows(X)

@@ -33,16 +33,17 @@ class OneRowMixin:
             weights = None if sample_weight == 1.0 else np.array([sample_weight])
             return self.partial_fit([row], [y], sample_weight=weights)
         label = self._class_codes().get(y)
+        if label is None and is_missing(y):
+            return self
+        if sample_weight != 0:  # cells that cannot be used are refused before a new class is taken in
+            if self.encoder_.new_names(row):
+                self._add_columns([row])
+            codes = self.encoder_.update_row(row)
         if label is None:
-            if is_missing(y):
-                return self
             self._add_classes(np.array([plain(y)]))
             label = self._class_codes()[y]
         if sample_weight == 0:
             return self
-        if self.encoder_.new_names(row):
-            self._add_columns([row])
-        codes = self.encoder_.update_row(row)
         self._sync()
         self.counts_.learn_row(codes, label, sample_weight)
         if self._rows is not None or not self._answers_by_kernel():  # there is more to learn than counts
@@ -139,7 +140,7 @@ class OneRowMixin:
         if plain_rows == 0:
             return self._test_first(take_rows(X, 0, 1), y[:1], None if weights is None else weights[:1])
         X, y, weights = take_rows(X, 0, plain_rows), y[:plain_rows], None if weights is None else weights[:plain_rows]
-        labels = self._labels(y)
+        labels, _ = self._labels(y)
         codes = self.encoder_.update(X, weights, type(self).__name__)
         out = np.empty((len(codes), len(self.classes_)))
         done = 0

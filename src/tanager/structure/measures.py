@@ -34,12 +34,6 @@ def class_information_given(counts: JointCounts) -> np.ndarray:
     return _per_row(s[..., IJY] + s[..., J] - s[..., IJ] - s[..., JY], s[..., ROWS])
 
 
-def pair_class_information(counts: JointCounts) -> np.ndarray:
-    """I(X_i, X_j; Y): what two columns together tell about the class."""
-    s = pair_sums(counts)
-    return _per_row(s[..., IJY] + _n_log_n(s[..., ROWS]) - s[..., IJ] - s[..., Y], s[..., ROWS])
-
-
 def class_information(counts: JointCounts) -> np.ndarray:
     """I(X_i; Y) for every column, over the rows with the column present."""
     return np.array([_mutual(counts.joint(i)) for i in range(counts.n_features)])
