@@ -1,59 +1,35 @@
-"""tanager: Bayesian network classifiers that learn from a table, a stream or a cluster."""
+"""tanager: Bayesian network classifiers that learn from a table, a stream or a cluster.
 
-from tanager.classifiers.a2de import A2DE
-from tanager.classifiers.aode import AODE
-from tanager.classifiers.best import BestOf
-from tanager.classifiers.collection import Collection
-from tanager.classifiers.fanc import FANC
-from tanager.classifiers.hidden import HNB
-from tanager.classifiers.kdb import KDB
-from tanager.classifiers.naive import NaiveBayes
-from tanager.classifiers.spc import SPC
-from tanager.classifiers.spode import SPODE
-from tanager.classifiers.superparent import SuperParentTAN
-from tanager.classifiers.tan import FAN, TAN
-from tanager.classifiers.tc import TC
-from tanager.classifiers.waode import WAODE
-from tanager.counts.estimates import BackOff, BDeu, Lidstone, MEstimate, PriorCounts
-from tanager.counts.joint import JointCounts
-from tanager.encoding import Column, Encoder, Schema
-from tanager.errors import DataError, DataWarning, MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch
-from tanager.persist import load, save
+The public names are listed in ``__init__.pyi``. Each is imported when it is first asked for, so that ``import tanager``
+(and with it the help of the command) does not wait for scikit-learn.
+"""
+
+from __future__ import annotations
+
+import ast
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 __version__ = "0.1.0"
 
+_HOMES = {
+    alias.name: node.module
+    for node in ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
+    if isinstance(node, ast.ImportFrom) and node.module is not None
+    for alias in node.names
+}
 
-__all__ = [
-    "A2DE",
-    "AODE",
-    "FAN",
-    "FANC",
-    "HNB",
-    "KDB",
-    "SPC",
-    "SPODE",
-    "TAN",
-    "TC",
-    "WAODE",
-    "BDeu",
-    "BackOff",
-    "BestOf",
-    "Collection",
-    "Column",
-    "DataError",
-    "DataWarning",
-    "Encoder",
-    "JointCounts",
-    "Lidstone",
-    "MEstimate",
-    "MemoryBudgetError",
-    "ModelFileError",
-    "NaiveBayes",
-    "OptionError",
-    "PriorCounts",
-    "Schema",
-    "SchemaMismatch",
-    "SuperParentTAN",
-    "load",
-    "save",
-]
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tanager' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(home), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,37 @@
+# The public names and where they live. `__init__.py` reads this file, and imports a name when it is first asked for.
+
+from tanager.classifiers.a2de import A2DE as A2DE
+from tanager.classifiers.aode import AODE as AODE
+from tanager.classifiers.best import BestOf as BestOf
+from tanager.classifiers.collection import Collection as Collection
+from tanager.classifiers.fanc import FANC as FANC
+from tanager.classifiers.hidden import HNB as HNB
+from tanager.classifiers.kdb import KDB as KDB
+from tanager.classifiers.naive import NaiveBayes as NaiveBayes
+from tanager.classifiers.spc import SPC as SPC
+from tanager.classifiers.spode import SPODE as SPODE
+from tanager.classifiers.superparent import SuperParentTAN as SuperParentTAN
+from tanager.classifiers.tan import FAN as FAN
+from tanager.classifiers.tan import TAN as TAN
+from tanager.classifiers.tc import TC as TC
+from tanager.classifiers.waode import WAODE as WAODE
+from tanager.counts.estimates import BackOff as BackOff
+from tanager.counts.estimates import BDeu as BDeu
+from tanager.counts.estimates import Lidstone as Lidstone
+from tanager.counts.estimates import MEstimate as MEstimate
+from tanager.counts.estimates import PriorCounts as PriorCounts
+from tanager.counts.joint import JointCounts as JointCounts
+from tanager.encoding import Column as Column
+from tanager.encoding import Encoder as Encoder
+from tanager.encoding import Schema as Schema
+from tanager.errors import DataError as DataError
+from tanager.errors import DataWarning as DataWarning
+from tanager.errors import MemoryBudgetError as MemoryBudgetError
+from tanager.errors import ModelFileError as ModelFileError
+from tanager.errors import OptionError as OptionError
+from tanager.errors import SchemaMismatch as SchemaMismatch
+from tanager.persist import load as load
+from tanager.persist import save as save
+
+__version__: str
+__all__: list[str]

@@ -1,0 +1,1 @@
+"""The ``tanager`` command: one file per command; each parses, calls the library and prints."""
