@@ -1,0 +1,12 @@
+"""Pictures: the network behind a classifier, and classifiers side by side.
+
+Needs matplotlib, the extra ``plot``.
+
+Figures are made without pyplot, so nothing opens a window and nothing has to be closed. Every function returns the
+figure, and writes it where a path is given.
+"""
+
+from tanager.plot.comparison import plot_comparison
+from tanager.plot.network import plot_network
+
+__all__ = ["plot_comparison", "plot_network"]
