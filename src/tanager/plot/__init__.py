@@ -8,5 +8,8 @@ figure, and writes it where a path is given.
 
 from tanager.plot.comparison import plot_comparison
 from tanager.plot.network import plot_network
+from tanager.plot.ranks import plot_ranks
+from tanager.plot.reliability import plot_reliability
+from tanager.plot.scatter import plot_scatter
 
-__all__ = ["plot_comparison", "plot_network"]
+__all__ = ["plot_comparison", "plot_network", "plot_ranks", "plot_reliability", "plot_scatter"]

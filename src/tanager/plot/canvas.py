@@ -12,16 +12,31 @@ INK, QUIET, FAINT, ARC = "#22303c", "#5b6975", "#c9d1d8", "#c2571a"
 COLOURS = ("#2f6f9f", "#c2571a", "#3b8a5a", "#8a5aa8", "#b59b1d", "#5b6975", "#b03a5b", "#4aa3a8")
 
 
-def canvas(width: float, height: float, *, margin: float, head: float, foot: float) -> tuple[Any, Any]:
-    """A figure whose axes are measured in inches."""
+def paper(width: float, height: float) -> Any:
+    """An empty figure, in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    inner = max(width, 5.6)
-    figure = Figure(figsize=(inner + 2 * margin, height + head + foot), dpi=120, facecolor="white")
+    figure = Figure(figsize=(width, height), dpi=120, facecolor="white")
     FigureCanvasAgg(figure)
+    return figure
+
+
+def panel(figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
+    """Axes at a place of the figure, in inches."""
     full = figure.get_figwidth(), figure.get_figheight()
-    axes = figure.add_axes((margin / full[0], foot / full[1], inner / full[0], height / full[1]))
+    axes = figure.add_axes((left / full[0], bottom / full[1], width / full[0], height / full[1]))
+    axes.tick_params(labelsize=8, colors=INK, length=3)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["bottom", "left"]].set_color(FAINT)
+    return axes
+
+
+def canvas(width: float, height: float, *, margin: float, head: float, foot: float) -> tuple[Any, Any]:
+    """A figure whose axes are measured in inches."""
+    inner = max(width, 5.6)
+    figure = paper(inner + 2 * margin, height + head + foot)
+    axes = panel(figure, margin, foot, inner, height)
     spare = (inner - width) / 2
     axes.set_xlim(-spare, width + spare)
     axes.set_ylim(0, height)
@@ -30,8 +45,10 @@ def canvas(width: float, height: float, *, margin: float, head: float, foot: flo
     return figure, axes
 
 
-def near_edge(figure: Any, top: float) -> dict[str, float]:
-    return {"y": 1 - top / figure.get_figheight()}
+def headed(figure: Any, title: str | None, top: float = 0.1) -> None:
+    """Write the title, so many inches below the upper edge."""
+    if title:
+        figure.suptitle(title, y=1 - top / figure.get_figheight(), fontsize=12, color=INK, va="top")
 
 
 def written(figure: Any, path: Path | None) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tanager.errors import OptionError
-from tanager.plot.canvas import ARC, FAINT, INK, QUIET, Path, canvas, near_edge, written
+from tanager.plot.canvas import ARC, FAINT, INK, QUIET, Path, canvas, headed, written
 from tanager.structure.measures import class_information, conditional_information
 
 _CHARACTER, _LINE = 0.083, 0.155  # inches that a character of 9 points takes
@@ -72,7 +72,7 @@ def plot_network(model: Any, path: Path | None = None, *, class_name: str = "cla
     n_arcs = sum(len(p) for p in parents)
     heading = f"{type(model).__name__}: {counts.n_rows:,.0f} rows, {top} columns"
     heading += f", {n_arcs} arcs among them" if n_arcs else ""
-    figure.suptitle(title or heading, **near_edge(figure, top=0.12), fontsize=12, color=INK, va="top")
+    headed(figure, title or heading, top=0.12)
     arcs = f"Arc width: I(child; parent | class), up to {largest:.3g} nats. " if n_arcs else ""
     shades = f"Box shade: I(column; class), up to {strongest:.3g} nats." if told.any() else ""
     only = ", grey where it is the only one" if n_arcs else ""
