@@ -17,6 +17,8 @@ from tanager.evaluate.measures import (
     rmse_full,
     zero_one_loss,
 )
+from tanager.evaluate.recommend import Recommendation
+from tanager.evaluate.results import Results
 from tanager.evaluate.significance import (
     Friedman,
     average_ranks,
@@ -33,6 +35,8 @@ from tanager.evaluate.table import Table
 
 __all__ = [
     "Friedman",
+    "Recommendation",
+    "Results",
     "Table",
     "accuracy",
     "auc",

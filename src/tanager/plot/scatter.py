@@ -44,12 +44,14 @@ def plot_scatter(
     >>> from tanager.plot import plot_scatter
     >>> figure = plot_scatter({"iris": 0.1, "wine": 0.2}, {"iris": 0.3, "wine": 0.2}, names=("AODE", "TAN"))
     >>> [text.get_text() for text in figure.axes[0].texts]
-    ['AODE better: 1', 'TAN better: 0', 'iris']
+    ['iris']
+    >>> figure.axes[0].get_title()
+    'above the line AODE is better (1), below it TAN (0)'
     """
     both = [name for name in x if name in y]
     if not both:
         raise OptionError(f"plot_scatter needs data sets that {names[0]} and {names[1]} share, and there are none.")
-    figure = paper(5.6, 5.6 if not title else 5.9)
+    figure = paper(5.6, 6.0 if title else 5.6)
     axes = panel(figure, 0.75, 0.65, 4.6, 4.6)
     values = [side[name] for name in both for side in (x, y)]
     room = 0.06 * max(max(values) - min(values), 1e-6)
@@ -60,11 +62,8 @@ def plot_scatter(
     axes.set_xlabel(f"{measure} of {names[0]}", fontsize=9, color=INK)
     axes.set_ylabel(f"{measure} of {names[1]}", fontsize=9, color=INK)
     wins = [sum(x[n] < y[n] for n in both), sum(x[n] > y[n] for n in both)]
-    for place, side, name, won in ((0.02, "left", names[0], wins[0]), (0.98, "right", names[1], wins[1])):
-        up = side == "left"
-        text = f"{name} better: {won}"
-        spot = {"ha": side, "va": "top" if up else "bottom", "transform": axes.transAxes}
-        axes.text(place, 0.98 if up else 0.02, text, fontsize=9, color=QUIET, **spot)
+    text = f"above the line {names[0]} is better ({wins[0]}), below it {names[1]} ({wins[1]})"
+    axes.set_title(text, fontsize=9, color=QUIET)
     _name_outliers(figure, axes, {n: (x[n], y[n]) for n in both})
     headed(figure, title)
     return written(figure, path)
@@ -75,7 +74,7 @@ def _name_outliers(figure: Any, axes: Any, points: Mapping[str, tuple[float, flo
     furthest = sorted(points, key=lambda name: -abs(points[name][0] - points[name][1]))
     renderer = figure.canvas.get_renderer()
     frame = axes.get_window_extent(renderer)
-    taken = [text.get_window_extent(renderer) for text in axes.texts]
+    taken: list[Any] = []
     dots = axes.transData.transform(list(points.values()))
     for name in furthest[:_NAMED]:
         a, b = points[name]
