@@ -1,5 +1,7 @@
 """Honest numbers: measures of answers, tests of differences, and tables that say both."""
 
+from tanager.evaluate.crossval import cross_validate, cross_validate_all, holdout, leave_one_out
+from tanager.evaluate.folds import stratified_folds, stratified_holdout
 from tanager.evaluate.measures import (
     accuracy,
     auc,
@@ -17,6 +19,7 @@ from tanager.evaluate.measures import (
     rmse_full,
     zero_one_loss,
 )
+from tanager.evaluate.peers import AsNumbers, peers
 from tanager.evaluate.recommend import Recommendation
 from tanager.evaluate.results import Results
 from tanager.evaluate.significance import (
@@ -34,6 +37,7 @@ from tanager.evaluate.significance import (
 from tanager.evaluate.table import Table
 
 __all__ = [
+    "AsNumbers",
     "Friedman",
     "Recommendation",
     "Results",
@@ -47,19 +51,26 @@ __all__ = [
     "confusion",
     "corrected_margin",
     "corrected_t",
+    "cross_validate",
+    "cross_validate_all",
     "expected_cost",
     "fading_mean",
     "friedman",
     "geometric_mean_ratio",
+    "holdout",
+    "leave_one_out",
     "log_loss",
     "measure",
     "nemenyi",
+    "peers",
     "per_class",
     "ranks",
     "reliability",
     "rmse",
     "rmse_full",
     "sign_test",
+    "stratified_folds",
+    "stratified_holdout",
     "win_draw_loss",
     "zero_one_loss",
 ]

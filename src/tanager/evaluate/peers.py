@@ -80,9 +80,10 @@ def peers(categorical: Any = None, numeric: Any = None) -> dict[str, Any]:
 
     kinds = {"categorical": categorical, "numeric": numeric}
     tree = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
+    boosted = AdaBoostClassifier(tree, n_estimators=10, random_state=0)
     return {
         "tree": make_pipeline(AsNumbers(**kinds), tree),
-        "boosted": make_pipeline(AsNumbers(**kinds), AdaBoostClassifier(tree, n_estimators=10, random_state=0)),
+        "boosted": make_pipeline(AsNumbers(fill=True, **kinds), boosted),
         "forest": make_pipeline(AsNumbers(**kinds), RandomForestClassifier(random_state=0)),
         "gradient": make_pipeline(AsNumbers(one_hot=False, **kinds), HistGradientBoostingClassifier(random_state=0)),
         "logistic": make_pipeline(AsNumbers(fill=True, **kinds), StandardScaler(), LogisticRegression(max_iter=1000)),
