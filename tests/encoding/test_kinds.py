@@ -178,6 +178,12 @@ def test_kinds_can_be_asked_for():
     assert Encoder(bins="width", numeric=["a"]).fit({"a": ["1", "2.5", None]}).schema["a"].kind == "numeric"
 
 
+def test_all_numbers_are_kept_as_numbers_also_where_columns_are_asked_to_be_numeric():
+    table = {"a": [1, 2, 3], "b": [0.5, 1.5, 2.5], "c": ["1", "2", "x"]}
+    schema = Encoder(continuous=True, numeric=["a"], bins={"b": [1.0]}).fit(table).schema
+    assert [column.kind for column in schema.columns] == ["continuous", "numeric", "categorical"]
+
+
 def test_cut_points_can_be_given():
     table = {"a": NUMBERS, "b": NUMBERS, "c": NUMBERS}
     schema = Encoder(bins={"a": [0.25, 0.75], "b": "width"}, n_bins=2).fit(table, np.repeat([0, 1], 10)).schema

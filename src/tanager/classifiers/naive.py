@@ -66,7 +66,7 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
     # Gaussian columns have no codes: they add their log densities to what the counts say.
 
     def _encoder_options(self) -> dict[str, Any]:
-        return super()._encoder_options() | {"continuous": self.gaussian}
+        return super()._encoder_options() | ({"continuous": self.gaussian} if self.gaussian else {})
 
     def _has_moments(self) -> bool:
         return getattr(self, "moments_", None) is not None

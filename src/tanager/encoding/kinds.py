@@ -79,6 +79,8 @@ def make_rules(
         for i in _places(kind, columns, names).values():
             if wanted.setdefault(i, kind) != kind:
                 raise OptionError(f"column {names[i]!r} is asked to be both {wanted[i]} and {kind}. Leave one out.")
+    if continuous is True:
+        wanted |= {i: "continuous" for i, kind in wanted.items() if kind == "numeric" and i not in given}
     default = bins if isinstance(bins, str) else "mdl"
     return Rules(wanted, given, default, n_bins, mdl_encoding, max_whole, max_values, continuous is True)
 

@@ -1,0 +1,1 @@
+"""AODE beside naive Bayes, TAN and trees on the data sets of Webb et al. See README.md."""
