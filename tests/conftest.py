@@ -1,6 +1,6 @@
 """Settings of all tests: the same examples every time; HYPOTHESIS_PROFILE=search looks for new ones.
 
-Tests of any folder may import the helpers that stand beside this file.
+Tests of any folder may import the helpers that stand beside this file, and the experiments.
 """
 
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 _COMMON = {
     "max_examples": 25,

@@ -185,7 +185,7 @@ def pictures(folder: Path) -> None:
     """The scatter of AODE against SPCr, the ranks, and the price of fewer parents."""
     results = read_means(folder / "results.csv")
     results.select(classifiers=["AODE", "SPCr"]).plot(folder / "scatter.png", kind="scatter")
-    results.select(classifiers=SEVEN).plot(folder / "ranks.png", kind="ranks", title="")
+    results.select(classifiers=SEVEN).plot(folder / "ranks.png", kind="ranks", measure="accuracy")
     limits_picture(results, folder / "limits.png")
 
 
@@ -202,9 +202,7 @@ def limits_picture(results: Results, path: Path) -> None:
     axes.axhline(1.0, color=FAINT, lw=1.2)
     axes.plot(range(len(names)), values, "o-", color=COLOURS[0], lw=1.5, ms=5)
     for at, value in enumerate(values):
-        axes.annotate(
-            f"{value:.3f}", (at, value), (0, 7), textcoords="offset points", ha="center", fontsize=8, color=INK
-        )
+        axes.annotate(f"{value:.3f}", (at, value), (4, 6), textcoords="offset points", ha="left", fontsize=8, color=INK)
     axes.set_xticks(range(len(names)), ["0 (NB)", *map(str, LIMITS), "all"])
     low, high = min(values), max(values)
     axes.set_ylim(low - 0.15 * (high - low), high + 0.25 * (high - low))

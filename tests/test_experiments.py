@@ -1,0 +1,84 @@
+"""The pages of the experiments show what their results say, and the scripts run."""
+
+import importlib
+import os
+import re
+
+import pytest
+from experiments.bouckaert_uci.page import steps
+from experiments.common import HOME, fill
+
+from tanager.datasets import names
+from tanager.evaluate import Table
+
+NAMES = ["bouckaert_uci", "webb_uci"]
+MARKER = r"<!-- table: ([\w-]+) -->"
+
+
+def part(name, module):
+    return importlib.import_module(f"experiments.{name}.{module}")
+
+
+def page_of(name):
+    return (HOME / name / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tables_of_a_page_agree_with_its_results(name):
+    text = page_of(name)
+    tables = part(name, "page").tables(HOME / name)
+    assert set(re.findall(MARKER, text)) == set(tables)
+    assert fill(text, tables) == text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_pictures_of_a_page_are_there_and_small(name):
+    shown = re.findall(r"\]\(([\w-]+\.png)\)", page_of(name))
+    assert {path.name for path in (HOME / name).glob("*.png")} == set(shown)
+    assert all((HOME / name / picture).stat().st_size < 150_000 for picture in shown)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_experiment_runs_and_finds_finished_folds_again(name, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib", reason="the experiments draw, which needs the extra 'plot'")
+    monkeypatch.delenv("TANAGER_DATA", raising=False)
+    options = ["--quick", "--sets", "iris", "wine", "--jobs", "1", "--out", str(tmp_path)]
+    options += ["--ledger", str(tmp_path / "ledger.jsonl")]
+    main = part(name, "__main__").main
+    assert main(options) == 0
+    results = (tmp_path / "results.csv").read_text()
+    assert "0 of 20" in capsys.readouterr().err
+    assert main(options) == 0
+    assert (tmp_path / "results.csv").read_text() == results
+    assert "0 of 20" not in capsys.readouterr().err.replace("20 of 20", "")
+    assert "| iris |" in (tmp_path / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_data_sets_of_an_experiment_can_be_had(name):
+    if not os.environ.get("TANAGER_DATA"):
+        pytest.skip("TANAGER_DATA names no folder with data sets")
+    sets = part(name, "run").SETS
+    known = {entry.name for entry in names()}
+    assert set(sets.values() if isinstance(sets, dict) else sets) <= known
+
+
+def test_an_empty_cell_that_carries_meaning_becomes_a_value():
+    if not os.environ.get("TANAGER_DATA"):
+        pytest.skip("TANAGER_DATA names no folder with data sets")
+    data = part("webb_uci", "run").dataset("vote")
+    assert all(column.null_count == 0 for column in data.X.columns)
+    assert set(data.X[0].to_pylist()) == {"y", "n", "empty"}
+
+
+def test_an_ordering_falls_into_steps():
+    assert steps("NB < TAN ~ AODE") == [("NB", "<", "TAN"), ("TAN", "~", "AODE")]
+    assert steps("NB < SPC, NB < TC") == [("NB", "<", "SPC"), ("NB", "<", "TC")]
+
+
+def test_only_what_is_between_markers_is_replaced():
+    text = "# a\n\n<!-- table: one -->\nold\n<!-- end -->\n\nprose\n"
+    table = "| x |\n| ---: |\n| 1 |\n"
+    filled = fill(text, {"one": Table(["x"], [[1]])})
+    assert filled == f"# a\n\n<!-- table: one -->\n\n{table}\n<!-- end -->\n\nprose\n"
+    assert fill(filled, {"one": Table(["x"], [[1]])}) == filled
