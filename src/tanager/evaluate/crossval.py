@@ -141,7 +141,13 @@ def holdout(
 
 def _results(plans: list[Plan], n_jobs: int, progress: Progress | None, resume: Any, timing: bool) -> Results:
     records = run(plans, n_jobs, progress, Ledger(resume))
-    return Results(timed(records, plans, progress) if timing else records)
+    notes = [
+        f"{name!r} was left out on {plan.name!r}: its counts would need more than its max_memory={model.max_memory!r}."
+        for plan in plans
+        for name, model in plan.models.items()
+        if not any(record["dataset"] == plan.name and record["classifier"] == name for record in records)
+    ]
+    return Results(timed(records, plans, progress) if timing else records, notes)
 
 
 def _check_repeats(repeats: object) -> None:
