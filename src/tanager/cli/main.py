@@ -1,11 +1,140 @@
-"""The ``tanager`` command itself: finds the sub-command, and turns errors into one line."""
+"""The ``tanager`` command itself: finds the sub-command, and turns errors into one line and an exit code.
+
+Sub-commands are imported when they are called, and they import the library when their work begins, so that help and
+slips of the pen are answered at once.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
+import warnings
+from importlib import import_module
+from typing import Any
+
 import click
 
+from tanager.errors import DataWarning, TanagerError, nearest
 
-@click.group()
-@click.version_option(package_name="tanager")
-def main() -> None:
+COMMANDS = {
+    "fit": "Learn a model from a file.",
+    "predict": "Answer for every row of a file.",
+    "explain": "Say why a row gets its answer.",
+    "show": "Say what a model has learned; draw its network.",
+    "update": "Let a model learn more rows.",
+    "unlearn": "Take learned rows out of a model.",
+    "merge": "Join models that learned parts of the data.",
+    "schema": "Say how the columns of a file would be treated.",
+    "datasets": "List data sets to try, or write one to a file.",
+}
+
+STOPPED, PIPE_CLOSED = 130, 141  # as a shell reports the signals INT and PIPE
+
+
+class Refused(click.ClickException):
+    """A sentence for the user, and the command that says it."""
+
+    exit_code = 2
+
+    def __init__(self, sentence: str, place: str) -> None:
+        super().__init__(sentence)
+        self.place = place
+
+
+class Commands(click.Group):
+    """Knows all commands by name and one line of help, and imports the file of a command when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return import_module(f"tanager.cli.{name}").command if name in COMMANDS else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if not args[0].startswith("-") and args[0] not in COMMANDS:
+            raise click.UsageError(f"there is no command {args[0]!r}.{nearest(args[0], COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; errors that were raised on purpose get its name."""
+        place = ctx.command_path
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", DataWarning)
+            warnings.showwarning = _show_warning
+            try:
+                return super().invoke(ctx)
+            except BrokenPipeError:
+                raise
+            except (TanagerError, OSError, MemoryError) as error:
+                raise Refused(_sentence(error), f"{place} {ctx.invoked_subcommand}") from error
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Never returns: ends with 0, with 2 for what cannot be used, or as a shell reports a signal."""
+        options["standalone_mode"] = False
+        try:
+            code = super().main(*args, **options) or 0
+            sys.stdout.flush()
+        except click.Abort:
+            code = _say("tanager", "stopped; nothing was written.", STOPPED)
+        except BrokenPipeError:
+            code = _close_pipe()
+        except click.ClickException as error:
+            code = _refuse(error)
+        sys.exit(code)
+
+
+def _refuse(error: click.ClickException) -> int:
+    if isinstance(error, Refused):
+        return _say(error.place, error.format_message(), error.exit_code)
+    ctx = getattr(error, "ctx", None)
+    place = ctx.command_path if ctx is not None else "tanager"
+    message = error.format_message()
+    return _say(place, f"{message[0].lower()}{message[1:]} See: {place} --help", error.exit_code)
+
+
+def _say(place: str, sentence: str, code: int) -> int:
+    click.echo(f"{place}: {' '.join(sentence.split())}", err=True)
+    return code
+
+
+def _sentence(error: BaseException) -> str:
+    """The words of an error; those of the system come without a sentence of their own."""
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror.lower()}."
+    if isinstance(error, MemoryError) and not isinstance(error, TanagerError):
+        return "there is not enough memory. Use a simpler model (nb), fewer columns, or a larger machine."
+    return str(error)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """Warnings of the library are notes for the user."""
+    click.echo(f"note: {message}", err=True)
+
+
+def _close_pipe() -> int:
+    """Nobody reads on (``| head``): nothing more is written, not even by Python as it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return PIPE_CLOSED
+
+
+@click.group(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100},
+    epilog="\b\nTo begin:\n"
+    "  tanager datasets iris -o iris.csv\n"
+    "  tanager fit iris.csv\n"
+    "  tanager predict iris.tanager iris.csv",
+)
+@click.version_option(package_name="tanager", message="%(prog)s %(version)s")
+@click.pass_context
+def main(ctx: click.Context) -> None:
     """Bayesian network classifiers: from a file to an answer."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
