@@ -75,7 +75,7 @@ def test_importing_tanager_waits_for_no_other_package():
 def test_importing_everything_in_tanager_is_quick():
     """Beyond NumPy and the parts of scikit-learn that estimators are made of; CPU time, as machines are busy."""
     code = (
-        "import time, numpy, sklearn.base, sklearn.utils.validation; start = time.process_time(); from tanager import *; "
-        "print(time.process_time() - start)"
+        "import time, numpy, sklearn.base, sklearn.utils.validation; "
+        "start = time.process_time(); from tanager import *; print(time.process_time() - start)"
     )
     assert min(float(run(code)) for _ in range(5)) < 0.3

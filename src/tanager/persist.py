@@ -109,6 +109,7 @@ def _learned(model: CountsClassifier) -> tuple[dict[str, Any], dict[str, np.ndar
     names = getattr(model, "feature_names_in_", None)
     data: dict[str, Any] = {
         "classes": labels_to_plain(model.classes_),
+        "target": model.target_name_,
         "n_features_in": getattr(model, "n_features_in_", None),
         "feature_names_in": None if names is None else names.tolist(),
     }
@@ -133,6 +134,8 @@ def _learned(model: CountsClassifier) -> tuple[dict[str, Any], dict[str, np.ndar
 def _take(model: CountsClassifier, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     model._start()
     model.classes_ = labels_from_plain(data["classes"])
+    target = data.get("target")  # files of the first format do not have it
+    model.target_name_ = None if target is None else str(target)
     if data["n_features_in"] is not None:
         model.n_features_in_ = int(data["n_features_in"])
     names = data["feature_names_in"]

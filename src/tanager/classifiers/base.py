@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.classifiers.decide import check_costs, class_factors, class_priors, decide
-from tanager.classifiers.door import check_lengths, check_weights, one_dimensional, refuse_fractions
+from tanager.classifiers.door import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
 from tanager.classifiers.explain import ExplainMixin
 from tanager.classifiers.forms import Form, View
 from tanager.classifiers.onerow import STALE, OneRowMixin
@@ -146,6 +146,7 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         for name in ("n_features_in_", "feature_names_in_", "encoder_", "counts_"):
             self.__dict__.pop(name, None)
         self.classes_ = np.array([], dtype=object)
+        self.target_name_: str | None = None
         self._warm: WarmUp | None = None
         self._rows: Rows | None = Rows() if self._needs_rows() else None
         self._view: View | None = None
@@ -155,6 +156,7 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         if y is None:
             raise DataError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         table = self._validate(X, reset=not hasattr(self, "n_features_in_"))
+        self.target_name_ = self.target_name_ or column_name(y)
         y = one_dimensional(y)
         check_lengths(table.n_rows, y)
         weights = check_weights(sample_weight, table.n_rows)
@@ -333,6 +335,20 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
 
     def _unlearned(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
         """Called after rows were taken away."""
+
+    def merge(self, other: CountsClassifier) -> CountsClassifier:
+        """Add all that another model of this class has learned, as if its rows had been learned here.
+
+        Vocabularies and classes are matched; cut points must agree, so give both models one ``schema``. The options
+        stay ours.
+        """
+        from tanager.classifiers.merge import merge_models
+
+        merge_models(self, other)
+        return self
+
+    def _merge_extra(self, other: CountsClassifier, counts: JointCounts) -> None:
+        """Called before merged counts are taken over, for what was learned beside them."""
 
     @classmethod
     def from_counts(cls, counts: JointCounts, **params: Any) -> CountsClassifier:

@@ -18,6 +18,7 @@ from tanager.classifiers.forms import Form, View
 from tanager.classifiers.hidden import HNB
 from tanager.classifiers.naive import NaiveBayes
 from tanager.classifiers.rows import Rows
+from tanager.classifiers.shared import attach, joint_shape
 from tanager.classifiers.tan import FAN, TAN
 from tanager.classifiers.waode import WAODE
 from tanager.counts.joint import JointCounts
@@ -82,11 +83,7 @@ class BestOf(CountsClassifier):
         return [*usual, A2DE()] if triples < 2e8 else usual
 
     def _shape(self, schema: Schema) -> dict[str, Any]:
-        shapes = [candidate._shape(schema) for candidate in self._all_candidates(schema)]
-        families = sorted({family for shape in shapes for family in shape.get("families", ())})
-        anchors = sorted({anchor for shape in shapes for anchor in shape.get("anchors", ())})
-        order = max(shape["order"] for shape in shapes)
-        return {"order": order, "anchors": () if order == 3 else tuple(anchors), "families": families}
+        return joint_shape(self._all_candidates(schema), schema)
 
     def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
         if rows is None:
@@ -103,11 +100,9 @@ class BestOf(CountsClassifier):
 
     def _attach(self, model: CountsClassifier, counts: JointCounts, rows: Rows) -> CountsClassifier:
         """A candidate over our counts and rows; our priors and class weights hold where it has none of its own."""
-        model._start()
+        attach(model, counts, self.encoder_, rows)
         model.set_params(**{k: getattr(self, k) for k in ("priors", "class_weight") if getattr(model, k) is None})
         model.unseen, model.n_jobs = self.unseen, self.n_jobs
-        model.classes_, model.counts_, model.encoder_ = self.classes_, counts, self.encoder_
-        model._rows = rows if model._needs_rows() else None
         return model
 
     def _choice(self) -> dict[str, Any]:

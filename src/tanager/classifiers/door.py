@@ -31,6 +31,12 @@ def one_dimensional(y: Any) -> Any:
     return y
 
 
+def column_name(y: Any) -> str | None:
+    """What a column of labels is called, where it has a name (pandas, polars)."""
+    name = getattr(y, "name", None)
+    return name if isinstance(name, str) and name else None
+
+
 def refuse_fractions(labels: np.ndarray) -> None:
     """Numbers with fractions are no classes."""
     if labels.dtype.kind == "f" and (labels != np.floor(labels))[np.isfinite(labels)].any():

@@ -95,6 +95,20 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
         if self._has_moments():
             self.moments_.subtract(self._numbers(X), labels, weights)
 
+    def _merge_extra(self, other: CountsClassifier, counts: JointCounts) -> None:
+        if not self._has_moments():
+            return
+        assert isinstance(other, NaiveBayes)
+        ours, theirs = (
+            [column.name for column in model.encoder_.schema.columns if column.kind == "continuous"]
+            for model in (self, other)
+        )
+        parts = [
+            model.moments_.move_classes(class_map(model.classes_, counts.classes), counts.n_classes)
+            for model in (self, other)
+        ]
+        self.moments_ = parts[0].merge(parts[1].project([theirs.index(name) for name in ours]))
+
     def _numbers(self, X: Any) -> np.ndarray:
         if rows_of_dicts(X):  # absent keys are missing
             return np.array([self.encoder_.continuous_row(row) for row in X])

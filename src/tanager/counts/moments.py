@@ -66,6 +66,13 @@ class Moments:
         new.low, new.high = self.low, self.high
         return new
 
+    def project(self, columns: list[int]) -> Moments:
+        """The moments of some columns, in the order given."""
+        new = Moments(len(self.weight), len(columns))
+        for name in ("weight", "mean", "squares", "low", "high"):
+            setattr(new, name, getattr(self, name)[..., columns])
+        return new
+
     def log_density(self, values: np.ndarray, leave_out: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:
         """Sum over the columns of log N(value; mean, variance) for every class; missing cells add 0.
 

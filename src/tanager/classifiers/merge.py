@@ -1,0 +1,66 @@
+"""Two models that have learned apart become one, as if one had learned the rows of both."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.rows import Rows
+from tanager.counts.align import class_map, union_column, union_labels, value_map
+from tanager.counts.joint import JointCounts
+from tanager.encoding import Schema
+from tanager.errors import SchemaMismatch
+
+
+def merge_models(model: CountsClassifier, other: CountsClassifier) -> None:
+    """Add what `other` has learned to `model`. What cannot be merged is refused before anything changes."""
+    if type(other) is not type(model):
+        raise SchemaMismatch(
+            f"cannot merge {type(other).__name__} into {type(model).__name__}. Merge models of one class, or their "
+            "counts: from_counts(a.counts_ + b.counts_)."
+        )
+    model._ready()
+    other._ready()
+    rows = None
+    if model._rows is None and other._rows is None:
+        counts = model.counts_ + other.counts_
+    else:
+        schema, classes = _union(model.counts_, other.counts_)
+        rows = _all_rows(model, other, schema, classes)
+        counts = JointCounts(
+            schema, classes, max_memory=model.max_memory, spare=model.counts_.spare, **model._shape(schema)
+        )
+        counts.update(*rows.all(), n_jobs=model._threads())
+    model._merge_extra(other, counts)
+    model.counts_, model.classes_, model._rows = counts, counts.classes, rows
+    model.encoder_ = model._encoder_for(counts.schema)
+    model._warm = model._view = None
+
+
+def _union(ours: JointCounts, theirs: JointCounts) -> tuple[Schema, np.ndarray]:
+    places = ours._places_of(theirs)
+    pairs = zip(ours.schema.columns, (theirs.schema.columns[i] for i in places), strict=True)
+    return Schema(tuple(union_column(*pair) for pair in pairs)), union_labels(ours.classes, theirs.classes)
+
+
+def _all_rows(model: CountsClassifier, other: CountsClassifier, schema: Schema, classes: np.ndarray) -> Rows:
+    """The rows that both have kept, in the codes of the schema."""
+    rows = Rows()
+    for part in (model, other):
+        if part._rows is None or not np.isclose(part._rows.weight, part.counts_.n_rows):
+            raise SchemaMismatch(
+                f"{type(model).__name__} chooses its structure by looking at rows, and one of the models does not hold "
+                "all of its rows: its counts were given, faded or merged. Fit on the rows again."
+            )
+        codes, labels, weights = part._rows.all()
+        out = np.full((len(codes), len(schema)), 65535, dtype=np.uint16)
+        for i, column in enumerate(schema.columns):
+            at = part.counts_.schema.index(column.name)
+            known = value_map(part.counts_.schema.columns[at], column)
+            table = np.full(np.iinfo(codes.dtype).max + 1, 65535, dtype=np.uint16)
+            table[: len(known)] = known
+            out[:, i] = table[codes[:, at]]
+        if schema.n_values.max(initial=0) < 255:
+            out = np.where(out == 65535, 255, out).astype(np.uint8)
+        rows.append(out, class_map(part.classes_, classes)[labels].astype(np.uint16), weights)
+    return rows
