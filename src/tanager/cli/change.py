@@ -34,8 +34,17 @@ def change(
     with screen.progress(f"reading {source.name}") as tick, all_cores(model):
         n_rows = getattr(files, verb)(model, source, progress=tick)
     model.save(output)
-    screen.say(f"{counted(n_rows, 'row')} of {source.name} {done}: {before:,.0f} before, {model.counts_.n_rows:,.0f} now")
+    screen.say(
+        f"{counted(n_rows, 'row')} of {source.name} {done}: {before:,.0f} before, {model.counts_.n_rows:,.0f} now"
+    )
     screen.say(f"Written to {output}")
     screen.document(
-        {"model": path, "data": source.name, "output": output, done: n_rows, "before": before, "rows": model.counts_.n_rows}
+        {
+            "model": path,
+            "data": source.name,
+            "output": output,
+            done: n_rows,
+            "before": before,
+            "rows": model.counts_.n_rows,
+        }
     )

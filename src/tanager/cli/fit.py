@@ -13,11 +13,10 @@ import click
 from tanager.cli.models import MODELS, make, options_of, settings, value_of
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
 from tanager.cli.output import check_output
-from tanager.cli.screen import Screen, counted, file_size, listed, one_line, table
+from tanager.cli.screen import Screen, counted, file_size, listed, table
 from tanager.errors import OptionError
 
 MOST_CLASSES = 30  # classes of a table that are listed
-READING = ("format", "delimiter", "missing")
 FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "numeric")
 
 
@@ -75,7 +74,7 @@ def command(
 
 def _prepare(data: str, target: str | None, name: str, given: dict[str, Any]) -> tuple[Any, Any, str, list[str]]:
     """The model as asked for, the opened file, its target, and the columns to leave out."""
-    from tanager.cli.reading import check_columns, load_model, open_data, open_for, target_column
+    from tanager.cli.reading import READING, check_columns, load_model, open_data, open_for, target_column
 
     reading = {key: given[key] for key in READING}
     bins = None if given["bins"] is None else value_of(given["bins"])
@@ -117,7 +116,9 @@ def _report(learned: Any) -> dict[str, Any]:
     counts = model.counts_.class_counts.tolist()
     shares = [n / sum(counts) for n in counts if n > 0]
     information = told(model)
-    measured = {"accuracy": left_out.accuracy, "log_loss": left_out.log_loss, "rows": left_out.n_rows} if left_out else None
+    measured = (
+        {"accuracy": left_out.accuracy, "log_loss": left_out.log_loss, "rows": left_out.n_rows} if left_out else None
+    )
     return {
         "rows": learned.n_rows,
         "rows_without_class": learned.n_unlabelled,
@@ -166,7 +167,10 @@ def _print_measured(screen: Screen, report: dict[str, Any]) -> None:
     measured, majority = report["leave_one_out"], report["majority_class"]
     if measured is None:
         return
-    lines = [(n, f"{m['accuracy']:.4f}", f"{m['log_loss']:.4f}") for n, m in ((report["model"], measured), ("majority class", majority))]
+    lines = [
+        (n, f"{m['accuracy']:.4f}", f"{m['log_loss']:.4f}")
+        for n, m in ((report["model"], measured), ("majority class", majority))
+    ]
     head = "each row left out" if measured["rows"] == report["rows"] else f"{measured['rows']:,} rows left out"
     screen.say()
     screen.show(table((head, "accuracy", "log loss"), lines, right=("accuracy", "log loss")))
@@ -176,7 +180,9 @@ def _list_options(screen: Screen, name: str) -> None:
     with screen.waiting("starting"):
         options = options_of(name)
     screen.say(f"{name}: {MODELS[name].about}. Set an option with --set OPTION=VALUE.\n")
-    screen.show(table(("option", "default", "meaning"), [(o["option"], _written(o["default"]), o["about"]) for o in options]))
+    screen.show(
+        table(("option", "default", "meaning"), [(o["option"], _written(o["default"]), o["about"]) for o in options])
+    )
     screen.document({"model": name, "about": MODELS[name].about, "options": options})
 
 

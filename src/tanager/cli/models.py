@@ -119,7 +119,8 @@ def options_of(name: str) -> list[dict[str, Any]]:
     from tanager.encoding import Encoder
 
     cls, preset = _class(name), MODELS[name].options
-    common, own = {}, {}
+    common: dict[str, str] = {}
+    own: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         common, own = {**common, **own}, _documented(base)
     words = {**common, **_documented(Encoder), **own}
@@ -135,7 +136,9 @@ def _documented(cls: type) -> dict[str, str]:
     """The paragraphs under Parameters of a docstring, by the names before them."""
     text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", text, re.MULTILINE | re.DOTALL)
-    found = {}
-    for names, body in re.findall(r"^(\w[\w, ]*?)(?: :[^\n]*)?\n((?:    [^\n]*\n?)+)", section[1] if section else "", re.M):
+    found: dict[str, str] = {}
+    for names, body in re.findall(
+        r"^(\w[\w, ]*?)(?: :[^\n]*)?\n((?:    [^\n]*\n?)+)", section[1] if section else "", re.M
+    ):
         found |= dict.fromkeys(re.split(r",\s*", names), " ".join(body.replace("``", "").split()))
     return found

@@ -53,7 +53,9 @@ def kind_options(command: Command) -> Command:
         columns_option("--drop", "Columns to leave out."),
         click.option("--n-bins", type=int, metavar="N", help="For width and frequency.  [default: 5]"),
         click.option(
-            "--bins", metavar="HOW", help='How numbers are cut: mdl, width, frequency, or {"age": [18, 65]}.  [default: mdl]'
+            "--bins",
+            metavar="HOW",
+            help='How numbers are cut: mdl, width, frequency, or {"age": [18, 65]}.  [default: mdl]',
         ),
         columns_option("--numeric", "Columns that are numbers, to be cut into bins."),
         columns_option("--categorical", "Columns that are categories, also where they look like numbers."),

@@ -103,7 +103,9 @@ class _Answers:
         columns["prediction"] = pa.array(model.classes_[codes].tolist())
         columns["probability"] = pa.array(proba[np.arange(len(codes)), codes])
         if self.proba:
-            columns |= {f"probability_{label}": pa.array(proba[:, c]) for c, label in enumerate(model.classes_.tolist())}
+            columns |= {
+                f"probability_{label}": pa.array(proba[:, c]) for c, label in enumerate(model.classes_.tolist())
+            }
         if self.explain:
             columns["because"] = pa.array([_reasons(model.explain(row)) for row in X.to_pylist()])
         return pa.table(columns)
@@ -193,4 +195,5 @@ def _print(screen: Screen, report: dict[str, Any], output: str) -> None:
     screen.say(f"accuracy {report['accuracy']:.4f}, log loss {report['log_loss']:.4f}{over}")
     if report["rows_of_unknown_class"]:
         unknown = counted(report["rows_of_unknown_class"], "row")
-        screen.note(f"{unknown} of a class that the model has never seen: counted as wrong, with a loss of {-math.log(1e-15):.1f}")
+        loss = f"{-math.log(1e-15):.1f}"
+        screen.note(f"{unknown} of a class that the model has never seen: counted as wrong, each with a loss of {loss}")

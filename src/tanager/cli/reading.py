@@ -6,9 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tanager.cli.screen import listed
 from tanager.errors import DataError, nearest
 
 USUAL_TARGETS = ("class", "target", "label", "y")
+READING = ("format", "delimiter", "missing")  # options that say how a file is read
+KINDS = ("categorical", "numeric")
 
 
 def open_data(path: str, *, missing: Iterable[str] = (), **options: Any) -> Any:
@@ -19,26 +22,9 @@ def open_data(path: str, *, missing: Iterable[str] = (), **options: Any) -> Any:
 
 
 def open_for(model: Any, path: str, *, text: Iterable[str] = (), **reading: Any) -> Any:
-    """A data file whose columns are read as the kinds of cells that a model has learned; others in `text` as text."""
-    source = open_data(path, **reading)
-    wanted = cell_types(model)
-    wanted["categorical"] = [*wanted["categorical"], *text]
-    there = {kind: [name for name in names if name in source.columns] for kind, names in wanted.items()}
-    return open_data(path, **reading, **there)
-
-
-def cell_types(model: Any) -> dict[str, list[str]]:
-    """The columns that hold text, and those that hold numbers, so that digits in a new file are read as before."""
-    text, numbers = [], []
-    for column in model.encoder_.schema.columns:
-        kinds = {type(value) for value in column.values}
-        if kinds == {str}:
-            text.append(column.name)
-        elif column.kind in ("numeric", "continuous") or (kinds and kinds <= {int, float}):
-            numbers.append(column.name)
-    if model.target_name_ is not None and model.classes_.dtype.kind == "U":
-        text.append(model.target_name_)
-    return {"categorical": text, "numeric": numbers}
+    """A data file whose columns are read as the model has learned them; of the others those in `text` as text."""
+    source = open_data(path, **reading).match(model)
+    return source.force(categorical=[name for name in text if name in source.columns and name not in source.kinds])
 
 
 def load_model(path: str) -> Any:
@@ -52,14 +38,19 @@ def load_model(path: str) -> Any:
     return model
 
 
+def usual_target(source: Any) -> str | None:
+    """The last column, where its name says that it holds the classes."""
+    last = str(source.columns[-1])
+    return last if last.lower() in USUAL_TARGETS else None
+
+
 def target_column(source: Any, target: str | None) -> str:
     """The column with the classes: the one asked for, or the last where its name says so."""
+    target = target or usual_target(source)
     if target is None:
-        if source.columns[-1].lower() in USUAL_TARGETS:
-            return str(source.columns[-1])
         raise DataError(
             f"which column of {source.name} holds the classes? Name it with --target. The columns are "
-            f"{', '.join(source.columns)}."
+            f"{listed(source.columns, 20)}."
         )
     check_columns(source, [target])
     return target
@@ -71,7 +62,7 @@ def check_columns(source: Any, names: Sequence[str], why: str = "") -> None:
         if name not in source.columns:
             hint = nearest(name, [other for other in source.columns if other not in names])
             asked = f", {why}" if why else ""
-            way_out = hint or f" Its columns are {', '.join(source.columns)}."
+            way_out = hint or f" Its columns are {listed(source.columns, 20)}."
             raise DataError(f"{source.name} has no column {name!r}{asked}.{way_out}")
 
 
