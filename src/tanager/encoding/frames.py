@@ -17,6 +17,8 @@ from tanager.encoding.arrays import read_array, read_objects
 from tanager.encoding.values import Categories, Cells, Numbers, from_distinct, is_missing, seconds
 from tanager.errors import DataError
 
+OPEN = b"tanager: open"  # in the metadata of a field: its dictionary names the values so far, not all of them
+
 Columns = tuple[Sequence[object], int, Sequence[Callable[[], Cells]]]
 
 
@@ -88,8 +90,11 @@ def read_arrow(column: Any, name: str) -> Cells:
 
 
 def _declares(field: Any) -> bool:
-    """A polars Categorical names the values of all columns, so its dictionary says nothing about this one."""
-    return not any(key.startswith(b"_PL_CATEGORICAL") for key in field.metadata or {})
+    """A polars Categorical names the values of all columns, so its dictionary says nothing about this one.
+
+    Nor does the dictionary of a chunk of a file.
+    """
+    return not any(key.startswith((b"_PL_CATEGORICAL", OPEN)) for key in field.metadata or {})
 
 
 def _read_chunks(column: Any, name: str, declares: bool) -> Cells:

@@ -1,0 +1,163 @@
+"""Source: a table in a file, read in chunks of Arrow tables, in the order of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from tanager.encoding.frames import OPEN
+from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
+
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
+ROWS = 65536 * 4
+TEXT = pa.dictionary(pa.int32(), pa.string())
+NUMBER = pa.float64()
+
+
+class Source:
+    """A table that is read in chunks; made by ``open_table``.
+
+    Attributes
+    ----------
+    name : str
+        The path as it was written, or ``<stdin>``.
+    columns : tuple of str
+    n_rows : int or None
+        Where the file says so.
+    size : int or None
+        Bytes on disk.
+    repeatable : bool
+        Whether it can be read more than once; standard input cannot.
+    options : dict
+        ``{"categorical": [...], "numeric": [...]}`` where the file itself declares kinds (ARFF), else empty.
+    """
+
+    n_rows: int | None = None
+    repeatable: bool = True
+
+    def __init__(self, name: str, size: int | None, columns: Sequence[str]) -> None:
+        self.name = name
+        self.size = size
+        self.columns = tuple(columns)
+        self.options: dict[str, list[str]] = {}
+        self.kinds: dict[str, pa.DataType] = {}  # asked for by the caller or by a model
+        _check_names(name, self.columns)
+
+    @property
+    def done(self) -> float | None:
+        """The fraction read so far in the present pass; None when unknown."""
+        raise NotImplementedError
+
+    def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
+        """The rows, in tables of any length."""
+        raise NotImplementedError
+
+    def _sample(self, columns: list[str], n_rows: int) -> Iterator[pa.Table]:
+        """Some rows, spread evenly where the file allows it: else its first ones."""
+        return self._tables(columns)
+
+    def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[pa.Table]:
+        """Tables of that many rows, the last one shorter, in file order."""
+        return rechunk(self._tables(self._wanted(columns)), rows)
+
+    def read(self, columns: Iterable[str] | None = None) -> pa.Table:
+        """All rows as one table."""
+        tables = list(self._tables(self._wanted(columns)))
+        if not tables:
+            raise self._no_rows()
+        return pa.concat_tables(tables)
+
+    def sample(self, n_rows: int, columns: Iterable[str] | None = None) -> pa.Table:
+        """About that many rows, spread evenly over the file where it can be read from any place, else its first."""
+        parts, found = [], 0
+        for table in self._sample(self._wanted(columns), n_rows):
+            parts.append(table)
+            found += table.num_rows
+            if found >= n_rows:
+                break
+        if not found:
+            raise self._no_rows()
+        return pa.concat_tables(parts)
+
+    def force(self, *, categorical: Iterable[str] = (), numeric: Iterable[str] = ()) -> Source:
+        """Read these columns as text, or as numbers, whatever they look like."""
+        for option, names, kind in (("categorical", categorical, TEXT), ("numeric", numeric, NUMBER)):
+            for name in names:
+                if name not in self.columns:
+                    raise OptionError(f"{option}: {self.name} has no column {name!r}.{nearest(name, self.columns)}")
+                if self.kinds.setdefault(name, kind) != kind:
+                    raise OptionError(f"column {name!r} is asked to be both categorical and numeric. Leave one out.")
+        return self
+
+    def match(self, model: Any) -> Source:
+        """Read columns and target as the model has learned them: text as text, numbers as numbers."""
+        kinds = {column.name: _learned_kind(column) for column in model.encoder_.schema.columns}
+        if getattr(model, "target_name_", None) is not None:
+            kinds[model.target_name_] = _kind_of_values(model.classes_.tolist())
+        self.kinds |= {name: kind for name, kind in kinds.items() if kind is not None and name in self.columns}
+        return self
+
+    def _wanted(self, columns: Iterable[str] | None) -> list[str]:
+        wanted = list(self.columns if columns is None else columns)
+        for name in wanted:
+            if name not in self.columns:
+                raise SchemaMismatch(f"{self.name} has no column {name!r}.{nearest(name, self.columns)}")
+        return wanted
+
+    def _no_rows(self) -> DataError:
+        return DataError(f"{self.name} has a header and no rows. A table needs a row.")
+
+    def __repr__(self) -> str:
+        rows = "" if self.n_rows is None else f", {self.n_rows:,} rows"
+        return f"<{type(self).__name__} {self.name!r}: {len(self.columns)} columns{rows}>"
+
+
+def rechunk(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """The same rows in tables of ``rows`` rows; nothing is copied."""
+    if rows < 1:
+        raise OptionError(f"rows={rows!r}: a chunk needs at least one row.")
+    waiting: list[pa.Table] = []
+    n = 0
+    for table in tables:
+        waiting.append(table)
+        n += table.num_rows
+        if n < rows:
+            continue
+        whole, start = pa.concat_tables(waiting), 0
+        while n - start >= rows:
+            yield whole.slice(start, rows)
+            start += rows
+        waiting, n = [whole.slice(start)], n - start
+    if n:
+        yield pa.concat_tables(waiting)
+
+
+def open_dictionaries(table: pa.Table) -> pa.Table:
+    """The same table, with the note that its dictionaries do not declare all values of their columns."""
+    fields = [f.with_metadata({OPEN: b""}) if pa.types.is_dictionary(f.type) else f for f in table.schema]
+    return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
+
+
+def _check_names(name: str, columns: Sequence[str]) -> None:
+    if not columns:
+        raise DataError(f"{name} has no columns.")
+    for i, column in enumerate(columns):
+        if not column.strip():
+            raise DataError(f"{name}: column {i + 1} of {len(columns)} has no name. Give it one in the header.")
+        if column in columns[:i]:
+            first = columns.index(column) + 1
+            raise DataError(f"{name}: columns {first} and {i + 1} are both called {column!r}. Rename one of them.")
+
+
+def _learned_kind(column: Any) -> pa.DataType | None:
+    return _kind_of_values(column.values) if column.kind == "categorical" else NUMBER
+
+
+def _kind_of_values(values: Sequence[object]) -> pa.DataType | None:
+    """How values must be read so that they are found again; None where any way will do."""
+    kinds = {type(value) for value in values}
+    if kinds == {str}:
+        return TEXT
+    return NUMBER if kinds and kinds <= {int, float} else None
