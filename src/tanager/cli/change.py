@@ -24,12 +24,12 @@ def change(
     check_output(output, data)
     with screen.waiting("starting"):
         from tanager import files
-        from tanager.cli.reading import all_cores, check_columns, known_target, load_model, open_for
+        from tanager.cli.reading import LEARNED, all_cores, check_columns, known_target, load_model, open_for
 
         model = load_model(path)
         known_target(model, target, path)
         source = open_for(model, data, **reading)
-        check_columns(source, [*model.encoder_.schema.names, model.target_name_], "from which the model has learned")
+        check_columns(source, [*model.encoder_.schema.names, model.target_name_], LEARNED)
         before = model.counts_.n_rows
     with screen.progress(f"reading {source.name}") as tick, all_cores(model):
         n_rows = getattr(files, verb)(model, source, progress=tick)

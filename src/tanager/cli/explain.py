@@ -93,11 +93,11 @@ def _cells(text: str) -> dict[str, Any]:
 
 def _row_of(model: Any, data: str, number: int, reading: dict[str, Any]) -> dict[str, Any]:
     """One row of a data file, counted from 1 after the header."""
-    from tanager.cli.reading import check_columns, open_for
+    from tanager.cli.reading import LEARNED, check_columns, open_for
 
     source = open_for(model, data, **reading)
     names = list(model.encoder_.schema.names)
-    check_columns(source, names, "from which the model has learned")
+    check_columns(source, names, LEARNED)
     before = 0
     for chunk in source.chunks(columns=names):
         if number <= before + chunk.num_rows:

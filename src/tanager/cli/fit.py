@@ -82,13 +82,13 @@ def _prepare(data: str, target: str | None, name: str, given: dict[str, Any]) ->
     if given["schema_from"] is None:
         model = make(name, wanted)
         source = open_data(data, **reading, categorical=given["categorical"], numeric=given["numeric"])
-        check_columns(source, given["drop"], "--drop")
+        check_columns(source, given["drop"], " (--drop)")
         return model, source, target_column(source, target), given["drop"]
     pattern = load_model(given["schema_from"])
     schema = pattern.encoder_.schema
     model = make(name, wanted | _like(schema, wanted))
     source = open_for(pattern, data, **reading)
-    check_columns(source, schema.names, f"which {given['schema_from']} has")
+    check_columns(source, schema.names, f", which {given['schema_from']} has")
     target = target_column(source, target or pattern.target_name_)
     return model, source, target, [column for column in source.columns if column not in (*schema.names, target)]
 

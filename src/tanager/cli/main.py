@@ -7,6 +7,7 @@ slips of the pen are answered at once.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 import warnings
@@ -29,17 +30,15 @@ COMMANDS = {
     "datasets": "List data sets to try, or write one to a file.",
 }
 
-STOPPED, PIPE_CLOSED = 130, 141  # as a shell reports the signals INT and PIPE
+REFUSED, STOPPED, PIPE_CLOSED = 2, 130, 141  # the last two as a shell reports the signals INT and PIPE
 
 
-class Refused(click.ClickException):
-    """A sentence for the user, and the command that says it."""
+class Ended(Exception):
+    """A command came to an early end: its name, a sentence for the user, and the exit code."""
 
-    exit_code = 2
-
-    def __init__(self, sentence: str, place: str) -> None:
+    def __init__(self, place: str, sentence: str, code: int) -> None:
         super().__init__(sentence)
-        self.place = place
+        self.place, self.sentence, self.code = place, sentence, code
 
 
 class Commands(click.Group):
@@ -62,7 +61,6 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; errors that were raised on purpose get its name."""
-        place = ctx.command_path
         with warnings.catch_warnings():
             warnings.simplefilter("always", DataWarning)
             warnings.showwarning = _show_warning
@@ -70,17 +68,24 @@ class Commands(click.Group):
                 return super().invoke(ctx)
             except BrokenPipeError:
                 raise
+            except KeyboardInterrupt:
+                raise Ended(f"{ctx.command_path} {ctx.invoked_subcommand}", "stopped.", STOPPED) from None
             except (TanagerError, OSError, MemoryError) as error:
-                raise Refused(_sentence(error), f"{place} {ctx.invoked_subcommand}") from error
+                raise Ended(f"{ctx.command_path} {ctx.invoked_subcommand}", _sentence(error), REFUSED) from error
 
     def main(self, *args: Any, **options: Any) -> Any:
         """Never returns: ends with 0, with 2 for what cannot be used, or as a shell reports a signal."""
         options["standalone_mode"] = False
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # a narrow encoding is no reason to fail
         try:
             code = super().main(*args, **options) or 0
             sys.stdout.flush()
+        except Ended as end:
+            code = _say(end.place, end.sentence, end.code)
         except click.Abort:
-            code = _say("tanager", "stopped; nothing was written.", STOPPED)
+            code = _say("tanager", "stopped.", STOPPED)
         except BrokenPipeError:
             code = _close_pipe()
         except click.ClickException as error:
@@ -89,15 +94,16 @@ class Commands(click.Group):
 
 
 def _refuse(error: click.ClickException) -> int:
-    if isinstance(error, Refused):
-        return _say(error.place, error.format_message(), error.exit_code)
+    """What click found wrong with the words of a command."""
     ctx = getattr(error, "ctx", None)
     place = ctx.command_path if ctx is not None else "tanager"
     message = error.format_message()
-    return _say(place, f"{message[0].lower()}{message[1:]} See: {place} --help", error.exit_code)
+    return _say(place, f"{message[0].lower()}{message[1:]} See: {place} --help", REFUSED)
 
 
 def _say(place: str, sentence: str, code: int) -> int:
+    if code == STOPPED and sys.stderr.isatty():
+        click.echo(err=True)  # ends the line on which the terminal shows ^C
     click.echo(f"{place}: {' '.join(sentence.split())}", err=True)
     return code
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from tanager.cli.options import examples, json_option
 from tanager.cli.output import check_output
 from tanager.cli.screen import Screen, table
-from tanager.errors import SchemaMismatch
+from tanager.errors import OptionError, SchemaMismatch
 
 
 @click.command(
@@ -33,21 +35,24 @@ def command(models: tuple[str, ...], output: str, as_json: bool) -> None:
         from tanager.cli.reading import load_model
 
         merged = load_model(models[0])
-        rows = {models[0]: merged.counts_.n_rows}
+        rows = [(models[0], merged.counts_.n_rows)]
         for path in models[1:]:
             other = load_model(path)
-            try:
-                merged.merge(other)
-            except SchemaMismatch as error:
-                raise SchemaMismatch(
-                    f"{path} does not fit {models[0]}: {error} On the command line: fit the part again with "
-                    f"--schema-from {models[0]}"
-                ) from None
-            rows[path] = other.counts_.n_rows
+            rows.append((path, other.counts_.n_rows))
+            _add(merged, other, models[0], path)
         merged.save(output)
-    total = merged.counts_.n_rows
-    lines = [*((path, f"{n:,.0f}") for path, n in rows.items()), (output, f"{total:,.0f}")]
-    screen.show(table(("model", "rows"), lines, right=["rows"]))
-    screen.document(
-        {"models": [{"model": path, "rows": n} for path, n in rows.items()], "output": output, "rows": total}
-    )
+    rows.append((f"{output} (new)", merged.counts_.n_rows))
+    screen.show(table(("model", "rows"), [(path, f"{n:,.0f}") for path, n in rows], right=["rows"]))
+    parts = [{"model": path, "rows": n} for path, n in rows[:-1]]
+    screen.document({"models": parts, "output": output, "rows": merged.counts_.n_rows})
+
+
+def _add(merged: Any, other: Any, first: str, path: str) -> None:
+    if type(other) is not type(merged):
+        raise OptionError(
+            f"{first} holds {type(merged).__name__} and {path} holds {type(other).__name__}. Merge models of one kind."
+        )
+    try:
+        merged.merge(other)
+    except SchemaMismatch as error:
+        raise SchemaMismatch(f"{error} That is: tanager fit ... -o {path} --schema-from {first}") from None

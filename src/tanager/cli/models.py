@@ -106,7 +106,8 @@ def smoothing(value: Any) -> Any:
     try:
         if kind not in ESTIMATES:
             return float(value)
-        return ESTIMATES[kind](float(strength)) if colon else ESTIMATES[kind]()
+        rule: Any = ESTIMATES[kind]
+        return rule(float(strength)) if colon else rule()
     except ValueError:
         raise OptionError(
             f"smoothing {value!r} means nothing; give a number, or one of {', '.join(ESTIMATES)} with a strength, "

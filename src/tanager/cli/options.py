@@ -34,6 +34,7 @@ def reading_options(command: Command) -> Command:
     """How a data file is read."""
     for option in (
         click.option("--format", metavar="FORMAT", help="csv, tsv, parquet, arrow or arff.  [default: by the ending]"),
+        click.option("--encoding", default="utf-8", metavar="NAME", help="Of CSV and TSV files."),
         click.option("--delimiter", metavar="CHARACTER", help="Between the cells of a line.  [default: found out]"),
         click.option(
             "--missing",

@@ -59,6 +59,8 @@ def command(
             else:
                 writer.write(_rounded(table) if form in ("csv", "tsv") else table)
             tick(answers.n_rows, source.done)
+        if not answers.n_rows:
+            writer.write(answers.none())
         writer.close()
     report = {"model": model, "data": source.name, "rows": answers.n_rows, **answers.measures()}
     _print(screen, report, output)
@@ -69,11 +71,11 @@ class _Answers:
     """The answers of a model for the chunks of a file, as tables; counts what is right on the way."""
 
     def __init__(self, model: Any, source: Any, *, proba: bool, explain: bool, keep: list[str]) -> None:
-        from tanager.cli.reading import check_columns
+        from tanager.cli.reading import LEARNED, check_columns
 
         self.model, self.source, self.proba, self.explain = model, source, proba, explain
         self.features = list(model.encoder_.schema.names)
-        check_columns(source, self.features, "from which the model has learned")
+        check_columns(source, self.features, LEARNED)
         self.keep = _kept(source, keep)
         self.target = model.target_name_ if model.target_name_ in source.columns else None
         known = {*self.features, *self.keep, self.target}
@@ -109,6 +111,16 @@ class _Answers:
         if self.explain:
             columns["because"] = pa.array([_reasons(model.explain(row)) for row in X.to_pylist()])
         return pa.table(columns)
+
+    def none(self) -> Any:
+        """The table of answers for no rows: its columns."""
+        import pyarrow as pa
+
+        kept = {name: pa.array([], pa.string()) for name in self.keep}
+        each = [f"probability_{label}" for label in self.model.classes_.tolist()] if self.proba else []
+        columns = kept | {"prediction": pa.array(self.model.classes_.tolist())[:0]}
+        columns |= {name: pa.array([], pa.float64()) for name in ("probability", *each)}
+        return pa.table(columns | ({"because": pa.array([], pa.string())} if self.explain else {}))
 
     def measures(self) -> dict[str, Any]:
         """Accuracy and log loss over the rows with a class; nothing where there are none."""
@@ -156,7 +168,7 @@ def _kept(source: Any, keep: list[str]) -> list[str]:
 
     if keep == ["all"] and "all" not in source.columns:
         keep = list(source.columns)
-    check_columns(source, keep, "--keep")
+    check_columns(source, keep, " (--keep)")
     taken = [name for name in keep if name in ("prediction", "probability", "because")]
     if taken:
         raise OptionError(f"cannot keep {taken[0]!r}: the answers have a column of that name. Rename it in the file.")

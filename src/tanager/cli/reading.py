@@ -10,8 +10,9 @@ from tanager.cli.screen import listed
 from tanager.errors import DataError, nearest
 
 USUAL_TARGETS = ("class", "target", "label", "y")
-READING = ("format", "delimiter", "missing")  # options that say how a file is read
+READING = ("format", "delimiter", "encoding", "missing")  # options that say how a file is read
 KINDS = ("categorical", "numeric")
+LEARNED = ", from which the model has learned"
 
 
 def open_data(path: str, *, missing: Iterable[str] = (), **options: Any) -> Any:
@@ -57,13 +58,12 @@ def target_column(source: Any, target: str | None) -> str:
 
 
 def check_columns(source: Any, names: Sequence[str], why: str = "") -> None:
-    """Refuse names that are no columns of a file; `why` says where the name comes from."""
+    """Refuse names that are no columns of a file; `why` follows the name and says where it comes from."""
     for name in names:
         if name not in source.columns:
             hint = nearest(name, [other for other in source.columns if other not in names])
-            asked = f", {why}" if why else ""
             way_out = hint or f" Its columns are {listed(source.columns, 20)}."
-            raise DataError(f"{source.name} has no column {name!r}{asked}.{way_out}")
+            raise DataError(f"{source.name} has no column {name!r}{why}.{way_out}")
 
 
 def known_target(model: Any, target: str | None, path: str) -> None:

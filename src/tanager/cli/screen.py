@@ -53,7 +53,8 @@ class Screen:
     def document(self, report: dict[str, Any]) -> None:
         """The answer for programs."""
         if self.as_json:
-            print(json.dumps(_plain(report), indent=2, ensure_ascii=False))
+            narrow = not self.answers.encoding.lower().startswith("utf")
+            print(json.dumps(_plain(report), indent=2, ensure_ascii=narrow))
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[None]:
@@ -121,10 +122,10 @@ def one_line(text: str) -> Text:
 
 def listed(names: Iterable[object], most: int = 8) -> str:
     """``a, b, c and 4 more``."""
-    names = [str(name) for name in names]
-    if len(names) <= most + 1:
-        return ", ".join(names)
-    return f"{', '.join(names[:most])} and {len(names) - most:,} more"
+    texts = [str(name) for name in names]
+    if len(texts) <= most + 1:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:most])} and {len(texts) - most:,} more"
 
 
 def counted(n: float, what: str, many: str = "") -> str:

@@ -125,8 +125,8 @@ def _print(screen: Screen, report: dict[str, Any], top: int) -> None:
     informed = [c for c in columns if "information" in c]
     if informed:
         screen.say()
-        lines = [(c["information"], c["name"], c["kind"]) for c in informed[:top]]
-        screen.show(_bars(screen, lines, "column", "kind", "information on the class"))
+        bars = [(c["information"], c["name"], c["kind"]) for c in informed[:top]]
+        screen.show(_bars(screen, bars, "column", "kind", "information on the class"))
         _more(screen, len(informed) - top)
     normal = [c["name"] for c in columns if "information" not in c]
     if normal:
@@ -135,8 +135,8 @@ def _print(screen: Screen, report: dict[str, Any], top: int) -> None:
         _print_arcs(screen, report["arcs"], [c["name"] for c in columns], top)
     elif report.get("pairs"):
         screen.say()
-        lines = [(p["information"], p["column"], p["other"]) for p in report["pairs"][:top]]
-        screen.show(_bars(screen, lines, "column", "and column", "dependence given the class"))
+        bars = [(p["information"], p["column"], p["other"]) for p in report["pairs"][:top]]
+        screen.show(_bars(screen, bars, "column", "and column", "dependence given the class"))
         _more(screen, len(report["pairs"]) - top)
 
 
