@@ -129,9 +129,22 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         """Learn from a table, forgetting all that was learned before. Rows without a label are left out."""
         self._start()
         self._learn(X, y, sample_weight, whole=True)
+        self._check_learned()
+        return self
+
+    def _check_learned(self) -> None:
+        """After all rows: options that speak of classes fit them, and the form follows all rows."""
         check_costs(self.cost_matrix, self.classes_)
         self._structure(fresh=True)
-        return self
+
+    def _begin(self, X: Any, y: Any) -> None:
+        """Fix kinds and cut points by a sample of the rows that ``partial_fit`` will bring; nothing is counted yet."""
+        self._start()
+        table = self._validate(X, reset=True)
+        labels, classes = self._labels(one_dimensional(y))
+        self._add_classes(classes)
+        self._start_encoder(table, labels, None)
+        self.n_features_in_ = len(self.encoder_.schema.names)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> CountsClassifier:
         """Learn more rows. New values and classes are welcome; ``classes`` may declare some beforehand."""

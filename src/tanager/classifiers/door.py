@@ -16,7 +16,8 @@ def one_dimensional(y: Any) -> Any:
     """Labels as one column; a table of one column is taken with scikit-learn's warning, anything wider is refused."""
     if not isinstance(y, list | tuple) and not is_pandas(y) and not is_arrow(y):
         y = np.asarray(y)
-    if np.ndim(y) == 2 and np.shape(y)[1] == 1:
+    n_dimensions = 1 if is_arrow(y) and not hasattr(y, "shape") else np.ndim(y)  # without looking at Arrow's cells
+    if n_dimensions == 2 and np.shape(y)[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",
@@ -24,7 +25,7 @@ def one_dimensional(y: Any) -> Any:
             stacklevel=4,
         )
         return np.asarray(y).ravel()
-    if np.ndim(y) != 1:
+    if n_dimensions != 1:
         raise DataError(f"y should be a 1d array, got an array of shape {np.shape(y)} instead.")
     if isinstance(y, np.ndarray):
         refuse_fractions(y)

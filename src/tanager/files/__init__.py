@@ -1,6 +1,7 @@
-"""Tables in files: read in chunks, learned without holding them in memory."""
+"""Tables in files: read in chunks, and learned without holding them in memory."""
 
+from tanager.files.learn import Learned, LeftOut, learn, unlearn, update
 from tanager.files.source import MISSING, Source
 from tanager.files.tables import open_table
 
-__all__ = ["MISSING", "Source", "open_table"]
+__all__ = ["MISSING", "Learned", "LeftOut", "Source", "learn", "open_table", "unlearn", "update"]

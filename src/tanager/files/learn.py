@@ -1,0 +1,326 @@
+"""Learning from a file: small ones as a whole, large ones chunk by chunk.
+
+A table of at most ``WHOLE`` cells is read whole, and learned as ``model.fit`` learns it. Of a larger one the kinds and
+cut points come from a sample that is spread over the file; then every chunk is counted while the next one is read.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tanager.classifiers.decide import check_costs, decide
+from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
+from tanager.files.source import Source
+
+WHOLE = 20_000_000  # cells of a table that is read whole
+SAMPLE = 120_000  # rows that kinds and cut points of a larger one come from
+LEFT_OUT = 200_000  # most rows that are left out in turn
+FEW = 20  # rows below which nothing is said about values that never come twice
+OWN = 0.95  # a text column with so many values per row holds names
+
+Progress = Callable[[int, float | None], object]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """How well rows are answered that are left out of the counts, each in turn."""
+
+    accuracy: float
+    log_loss: float
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What became of a file.
+
+    ``whole``: the model is the one that ``fit`` makes of the whole table; else kinds and cut points come from
+    ``schema_rows`` rows. ``dropped`` says why a column was left out, ``missing`` how many cells of it are empty, and
+    ``n_unlabelled`` how many rows were left out because they have no label.
+    """
+
+    model: Any
+    n_rows: int
+    n_unlabelled: int
+    whole: bool
+    schema_rows: int
+    dropped: dict[str, str]
+    missing: dict[str, int]
+    left_out: LeftOut | None
+
+
+def learn(
+    model: Any,
+    source: Source,
+    target: str,
+    *,
+    drop: Iterable[str] = (),
+    progress: Progress | None = None,
+    leave_one_out: bool = True,
+) -> Learned:
+    """Fit a classifier to a table in a file.
+
+    Parameters
+    ----------
+    model : classifier
+        Fitted in place; what it had learned before is forgotten. Kinds that the file declares (ARFF) become its
+        ``categorical`` and ``numeric`` options where it has none.
+    source : Source
+        From ``open_table``.
+    target : str
+        The column with the classes.
+    drop : names of columns
+        Not to be learned. Text columns in which every row has its own value are dropped too.
+    progress : callable, default=None
+        Called with the rows read so far and the fraction of the file (None when unknown).
+    leave_one_out : bool, default=True
+        Whether to leave out rows in turn: all of them, or an even sample when there are more than 200,000.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tanager import AODE
+    >>> from tanager.files import learn, open_table
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("sky,wind,class\\n" + 10 * "sun,weak,play\\nrain,strong,stay\\n")
+    ...     file.flush()
+    ...     learned = learn(AODE(), open_table(file.name), "class")
+    >>> learned.n_rows, learned.left_out.accuracy
+    (20, 1.0)
+    """
+    columns = _features(source, target, drop)
+    _take_options(model, source, columns)
+    rows = _Reading(source, columns, target, progress)
+    chunks = iter(rows)
+    head, ended = _first_cells(chunks, len(columns) + 1)
+    if not head:
+        raise DataError(f"{source.name}: no row has a label in column {target!r}. At least one row needs a class.")
+    sample = pa.concat_tables(head) if ended else _sample(source, head, columns, target)
+    own = _own_values(sample, columns, model)
+    dropped = dict.fromkeys(drop, "asked for") | dict.fromkeys(own, "every row has its own value")
+    columns = [name for name in columns if name not in own]
+    if not columns:
+        raise DataError(f"{source.name}: no column is left to learn from. Every row has its own value in {own[0]!r}.")
+    kept = _EvenRows(LEFT_OUT if leave_one_out else 0)
+    if ended:
+        _refuse_one_class(source, target, sample[target])
+        model.fit(sample.select(columns), as_labels(sample[target], target))
+        kept.add(sample)
+    else:
+        model._begin(sample.select(columns), as_labels(sample[target], target))
+        for chunk in chain(head, chunks):
+            model.partial_fit(chunk.select(columns), as_labels(chunk[target], target))
+            kept.add(chunk)
+        head.clear()
+        _refuse_one_class(source, target, pa.array(model.classes_))
+        model._check_learned()
+    model.target_name_ = target
+    missing = {name: n for name, n in rows.missing.items() if n and name in columns}
+    left_out = _leave_one_out(model, kept.table(), columns, target) if leave_one_out else None
+    return Learned(model, rows.n_rows, rows.n_unlabelled, ended, sample.num_rows, dropped, missing, left_out)
+
+
+def update(model: Any, source: Source, *, progress: Progress | None = None) -> int:
+    """Learn the rows of a file in addition, and say how many. A file that is bad somewhere changes nothing."""
+    return _change(model, source, progress, "partial_fit")
+
+
+def unlearn(model: Any, source: Source, *, progress: Progress | None = None) -> int:
+    """Take the rows of a file away, and say how many. A file that is bad somewhere changes nothing."""
+    return _change(model, source, progress, "unlearn")
+
+
+def _change(model: Any, source: Source, progress: Progress | None, verb: str) -> int:
+    target = getattr(model, "target_name_", None)
+    if target is None:
+        raise DataError(
+            f"this {type(model).__name__} does not know the name of its target column. "
+            "Learn it from a file, or set model.target_name_."
+        )
+    names = list(model.encoder_.schema.names)
+    rows = _Reading(source.match(model), names, target, progress)
+    work = copy.deepcopy(model)
+    for chunk in rows:
+        try:
+            getattr(work, verb)(chunk.select(names), as_labels(chunk[target], target))
+        except DataError as error:
+            first = rows.n_rows - chunk.num_rows + 1
+            raise type(error)(f"{source.name}, data rows {first:,} to {rows.n_rows:,}: {error}") from None
+    model.__dict__.clear()
+    model.__dict__.update(work.__dict__)
+    return rows.n_rows
+
+
+class _Reading:
+    """One pass over the labelled rows, with what is to be counted on the way."""
+
+    def __init__(self, source: Source, columns: list[str], target: str, progress: Progress | None) -> None:
+        self.source, self.columns, self.target, self.progress = source, columns, target, progress
+        self.n_rows = self.n_unlabelled = 0
+        self.missing = dict.fromkeys(columns, 0)
+
+    def __iter__(self) -> Iterator[pa.Table]:
+        for chunk in self.source.chunks([*self.columns, self.target]):
+            labelled = self._labelled(chunk)
+            for name in self.columns:
+                self.missing[name] += n_missing(labelled[name])
+            self.n_rows += labelled.num_rows
+            if self.progress is not None:
+                self.progress(self.n_rows + self.n_unlabelled, self.source.done)
+            if labelled.num_rows:
+                yield labelled
+
+    def _labelled(self, chunk: pa.Table) -> pa.Table:
+        without = n_missing(chunk[self.target])
+        self.n_unlabelled += without
+        return chunk.filter(pc.is_valid(_no_nan(chunk[self.target]))) if without else chunk
+
+
+class _EvenRows:
+    """Every row, or every second, fourth, ... one, so that no more than a given number are kept."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.step, self.seen = most, 1, 0
+        self._parts: list[pa.Table] = []
+
+    def add(self, table: pa.Table) -> None:
+        """Keep some of these rows."""
+        if self.most == 0:
+            return
+        self._parts.append(_every(table, self.step, -self.seen % self.step))
+        self.seen += table.num_rows
+        while sum(part.num_rows for part in self._parts) > self.most:
+            self._parts = [_every(pa.concat_tables(self._parts), 2, 0)]
+            self.step *= 2
+
+    def table(self) -> pa.Table:
+        """The rows kept."""
+        return pa.concat_tables(self._parts)
+
+
+def _every(table: pa.Table, step: int, start: int) -> pa.Table:
+    if step == 1:
+        return table
+    keep = np.zeros(table.num_rows, dtype=bool)
+    keep[start::step] = True
+    return table.filter(pa.array(keep))
+
+
+def _features(source: Source, target: str, drop: Iterable[str]) -> list[str]:
+    """The columns to learn from; names that are not there are refused."""
+    drop = list(drop)
+    if target not in source.columns:
+        raise SchemaMismatch(f"{source.name} has no column {target!r} to learn.{nearest(target, source.columns)}")
+    for name in drop:
+        if name not in source.columns:
+            raise OptionError(f"drop: {source.name} has no column {name!r}.{nearest(name, source.columns)}")
+    if target in drop:
+        raise OptionError(f"drop: {target!r} is the target. Name another column, or another target.")
+    columns = [name for name in source.columns if name != target and name not in drop]
+    if not columns:
+        raise DataError(f"{source.name} has no column to learn from beside {target!r}.")
+    return columns
+
+
+def _take_options(model: Any, source: Source, columns: list[str]) -> None:
+    """Kinds that the file declares, where the model has none; columns that are not learned are not spoken of."""
+    if model.schema is None and model.categorical is None and model.numeric is None:
+        model.set_params(**source.options)
+    for option in ("categorical", "numeric"):
+        given = getattr(model, option)
+        if isinstance(given, list | tuple):
+            gone = set(source.columns) - set(columns)
+            model.set_params(**{option: [name for name in given if name not in gone] or None})
+
+
+def _first_cells(chunks: Iterator[pa.Table], n_columns: int) -> tuple[list[pa.Table], bool]:
+    """Chunks of as many cells as are read whole, and whether these are all."""
+    head, n_cells = [], 0
+    for chunk in chunks:
+        head.append(chunk)
+        n_cells += chunk.num_rows * n_columns
+        if n_cells > WHOLE:
+            return head, False
+    return head, True
+
+
+def _sample(source: Source, head: list[pa.Table], columns: list[str], target: str) -> pa.Table:
+    """Labelled rows from all over the file, or from the rows read already where it cannot be read again."""
+    if source.repeatable:
+        sample = source.sample(SAMPLE, [*columns, target])
+        return sample.filter(pc.is_valid(_no_nan(sample[target])))
+    first = pa.concat_tables(head)
+    return _every(first, max(1, first.num_rows // SAMPLE), 0)
+
+
+def _own_values(table: pa.Table, columns: list[str], model: Any) -> list[str]:
+    """Text columns in which (almost) every row has a value of its own: names and numbers of things."""
+    asked = model.categorical if isinstance(model.categorical, list | tuple) else ()
+    if model.schema is not None or model.categorical == "all":
+        return []
+    return [name for name in columns if name not in asked and _all_distinct(table[name], table.field(name))]
+
+
+def _all_distinct(column: pa.ChunkedArray, field: pa.Field) -> bool:
+    if not pa.types.is_dictionary(column.type) or not field.metadata:
+        return False
+    n = len(column) - column.null_count
+    most = max((len(chunk.dictionary) for chunk in column.chunks), default=0)
+    if n < FEW or most * column.num_chunks < OWN * n:  # no need to look
+        return False
+    return int(pc.count_distinct(column.cast(column.type.value_type)).as_py()) >= OWN * n
+
+
+def _refuse_one_class(source: Source, target: str, labels: Any) -> None:
+    classes = pc.unique(labels)
+    if len(classes) == 1:
+        raise DataError(
+            f"{source.name}: column {target!r} has one value only, {classes[0].as_py()!r}. "
+            "Classes must differ; is it the right target?"
+        )
+
+
+def as_labels(column: pa.ChunkedArray, target: str) -> pa.ChunkedArray:
+    """A target column as class labels: numbers without fractions are whole numbers."""
+    if not pa.types.is_floating(column.type):
+        return column
+    try:
+        return _no_nan(column).cast(pa.int64())
+    except pa.ArrowInvalid:
+        raise DataError(
+            f"column {target!r} holds numbers with fractions; classes must be text, booleans or whole numbers. "
+            "Cut it into classes first, or choose another target."
+        ) from None
+
+
+def n_missing(column: pa.ChunkedArray) -> int:
+    """How many cells of a column are null or NaN."""
+    return int(_no_nan(column).null_count)
+
+
+def _no_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """NaN as null."""
+    if not pa.types.is_floating(column.type) or not pc.any(pc.is_nan(column)).as_py():
+        return column
+    return pc.if_else(pc.is_nan(column), None, column)
+
+
+def _leave_one_out(model: Any, rows: pa.Table, columns: list[str], target: str) -> LeftOut:
+    """Accuracy by the model's own rule, and log loss; exact for these rows."""
+    codes, labels, _ = model._known_rows(rows.select(columns), as_labels(rows[target], target), None)
+    proba = model._leave_one_out(codes, labels, None, rows.select(columns))
+    answers = decide(proba, model.counts_.class_counts, check_costs(model.cost_matrix, model.classes_))
+    right = proba[np.arange(len(labels)), labels]
+    return LeftOut(
+        accuracy=float((answers == labels).mean()),
+        log_loss=float(-np.log(np.clip(right, 1e-15, None)).mean()),
+        n_rows=len(labels),
+    )
