@@ -57,7 +57,7 @@ def command(
         return
     if data is None:
         raise click.UsageError("Missing argument 'DATA'.", click.get_current_context())
-    output = output or ("model" if data == "-" else Path(data).name.split(".")[0]) + ".tanager"
+    output = output or ("model" if data == "-" else Path(data.removesuffix(".gz")).stem) + ".tanager"
     check_output(output, data, given["schema_from"])
     with screen.waiting("starting"):
         from tanager.cli.reading import all_cores
@@ -171,7 +171,7 @@ def _print_measured(screen: Screen, report: dict[str, Any]) -> None:
         (n, f"{m['accuracy']:.4f}", f"{m['log_loss']:.4f}")
         for n, m in ((report["model"], measured), ("majority class", majority))
     ]
-    head = "each row left out" if measured["rows"] == report["rows"] else f"{measured['rows']:,} rows left out"
+    head = "each row left out" if measured["rows"] == report["rows"] else f"each of {measured['rows']:,} rows left out"
     screen.say()
     screen.show(table((head, "accuracy", "log loss"), lines, right=("accuracy", "log loss")))
 

@@ -6,9 +6,7 @@ slips of the pen are answered at once.
 
 from __future__ import annotations
 
-import contextlib
 import io
-import os
 import sys
 import warnings
 from importlib import import_module
@@ -30,7 +28,7 @@ COMMANDS = {
     "datasets": "List data sets to try, or write one to a file.",
 }
 
-REFUSED, STOPPED, PIPE_CLOSED = 2, 130, 141  # the last two as a shell reports the signals INT and PIPE
+REFUSED, STOPPED = 2, 130
 
 
 class Ended(Exception):
@@ -65,29 +63,27 @@ class Commands(click.Group):
             warnings.simplefilter("always", DataWarning)
             warnings.showwarning = _show_warning
             try:
-                return super().invoke(ctx)
-            except BrokenPipeError:
+                result = super().invoke(ctx)
+                sys.stdout.flush()  # here, where a closed pipe is noticed
+                return result
+            except BrokenPipeError:  # nobody reads on (``| head``); click ends quietly
                 raise
-            except KeyboardInterrupt:
-                raise Ended(f"{ctx.command_path} {ctx.invoked_subcommand}", "stopped.", STOPPED) from None
-            except (TanagerError, OSError, MemoryError) as error:
-                raise Ended(f"{ctx.command_path} {ctx.invoked_subcommand}", _sentence(error), REFUSED) from error
+            except (KeyboardInterrupt, TanagerError, OSError, MemoryError) as error:
+                code = STOPPED if isinstance(error, KeyboardInterrupt) else REFUSED
+                raise Ended(f"{ctx.command_path} {ctx.invoked_subcommand}", _sentence(error), code) from error
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Never returns: ends with 0, with 2 for what cannot be used, or as a shell reports a signal."""
-        options["standalone_mode"] = False
+        """Never returns: ends with 0, with 2 for what cannot be used, with 130 when stopped."""
+        options |= {"prog_name": "tanager", "standalone_mode": False}
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")  # a narrow encoding is no reason to fail
         try:
             code = super().main(*args, **options) or 0
-            sys.stdout.flush()
         except Ended as end:
             code = _say(end.place, end.sentence, end.code)
         except click.Abort:
             code = _say("tanager", "stopped.", STOPPED)
-        except BrokenPipeError:
-            code = _close_pipe()
         except click.ClickException as error:
             code = _refuse(error)
         sys.exit(code)
@@ -110,8 +106,11 @@ def _say(place: str, sentence: str, code: int) -> int:
 
 def _sentence(error: BaseException) -> str:
     """The words of an error; those of the system come without a sentence of their own."""
-    if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror.lower()}."
+    if isinstance(error, KeyboardInterrupt):
+        return "stopped."
+    if isinstance(error, OSError) and error.strerror:
+        place = "" if error.filename is None else f"{error.filename}: "
+        return f"{place}{error.strerror[0].lower()}{error.strerror[1:]}."
     if isinstance(error, MemoryError) and not isinstance(error, TanagerError):
         return "there is not enough memory. Use a simpler model (nb), fewer columns, or a larger machine."
     return str(error)
@@ -120,13 +119,6 @@ def _sentence(error: BaseException) -> str:
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     """Warnings of the library are notes for the user."""
     click.echo(f"note: {message}", err=True)
-
-
-def _close_pipe() -> int:
-    """Nobody reads on (``| head``): nothing more is written, not even by Python as it ends."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return PIPE_CLOSED
 
 
 @click.group(

@@ -143,13 +143,13 @@ def file_size(n_bytes: float) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Data that JSON knows: NumPy's numbers become Python's, and what is no number becomes null."""
+    """Data that JSON knows: NumPy's numbers become Python's, whole ones lose their point, NaN becomes null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
+    if isinstance(value, float):
+        return (int(value) if value.is_integer() and value > 1 else value) if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
