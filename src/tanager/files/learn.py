@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from tanager.classifiers.decide import check_costs, decide
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
-from tanager.files.source import Source
+from tanager.files.source import Source, every
 
 WHOLE = 20_000_000  # cells of a table that is read whole
 SAMPLE = 120_000  # rows that kinds and cut points of a larger one come from
@@ -195,23 +195,15 @@ class _EvenRows:
         """Keep some of these rows."""
         if self.most == 0:
             return
-        self._parts.append(_every(table, self.step, -self.seen % self.step))
+        self._parts.append(every(table, self.step, -self.seen % self.step))
         self.seen += table.num_rows
         while sum(part.num_rows for part in self._parts) > self.most:
-            self._parts = [_every(pa.concat_tables(self._parts), 2, 0)]
+            self._parts = [every(pa.concat_tables(self._parts), 2)]
             self.step *= 2
 
     def table(self) -> pa.Table:
         """The rows kept."""
         return pa.concat_tables(self._parts)
-
-
-def _every(table: pa.Table, step: int, start: int) -> pa.Table:
-    if step == 1:
-        return table
-    keep = np.zeros(table.num_rows, dtype=bool)
-    keep[start::step] = True
-    return table.filter(pa.array(keep))
 
 
 def _features(source: Source, target: str, drop: Iterable[str]) -> list[str]:
@@ -258,7 +250,7 @@ def _sample(source: Source, head: list[pa.Table], columns: list[str], target: st
         sample = source.sample(SAMPLE, [*columns, target])
         return sample.filter(pc.is_valid(_no_nan(sample[target])))
     first = pa.concat_tables(head)
-    return _every(first, max(1, first.num_rows // SAMPLE), 0)
+    return every(first, max(1, first.num_rows // SAMPLE))
 
 
 def _own_values(table: pa.Table, columns: list[str], model: Any) -> list[str]:

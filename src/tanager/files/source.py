@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from tanager.encoding.frames import OPEN
@@ -134,9 +135,23 @@ def rechunk(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def open_dictionaries(table: pa.Table) -> pa.Table:
-    """The same table, with the note that its dictionaries do not declare all values of their columns."""
-    fields = [f.with_metadata({OPEN: b""}) if pa.types.is_dictionary(f.type) else f for f in table.schema]
+def every(table: pa.Table, step: int, start: int = 0) -> pa.Table:
+    """Every so many rows of a table."""
+    if step == 1:
+        return table
+    keep = np.zeros(table.num_rows, dtype=bool)
+    keep[start::step] = True
+    return table.filter(pa.array(keep))
+
+
+def open_dictionaries(table: pa.Table, names: Sequence[str] | None = None) -> pa.Table:
+    """The same table, with the note that these dictionaries (or all) do not declare all values of their columns."""
+    fields = [
+        field.with_metadata({OPEN: b""})
+        if pa.types.is_dictionary(field.type) and (names is None or field.name in names)
+        else field
+        for field in table.schema
+    ]
     return pa.Table.from_arrays(table.columns, schema=pa.schema(fields))
 
 

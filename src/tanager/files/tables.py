@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-from tanager.errors import check_option
+from tanager.errors import DataError, check_option
+from tanager.files.arff import Arff
+from tanager.files.columnar import Arrow, ArrowStream, Parquet
 from tanager.files.delimited import Delimited
 from tanager.files.places import Place
 from tanager.files.source import MISSING, Source
@@ -62,6 +64,14 @@ def open_table(
     format = format or _format_of(place)
     if format in ("csv", "tsv"):
         source: Source = Delimited(place, delimiter or ("\t" if format == "tsv" else None), missing, encoding)
+    elif format == "arff":
+        source = Arff(place, missing)
+    elif place.gzipped:
+        raise DataError(f"{place.name} is gzipped, which {format} files compress by themselves. Unpack it (gunzip).")
+    elif format == "parquet":
+        source = Parquet(place)
+    else:
+        source = Arrow(place) if place.peek(6) == b"ARROW1" else ArrowStream(place)
     return source.force(categorical=categorical, numeric=numeric)
 
 

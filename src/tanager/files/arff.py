@@ -1,0 +1,227 @@
+"""ARFF, the format of Weka: a header that declares every column, then rows, also sparse ones.
+
+Nominal columns come with their declared values and no others; strings and dates are text.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import IO
+
+import pyarrow as pa
+
+from tanager.errors import DataError
+from tanager.files.places import Place
+from tanager.files.source import NUMBER, TEXT, Source, open_dictionaries
+
+LINES = 65536
+NUMBERS = ("numeric", "real", "integer")
+QUOTED = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?!['"])[^,]*)"""
+CELL = re.compile(rf"\s*{QUOTED}\s*(,|$)")
+SPARSE = re.compile(rf"\s*(\d+)\s+{QUOTED}\s*(?:,|$)")
+ATTRIBUTE = re.compile(r"""@attribute\s+("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s{]+)\s*(.*)""", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column: numbers, declared values, or (values None) any text."""
+
+    name: str
+    number: bool = False
+    values: tuple[str, ...] | None = None
+
+    @property
+    def default(self) -> str:
+        """What an absent cell of a sparse row stands for."""
+        return "0" if self.number or not self.values else self.values[0]
+
+
+class Arff(Source):
+    """An ARFF file."""
+
+    def __init__(self, place: Place, missing: Sequence[str]) -> None:
+        self._place = place
+        self._missing = frozenset(missing)
+        self._opened: tuple[Iterator[str], int] | None = None
+        lines, n_lines = self._open()
+        super().__init__(place.name, place.size, [attribute.name for attribute in self._attributes])
+        self._opened = lines, n_lines
+        self.repeatable = not place.stdin
+        nominal = [a.name for a in self._attributes if a.values is not None]
+        numbers = [a.name for a in self._attributes if a.number]
+        self.options = {kind: names for kind, names in (("categorical", nominal), ("numeric", numbers)) if names}
+
+    @property
+    def done(self) -> float | None:
+        return self._place.done
+
+    def _open(self) -> tuple[Iterator[str], int]:
+        """The lines behind the header, and how many lines it has; the header is read on the way."""
+        if self._opened is not None:
+            opened, self._opened = self._opened, None
+            return opened
+        with self._place.reading():
+            lines = self._lines(self._place.open())
+            self._attributes, n_lines = self._header(lines)
+        return lines, n_lines
+
+    def _lines(self, stream: IO[bytes]) -> Iterator[str]:
+        with stream:
+            try:
+                yield from io.TextIOWrapper(stream, encoding="utf-8-sig")
+            except UnicodeDecodeError as error:
+                byte = error.object[error.start]
+                raise DataError(
+                    f"{self._place.name}: the byte 0x{byte:02x} is not UTF-8 text. Save the file as UTF-8."
+                ) from None
+
+    def _header(self, lines: Iterator[str]) -> tuple[list[Attribute], int]:
+        attributes: list[Attribute] = []
+        for n_lines, line in enumerate(lines, 1):
+            word = line.split(None, 1)[0].lower() if line.strip() else "%"
+            if word == "@data":
+                return attributes, n_lines
+            if word == "@attribute":
+                attributes.append(_attribute(line.strip(), f"{self._place.name}, line {n_lines:,}"))
+            elif not word.startswith("%") and word != "@relation":
+                raise DataError(
+                    f"{self._place.name}, line {n_lines:,}: {line.strip()[:60]!r} is no line of an ARFF header. "
+                    "Expected @relation, @attribute or @data."
+                )
+        raise DataError(f"{self._place.name} has no line @data. Is it an ARFF file that was copied whole?")
+
+    def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
+        lines, line = self._open()
+        with self._place.reading():
+            while block := list(islice(lines, LINES)):
+                rows = [
+                    (at, row) for at, text in enumerate(block, line + 1) if (row := self._row(text, at)) is not None
+                ]
+                line += len(block)
+                if rows:
+                    yield self._table(rows, columns)
+
+    def _row(self, text: str, line: int) -> list[str] | None:
+        text = text.strip()
+        if not text or text.startswith("%"):
+            return None
+        if text.startswith("{"):
+            return self._sparse(text, line)
+        row = split(text)
+        if row is None or len(row) != len(self.columns):
+            found = "quotes that are not closed" if row is None else f"{len(row):,} cells"
+            raise DataError(
+                f"{self.name}, line {line:,}: found {found}, expected {len(self.columns):,} cells, one for each "
+                "attribute. Put cells with commas into quotes; a file that ends here was not copied whole."
+            )
+        return row
+
+    def _sparse(self, text: str, line: int) -> list[str]:
+        """A row in braces: place and value of the cells that are not 0, or not the first value."""
+        row = [attribute.default for attribute in self._attributes]
+        at, cells = 0, text[1:-1].strip()
+        while at < len(cells):
+            match = SPARSE.match(cells, at)
+            if match is None or int(match[1]) >= len(row) or not text.endswith("}"):
+                raise DataError(
+                    f"{self.name}, line {line:,}: {text[:60]!r} is no sparse row. Expected places from 0 to "
+                    f"{len(row) - 1} and values in braces, such as {{1 5.1, 3 red}}."
+                )
+            row[int(match[1])] = unquote(match[2].strip())
+            at = match.end()
+        return row
+
+    def _table(self, rows: list[tuple[int, list[str]]], columns: list[str]) -> pa.Table:
+        arrays, fields = [], []
+        for name in columns:
+            i = self.columns.index(name)
+            attribute = self._attributes[i]
+            missing = self._missing - (set(attribute.values or ()) - {"?"})
+            cells = [None if row[i] in missing else row[i] for _, row in rows]
+            arrays.append(self._array(attribute, cells, lambda at: rows[at][0]))
+            fields.append(pa.field(name, arrays[-1].type))
+        table = pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+        text = [name for name in columns if self._attributes[self.columns.index(name)].values is None]
+        return open_dictionaries(table, text)
+
+    def _array(self, attribute: Attribute, cells: list[str | None], line_of: Callable[[int], int]) -> pa.Array:
+        if attribute.number and self.kinds.get(attribute.name) != TEXT:
+            return pa.array(self._convert(attribute, cells, float, line_of, "not a number"), NUMBER)
+        if attribute.values is None or attribute.number or self.kinds.get(attribute.name) == NUMBER:
+            return pa.array(cells, pa.string()).dictionary_encode()
+        places = {value: v for v, value in enumerate(attribute.values)}
+        codes = self._convert(attribute, cells, places.__getitem__, line_of, "none of the declared values")
+        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(attribute.values, pa.string()))
+
+    def _convert(
+        self,
+        attribute: Attribute,
+        cells: list[str | None],
+        convert: Callable[[str], float],
+        line_of: Callable[[int], int],
+        what: str,
+    ) -> list[float | None]:
+        try:
+            return [None if cell is None else convert(cell) for cell in cells]
+        except (KeyError, ValueError):
+            at, cell = next((at, cell) for at, cell in enumerate(cells) if cell is not None and _fails(convert, cell))
+            raise DataError(
+                f"{self.name}, line {line_of(at):,}, column {attribute.name!r}: {cell!r} is {what}. "
+                "Correct the cell, or the line @attribute."
+            ) from None
+
+
+def _fails(convert: Callable[[str], float], cell: str) -> bool:
+    try:
+        convert(cell)
+    except (KeyError, ValueError):
+        return True
+    return False
+
+
+def _attribute(line: str, place: str) -> Attribute:
+    match = ATTRIBUTE.fullmatch(line)
+    name, kind = (unquote(match[1]), match[2].strip()) if match else ("", "")
+    word = kind.split(None, 1)[0].lower() if kind else ""
+    if kind.startswith("{"):
+        values = split(kind[1:].partition("}")[0] if "'" not in kind and '"' not in kind else kind[1 : kind.rfind("}")])
+        if values is not None and kind.rstrip().endswith("}"):
+            return Attribute(name, values=tuple(dict.fromkeys(values)))
+    elif word in NUMBERS:
+        return Attribute(name, number=True)
+    elif word in ("string", "date"):
+        return Attribute(name)
+    raise DataError(
+        f"{place}: {line[:60]!r} declares nothing that can be read. Expected @attribute, a name, and numeric, string, "
+        "date or values in braces."
+    )
+
+
+def split(text: str) -> list[str] | None:
+    """Cells between commas, quotes taken off; None where a quote is not closed.
+
+    >>> split("5.1, 'a, b' ,?")
+    ['5.1', 'a, b', '?']
+    """
+    if "'" not in text and '"' not in text:
+        return [cell.strip() for cell in text.split(",")]
+    cells, at = [], 0
+    while True:
+        match = CELL.match(text, at)
+        if match is None:
+            return None
+        cells.append(unquote(match[1].strip()))
+        at = match.end()
+        if not match[2]:
+            return cells
+
+
+def unquote(text: str) -> str:
+    """Without the quotes around it, and without the backslashes in them."""
+    if len(text) >= 2 and text[0] in "'\"" and text[-1] == text[0]:
+        return re.sub(r"\\(.)", r"\1", text[1:-1])
+    return text
