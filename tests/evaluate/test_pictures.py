@@ -60,12 +60,25 @@ def test_bars_join_all_that_are_close_and_no_bar_is_part_of_another(critical_dif
 
 def test_a_reliability_curve_passes_through_its_bins():
     labels, proba = np.array([0, 0, 1, 1]), np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.3, 0.7]])
-    figure = plot_reliability({"a": reliability(labels, proba, 5)}, title="Four rows")
+    figure = plot_reliability({"a": reliability(labels, proba, 5, weights=[10] * 4)}, title="Forty rows")
     upper, lower = figure.axes
     curve = upper.lines[1]
     np.testing.assert_allclose(curve.get_xydata(), [[0.7, 1.0], [0.9, 2 / 3]])
     np.testing.assert_allclose(lower.patches[0].get_data().values, [0, 0, 0, 0.25, 0.75])
     assert upper.get_legend().get_texts()[0].get_text() == "a: calibration error 0.2500"
+
+
+def test_a_reliability_curve_passes_by_bins_with_few_answers():
+    figure = plot_reliability({"a": [[3, 30, 300], [1, 15, 250], [3, 14, 260]]})
+    upper = figure.axes[0]
+    np.testing.assert_allclose(upper.lines[1].get_xydata(), [[1 / 2, 14 / 30], [250 / 300, 260 / 300]])
+    assert upper.collections[0].get_alpha().tolist() == [0.3, 0.85, 0.85]
+
+
+def test_a_whisker_and_the_axis_of_accuracy_end_at_one():
+    axes = plot_comparison([{"name": "a", "accuracy": 0.98, "log_loss": 0.1, "margin": 0.05}]).axes[0]
+    np.testing.assert_allclose(axes.lines[0].get_xdata(), [0.93, 1.0])
+    assert max(axes.get_xticks()) <= 1
 
 
 def test_names_in_a_scatter_touch_nothing():
