@@ -108,7 +108,7 @@ class Results:
         apart = {*PLACE, *SIZES, *SECONDS, "reliability"}
         found = list(dict.fromkeys(key for record in self.records for key in record if key not in apart))
         found += ["error"] if "accuracy" in found else []
-        return found + (["calibration_error"] if any("reliability" in record for record in self.records) else [])
+        return found + (["calibration_error"] if any(record.get("reliability") for record in self.records) else [])
 
     def folds(self, dataset: str, classifier: str) -> list[dict[str, Any]]:
         """The records of a classifier on a data set."""
@@ -362,7 +362,7 @@ class Results:
 
         self._measure("calibration_error")
         curves = {
-            name: bins_of([r for r in self.records if r["classifier"] == name and "reliability" in r])
+            name: bins_of([r for r in self.records if r["classifier"] == name and r.get("reliability")])
             for name in self.classifiers
         }
         return plot_reliability(curves, path, title=title)
@@ -442,7 +442,7 @@ class Results:
 
 
 def _counted(common: Sequence[str], note: Sequence[str]) -> str:
-    return "\n".join([f"Over {len(common)} data sets.", *note])
+    return "\n".join([f"Over {len(common)} data set{'s' * (len(common) != 1)}.", *note])
 
 
 def _line(folds: Sequence[Record], measures: Sequence[str]) -> list[float]:
