@@ -18,7 +18,7 @@ MOST_CLASSES = 10
 
 @click.command(
     epilog=examples(
-        """tanager explain iris.tanager '{"petal_length": 4.9, "petal_width": 1.7}'""",
+        """tanager explain iris.tanager '{"petal length (cm)": 4.9, "petal width (cm)": 1.7}'""",
         "tanager explain iris.tanager --data iris.csv --row 107",
     )
 )

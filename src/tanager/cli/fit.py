@@ -156,7 +156,7 @@ def _print(screen: Screen, report: dict[str, Any], schema: Any) -> None:
         screen.show(table(("left out", "because"), report["dropped"].items()))
     silent = [c["name"] for c in report["columns"] if c["information"] == 0]
     if silent:
-        screen.say(f"\nOn their own these columns tell nothing about the class: {listed(silent)}")
+        screen.show(f"\nOn their own these columns tell nothing about the class: {listed(silent)}")
     _print_measured(screen, report)
     size = file_size(os.path.getsize(report["output"]))
     screen.say(f"\nWritten to {report['output']} ({size}). Next:")
@@ -180,9 +180,8 @@ def _list_options(screen: Screen, name: str) -> None:
     with screen.waiting("starting"):
         options = options_of(name)
     screen.say(f"{name}: {MODELS[name].about}. Set an option with --set OPTION=VALUE.\n")
-    screen.show(
-        table(("option", "default", "meaning"), [(o["option"], _written(o["default"]), o["about"]) for o in options])
-    )
+    lines = [(o["option"], _written(o["default"]), o["about"]) for o in options]
+    screen.show(table(("option", "default", "meaning"), lines, elastic=["meaning"]))
     screen.document({"model": name, "about": MODELS[name].about, "options": options})
 
 

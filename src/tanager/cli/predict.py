@@ -20,7 +20,7 @@ DIGITS = 6  # of probabilities in text files
 @click.command(
     epilog=examples(
         "tanager predict iris.tanager iris.csv --proba -o answers.csv",
-        "tanager predict iris.tanager iris.csv --explain --keep petal_width",
+        'tanager predict iris.tanager iris.csv --explain --keep "petal width (cm)"',
     )
 )
 @click.argument("model")

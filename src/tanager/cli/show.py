@@ -14,6 +14,7 @@ from tanager.cli.output import check_output, written
 from tanager.cli.screen import Screen, counted, file_size, listed, table
 from tanager.errors import OptionError
 
+PARENTS = "depends on, beside the class"
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -130,7 +131,7 @@ def _print(screen: Screen, report: dict[str, Any], top: int) -> None:
         _more(screen, len(informed) - top)
     normal = [c["name"] for c in columns if "information" not in c]
     if normal:
-        screen.say(f"\nDescribed by a normal distribution per class: {listed(normal, top)}")
+        screen.show(f"\nDescribed by a normal distribution per class: {listed(normal, top)}")
     if "arcs" in report:
         _print_arcs(screen, report["arcs"], [c["name"] for c in columns], top)
     elif report.get("pairs"):
@@ -165,7 +166,7 @@ def _print_arcs(screen: Screen, arcs: list[dict[str, Any]], columns: list[str], 
             (name, ", ".join(f"{arc['parent']} ({arc['information']:.3f})" for arc in parents.get(name, [])))
             for name in columns
         ]
-        screen.show(table(("column", "depends on, beside the class"), lines[:top]))
+        screen.show(table(("column", PARENTS), lines[:top], elastic=[PARENTS]))
         _more(screen, len(lines) - top)
     else:
         screen.show(_tree(parents, columns))

@@ -49,6 +49,9 @@ class Delimited(Source):
         self._stream = place.open()
         with place.reading():
             self._head = self._stream.read(BLOCK if place.gzipped or place.stdin else LOOK // SPREAD)
+        if not place.stdin:  # opened again when it is read, so that no file stays open meanwhile
+            self._stream.close()
+            self._stream = None  # type: ignore[assignment]
         self._ended = len(self._head) < LOOK // SPREAD
         start = self._refuse_other_files()
         end = line_end(self._head, DELIMITERS.encode(), first=True, start=start)

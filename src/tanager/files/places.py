@@ -63,7 +63,11 @@ class Place:
             self._raw, self._stream = self._stream, None
         else:
             self._raw = self._open_path()
-        return gzip.GzipFile(fileobj=self._raw) if self.gzipped else self._raw  # type: ignore[return-value]
+        if not self.gzipped:
+            return self._raw
+        unpacked = gzip.GzipFile(fileobj=self._raw)
+        unpacked.myfileobj = self._raw  # closed together
+        return unpacked  # type: ignore[return-value]
 
     @property
     def done(self) -> float | None:
