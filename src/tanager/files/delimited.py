@@ -6,6 +6,7 @@ block cannot be read after all, a second, slow look at it finds the line to spea
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
@@ -46,13 +47,12 @@ class Delimited(Source):
         self._place = place
         self._missing = list(missing)
         self._encoding = encoding
-        self._stream = place.open()
-        with place.reading():
-            self._head = self._stream.read(BLOCK if place.gzipped or place.stdin else LOOK // SPREAD)
-        if not place.stdin:  # opened again when it is read, so that no file stays open meanwhile
-            self._stream.close()
-            self._stream = None  # type: ignore[assignment]
-        self._ended = len(self._head) < LOOK // SPREAD
+        stream = place.open()
+        n_bytes = BLOCK if place.gzipped or place.stdin else LOOK // SPREAD
+        with place.reading(), contextlib.nullcontext() if place.stdin else stream:
+            self._head = stream.read(n_bytes)
+        self._ended = len(self._head) < n_bytes
+        self._rest = stream if place.stdin else None
         start = self._refuse_other_files()
         end = line_end(self._head, DELIMITERS.encode(), first=True, start=start)
         self._start = end or len(self._head)
@@ -91,9 +91,9 @@ class Delimited(Source):
 
     def _open(self) -> tuple[IO[bytes], bytes]:
         """A stream, and the bytes behind the header that were read from it already."""
-        stream, self._stream = self._stream, None  # type: ignore[assignment]
-        if stream is not None:
-            return stream, self._head[self._start :]
+        rest, self._rest = self._rest, None
+        if rest is not None:
+            return rest, self._head[self._start :]
         stream = self._place.open()
         stream.read(self._start)
         return stream, b""
@@ -195,13 +195,14 @@ class Delimited(Source):
 
     def _sample(self, columns: list[str], n_rows: int) -> Iterator[pa.Table]:
         if self._place.stdin or self._place.gzipped:
-            return self._tables(columns)
+            return super()._sample(columns, n_rows)
         kinds = {name: self._kind(name) for name in columns}
         head = self._head[self._start :]
         per_row = len(head) / max(1, head.count(b"\n"))
         blocks = [block for block in self._spread(int(per_row * n_rows * 1.1)) if block.strip()]
         try:
-            return iter([self._parse(block, kinds, skip_bad=True) for block in blocks])
+            tables = [self._parse(block, kinds, skip_bad=True) for block in blocks]
+            return iter([table for table in tables if table.num_rows])
         except (pa.ArrowInvalid, UnicodeDecodeError):
             return self._tables(columns)  # which says what is wrong, and where
 
