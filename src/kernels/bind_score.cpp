@@ -375,12 +375,26 @@ struct PyPlan {
     }
 };
 
-void compiled_score(const Compiled &self, const AnyArray &codes_, const Doubles &out_, bool log_joint, int n_jobs) {
+Compiled compile(const PyPlan &self, bool leave_out) {
+    const Plan &p = self.plan;
+    expect(!leave_out || (p.estimate.constant() && p.estimate.strength > 0 && p.priors.empty()),
+           "to leave rows out, pseudo-counts must be constant and positive, and no priors given");
+    return Compiled(p, leave_out ? p.estimate.unit : 0);
+}
+
+void compiled_score(const Compiled &self, const AnyArray &codes_, const Doubles &out_, bool log_joint, int n_jobs,
+                    std::optional<AnyArray> labels_) {
     const Codes codes = as_codes(codes_, self.n);
-    double *out = as_output(out_, codes.n_rows, self.k);
+    double *out = as_output(out_, codes.n_rows, self.answers);
+    Codes labels;
+    expect(labels_.has_value() == (self.left_out > 0), "labels go with tables that leave rows out, and only with them");
+    if (labels_) labels = as_labels(*labels_, codes.n_rows);
+    for (std::int64_t r = 0; r < codes.n_rows && labels_; ++r)
+        expect(labels.at(r, 0) < self.answers, "a label is none of the classes");
     nb::gil_scoped_release release;
-    parallel_rows(codes.n_rows, n_jobs,
-                  [&](std::int64_t begin, std::int64_t end) { self.score(codes, begin, end, log_joint, out); });
+    parallel_rows(codes.n_rows, n_jobs, [&](std::int64_t begin, std::int64_t end) {
+        self.score(codes, labels_ ? &labels : nullptr, begin, end, log_joint, out);
+    });
 }
 
 }  // namespace
@@ -414,10 +428,12 @@ void bind_score(nb::module_ &m) {
         .def("term", &PyPlan::term, nb::arg("number"), nb::arg("codes"), nb::arg("out"),
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0)
         .def("terms", &PyPlan::terms)
-        .def("n_cells", [](const PyPlan &p) { return Compiled::n_cells(p.plan); })
-        .def("compile", [](const PyPlan &p) { return Compiled(p.plan); }, nb::call_guard<nb::gil_scoped_release>());
+        .def("n_cells", [](const PyPlan &p, bool leave_out) { return Compiled::n_cells(p.plan, leave_out); },
+             nb::arg("leave_out") = false)
+        .def("n_reads", [](const PyPlan &p) { return Compiled::n_reads(p.plan); })
+        .def("compile", &compile, nb::arg("leave_out") = false, nb::call_guard<nb::gil_scoped_release>());
     nb::class_<Compiled>(m, "Compiled", "A plan with every probability worked out.")
         .def("score", &compiled_score, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
-             nb::arg("n_jobs") = 1)
+             nb::arg("n_jobs") = 1, nb::arg("labels").none() = nb::none())
         .def_prop_ro("nbytes", [](const Compiled &c) { return c.tables.size() * sizeof(double); });
 }

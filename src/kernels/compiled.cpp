@@ -43,7 +43,7 @@ double configurations(const Plan &p, const std::vector<int> &attributes) {
 
 }  // namespace
 
-double Compiled::n_cells(const Plan &p) {
+double Compiled::n_cells(const Plan &p, bool leaves_out) {
     double cells = 0, width = 0;
     for (int i = 0; i < p.store.n; ++i) width += slots_of(p, i);
     for (const Member &m : p.members) cells += configurations(p, m.attributes) * width;
@@ -51,26 +51,36 @@ double Compiled::n_cells(const Plan &p) {
         cells += slots_of(p, g.child);
         for (int t : g.terms) cells += configurations(p, p.terms[t].parents) * slots_of(p, g.child);
     }
-    return cells * padded(p.store.k);
+    return cells * padded(leaves_out ? 2 * p.store.k : p.store.k);
 }
 
-Compiled::Compiled(const Plan &p) : n(p.store.n), k(p.store.k), stride(padded(k)) {
-    sum_of_products = p.sum_of_products;
+double Compiled::n_reads(const Plan &p) {
+    double reads = double(p.members.size()) * p.store.n;
+    for (const Group &g : p.groups) reads += double(g.terms.size()) + (g.base_weight > 0);
+    return reads * padded(p.store.k);
+}
+
+Compiled::Compiled(const Plan &p, double left_out_)
+    : n(p.store.n),
+      answers(p.store.k),
+      k(left_out_ > 0 ? 2 * answers : answers),
+      stride(padded(k)),
+      left_out(left_out_),
+      sum_of_products(p.sum_of_products) {
     offsets.push_back(0);
     for (int i = 0; i < n; ++i) {
         n_slots.push_back(slots_of(p, i));
         offsets.push_back(offsets.back() + n_slots[i]);
     }
-    start.resize(k);
-    class_prior(p.store, p.estimate, nullptr, start.data());
+    class_priors(p);
     if (!p.priors.empty() || !p.class_factor.empty()) {
-        for (int c = 0; c < k; ++c) {
+        for (int c = 0; c < answers; ++c) {
             factor.push_back(1);
             if (!p.priors.empty()) factor[c] = start[c] > 0 ? p.priors[c] / start[c] : 0;
             if (!p.class_factor.empty()) factor[c] *= p.class_factor[c];
         }
     }
-    tables.reserve(std::size_t(n_cells(p)));
+    tables.reserve(std::size_t(n_cells(p, left_out > 0)));
     if (sum_of_products) compile_sum(p);
     else compile_product(p);
     // How many factors can be multiplied before the exponent needs a look: a factor is at least the smallest entry
@@ -84,6 +94,38 @@ Compiled::Compiled(const Plan &p) : n(p.store.n), k(p.store.k), stride(padded(k)
     calm = std::max(1, int(700 / bits));
 }
 
+void Compiled::class_priors(const Plan &p) {
+    start.resize(k);
+    if (left_out <= 0) return class_prior(p.store, p.estimate, nullptr, start.data());
+    double total = -left_out;
+    for (int c = 0; c < answers; ++c) total += p.store.classes[c];
+    const double cell = p.estimate.cell(answers, 1);
+    for (int c = 0; c < k; ++c) {
+        const double seen = p.store.classes[c % answers] - (c < answers ? 0 : left_out);
+        start[c] = (at_least_zero(seen) + cell) / (at_least_zero(total) + cell * answers);
+    }
+}
+
+bool Compiled::term_lanes(const Plan &p, const std::vector<Term> &all, const Term &term, const int *slot,
+                          double *value) const {
+    if (!term_value(p.store, p.estimate, all, term, slot, nullptr, 0, value)) return false;
+    if (left_out > 0) {
+        const std::vector<double> less(answers, left_out);
+        term_value(p.store, p.estimate, all, term, slot, less.data(), left_out, value + answers);
+    }
+    return true;
+}
+
+bool Compiled::joint_lanes(const Plan &p, const Member &m, const int *slot, double *value) const {
+    std::vector<double> less(answers, 0.0);
+    if (!joint_value(p, m, slot, less.data(), left_out, start.data(), value)) return false;
+    if (left_out > 0) {
+        std::fill(less.begin(), less.end(), left_out);
+        joint_value(p, m, slot, less.data(), left_out, start.data(), value + answers);
+    }
+    return true;
+}
+
 void Compiled::compile_product(const Plan &p) {
     std::vector<int> slot(n, 0);
     std::vector<double> value(k);
@@ -93,10 +135,15 @@ void Compiled::compile_product(const Plan &p) {
         CompiledTerm out;
         out.table = std::int64_t(tables.size());
         const auto strides = strides_of(p, term.parents, std::int64_t(n_slots[term.child]) * stride);
-        if (term.parents.size() == 1) {
+        if (term.parents.size() == 1 || term.parents.size() == 2) {
             out.parent = term.parents[0];
             out.stride = strides[0];
-        } else {
+        }
+        if (term.parents.size() == 2) {
+            out.parent2 = term.parents[1];
+            out.stride2 = strides[1];
+        }
+        if (term.parents.size() > 1) {
             out.parents = term.parents;
             out.strides = strides;
         }
@@ -110,8 +157,7 @@ void Compiled::compile_product(const Plan &p) {
                 return;
             }
             int use = t;  // a missing parent: alone, the term falls back to a shorter one; in a sum it is dropped
-            while (use >= 0 && !term_value(p.store, p.estimate, p.terms, p.terms[use], slot.data(), nullptr, 0,
-                                           value.data()))
+            while (use >= 0 && !term_lanes(p, p.terms, p.terms[use], slot.data(), value.data()))
                 use = alone ? p.terms[use].prefix : -1;
             for (int c = 0; c < k && use >= 0; ++c) tables[at + c] = (use == t ? weight : 1) * value[c];
         });
@@ -124,13 +170,12 @@ void Compiled::compile_product(const Plan &p) {
         const bool has_base = g.base_weight > 0;
         const bool alone = !has_base && g.terms.size() == 1;
         if (has_base || g.terms.empty()) terms.push_back(add_table(g.base, has_base ? g.base_weight : 1, true, true));
-        for (const bool wide : {false, true}) {
+        for (const std::size_t n_parents : {1, 2, 3}) {
             for (std::size_t t = 0; t < g.terms.size(); ++t)
-                if ((p.terms[g.terms[t]].parents.size() > 1) == wide)
+                if (std::min<std::size_t>(p.terms[g.terms[t]].parents.size(), 3) == n_parents)
                     terms.push_back(add_table(g.terms[t], g.weights[t], alone, alone));
-            if (!wide) group.pairs = int(terms.size());
+            (n_parents == 1 ? group.pairs : n_parents == 2 ? group.triples : group.last) = int(terms.size());
         }
-        group.last = int(terms.size());
         if (!has_base && g.terms.size() > 1) group.base = add_table(g.base, 1, true, true).table;
         groups.push_back(group);
     }
@@ -157,8 +202,7 @@ void Compiled::compile_sum(const Plan &p) {
                 children.push_back(families.add_term(i, m.attributes));
         for_each_configuration(p, m.attributes, slot, [&](std::int64_t number) {
             double *cells = tables.data() + out.table + number * row;
-            const std::vector<double> none(k, 0.0);
-            const bool ok = joint_value(p, m, slot.data(), none.data(), 0, start.data(), value.data());
+            const bool ok = joint_lanes(p, m, slot.data(), value.data());
             qualified.push_back(ok);
             double *own = cells + offsets[m.attributes[0]] * stride;
             for (int v = 0; v < n_slots[m.attributes[0]]; ++v)
@@ -168,7 +212,7 @@ void Compiled::compile_sum(const Plan &p) {
                 const Term &term = families.terms[t];
                 for (int v = 0; v < p.slots.limit[term.child]; ++v) {
                     slot[term.child] = v;
-                    if (term_value(p.store, p.estimate, families.terms, term, slot.data(), nullptr, 0, value.data()))
+                    if (term_lanes(p, families.terms, term, slot.data(), value.data()))
                         std::copy(value.begin(), value.end(), cells + (offsets[term.child] + v) * stride);
                 }
             }
@@ -242,23 +286,30 @@ inline Lanes<Fixed> group_sum(const Compiled &t, const CompiledGroup &g, const i
     const auto cells = [&](int q) {  // no attribute parent, or one
         return L::load(own + terms[q].table + slot[terms[q].parent] * terms[q].stride);
     };
+    const auto wider = [&](int q) {  // two
+        return L::load(own + terms[q].table + slot[terms[q].parent] * terms[q].stride +
+                       slot[terms[q].parent2] * terms[q].stride2);
+    };
     const auto carefully = [&] {
         any_group_sum(t, g, slot, room);
         return L::load(room);
     };
-    if (g.pairs < g.last) return carefully();
-    L a = cells(g.first);
-    int q = g.first + 1;
-    if (q == g.last) return a;  // one network: nothing to sum
+    if (g.triples < g.last) return carefully();
+    if (g.last - g.first == 1)  // one network: nothing to sum
+        return g.pairs > g.first ? cells(g.first) : wider(g.first);
     // Sums side by side: an addition takes longer than it takes to start the next.
-    L b = L::all(0), c = b, d = b;
-    for (; q + 4 <= g.last; q += 4) {
-        a = a + cells(q);
-        b = b + cells(q + 1);
-        c = c + cells(q + 2);
-        d = d + cells(q + 3);
-    }
-    for (; q < g.last; ++q) a = a + cells(q);
+    L a = L::all(0), b = a, c = a, d = a;
+    const auto add = [&](int q, int end, const auto &at) {
+        for (; q + 4 <= end; q += 4) {
+            a = a + at(q);
+            b = b + at(q + 1);
+            c = c + at(q + 2);
+            d = d + at(q + 3);
+        }
+        for (; q < end; ++q) a = a + at(q);
+    };
+    add(g.first, g.pairs, cells);
+    if (g.pairs < g.triples) add(g.pairs, g.triples, wider);
     a = (a + b) + (c + d);
     if (g.base >= 0) {  // where all terms are zero, perhaps none was there to speak
         a.store(room);
@@ -392,8 +443,8 @@ inline void sum_rows(const Compiled &t, int n_rows, Work &w) {
 }
 
 template <int Fixed>
-void score_rows(const Compiled &t, const Codes &codes, std::int64_t begin, std::int64_t end, bool log_joint,
-                double *out) {
+void score_rows(const Compiled &t, const Codes &codes, const Codes *labels, std::int64_t begin, std::int64_t end,
+                bool log_joint, double *out) {
     Slots slots;
     for (int i = 0; i < t.n; ++i) {
         slots.limit.push_back(t.n_slots[i] - 1);
@@ -414,21 +465,27 @@ void score_rows(const Compiled &t, const Codes &codes, std::int64_t begin, std::
             product_rows<Fixed>(t, n_rows, w);
         }
         for (int b = 0; b < n_rows; ++b) {
-            double *m = &w.m[std::size_t(b) * t.stride];
-            for (int c = 0; c < t.k && !t.factor.empty(); ++c) m[c] *= t.factor[c];
-            finish(m, &w.e[std::size_t(b) * t.stride], t.k, w.total[b], log_joint, out + (start + b) * t.k);
+            double *m = &w.m[std::size_t(b) * t.stride], *e = &w.e[std::size_t(b) * t.stride];
+            if (labels) {
+                const int y = labels->at(start + b, 0);
+                m[y] = m[t.answers + y];
+                e[y] = e[t.answers + y];
+            }
+            for (int c = 0; c < t.answers && !t.factor.empty(); ++c) m[c] *= t.factor[c];
+            finish(m, e, t.answers, w.total[b], log_joint, out + (start + b) * t.answers);
         }
     }
 }
 
 }  // namespace
 
-void Compiled::score(const Codes &codes, std::int64_t begin, std::int64_t end, bool log_joint, double *out) const {
+void Compiled::score(const Codes &codes, const Codes *labels, std::int64_t begin, std::int64_t end, bool log_joint,
+                     double *out) const {
     switch (stride) {
-        case 2: score_rows<2>(*this, codes, begin, end, log_joint, out); break;
-        case 4: score_rows<4>(*this, codes, begin, end, log_joint, out); break;
-        case 8: score_rows<8>(*this, codes, begin, end, log_joint, out); break;
-        default: score_rows<0>(*this, codes, begin, end, log_joint, out);
+        case 2: score_rows<2>(*this, codes, labels, begin, end, log_joint, out); break;
+        case 4: score_rows<4>(*this, codes, labels, begin, end, log_joint, out); break;
+        case 8: score_rows<8>(*this, codes, labels, begin, end, log_joint, out); break;
+        default: score_rows<0>(*this, codes, labels, begin, end, log_joint, out);
     }
 }
 

@@ -3,6 +3,9 @@
 // An attribute has n_values slots, one more for unseen values where these are smoothed, and last the missing slot,
 // whose entries are neutral: a factor 1, a term 0. So a row needs no test. The k classes are padded to `stride`.
 //
+// Where rows are to be left out, there are twice as many lanes as classes: as counted, then less one row of the class.
+// For every class but a row's own the first is right, for its own the second.
+//
 //   product: per term a table (parent slots ..., child slots, stride), weights folded in
 //   sum:     per member a table (slots of s ..., all slots, stride); at the member's own slot stands P(y, x_s)
 #pragma once
@@ -11,14 +14,14 @@
 namespace tanager::scoring {
 
 struct CompiledTerm {
-    std::int64_t table = 0, stride = 0;  // with one parent: its step in the table
-    int parent = 0;
-    std::vector<int> parents;            // with several
+    std::int64_t table = 0, stride = 0, stride2 = 0;  // with one parent or two: their steps in the table
+    int parent = 0, parent2 = 0;
+    std::vector<int> parents;            // with two or more
     std::vector<std::int64_t> strides;
 };
 
 struct CompiledGroup {
-    int child = 0, first = 0, pairs = 0, last = 0;  // terms; those from `pairs` on have several parents
+    int child = 0, first = 0, pairs = 0, triples = 0, last = 0;  // terms: at most one parent, two parents, more
     std::int64_t base = -1;              // table for when the terms sum to zero, -1 where they cannot
 };
 
@@ -30,24 +33,34 @@ struct CompiledMember {
 };
 
 struct Compiled {
-    int n = 0, k = 0, stride = 0;
+    int n = 0, answers = 0, k = 0, stride = 0;  // answers: the classes; k: lanes
+    double left_out = 0;                 // weight of a row that is left out, 0 where none is
     bool sum_of_products = false;
     int calm = 1;                        // factors to multiply between two looks at the exponent
     std::vector<int> n_slots;
     std::vector<std::int64_t> offsets;
     std::vector<double> tables, start;   // start: P(y) of a product
-    std::vector<double> factor;          // given priors and class weights, or empty
+    std::vector<double> factor;          // given priors and class weights, or empty; one per class
     std::vector<CompiledTerm> terms;
     std::vector<CompiledGroup> groups;
     std::vector<CompiledMember> members;
     std::vector<char> qualified;         // per configuration of each member
 
-    explicit Compiled(const Plan &plan);
+    // To leave rows out, pseudo-counts must be constant and positive, and no priors given.
+    explicit Compiled(const Plan &plan, double left_out = 0);
     // Number of table cells that compiling would take.
-    static double n_cells(const Plan &plan);
-    void score(const Codes &codes, std::int64_t begin, std::int64_t end, bool log_joint, double *out) const;
+    static double n_cells(const Plan &plan, bool leaves_out = false);
+    // Number of table cells that the answer of one row reads.
+    static double n_reads(const Plan &plan);
+    // With labels every row is left out, and its label must be a class.
+    void score(const Codes &codes, const Codes *labels, std::int64_t begin, std::int64_t end, bool log_joint,
+               double *out) const;
 
   private:
+    void class_priors(const Plan &plan);
+    bool term_lanes(const Plan &plan, const std::vector<Term> &terms, const Term &term, const int *slot,
+                    double *value) const;
+    bool joint_lanes(const Plan &plan, const Member &member, const int *slot, double *value) const;
     void compile_product(const Plan &plan);
     void compile_sum(const Plan &plan);
 };

@@ -152,13 +152,22 @@ class Plan:
         """P(child | y, parents) of one term for every row, less the row itself where labels are given."""
     def terms(self) -> list[tuple[int, list[int]]]:
         """Child and parents of every term, in the order of `parts`."""
-    def n_cells(self) -> float:
+    def n_cells(self, leave_out: bool = False) -> float:
         """Cells that compiling would take."""
-    def compile(self) -> Compiled: ...
+    def n_reads(self) -> float:
+        """Cells that the answer of one row reads."""
+    def compile(self, leave_out: bool = False) -> Compiled: ...
 
 class Compiled:
     """A plan with every probability worked out."""
 
-    def score(self, codes: _Codes, out: _Floats, log_joint: bool = False, n_jobs: int = 1) -> None: ...
+    def score(
+        self,
+        codes: _Codes,
+        out: _Floats,
+        log_joint: bool = False,
+        n_jobs: int = 1,
+        labels: _Codes | None = None,
+    ) -> None: ...
     @property
     def nbytes(self) -> int: ...

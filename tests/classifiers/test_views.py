@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tanager import AODE, FANC, HNB, TAN, NaiveBayes
+from tanager import A2DE, AODE, FANC, HNB, KDB, SPC, TAN, TC, WAODE, BDeu, MEstimate, NaiveBayes
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7, 11])
@@ -26,3 +26,54 @@ def test_large_compiled_tables_answer_as_the_counts_do(model, n_classes):
         spoken = ~np.isnan(compiled[:, 0])  # a row that no member can answer is left to the counts
         np.testing.assert_allclose(compiled[spoken], straight[spoken], rtol=1e-10, atol=1e-12)
         assert spoken.sum() >= 69
+
+
+LEFT_OUT = [
+    NaiveBayes(),
+    TAN(smoothing=MEstimate()),
+    KDB(k=3, smoothing=1),
+    AODE(),
+    AODE(min_count=5, class_weight=[1, 2]),
+    A2DE(min_count=2),
+    WAODE(),
+    FANC(smoothing=BDeu(2)),
+    SPC(),
+    TC(),
+    HNB(smoothing=1),
+]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("model", LEFT_OUT, ids=repr)
+def test_compiled_tables_leave_rows_out_as_the_counts_do(model, n_classes):
+    """Rare values, whose members fall silent when the row is left out, missing cells, and classes of one row."""
+    rng = np.random.default_rng(n_classes)
+    X = rng.choice([0, 1, 2, 3, 4], (150, 9), p=[0.5, 0.3, 0.15, 0.03, 0.02]).astype(np.uint8)
+    X[rng.random(X.shape) < 0.05] = 255
+    X[7] = 255
+    y = np.append(np.arange(n_classes), rng.integers(0, n_classes - 1, 150 - n_classes)).astype(np.uint8)
+    if model.class_weight is not None:
+        model.set_params(class_weight=[1, 2, 3, 1, 1][:n_classes])
+    model.fit(X, y)
+    view = model._structure(fresh=True)
+    straight, compiled = np.empty((150, n_classes)), np.empty((150, n_classes))
+    tables = view.plan.compile(leave_out=True)
+    for log_joint in (False, True):
+        tables.score(X, compiled, log_joint, labels=y)
+        view.plan.score(X, straight, log_joint, y, None)
+        spoken = ~np.isnan(compiled[:, 0])
+        np.testing.assert_allclose(compiled[spoken], straight[spoken], rtol=1e-9, atol=1e-12)
+        assert spoken.sum() >= 100
+
+
+def test_labels_go_with_tables_that_leave_rows_out():
+    X, y = np.array([[0, 1], [1, 0], [1, 1]], dtype=np.uint8), np.array([0, 1, 1], dtype=np.uint8)
+    plan, out = AODE().fit(X, y)._structure(fresh=True).plan, np.empty((3, 2))
+    with pytest.raises(ValueError, match="only with them"):
+        plan.compile(leave_out=True).score(X, out)
+    with pytest.raises(ValueError, match="only with them"):
+        plan.compile().score(X, out, labels=y)
+    with pytest.raises(ValueError, match="none of the classes"):
+        plan.compile(leave_out=True).score(X, out, labels=np.array([0, 1, 2], dtype=np.uint8))
+    with pytest.raises(ValueError, match="constant and positive"):
+        AODE(smoothing=0).fit(X, y)._structure(fresh=True).plan.compile(leave_out=True)

@@ -443,13 +443,8 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
                 f"{type(self).__name__} must count further families, but its counts hold a weight of {old.n_rows:g} "
                 f"and the rows it kept {self._rows.weight:g}: they were faded or merged. Fit on the rows again."
             )
-        options: dict[str, Any] = {
-            "order": old.order,
-            "anchors": old.anchors,
-            "spare": old.spare,
-            "max_memory": old.max_memory,
-        }
-        self.counts_ = JointCounts(old.schema, old.classes, families=families, **options)
+        options: dict[str, Any] = {**self._shape(old.schema), "spare": old.spare, "max_memory": self.max_memory}
+        self.counts_ = JointCounts(old.schema, old.classes, **options | {"families": families})
         self.counts_.update(*self._rows.all(), n_jobs=self._threads())
         return None
 

@@ -54,7 +54,7 @@ class ProductOfSums:
 
     def build(self, plan: _kernels.Plan, unit: float) -> None:
         """Tell the kernels."""
-        plan.product(list(self.child), [list(p) for p in self.parents], list(self.weight))
+        plan.product(self.child, self.parents, self.weight)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class SumOfProducts:
 
     def build(self, plan: _kernels.Plan, unit: float) -> None:
         """Tell the kernels."""
-        plan.sum([list(s) for s in self.members], list(self.weight), self.min_count * unit)
+        plan.sum(self.members, self.weight, self.min_count * unit)
 
 
 Form = ProductOfSums | SumOfProducts
@@ -111,7 +111,7 @@ class View:
         self.layout: _kernels.Store | None = self.counts.store
         self._plans: list[_kernels.Plan] = []  # the last is our own, those before answer where it cannot
         self.plan = self._plan_of(self.form)
-        self.n_cells = self.plan.n_cells()
+        self.n_cells, self.n_reads = self.plan.n_cells(), self.plan.n_reads()
         self._compiled: _kernels.Compiled | None = None
         self._compiled_version = -1
 
@@ -128,7 +128,7 @@ class View:
 
     def __getstate__(self) -> dict[str, Any]:
         """What the view was made of, and whether it still fits; the kernels' side is made again."""
-        made = ("layout", "plan", "_plans", "n_cells", "_compiled", "_compiled_version")
+        made = ("layout", "plan", "_plans", "n_cells", "n_reads", "_compiled", "_compiled_version")
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return state | {"valid": self.valid}
 
@@ -172,18 +172,29 @@ class View:
             self.plan.score(codes, out, log_joint)
             return out
         current = self._compiled_version == self.counts.version
-        if not current and self.n_cells < COMPILED_LIMIT and codes.size >= self.n_cells / 8:
+        if not current and self._worth_compiling(self.n_cells, len(codes)):
             self._compiled, self._compiled_version, current = self.plan.compile(), self.counts.version, True
         if not current or self._compiled is None:
             self.plan.score(codes, out, log_joint, n_jobs=n_jobs)
             return out
         self._compiled.score(codes, out, log_joint, n_jobs)
-        silent = np.isnan(out[:, 0])  # rows that no compiled member can answer
+        self._answer_silent(codes, out, log_joint, n_jobs=n_jobs)
+        return out
+
+    def _worth_compiling(self, n_cells: float, n_rows: int) -> bool:
+        """Making a cell costs about as much as working it out once for a row."""
+        return n_cells < COMPILED_LIMIT and n_rows * self.n_reads >= n_cells
+
+    def _answer_silent(
+        self, codes: np.ndarray, out: np.ndarray, log_joint: bool, labels: np.ndarray | None = None, n_jobs: int = 1
+    ) -> None:
+        """Rows that no compiled member can answer are answered straight from the counts."""
+        silent = np.isnan(out[:, 0])
         if silent.any():
             rest = np.empty((int(silent.sum()), self.counts.n_classes))
-            self.plan.score(codes[silent], rest, log_joint, n_jobs=n_jobs)
+            own = None if labels is None else labels[silent]
+            self.plan.score(codes[silent], rest, log_joint, own, None, self.unit, n_jobs)
             out[silent] = rest
-        return out
 
     def leave_one_out(
         self,
@@ -196,8 +207,18 @@ class View:
     ) -> np.ndarray:
         """Posterior (or log of the joint) of each row as if it had never been counted."""
         out = np.empty((len(codes), self.counts.n_classes))
+        if weights is None and self._compiles_left_out(codes, labels):
+            self.plan.compile(leave_out=True).score(codes, out, log_joint, n_jobs, labels)
+            self._answer_silent(codes, out, log_joint, labels, n_jobs)
+            return out
         self.plan.score(codes, out, log_joint, labels, weights, self.unit, n_jobs)
         return out
+
+    def _compiles_left_out(self, codes: np.ndarray, labels: np.ndarray) -> bool:
+        """Whether a cell less one row can be worked out beforehand, and is worth it."""
+        constant = self.estimate.kind in ("lidstone", "m", "bdeu") and self.estimate.strength > 0 and not self.priors
+        known = len(labels) > 1 and int(labels.max()) < self.counts.n_classes
+        return constant and known and self._worth_compiling(self.plan.n_cells(leave_out=True), len(codes))
 
     def term(
         self,

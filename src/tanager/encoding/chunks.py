@@ -29,6 +29,23 @@ def take_rows(X: Any, start: int, stop: int) -> Any:
     return X[start:stop]
 
 
+def rows_at(X: Any, places: np.ndarray) -> Any:
+    """The rows at these places, in the type of the table.
+
+    >>> rows_at([["a"], ["b"], ["c"]], np.array([2, 0]))
+    [['c'], ['a']]
+    """
+    if isinstance(X, np.ndarray):
+        return X[places]
+    if is_pandas(X):
+        return X.iloc[places]
+    if isinstance(X, Mapping):
+        return {name: rows_at(column, places) for name, column in X.items()}
+    if is_arrow(X):
+        return X.take(places) if hasattr(X, "take") else X[places]  # Arrow; polars
+    return [X[int(at)] for at in places]
+
+
 def rows_of_dicts(X: Any) -> bool:
     """Whether a table is a list of dicts, one per row; their names may come and go."""
     return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)

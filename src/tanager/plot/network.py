@@ -1,31 +1,22 @@
-"""Pictures: the network behind a classifier, and classifiers side by side.
-
-Needs matplotlib, the extra ``plot``.
-
-Figures are made without pyplot, so nothing opens a window and nothing has to be closed. Every function returns the
-figure, and writes it where a path is given.
-"""
+"""The network behind a classifier."""
 
 from __future__ import annotations
 
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from tanager.errors import OptionError
+from tanager.plot.canvas import ARC, FAINT, INK, QUIET, Path, canvas, headed, written
 from tanager.structure.measures import class_information, conditional_information
-
-Path = str | PathLike[str]
 
 _CHARACTER, _LINE = 0.083, 0.155  # inches that a character of 9 points takes
 _GAP, _DROP = 0.24, 0.62  # inches between boxes of a row, and between rows
-_INK, _ARC, _FAINT = "#22303c", "#c2571a", "#c9d1d8"
 _LOW, _HIGH = np.array([0xF4, 0xF7, 0xFA]) / 255, np.array([0x8F, 0xBC, 0xDD]) / 255
 
 
@@ -67,81 +58,27 @@ def plot_network(model: Any, path: Path | None = None, *, class_name: str = "cla
     boxes = [_Box.of(name) for name in (*counts.schema.names, class_name)]
     drawing = _Layers([*(own or (top,) for own in parents), ()], boxes)
 
-    figure, axes = _canvas(drawing.width, drawing.height, margin=0.3, head=0.55, foot=0.55)
+    figure, axes = canvas(drawing.width, drawing.height, margin=0.3, head=0.55, foot=0.55)
     largest = max([shared[i, j] for i, p in enumerate(parents) for j in p], default=0.0) or 1.0
     for (j, i), stops in drawing.routes.items():
         if j == top:
-            axes.plot([boxes[j].x, boxes[i].x], [boxes[j].bottom, boxes[i].top], color=_FAINT, lw=0.8, zorder=1)
+            axes.plot([boxes[j].x, boxes[i].x], [boxes[j].bottom, boxes[i].top], color=FAINT, lw=0.8, zorder=1)
         else:
             _arc(axes, boxes[j], stops, boxes[i], width=0.8 + 4.2 * shared[i, j] / largest)
     strongest = told.max(initial=0.0) or 1.0
     for box, information in zip(boxes[:top], told, strict=True):
-        _draw_box(axes, box, _LOW + (_HIGH - _LOW) * information / strongest, _INK)
+        _draw_box(axes, box, _LOW + (_HIGH - _LOW) * information / strongest, INK)
     _draw_box(axes, boxes[top], "#33475b", "white", bold=True)
     n_arcs = sum(len(p) for p in parents)
     heading = f"{type(model).__name__}: {counts.n_rows:,.0f} rows, {top} columns"
     heading += f", {n_arcs} arcs among them" if n_arcs else ""
-    figure.suptitle(title or heading, **_near_edge(figure, top=0.12), fontsize=12, color=_INK, va="top")
+    headed(figure, title or heading, top=0.12)
     arcs = f"Arc width: I(child; parent | class), up to {largest:.3g} nats. " if n_arcs else ""
     shades = f"Box shade: I(column; class), up to {strongest:.3g} nats." if told.any() else ""
     only = ", grey where it is the only one" if n_arcs else ""
     note = f"{arcs}{shades}\nThe class is a parent of every column{only}."
-    figure.text(0.5, 0.08 / figure.get_figheight(), note, ha="center", va="bottom", fontsize=8, color="#5b6975")
-    return _written(figure, path)
-
-
-def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None, *, title: str | None = None) -> Any:
-    """Bars of accuracy and of log loss, one pair per classifier, in the order given.
-
-    Parameters
-    ----------
-    rows : iterable of mappings
-        With ``name``, ``accuracy`` and ``log_loss``; where ``yardstick`` is true the bar is grey. Other keys are
-        ignored, so the lines of a table can be passed as they are.
-    path, title
-        As in ``plot_network``.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    rows = list(rows)
-    if not rows:
-        raise OptionError("plot_comparison was given no rows; each needs a name, an accuracy and a log_loss.")
-    figure, _ = _canvas(9.0, 0.3 * len(rows), margin=0.0, head=0.75, foot=0.3)
-    figure.clear()
-    left = 0.08 * max(len(str(row["name"])) for row in rows) + 0.3
-    height, width = figure.get_figheight(), figure.get_figwidth()
-    span = (width - left - 0.9) / 2
-    places = range(len(rows) - 1, -1, -1)
-    for at, key in enumerate(("accuracy", "log_loss")):
-        axes = figure.add_axes(
-            ((left + at * (span + 0.5)) / width, 0.3 / height, span / width, 0.3 * len(rows) / height)
-        )
-        values = [float(row[key]) for row in rows]
-        colours = ["#aab4bd" if row.get("yardstick") else ("#8fbcdd", "#e3a57f")[at] for row in rows]
-        axes.barh(list(places), values, height=0.72, color=colours)
-        for place, value in zip(places, values, strict=True):
-            axes.text(value, place, f" {value:.4f}", va="center", fontsize=8, color=_INK)
-        axes.set_xlim(*_window(values, floor=key == "log_loss"))
-        axes.set_ylim(-0.6, len(rows) - 0.4)
-        axes.set_yticks(list(places), [str(row["name"]) for row in rows] if at == 0 else [""] * len(rows), fontsize=9)
-        label = "log loss (shorter is better)" if at else "accuracy (the axis does not start at 0)"
-        axes.set_title(label, fontsize=9, color=_INK)
-        axes.tick_params(length=0, labelsize=8)
-        axes.tick_params(axis="y", labelsize=9)
-        axes.spines[["top", "right", "bottom", "left"]].set_visible(False)
-        axes.axvline(axes.get_xlim()[0], color=_FAINT, lw=1)
-    if title:
-        figure.suptitle(title, **_near_edge(figure, top=0.1), fontsize=12, color=_INK, va="top")
-    return _written(figure, path)
-
-
-def _window(values: Sequence[float], *, floor: bool) -> tuple[float, float]:
-    """Where the axis starts and ends: at 0 for losses; for accuracies below the lowest, so that differences show."""
-    low, high = (0.0, max(values)) if floor else (min(values), max(values))
-    span = max(high - low, 0.02)
-    return (0.0, high + 0.25 * span) if floor else (max(0.0, low - 0.4 * span), high + 0.35 * span)
+    figure.text(0.5, 0.08 / figure.get_figheight(), note, ha="center", va="bottom", fontsize=8, color=QUIET)
+    return written(figure, path)
 
 
 # --- who depends on whom ----------------------------------------------------------------------------------------
@@ -302,28 +239,6 @@ def _spread(row: list[_Box], *, keep_order: bool) -> None:
 # --- ink --------------------------------------------------------------------------------------------------------
 
 
-def _canvas(width: float, height: float, *, margin: float, head: float, foot: float) -> tuple[Any, Any]:
-    """A figure whose axes are measured in inches."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    inner = max(width, 5.6)
-    figure = Figure(figsize=(inner + 2 * margin, height + head + foot), dpi=120, facecolor="white")
-    FigureCanvasAgg(figure)
-    full = figure.get_figwidth(), figure.get_figheight()
-    axes = figure.add_axes((margin / full[0], foot / full[1], inner / full[0], height / full[1]))
-    spare = (inner - width) / 2
-    axes.set_xlim(-spare, width + spare)
-    axes.set_ylim(0, height)
-    axes.set_axis_off()
-    axes.set_clip_on(False)
-    return figure, axes
-
-
-def _near_edge(figure: Any, top: float) -> dict[str, float]:
-    return {"y": 1 - top / figure.get_figheight()}
-
-
 def _draw_box(axes: Any, box: _Box, fill: Any, ink: str, *, bold: bool = False) -> None:
     from matplotlib.patches import FancyBboxPatch
 
@@ -351,11 +266,5 @@ def _arc(axes: Any, parent: _Box, stops: Sequence[_Box], child: _Box, *, width: 
         codes += [Curve.CURVE4] * 3
     head = f"-|>,head_length={2.2 + 0.5 * width:.2f},head_width={1.2 + 0.35 * width:.2f}"
     axes.add_patch(
-        FancyArrowPatch(path=Curve(vertices, codes), arrowstyle=head, mutation_scale=2, lw=width, color=_ARC, zorder=2)
+        FancyArrowPatch(path=Curve(vertices, codes), arrowstyle=head, mutation_scale=2, lw=width, color=ARC, zorder=2)
     )
-
-
-def _written(figure: Any, path: Path | None) -> Any:
-    if path is not None:
-        figure.savefig(path)
-    return figure

@@ -1,0 +1,76 @@
+"""Honest numbers: measures of answers, tests of differences, and tables that say both."""
+
+from tanager.evaluate.crossval import cross_validate, cross_validate_all, holdout, leave_one_out
+from tanager.evaluate.folds import stratified_folds, stratified_holdout
+from tanager.evaluate.measures import (
+    accuracy,
+    auc,
+    brier,
+    calibration_error,
+    calibration_of,
+    confusion,
+    expected_cost,
+    fading_mean,
+    log_loss,
+    measure,
+    per_class,
+    reliability,
+    rmse,
+    rmse_full,
+    zero_one_loss,
+)
+from tanager.evaluate.peers import AsNumbers, peers
+from tanager.evaluate.recommend import Recommendation
+from tanager.evaluate.results import Results
+from tanager.evaluate.significance import (
+    Friedman,
+    average_ranks,
+    corrected_margin,
+    corrected_t,
+    friedman,
+    geometric_mean_ratio,
+    nemenyi,
+    ranks,
+    sign_test,
+    win_draw_loss,
+)
+from tanager.evaluate.table import Table
+
+__all__ = [
+    "AsNumbers",
+    "Friedman",
+    "Recommendation",
+    "Results",
+    "Table",
+    "accuracy",
+    "auc",
+    "average_ranks",
+    "brier",
+    "calibration_error",
+    "calibration_of",
+    "confusion",
+    "corrected_margin",
+    "corrected_t",
+    "cross_validate",
+    "cross_validate_all",
+    "expected_cost",
+    "fading_mean",
+    "friedman",
+    "geometric_mean_ratio",
+    "holdout",
+    "leave_one_out",
+    "log_loss",
+    "measure",
+    "nemenyi",
+    "peers",
+    "per_class",
+    "ranks",
+    "reliability",
+    "rmse",
+    "rmse_full",
+    "sign_test",
+    "stratified_folds",
+    "stratified_holdout",
+    "win_draw_loss",
+    "zero_one_loss",
+]

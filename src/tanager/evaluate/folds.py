@@ -1,0 +1,66 @@
+"""Which rows are learned and which are asked: repeated stratified folds, and a stratified holdout."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tanager.errors import OptionError
+
+
+def stratified_folds(labels: np.ndarray, folds: int = 10, seed: int = 1) -> np.ndarray:
+    """The fold of every row, from 0 on.
+
+    The rows are shuffled, then the rows of each class are dealt out in turn, starting where the class before stopped:
+    every fold has its share of every class, and the sizes of folds differ by at most one.
+
+    Parameters
+    ----------
+    labels : array of int
+        Class codes, from 0 on.
+    folds, seed : int
+        The same seed gives the same folds. A repetition adds its number to it.
+
+    Examples
+    --------
+    >>> labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1])
+    >>> fold = stratified_folds(labels, folds=5)
+    >>> np.bincount(fold)
+    array([2, 2, 2, 2, 2])
+    """
+    labels = np.asarray(labels)
+    check_folds(folds, len(labels))
+    in_turn = _by_class(labels, seed)
+    fold = np.empty(len(labels), dtype=np.int64)
+    fold[in_turn] = np.arange(len(labels)) % folds
+    return fold
+
+
+def stratified_holdout(labels: np.ndarray, share: float = 0.3, seed: int = 1) -> np.ndarray:
+    """Which rows are held out, as booleans: this share of the rows, and of each class up to one row.
+
+    >>> stratified_holdout(np.array([0, 0, 0, 0, 1, 1]), share=0.5).sum()
+    np.int64(3)
+    """
+    labels = np.asarray(labels)
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+        raise OptionError(f"share={share!r}: give the part of the rows to hold out, between 0 and 1.")
+    steps = np.floor(np.arange(len(labels) + 1) * share + 1e-9)
+    held = np.zeros(len(labels), dtype=bool)
+    held[_by_class(labels, seed)] = steps[1:] > steps[:-1]
+    if not held.any():
+        raise OptionError(f"share={share!r} of {len(labels)} rows is less than one row. Hold out more.")
+    return held
+
+
+def check_folds(folds: object, n_rows: int) -> None:
+    """Refuse a number of folds that means nothing for so many rows."""
+    if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 2:
+        raise OptionError(f"folds={folds!r}: give a whole number of at least 2.")
+    if folds > n_rows:
+        raise OptionError(f"folds={folds} needs as many rows, and there are {n_rows}. Use fewer folds.")
+
+
+def _by_class(labels: np.ndarray, seed: int) -> np.ndarray:
+    """The rows in random order, class after class."""
+    shuffled = np.random.default_rng(seed).permutation(len(labels))
+    return shuffled[np.argsort(labels[shuffled], kind="stable")]

@@ -1,0 +1,325 @@
+"""How good a set of answers is.
+
+Labels and answers are class codes 0, 1, ...; ``proba`` has one row per answer and one column per class. Every measure
+takes ``weights`` of the rows; a weight of 2 counts like the row twice. What is undefined is NaN: any mean over no rows,
+and AUC where fewer than two classes occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tanager.errors import DataError, OptionError, check_option
+from tanager.evaluate.table import Table
+
+SMALLEST = 1e-15  # the smallest probability that log loss tells apart
+
+
+def accuracy(labels: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """The share of right answers.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import accuracy
+    >>> accuracy([0, 1, 1, 0], [0, 1, 0, 0])
+    0.75
+    """
+    labels, predicted = _pairs(labels, predicted)
+    return _mean(labels == predicted, weights)
+
+
+def zero_one_loss(labels: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """The share of wrong answers."""
+    return 1.0 - accuracy(labels, predicted, weights)
+
+
+def log_loss(labels: ArrayLike, proba: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Mean of -log P(true class), in nats; probabilities below 1e-15 count as 1e-15.
+
+    Examples
+    --------
+    >>> import math
+    >>> from tanager.evaluate import log_loss
+    >>> log_loss([0, 1], [[0.5, 0.5], [0.75, 0.25]]) == (math.log(2) + math.log(4)) / 2
+    True
+    """
+    return _mean(-np.log(np.maximum(_own(*_answers(labels, proba)), SMALLEST)), weights)
+
+
+def rmse(labels: ArrayLike, proba: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Root of the mean of (1 - P(true class))², as in the literature on averaged estimators."""
+    return float(np.sqrt(_mean((1.0 - _own(*_answers(labels, proba))) ** 2, weights)))
+
+
+def rmse_full(labels: ArrayLike, proba: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Root of the mean squared difference between P(y) and 1 or 0, over rows and classes."""
+    labels, proba = _answers(labels, proba)
+    return float(np.sqrt(brier(labels, proba, weights) / proba.shape[1]))
+
+
+def brier(labels: ArrayLike, proba: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Mean of the squared differences between P(y) and 1 or 0, summed over the classes: 0 at best, 2 at worst."""
+    labels, proba = _answers(labels, proba)
+    own = _own(labels, proba)
+    return _mean((proba**2).sum(axis=1) - own**2 + (1.0 - own) ** 2, weights)
+
+
+def auc(labels: ArrayLike, proba: ArrayLike, average: str = "hand-till", weights: ArrayLike | None = None) -> float:
+    """How well probabilities order the rows: the chance that a row of a class is ranked above one of another class.
+
+    Ties count half. With two columns this is the area under the ROC curve. With more, ``"hand-till"`` is the mean over
+    all pairs of classes, and ``"weighted"`` the mean of every class against the rest, weighted by how often the class
+    occurs. Classes that do not occur are skipped; with fewer than two the answer is NaN.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import auc
+    >>> auc([1, 1, 0, 0], [[0.1, 0.9], [0.6, 0.4], [0.6, 0.4], [0.8, 0.2]])  # 3 of 4 pairs in order, 1 tie
+    0.875
+    """
+    check_option("average", average, ("hand-till", "weighted"))
+    labels, proba = _answers(labels, proba)
+    weights = _weights(weights, len(labels))
+    sizes = np.bincount(labels, weights, minlength=proba.shape[1])
+    occur = np.flatnonzero(sizes > 0)
+    if len(occur) < 2:
+        return float("nan")
+    if proba.shape[1] == 2:
+        return _area(proba[:, 1], labels == 1, weights)
+    if average == "weighted":
+        areas = [_area(proba[:, c], labels == c, weights) for c in occur]
+        return float(np.average(areas, weights=sizes[occur]))
+    rows = {c: np.flatnonzero(labels == c) for c in occur.tolist()}
+    return float(np.mean([_pair_area(proba, weights, rows, a, b) for a, b in combinations(rows, 2)]))
+
+
+def reliability(labels: ArrayLike, proba: ArrayLike, n_bins: int = 15, weights: ArrayLike | None = None) -> np.ndarray:
+    """How sure the answers were and how often they were right, in bins of equal width that can be added.
+
+    The answer is the most probable class, its probability the confidence. Bin b holds confidences in
+    (b / n_bins, (b + 1) / n_bins].
+
+    Returns
+    -------
+    array of shape (3, n_bins)
+        Per bin: rows, sum of their confidence, number of right answers. Bins of several folds are added.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import reliability
+    >>> reliability([0, 0, 1], [[0.75, 0.25], [0.25, 0.75], [0.5, 0.5]], n_bins=4)
+    array([[0. , 1. , 2. , 0. ],
+           [0. , 0.5, 1.5, 0. ],
+           [0. , 0. , 1. , 0. ]])
+    """
+    if not isinstance(n_bins, int | np.integer) or n_bins < 1:
+        raise OptionError(f"n_bins={n_bins!r} must be a whole number of at least 1.")
+    labels, proba = _answers(labels, proba)
+    weights = _weights(weights, len(labels))
+    sure = proba.max(axis=1, initial=0.0)
+    right = proba.argmax(axis=1) == labels
+    place = np.clip(np.ceil(sure * n_bins).astype(int) - 1, 0, n_bins - 1)
+    return np.array([np.bincount(place, weights * part, minlength=n_bins) for part in (1.0, sure, right)])
+
+
+def calibration_error(labels: ArrayLike, proba: ArrayLike, n_bins: int = 15, weights: ArrayLike | None = None) -> float:
+    """Expected calibration error: how far confidence is from accuracy, averaged over the rows, bin by bin.
+
+    0 where answers given with 80 % are right in 80 % of cases, and so on. Blind to how good the answers are: the class
+    shares alone are well calibrated.
+    """
+    return calibration_of(reliability(labels, proba, n_bins, weights))
+
+
+def calibration_of(bins: ArrayLike) -> float:
+    """The calibration error of bins made by ``reliability``, or of a sum of them."""
+    rows, sure, right = np.asarray(bins, dtype=float)
+    return float(np.abs(sure - right).sum() / rows.sum()) if rows.sum() > 0 else float("nan")
+
+
+def expected_cost(
+    labels: ArrayLike, predicted: ArrayLike, cost_matrix: ArrayLike, weights: ArrayLike | None = None
+) -> float:
+    """Mean of ``cost_matrix[true, predicted]``."""
+    costs = np.asarray(cost_matrix, dtype=float)
+    if costs.ndim != 2 or costs.shape[0] != costs.shape[1]:
+        raise OptionError(f"cost_matrix has shape {costs.shape}; it needs a row and a column for every class.")
+    labels, predicted = _codes(labels, predicted, len(costs))
+    return _mean(costs[labels, predicted], weights)
+
+
+def confusion(labels: ArrayLike, predicted: ArrayLike, k: int, weights: ArrayLike | None = None) -> np.ndarray:
+    """How often each class (row) got each answer (column), as an array of shape (k, k).
+
+    Examples
+    --------
+    >>> from tanager.evaluate import confusion
+    >>> confusion([0, 0, 1], [0, 1, 1], 2)
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    labels, predicted = _codes(labels, predicted, k)
+    cells = np.bincount(labels * k + predicted, _weights(weights, len(labels)), minlength=k * k)
+    return cells.reshape(k, k)
+
+
+def per_class(
+    labels: ArrayLike,
+    predicted: ArrayLike,
+    proba: ArrayLike,
+    classes: Sequence[Any],
+    weights: ArrayLike | None = None,
+) -> Table:
+    """Every class by itself: its rows, how often it was the answer, recall, precision, F1, and AUC against the rest."""
+    labels, proba = _answers(labels, proba)
+    k = proba.shape[1]
+    if len(classes) != k:
+        raise DataError(f"proba has {k} columns, and classes has {len(classes)} names; give one name per column.")
+    cells = confusion(labels, predicted, k, weights)
+    rows, answers, right = cells.sum(axis=1), cells.sum(axis=0), cells.diagonal()
+    weights = _weights(weights, len(labels))
+    lines = [
+        (
+            str(name),
+            rows[c],
+            answers[c],
+            _share(right[c], rows[c]),
+            _share(right[c], answers[c]),
+            _share(2 * right[c], rows[c] + answers[c]),
+            _area(proba[:, c], labels == c, weights),
+        )
+        for c, name in enumerate(classes)
+    ]
+    names = ("class", "rows", "answers", "recall", "precision", "f1", "auc")
+    return Table(names, lines, {"rows": ",.15g", "answers": ",.15g"})
+
+
+def measure(
+    labels: ArrayLike,
+    proba: ArrayLike,
+    predicted: ArrayLike | None = None,
+    costs: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+) -> dict[str, float]:
+    """All measures of one set of answers by name; ``cost`` only where costs are given.
+
+    Without ``predicted`` the most probable class is the answer.
+    """
+    labels, proba = _answers(labels, proba)
+    if predicted is None:
+        predicted = proba.argmax(axis=1)
+    values = {
+        "accuracy": accuracy(labels, predicted, weights),
+        "log_loss": log_loss(labels, proba, weights),
+        "rmse": rmse(labels, proba, weights),
+        "rmse_full": rmse_full(labels, proba, weights),
+        "brier": brier(labels, proba, weights),
+        "auc": auc(labels, proba, weights=weights),
+    }
+    if costs is not None:
+        values["cost"] = expected_cost(labels, predicted, costs, weights)
+    return values
+
+
+def fading_mean(losses: ArrayLike, fade: float = 0.999) -> np.ndarray:
+    """The mean of the losses so far after each of them, in which old losses fade by a factor per step.
+
+    S <- fade S + loss, B <- fade B + 1, value S / B. With 1 nothing fades.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import fading_mean
+    >>> fading_mean([1, 0, 0, 1], fade=0.5).round(4).tolist()
+    [1.0, 0.3333, 0.1429, 0.6]
+    """
+    if not 0 < fade <= 1:
+        raise OptionError(f"fade={fade!r} must be above 0 and at most 1.")
+    from scipy.signal import lfilter
+
+    losses = np.asarray(losses, dtype=float)
+    both = np.stack([losses, np.ones_like(losses)])
+    sums, steps = lfilter([1.0], [1.0, -fade], both, axis=1) if losses.size else both
+    return sums / steps
+
+
+# --- what they share ----------------------------------------------------------------------------------------------
+
+
+def _area(scores: np.ndarray, member: np.ndarray, weights: np.ndarray) -> float:
+    """The chance that a member has a higher score than another row, ties counting half (weighted mid-ranks)."""
+    inside, outside = weights * member, weights * ~member
+    if not inside.sum() > 0 or not outside.sum() > 0:
+        return float("nan")
+    _, level = np.unique(scores, return_inverse=True)
+    outside = np.bincount(level, outside)
+    below = np.cumsum(outside) - outside / 2
+    return float(below @ np.bincount(level, inside) / (inside.sum() * outside.sum()))
+
+
+def _pair_area(proba: np.ndarray, weights: np.ndarray, rows: dict[int, np.ndarray], a: int, b: int) -> float:
+    """Two classes of many: each ranked by its own probability, among the rows of both."""
+    both = np.concatenate([rows[a], rows[b]])
+    first = np.arange(len(both)) < len(rows[a])
+    return (_area(proba[both, a], first, weights[both]) + _area(proba[both, b], ~first, weights[both])) / 2
+
+
+def _own(labels: np.ndarray, proba: np.ndarray) -> np.ndarray:
+    """What each row gave to its true class."""
+    return proba[np.arange(len(labels)), labels]
+
+
+def _share(part: float, whole: float) -> float:
+    return float(part / whole) if whole > 0 else float("nan")
+
+
+def _mean(values: np.ndarray, weights: ArrayLike | None) -> float:
+    weights = _weights(weights, len(values))
+    return _share(float(weights @ values), float(weights.sum()))
+
+
+def _weights(weights: ArrayLike | None, n_rows: int) -> np.ndarray:
+    if weights is None:
+        return np.ones(n_rows)
+    weights = np.asarray(weights, dtype=float)
+    if weights.shape != (n_rows,):
+        raise DataError(f"weights have shape {weights.shape}, expected one number for each of the {n_rows} rows.")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise DataError("weights must be finite and not negative.")
+    return weights
+
+
+def _answers(labels: ArrayLike, proba: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and probabilities that fit each other."""
+    labels, proba = np.asarray(labels), np.asarray(proba, dtype=float)
+    if proba.ndim != 2 or labels.shape != proba.shape[:1]:
+        raise DataError(
+            f"labels have shape {labels.shape} and proba has shape {proba.shape}; expected (rows,) and (rows, classes)."
+        )
+    return _class_codes("labels", labels, proba.shape[1]), proba
+
+
+def _codes(labels: ArrayLike, predicted: ArrayLike, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Labels and answers as codes below k."""
+    labels, predicted = _pairs(labels, predicted)
+    return _class_codes("labels", labels, k), _class_codes("predicted", predicted, k)
+
+
+def _pairs(labels: ArrayLike, predicted: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    labels, predicted = np.asarray(labels), np.asarray(predicted)
+    if labels.ndim != 1 or labels.shape != predicted.shape:
+        raise DataError(
+            f"labels have shape {labels.shape} and predicted has shape {predicted.shape}; expected (rows,) for both."
+        )
+    return labels, predicted
+
+
+def _class_codes(name: str, codes: np.ndarray, k: int) -> np.ndarray:
+    if codes.size and not (codes.dtype.kind in "iu" and codes.min() >= 0 and codes.max() < k):
+        wrong = next(c for c in codes.tolist() if not (isinstance(c, int) and 0 <= c < k))
+        raise DataError(f"{name} hold {wrong!r}; expected class codes from 0 to {k - 1}, one per column of proba.")
+    return codes.astype(np.intp)

@@ -1,0 +1,90 @@
+"""Classifiers of scikit-learn beside ours: any table as numbers, and a few yardsticks ready to use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import make_pipeline
+
+from tanager.encoding import Encoder
+
+
+class AsNumbers(TransformerMixin, BaseEstimator):
+    """Any table as numbers, for classifiers that take nothing else.
+
+    Numeric columns stay as they are, with NaN for missing cells; a category becomes one column of zeros and ones per
+    value, or its code.
+
+    Parameters
+    ----------
+    one_hot : bool, default=True
+        A column per value. With False one column of codes, NaN where missing or never seen.
+    fill : bool, default=False
+        Put the median of the column into missing numbers, for classifiers that refuse NaN.
+    categorical, numeric
+        Columns of that kind whatever the rules say, as in ``Encoder``.
+
+    Examples
+    --------
+    >>> AsNumbers().fit_transform({"sky": ["sun", "rain", None], "degrees": [21.5, None, 9.0]})
+    array([[ 1. ,  0. , 21.5],
+           [ 0. ,  1. ,  nan],
+           [ 0. ,  0. ,  9. ]])
+    """
+
+    def __init__(self, one_hot: bool = True, fill: bool = False, categorical: Any = None, numeric: Any = None) -> None:
+        self.one_hot = one_hot
+        self.fill = fill
+        self.categorical = categorical
+        self.numeric = numeric
+
+    def fit(self, X: Any, y: Any = None) -> AsNumbers:
+        """Learn the kinds and values of the columns."""
+        self.encoder_ = Encoder(categorical=self.categorical, numeric=self.numeric, continuous=True).fit(X)
+        numbers = self.encoder_.continuous_values(X)
+        empty = np.isnan(numbers).all(axis=0)
+        self.medians_ = np.nanmedian(np.where(empty, 0.0, numbers), axis=0) if numbers.size else np.zeros(0)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The numbers, one row each."""
+        codes = self.encoder_.transform(X)
+        numbers = self.encoder_.continuous_values(X)
+        if self.fill:
+            numbers = np.where(np.isnan(numbers), self.medians_, numbers)
+        missing = np.iinfo(codes.dtype).max
+        parts, taken = [], 0
+        for i, column in enumerate(self.encoder_.schema.columns):
+            if column.kind == "continuous":
+                parts.append(numbers[:, [taken]])
+                taken += 1
+            elif self.one_hot:
+                parts.append((codes[:, [i]] == np.arange(column.n_values)).astype(float))
+            else:
+                parts.append(np.where(codes[:, [i]] == missing, np.nan, codes[:, [i]].astype(float)))
+        return np.hstack(parts)
+
+
+def peers(categorical: Any = None, numeric: Any = None) -> dict[str, Any]:
+    """Well-known classifiers of scikit-learn by name, each ready for any table.
+
+    >>> sorted(peers())
+    ['boosted', 'forest', 'gradient', 'logistic', 'tree']
+    """
+    from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.tree import DecisionTreeClassifier
+
+    kinds = {"categorical": categorical, "numeric": numeric}
+    tree = DecisionTreeClassifier(min_samples_leaf=2, random_state=0)
+    boosted = AdaBoostClassifier(tree, n_estimators=10, random_state=0)
+    return {
+        "tree": make_pipeline(AsNumbers(**kinds), tree),
+        "boosted": make_pipeline(AsNumbers(fill=True, **kinds), boosted),
+        "forest": make_pipeline(AsNumbers(**kinds), RandomForestClassifier(random_state=0)),
+        "gradient": make_pipeline(AsNumbers(one_hot=False, **kinds), HistGradientBoostingClassifier(random_state=0)),
+        "logistic": make_pipeline(AsNumbers(fill=True, **kinds), StandardScaler(), LogisticRegression(max_iter=1000)),
+    }

@@ -1,0 +1,134 @@
+"""What is to be evaluated: a data set with its labels as codes, the classifiers, and the parts of the work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.decide import check_costs
+from tanager.encoding import encode_labels
+from tanager.encoding.chunks import rows_at
+from tanager.encoding.tables import Table, read_table
+from tanager.errors import DataError, OptionError
+from tanager.evaluate.folds import check_folds, stratified_folds, stratified_holdout
+
+
+class Splits(Protocol):
+    """Which rows are asked in each part of the work."""
+
+    def test(self, labels: np.ndarray, part: int) -> np.ndarray:
+        """The rows that part `part` asks about, as booleans."""
+
+    def place(self, part: int) -> tuple[int, int]:
+        """Its repetition and fold."""
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Stratified folds: part p is fold p % folds of repetition p // folds."""
+
+    folds: int
+    seed: int
+
+    def test(self, labels: np.ndarray, part: int) -> np.ndarray:
+        check_folds(self.folds, len(labels))
+        return stratified_folds(labels, self.folds, self.seed + part // self.folds) == part % self.folds
+
+    def place(self, part: int) -> tuple[int, int]:
+        return part // self.folds, part % self.folds
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """A holdout: part p is repetition p."""
+
+    share: float
+    seed: int
+
+    def test(self, labels: np.ndarray, part: int) -> np.ndarray:
+        return stratified_holdout(labels, self.share, self.seed + part)
+
+    def place(self, part: int) -> tuple[int, int]:
+        return part, 0
+
+
+@dataclass(frozen=True)
+class Data:
+    """A table whose cells were read once, with its labels as codes; rows without a label are gone."""
+
+    X: Any
+    names: tuple[str, ...] | None
+    cells: list[Any]
+    codes: np.ndarray | None
+    labels: np.ndarray
+    classes: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, y: Any) -> Data:
+        """From any table and its labels."""
+        labels, classes = encode_labels(y)
+        table = read_table(X)
+        if table.n_rows != len(labels):
+            raise DataError(f"X has {table.n_rows} rows, y has {len(labels)} labels. Give each row a label.")
+        known = np.flatnonzero(labels != np.iinfo(labels.dtype).max)
+        if len(known) < len(labels):
+            X, labels = rows_at(X, known), labels[known]
+            table = read_table(X)
+        if len(classes) < 2:
+            raise DataError(f"y has one class only, {classes[0]!r}. There is nothing to tell apart.")
+        cells = [] if table.codes is not None else [table.column(i) for i in range(table.n_columns)]
+        return cls(X, table.names, cells, table.codes, labels.astype(np.uint16), classes)
+
+    @property
+    def table(self) -> Table:
+        """The cells as a table."""
+        if self.codes is not None:
+            return read_table(self.codes)
+        return Table(self.names, len(self.labels), [partial(_same, cells) for cells in self.cells])
+
+
+def _same(cells: Any) -> Any:
+    return cells
+
+
+@dataclass
+class Plan:
+    """A data set, the classifiers to try on it, and the parts of the work."""
+
+    name: str
+    data: Data
+    models: dict[str, Any]
+    splits: Splits
+    n_parts: int
+    costs: np.ndarray | None
+    fingerprint: str | None = None  # of the data; made by the ledger when it is needed
+
+    def __post_init__(self) -> None:
+        counting: dict[str, list[str]] = {}
+        self.fitted: list[str] = []  # classifiers that are fitted on their own
+        for name, model in self.models.items():
+            if not isinstance(model, CountsClassifier) or model._encoder_options().get("continuous"):
+                self.fitted.append(name)
+                continue
+            model._check_options()
+            counting.setdefault(repr((sorted(model._encoder_options().items()), model.unseen)), []).append(name)
+        self.groups = list(counting.values())  # classifiers that see the columns alike, and share their counts
+
+
+def make_plan(name: str, models: Any, data: Any, splits: Splits, n_parts: int, costs: Any) -> Plan:
+    """Check what was asked for. ``models`` may be a function of the data set."""
+    made = models(data) if callable(models) else models
+    if not isinstance(made, Mapping) or not made:
+        raise OptionError("models must be a dict of names and classifiers, with at least one of them.")
+    for key, model in made.items():
+        if not hasattr(model, "predict_proba"):
+            raise OptionError(f"models: {key!r} has no predict_proba; every classifier must give probabilities.")
+    X, y = data if isinstance(data, tuple) else (data.X, data.y)
+    ready = Data.of(X, y)
+    splits.test(ready.labels, 0)  # refuses what cannot be split
+    return Plan(name, ready, dict(made), splits, n_parts, check_costs(costs, ready.classes))

@@ -1,0 +1,107 @@
+"""Which classifier to take, and why, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tanager.evaluate.records import median_of
+from tanager.evaluate.significance import average_ranks, friedman, nemenyi
+
+if TYPE_CHECKING:
+    from tanager.evaluate.results import Results
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The classifier to take, and the sentence that says why."""
+
+    classifier: str
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def over_one(results: Results, measure: str, alpha: float) -> Recommendation:
+    """On one data set; the rule is told in ``Results.recommend``."""
+    (dataset,) = results.datasets
+    order = results.best_first(dataset, measure)
+    best = order[0]
+    if len(order) == 1:
+        return Recommendation(best, f"{best} is the only classifier here.")
+    equals = [name for name in order if name == best or abs(results.difference(dataset, name, best, measure)[1]) <= 1]
+    if "accuracy" in results.measures:
+        most = results.best_first(dataset, "accuracy")[0]
+        equals = [name for name in equals if not _worse(results, name, most, "accuracy", alpha)] or equals
+    chosen = _cheapest(results, equals)
+    word = measure.replace("_", " ")
+    value, top = (f"{results.mean(dataset, name, measure):.4f}" for name in (chosen, best))
+    if chosen == best:
+        reason = (
+            f"it has the best {word} ({value}) of {len(order)} classifiers, {_margin(results, order, measure, alpha)}"
+        )
+    elif best not in equals:
+        reason = f"with a {word} of {value}, while the best ({best}, {top}) is significantly less accurate than {most}"
+    else:
+        price = f"{_seconds(results, chosen) / _seconds(results, best):.0%} of the time"
+        reason = f"its {word} of {value} is within one standard error of the best ({best}, {top}), and it takes {price}"
+    return Recommendation(chosen, f"Take {chosen}: {reason}.")
+
+
+def _margin(results: Results, order: Sequence[str], measure: str, alpha: float) -> str:
+    """From whom the first is significantly different."""
+    if len(results.folds(results.datasets[0], order[0])) < 2:
+        return "though one fold shows no spread, and nothing could be tested"
+    close = [name for name in order[1:] if not _worse(results, name, order[0], measure, alpha)]
+    return f"not significantly better than {_listed(close)}" if close else "significantly better than all others"
+
+
+def over_many(names: Sequence[str], losses: np.ndarray, measure: str, alpha: float) -> Recommendation:
+    """Over several data sets: the best mean rank, and from whom it is separated."""
+    n, q = losses.shape
+    if q == 1:
+        return Recommendation(names[0], f"{names[0]} is the only classifier here.")
+    places = average_ranks(losses)
+    best = int(places.argmin())
+    chosen = names[best]
+    word = measure.replace("_", " ")
+    head = f"Take {chosen}: it has the best mean rank by {word} ({places[best]:.2f} of {q}, over {n} data sets)"
+    if n < 2:
+        return Recommendation(chosen, f"{head}, though one data set says little about others.")
+    p = friedman(losses).p
+    if not p < alpha:
+        return Recommendation(chosen, f"{head}, but the ranks may be chance (Friedman's test: p = {p:.2g}).")
+    apart = nemenyi(q, n, alpha)
+    beaten = [names[i] for i in np.argsort(places) if places[i] - places[best] > apart]
+    close = [names[i] for i in np.argsort(places) if i != best and places[i] - places[best] <= apart]
+    if not close:
+        return Recommendation(chosen, f"{head}, and Nemenyi's test separates it from all others.")
+    beaten_by = f"separates it from {_listed(beaten)}, not from" if beaten else "does not separate it from"
+    return Recommendation(chosen, f"{head}; Nemenyi's test {beaten_by} {_listed(close)}.")
+
+
+def _worse(results: Results, name: str, best: str, measure: str, alpha: float) -> bool:
+    """Whether a classifier is significantly worse than the best of them, by the folds that both have."""
+    return name != best and results.difference(results.datasets[0], name, best, measure)[2] < alpha
+
+
+def _cheapest(results: Results, names: Sequence[str]) -> str:
+    """The first of those that take at most twice as long as the fastest; names come best first."""
+    seconds = [_seconds(results, name) for name in names]
+    if np.isnan(seconds).any():  # not measured
+        return names[0]
+    return next(name for name, own in zip(names, seconds, strict=True) if own <= 2 * min(seconds))
+
+
+def _seconds(results: Results, name: str) -> float:
+    """The median time that a fold takes, to learn and to answer."""
+    folds = results.folds(results.datasets[0], name)
+    return median_of(folds, "fit_seconds") + median_of(folds, "predict_seconds")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

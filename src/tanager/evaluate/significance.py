@@ -1,0 +1,219 @@
+"""Whether one classifier is better than another, or only seems so.
+
+``corrected_t`` is for the folds of one data set; the sign test, ranks, Friedman's test and the critical difference of
+Nemenyi are for several data sets. All take losses: lower is better.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tanager.errors import DataError, OptionError
+
+DRAW = 1e-9  # losses closer than this are a draw
+
+
+def corrected_t(differences: ArrayLike, ratio: float) -> tuple[float, float]:
+    """The corrected resampled t-test of Nadeau and Bengio: t and the two-tailed p.
+
+    Training sets of cross-validation overlap, so the differences d of its J folds are not independent, and the usual
+    test finds too much. Here t = mean(d) / sqrt((1 / J + ratio) s²) with J - 1 degrees of freedom.
+
+    Parameters
+    ----------
+    differences : array of shape (J,)
+        Of the measure, fold by fold. One alone gives NaN.
+    ratio : float
+        Rows tested over rows learned: 1/9 with 10 folds.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import corrected_t
+    >>> t, p = corrected_t([0.02, 0.01, 0.03, -0.01, 0.02, 0, 0.01, 0.02, 0.03, 0.01], ratio=1 / 9)
+    >>> f"{t:.4f} {p:.4f}"
+    '2.4089 0.0393'
+    """
+    from scipy.special import stdtr
+
+    d = np.asarray(differences, dtype=float)
+    error = _corrected_error(d, ratio)
+    if math.isnan(error):
+        return float("nan"), float("nan")
+    mean = float(d.mean())
+    if error == 0.0:
+        return (0.0, 1.0) if abs(mean) < DRAW else (math.copysign(math.inf, mean), 0.0)
+    t = mean / error
+    return t, float(2 * stdtr(len(d) - 1, -abs(t)))
+
+
+def corrected_margin(values: ArrayLike, ratio: float, level: float = 0.95) -> float:
+    """Half the width of a confidence interval around the mean of folds, corrected as in ``corrected_t``."""
+    from scipy.special import stdtrit
+
+    values = np.asarray(values, dtype=float)
+    return float(stdtrit(max(len(values) - 1, 1), (1 + level) / 2) * _corrected_error(values, ratio))
+
+
+def _corrected_error(d: np.ndarray, ratio: float) -> float:
+    """The standard error of the mean of folds; NaN for fewer than two, exactly 0 where all are the same."""
+    if not ratio >= 0:
+        raise OptionError(f"ratio={ratio!r} must be rows tested over rows learned, 1/9 with 10 folds.")
+    if d.ndim != 1 or np.isnan(d).any():
+        raise DataError(f"expected one number per fold, got shape {d.shape} with {np.isnan(d).sum()} NaN.")
+    if len(d) < 2:
+        return float("nan")
+    if np.ptp(d) <= 1e-12 * np.abs(d).max():
+        return 0.0
+    return float(np.sqrt((1 / len(d) + ratio) * d.var(ddof=1)))
+
+
+def win_draw_loss(a: ArrayLike, b: ArrayLike, tolerance: float = DRAW) -> tuple[int, int, int]:
+    """On how many data sets the losses of a are below, within the tolerance of, and above those of b.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import win_draw_loss
+    >>> win_draw_loss([0.1, 0.2, 0.3], [0.2, 0.2, 0.1])
+    (1, 1, 1)
+    """
+    a, b = _two(a, b)
+    wins, losses = int((a < b - tolerance).sum()), int((a > b + tolerance).sum())
+    return wins, len(a) - wins - losses, losses
+
+
+def sign_test(wins: int, losses: int) -> tuple[float, float]:
+    """How likely so uneven a score is between equals: one-tailed and two-tailed p. Draws are left out.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import sign_test
+    >>> sign_test(4, 0)
+    (0.0625, 0.125)
+    """
+    n = wins + losses
+    one_tailed = sum(math.comb(n, i) for i in range(max(wins, losses), n + 1)) / 2**n
+    return one_tailed, min(1.0, 2 * one_tailed)
+
+
+def geometric_mean_ratio(a: ArrayLike, b: ArrayLike, counts: ArrayLike | None = None) -> float:
+    """exp(mean(log(a / b))) over data sets: below 1 where a errs less than b.
+
+    Unlike a mean of ratios it is the inverse of the ratio the other way round. Where one of the two is 0, half an error
+    is added to both, which takes the number of rows each was counted over.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import geometric_mean_ratio
+    >>> geometric_mean_ratio([0.1, 0.4], [0.2, 0.2])
+    1.0
+    >>> round(geometric_mean_ratio([0.0], [0.1], counts=[10]), 4)  # 0.5 errors to 1.5
+    0.3333
+    """
+    a, b = _two(a, b)
+    if (a < 0).any() or (b < 0).any():
+        raise DataError("a ratio of losses needs losses that are not negative.")
+    zero = np.minimum(a, b) < DRAW
+    if zero.any():
+        if counts is None:
+            raise DataError(
+                f"data set {int(zero.argmax())} has a loss of 0, and a ratio needs more than that. Give counts=, the "
+                "rows of each data set, and half an error is added to both."
+            )
+        half = np.where(zero, 0.5 / np.asarray(counts, dtype=float), 0.0)
+        a, b = a + half, b + half
+    return float(np.exp(np.mean(np.log(a) - np.log(b))))
+
+
+def ranks(losses: ArrayLike) -> np.ndarray:
+    """The rank of every classifier (column) on every data set (row): 1 is best, draws share the mean of their ranks.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import ranks
+    >>> ranks([[0.1, 0.3, 0.2], [0.2, 0.2, 0.1]])
+    array([[1. , 3. , 2. ],
+           [2.5, 2.5, 1. ]])
+    """
+    losses = np.asarray(losses, dtype=float)
+    if losses.ndim != 2 or np.isnan(losses).any():
+        raise DataError(
+            f"ranks need a loss of every classifier on every data set, got shape {losses.shape} with "
+            f"{np.isnan(losses).sum()} NaN. Leave out data sets that some classifier lacks."
+        )
+    rounded = np.round(losses / DRAW)  # so that being equal is not a matter of the last bit
+    mine, others = rounded[:, :, None], rounded[:, None, :]
+    return (others < mine).sum(axis=2) + ((others == mine).sum(axis=2) + 1) / 2
+
+
+def average_ranks(losses: ArrayLike) -> np.ndarray:
+    """The mean of the ranks of every classifier over the data sets."""
+    return ranks(losses).mean(axis=0)
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """What Friedman's test found: mean ranks, and how likely ranks so uneven are between equals."""
+
+    mean_ranks: tuple[float, ...]
+    n_datasets: int
+    chi2: float
+    f: float
+    p: float
+
+
+def friedman(losses: ArrayLike) -> Friedman:
+    """Friedman's test in the form of Iman and Davenport: do the classifiers differ at all?
+
+    Rows are data sets, columns classifiers; at least two of each. There is no correction for ties, as in the papers
+    that compare classifiers. Where all data sets agree, F is infinite, and p is that of chi2.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import friedman
+    >>> friedman([[0.1, 0.2], [0.1, 0.3], [0.2, 0.1], [0.1, 0.2]]).mean_ranks
+    (1.25, 1.75)
+    """
+    from scipy.special import chdtrc, fdtrc
+
+    place = ranks(losses)
+    n, q = place.shape
+    if n < 2 or q < 2:
+        raise DataError(f"Friedman's test needs two data sets and two classifiers, got {n} and {q}.")
+    mean = place.mean(axis=0)
+    chi2 = 12 * n / (q * (q + 1)) * float((mean**2).sum() - q * (q + 1) ** 2 / 4)
+    room = n * (q - 1) - chi2
+    f = (n - 1) * chi2 / room if room > DRAW else math.inf
+    p = fdtrc(q - 1, (q - 1) * (n - 1), f) if math.isfinite(f) else chdtrc(q - 1, chi2)
+    return Friedman(tuple(map(float, mean)), n, chi2, f, float(p))
+
+
+def nemenyi(n_classifiers: int, n_datasets: int, alpha: float = 0.05) -> float:
+    """The critical difference: mean ranks further apart than this differ, all pairs being looked at.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import nemenyi
+    >>> round(nemenyi(3, 5), 4)
+    1.4823
+    """
+    if n_classifiers < 2 or n_datasets < 1:
+        raise DataError(
+            f"a critical difference needs two classifiers and a data set, got {n_classifiers} and {n_datasets}."
+        )
+    if not 0 < alpha < 1:
+        raise OptionError(f"alpha={alpha!r} must be between 0 and 1.")
+    from scipy.stats import studentized_range
+
+    q = studentized_range.ppf(1 - alpha, n_classifiers, np.inf) / math.sqrt(2)
+    return float(q * math.sqrt(n_classifiers * (n_classifiers + 1) / (6 * n_datasets)))
+
+
+def _two(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if a.ndim != 1 or a.shape != b.shape or not a.size:
+        raise DataError(f"expected one loss per data set in both, got shapes {a.shape} and {b.shape}.")
+    return a, b

@@ -1,0 +1,157 @@
+"""The work itself: classifiers answer rows that they have not learned, many of them over one count of the others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.decide import check_costs, decide
+from tanager.classifiers.rows import Rows
+from tanager.classifiers.shared import attach, joint_shape
+from tanager.counts.joint import JointCounts
+from tanager.counts.memory import as_bytes
+from tanager.encoding import Encoder
+from tanager.encoding.chunks import rows_at
+from tanager.encoding.kinds import settled
+from tanager.evaluate.measures import measure, reliability
+from tanager.evaluate.plan import Data, Plan
+
+Record = dict[str, Any]
+
+
+class Work:
+    """Everything that is needed to evaluate the classifiers of a plan on any part of it."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.counted = [Counted({name: plan.models[name] for name in group}, plan.data) for group in plan.groups]
+
+    def part(self, part: int, wanted: Sequence[str]) -> list[Record]:
+        """The records of one part, for the classifiers that are wanted."""
+        plan = self.plan
+        test = plan.splits.test(plan.data.labels, part)
+        records = {}
+        for counted in self.counted:
+            names = [name for name in counted.models if name in wanted]
+            if names:
+                with counted.without(test, names) as (codes, models):
+                    for name, model in models.items():
+                        proba = model._score_codes(codes[test], model._structure(fresh=True), None, log_joint=False)
+                        records[name] = record(plan, name, part, test, proba, model.cost_matrix)
+        for name in plan.fitted:
+            if name in wanted:
+                records[name] = _fitted_record(plan, name, part, test)
+        return [records[name] for name in wanted if name in records]
+
+
+class Counted:
+    """Classifiers that see the columns alike, over one count of the learned rows.
+
+    What has to be learned about columns is learned from the learned rows of each part. Where that is nothing, all rows
+    are counted once, and a part is left out by subtracting its counts.
+    """
+
+    def __init__(self, models: dict[str, CountsClassifier], data: Data) -> None:
+        self.models = {name: clone(model) for name, model in models.items()}
+        for model in self.models.values():
+            model._start()
+            model.classes_ = data.classes  # what some need to say how wide they count
+        self.data = data
+        first = next(iter(models.values()))
+        self.options, self.unseen = first._encoder_options(), first.unseen
+        everything = self._encoder(np.ones(len(data.labels), dtype=bool))
+        given = first.schema is not None
+        self.fixed = all(given or (settled(c) and not c.other) for c in everything.schema.columns)
+        self.everything = everything if self.fixed else None
+        self.total: tuple[np.ndarray, JointCounts] | None = None
+
+    @contextmanager
+    def without(self, test: np.ndarray, names: Sequence[str]) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
+        """The codes of all rows, and the named classifiers as if the test rows had not been learned."""
+        labels, learned = self.data.labels, ~test
+        reduced = self._subtracted(test) if self.fixed else None
+        if reduced is not None:
+            encoder, (codes, counts) = self.everything, reduced
+        else:
+            encoder = self._encoder(learned)
+            codes = encoder.transform(self.data.table, self.unseen)
+            counts = self._empty(encoder, names).update(codes[learned], labels[learned])
+        rows = Rows()
+        if any(self.models[name]._needs_rows() for name in names):
+            rows.append(codes[learned], labels[learned], None)
+        assert encoder is not None
+        fitting = [name for name in names if counts.holds(**self.models[name]._shape(encoder.schema))]
+        try:
+            yield codes, {name: attach(clone(self.models[name]), counts, encoder, rows) for name in fitting}
+        finally:
+            if reduced is not None:
+                counts.update(codes[test], labels[test])
+
+    def _encoder(self, learned: np.ndarray) -> Encoder:
+        labels = np.where(learned, self.data.labels, np.uint16(65535))
+        return Encoder(**self.options).fit(self.data.table, labels, None, len(self.data.classes))
+
+    def _empty(self, encoder: Encoder, names: Sequence[str]) -> JointCounts:
+        """Counts as wide as the widest classifier needs whose own counts are within its budget."""
+        schema, k = encoder.schema, len(self.data.classes)
+        fitting = [
+            model
+            for model in (self.models[name] for name in names)
+            if JointCounts.estimate_bytes(schema.n_values, k, **model._shape(schema)) <= as_bytes(model.max_memory)
+        ]
+        shape = joint_shape(fitting, schema) if fitting else {"order": 1}
+        return JointCounts(schema, self.data.classes, max_memory=None, spare=int(self.unseen == "smooth"), **shape)
+
+    def _subtracted(self, test: np.ndarray) -> tuple[np.ndarray, JointCounts] | None:
+        """Codes, and counts of all rows less the test rows; None where only test rows have some value."""
+        labels = self.data.labels
+        assert self.everything is not None
+        if self.total is None:
+            codes = self.everything.transform(self.data.table, self.unseen)
+            self.total = codes, self._empty(self.everything, list(self.models)).update(codes, labels)
+        codes, counts = self.total
+        counts.subtract(codes[test], labels[test])
+        columns = enumerate(self.everything.schema.columns)
+        if all(column.closed or counts.joint(i).sum(axis=0).all() for i, column in columns):
+            return codes, counts
+        counts.update(codes[test], labels[test])
+        return None
+
+
+def _fitted_record(plan: Plan, name: str, part: int, test: np.ndarray) -> Record:
+    """A classifier that is fitted on its own: of scikit-learn, or with Gaussian columns."""
+    data = plan.data
+    learned = ~test
+    model = clone(plan.models[name])
+    start = time.perf_counter()
+    model.fit(rows_at(data.X, np.flatnonzero(learned)), data.labels[learned])
+    fitted = time.perf_counter()
+    answers = model.predict_proba(rows_at(data.X, np.flatnonzero(test)))
+    done = time.perf_counter()
+    proba = np.zeros((len(answers), len(data.classes)))
+    proba[:, model.classes_.astype(np.int64)] = answers
+    times = {"fit_seconds": fitted - start, "predict_seconds": done - fitted}
+    return record(plan, name, part, test, proba, getattr(model, "cost_matrix", None)) | times
+
+
+def record(
+    plan: Plan, name: str, part: int, test: np.ndarray, proba: np.ndarray, own_costs: Any, n_train: int | None = None
+) -> Record:
+    """The line of one classifier and part: who, where, and how well."""
+    data = plan.data
+    costs = plan.costs if plan.costs is not None else check_costs(own_costs, data.classes)
+    learned_rows = data.labels[~test] if n_train is None else data.labels  # all but one, when each row is left out
+    learned = np.bincount(learned_rows, minlength=len(data.classes)).astype(float)
+    labels = data.labels[test].astype(np.int64)
+    predicted = decide(proba, learned, costs)
+    repeat, fold = plan.splits.place(part)
+    place = {"dataset": plan.name, "classifier": name, "repeat": repeat, "fold": fold}
+    sizes = {"n_train": len(learned_rows) if n_train is None else n_train, "n_test": len(labels)}
+    bins = np.asarray(reliability(labels, proba)).tolist()
+    return place | sizes | measure(labels, proba, predicted, costs=costs) | {"reliability": bins}

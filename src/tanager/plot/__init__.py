@@ -1,0 +1,15 @@
+"""Pictures: the network behind a classifier, and classifiers side by side.
+
+Needs matplotlib, the extra ``plot``.
+
+Figures are made without pyplot, so nothing opens a window and nothing has to be closed. Every function returns the
+figure, and writes it where a path is given.
+"""
+
+from tanager.plot.comparison import plot_comparison
+from tanager.plot.network import plot_network
+from tanager.plot.ranks import plot_ranks
+from tanager.plot.reliability import plot_reliability
+from tanager.plot.scatter import plot_scatter
+
+__all__ = ["plot_comparison", "plot_network", "plot_ranks", "plot_reliability", "plot_scatter"]

@@ -1,0 +1,84 @@
+"""Classifiers side by side on one data set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tanager.errors import OptionError
+from tanager.plot.canvas import FAINT, INK, Path, headed, panel, paper, written
+
+_LINE = 0.3  # inches from one classifier to the next
+
+
+def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None, *, title: str | None = None) -> Any:
+    """Bars of accuracy and of log loss, one pair per classifier, in the order given.
+
+    Parameters
+    ----------
+    rows : iterable of mappings
+        With ``name``, ``accuracy`` and ``log_loss``; where ``yardstick`` is true the bar is grey, and ``margin`` is
+        half the width of a confidence interval of the accuracy, drawn as whiskers. Other keys are ignored, so the lines
+        of a table can be passed as they are.
+    path, title
+        As in ``plot_network``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    rows = list(rows)
+    if not rows:
+        raise OptionError("plot_comparison was given no rows; each needs a name, an accuracy and a log_loss.")
+    tall = _LINE * len(rows)
+    figure = paper(9.0, tall + 1.05)
+    left = 0.08 * max(len(str(row["name"])) for row in rows) + 0.3
+    span = (9.0 - left - 0.9) / 2
+    margins = [float(row.get("margin") or 0.0) for row in rows]
+    spread = "the axis does not start at 0" + (", 95 % intervals" if any(margins) else "")
+    for at, (key, label, colour, whiskers) in enumerate(
+        [
+            ("accuracy", f"accuracy ({spread})", "#8fbcdd", margins),
+            ("log_loss", "log loss (shorter is better)", "#e3a57f", [0.0] * len(rows)),
+        ]
+    ):
+        axes = panel(figure, left + at * (span + 0.5), 0.3, span, tall)
+        colours = ["#aab4bd" if row.get("yardstick") else colour for row in rows]
+        _bars(axes, [float(row[key]) for row in rows], whiskers, colours, floor=key == "log_loss")
+        axes.set_title(label, fontsize=9, color=INK)
+        axes.set_yticks(_places(len(rows)), [str(row["name"]) if at == 0 else "" for row in rows], fontsize=9)
+    headed(figure, title)
+    return written(figure, path)
+
+
+def _bars(
+    axes: Any, values: Sequence[float], whiskers: Sequence[float], colours: Sequence[str], *, floor: bool
+) -> None:
+    """Horizontal bars from the top down, each with its number behind it and whiskers where there are any."""
+    places = _places(len(values))
+    ends: list[float] = []
+    axes.barh(places, values, height=0.72, color=colours)
+    for place, value, margin in zip(places, values, whiskers, strict=True):
+        end = min(value + margin, 1.0) if margin else value  # an accuracy ends at 1
+        if margin:
+            axes.plot([value - margin, end], [place, place], color=INK, lw=1.1, solid_capstyle="butt")
+        axes.text(end, place, f" {value:.4f}", va="center", fontsize=8, color=INK)
+        ends += [value - margin, end]
+    low, high = _window(ends, floor=floor)
+    axes.set_xlim(low, high)
+    axes.set_xticks([tick for tick in axes.get_xticks() if low <= tick <= (high if floor else 1.0)])
+    axes.set_ylim(-0.6, len(values) - 0.4)
+    axes.tick_params(length=0)
+    axes.spines[["bottom", "left"]].set_visible(False)
+    axes.axvline(axes.get_xlim()[0], color=FAINT, lw=1)
+
+
+def _places(n: int) -> list[int]:
+    return list(range(n - 1, -1, -1))
+
+
+def _window(values: Sequence[float], *, floor: bool) -> tuple[float, float]:
+    """Where the axis starts and ends: at 0 for losses; for accuracies below the lowest, so that differences show."""
+    low, high = (0.0, max(values)) if floor else (min(values), max(values))
+    span = max(high - low, 0.02)
+    return (0.0, high + 0.25 * span) if floor else (max(0.0, low - 0.4 * span), high + 0.35 * span)

@@ -1,0 +1,107 @@
+"""Two classifiers over many data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tanager.errors import OptionError
+from tanager.plot.canvas import COLOURS, FAINT, INK, QUIET, Path, headed, panel, paper, written
+
+_NAMED = 8  # data sets at most, those where the two differ most
+
+
+def plot_scatter(
+    x: Mapping[str, float],
+    y: Mapping[str, float],
+    path: Path | None = None,
+    *,
+    names: tuple[str, str],
+    measure: str = "error",
+    title: str | None = None,
+) -> Any:
+    """A point per data set: the loss of one classifier to the right, that of the other upwards.
+
+    Above the line the first classifier is better, below it the second. The data sets where they differ most are named.
+
+    Parameters
+    ----------
+    x, y : mappings from data sets to losses
+        Data sets that only one of them has are left out.
+    names : two str
+        Of the classifiers.
+    measure : str, default="error"
+        What the losses are; lower is better.
+    path, title
+        As in ``plot_network``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from tanager.plot import plot_scatter
+    >>> figure = plot_scatter({"iris": 0.1, "wine": 0.2}, {"iris": 0.3, "wine": 0.2}, names=("AODE", "TAN"))
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['iris']
+    >>> figure.axes[0].get_title()
+    'above the line AODE is better (1), below it TAN (0)'
+    """
+    both = [name for name in x if name in y]
+    if not both:
+        raise OptionError(f"plot_scatter needs data sets that {names[0]} and {names[1]} share, and there are none.")
+    figure = paper(5.6, 6.0 if title else 5.6)
+    axes = panel(figure, 0.75, 0.65, 4.6, 4.6)
+    values = [side[name] for name in both for side in (x, y)]
+    room = 0.06 * max(max(values) - min(values), 1e-6)
+    low, high = min(values) - room, max(values) + room
+    axes.plot([low, high], [low, high], color=FAINT, lw=1.5, zorder=1)
+    axes.scatter([x[n] for n in both], [y[n] for n in both], 26, color=COLOURS[0], alpha=0.8, lw=0, zorder=2)
+    axes.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+    axes.set_xlabel(f"{measure} of {names[0]}", fontsize=9, color=INK)
+    axes.set_ylabel(f"{measure} of {names[1]}", fontsize=9, color=INK)
+    wins = [sum(x[n] < y[n] for n in both), sum(x[n] > y[n] for n in both)]
+    text = f"above the line {names[0]} is better ({wins[0]}), below it {names[1]} ({wins[1]})"
+    axes.set_title(text, fontsize=9, color=QUIET)
+    _name_outliers(figure, axes, {n: (x[n], y[n]) for n in both})
+    headed(figure, title)
+    return written(figure, path)
+
+
+def _name_outliers(figure: Any, axes: Any, points: Mapping[str, tuple[float, float]]) -> None:
+    """Name the points furthest from the line, away from it; a name that would touch anything is left out."""
+    furthest = sorted(points, key=lambda name: -abs(points[name][0] - points[name][1]))
+    renderer = figure.canvas.get_renderer()
+    frame = axes.get_window_extent(renderer)
+    taken: list[Any] = []
+    dots = axes.transData.transform(list(points.values()))
+    for name in furthest[:_NAMED]:
+        a, b = points[name]
+        if a == b:
+            break
+        for spot in _spots(above=b > a):
+            text = axes.annotate(name, (a, b), textcoords="offset points", fontsize=8, color=INK, **spot)
+            box = text.get_window_extent(renderer)
+            inside = frame.x0 <= box.x0 and box.x1 <= frame.x1 and frame.y0 <= box.y0 and box.y1 <= frame.y1
+            if inside and not box.count_contains(dots) and not box.count_overlaps(taken):
+                taken.append(box)
+                break
+            text.remove()
+
+
+def _spots(*, above: bool) -> list[dict[str, Any]]:
+    """Where a name may stand, on the side away from the line: beside its point, or over (under) it."""
+    if above:
+        return [
+            {"xytext": (-5, 0), "ha": "right", "va": "center"},
+            {"xytext": (0, 4), "ha": "center", "va": "bottom"},
+            {"xytext": (4, 4), "ha": "right", "va": "bottom"},
+            {"xytext": (-4, 4), "ha": "left", "va": "bottom"},
+        ]
+    return [
+        {"xytext": (5, 0), "ha": "left", "va": "center"},
+        {"xytext": (0, -4), "ha": "center", "va": "top"},
+        {"xytext": (-4, -4), "ha": "left", "va": "top"},
+        {"xytext": (4, -4), "ha": "right", "va": "top"},
+    ]

@@ -1,0 +1,310 @@
+"""Cross-validation is honest, the same however it is run, and goes on where it was stopped."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.naive_bayes import GaussianNB
+
+from every import ALL, name_of, small_table
+from tanager import A2DE, AODE, KDB, SPC, TAN, BestOf, DataError, NaiveBayes, OptionError
+from tanager.classifiers.forms import View
+from tanager.evaluate import cross_validate, cross_validate_all, holdout, leave_one_out, run, work
+from tanager.evaluate.folds import stratified_folds, stratified_holdout
+from tanager.evaluate.peers import AsNumbers, peers
+from tanager.evaluate.plan import Folds, make_plan
+
+SOME = {"nb": NaiveBayes(), "tan": TAN(), "kdb": KDB(), "a2de": A2DE(), "spcr": SPC(super_parent="refined")}
+
+
+def without_times(results):
+    return [{k: v for k, v in record.items() if not k.endswith("seconds")} for record in results.records]
+
+
+def text_table(n_rows=120, seed=0):
+    """Categories only, all of them frequent: nothing has to be learned about columns."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n_rows)
+    X = np.array([[f"v{(a + c) % 3}" for a in row] for row, c in zip(rng.integers(0, 2, (n_rows, 4)), y, strict=True)])
+    return X, np.array(["a", "b", "c"])[y]
+
+
+# --- folds -------------------------------------------------------------------------------------------------------
+
+
+@given(labels=st.lists(st.integers(0, 3), min_size=2, max_size=60), folds=st.integers(2, 10), seed=st.integers(0, 99))
+def test_folds_are_of_one_size_and_have_their_share_of_every_class(labels, folds, seed):
+    labels = np.array(labels)
+    if folds > len(labels):
+        with pytest.raises(OptionError, match="needs as many rows"):
+            stratified_folds(labels, folds, seed)
+        return
+    fold = stratified_folds(labels, folds, seed)
+    sizes = np.bincount(fold, minlength=folds)
+    assert sizes.max() - sizes.min() <= 1
+    for c in range(4):
+        share = np.bincount(fold[labels == c], minlength=folds)
+        assert share.max() - share.min() <= 1
+    np.testing.assert_array_equal(fold, stratified_folds(labels, folds, seed))
+
+
+def test_another_seed_gives_other_folds():
+    labels = np.repeat([0, 1], 50)
+    assert (stratified_folds(labels, 10, 1) != stratified_folds(labels, 10, 2)).any()
+
+
+@given(labels=st.lists(st.integers(0, 3), min_size=4, max_size=60), share=st.floats(0.25, 0.9))
+def test_a_holdout_has_its_share_of_every_class(labels, share):
+    labels = np.array(labels)
+    held = stratified_holdout(labels, share)
+    assert held.sum() == int(np.floor(len(labels) * share + 1e-9))
+    for c in range(4):
+        assert abs(held[labels == c].sum() - share * (labels == c).sum()) < 1 + 1e-6
+
+
+# --- honesty -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ALL, ids=name_of)
+def test_shared_counts_answer_as_a_fit_on_the_learned_rows_does(model):
+    """The slow way: fit on the rows of the other folds, ask about these."""
+    X, y = small_table(90)
+    if model.priors is not None:
+        return  # a given prior fits three classes in any fold; nothing new to see
+    labels = np.unique(y, return_inverse=True)[1]
+    plan = make_plan("small", {"it": model}, (X, y), Folds(5, 3), 5, None)
+    folds = stratified_folds(labels, 5, 3)
+    for part in (0, 3):
+        test = folds == part
+        got = work.Work(plan).part(part, ["it"])[0]
+        alone = clone(model).fit(X[~test], y[~test])
+        proba = alone.predict_proba(X[test])
+        assert got["accuracy"] == pytest.approx(np.mean(alone.predict(X[test]) == y[test]))
+        own = proba[np.arange(test.sum()), labels[test]]
+        assert got["log_loss"] == pytest.approx(-np.log(np.maximum(own, 1e-15)).mean(), rel=1e-9)
+        assert (got["n_train"], got["n_test"]) == ((~test).sum(), test.sum())
+
+
+def test_cut_points_are_learned_without_the_rows_that_are_asked():
+    """Noise that looks like a pattern: cut points that had seen the test rows would fit them."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 40)), rng.integers(0, 2, 60)
+    counted = work.Counted({"nb": NaiveBayes()}, make_plan("noise", SOME, (X, y), Folds(5, 1), 5, None).data)
+    test = np.arange(60) < 12
+    with counted.without(test, ["nb"]) as (_, models):
+        inside = models["nb"].encoder_.schema
+    assert inside == NaiveBayes().fit(X[12:], y[12:]).encoder_.schema
+    assert inside != NaiveBayes().fit(X, y).encoder_.schema
+
+
+def test_a_fold_left_out_by_subtraction_equals_counting_the_others():
+    X, y = text_table()
+    plan = make_plan("text", SOME, (X, y), Folds(10, 1), 10, None)
+    quick, slow = work.Work(plan), work.Work(plan)
+    assert all(counted.fixed for counted in quick.counted)
+    for counted in slow.counted:
+        counted.fixed = False
+    for part in range(10):
+        for a, b in zip(quick.part(part, list(SOME)), slow.part(part, list(SOME)), strict=True):
+            assert a == pytest.approx(b, nan_ok=True) if "reliability" not in a else a["log_loss"] == b["log_loss"]
+
+
+def test_a_value_that_only_the_asked_rows_have_is_unseen():
+    X, y = text_table(40)
+    X[0, 0] = "rare"
+    plan = make_plan("text", {"nb": NaiveBayes()}, (X, y), Folds(4, 1), 4, None)
+    counted = work.Work(plan).counted[0]
+    test = np.arange(40) < 10
+    with counted.without(test, ["nb"]) as (codes, models):
+        assert "rare" not in models["nb"].encoder_.schema["x0"].values
+        assert codes[0, 0] == 255
+    with counted.without(~test, ["nb"]) as (codes, models):  # the whole is as it was
+        assert models["nb"].counts_.n_rows == 10
+
+
+@pytest.mark.parametrize("model", ALL, ids=name_of)
+def test_leave_one_out_equals_learning_the_other_rows(model):
+    """Kinds, cut points and structure are those of all rows; everything else is learned again for every row."""
+    if getattr(model, "missing", None) == "marginal":
+        return  # reads its own tree; tests/laws leaves rows out of it by the formula
+    X, y = small_table(40)
+    whole = clone(model).fit(X, y)
+    view = whole._structure(fresh=True)
+    form, estimate, factor = view.form, view.estimate, view.factor
+    got = leave_one_out({"it": model}, X, y).records[0]
+    own = []
+    for r in range(len(y)):
+        rest = clone(model).set_params(schema=whole.encoder_.schema)
+        rest.partial_fit(np.delete(X, r, axis=0), np.delete(y, r), classes=whole.classes_)
+        rest._ready()
+        rest._structure(fresh=True)
+        rest._count_families(form)
+        if isinstance(rest, BestOf):
+            rest.best_ = rest._attach(clone(whole.best_), rest.counts_, rest._rows)
+        held = View(rest.counts_, form, estimate, smooth_unseen=view.smooth_unseen, priors=view.priors, factor=factor)
+        proba = rest._score_codes(rest._encode(X[r : r + 1]), held, X[r : r + 1], log_joint=False)
+        own.append(proba[0, whole.classes_.tolist().index(y[r])])
+    if model.class_weight == "balanced":
+        return  # the weights follow the class counts; each row changes them a little
+    assert got["log_loss"] == pytest.approx(-np.log(np.maximum(own, 1e-15)).mean(), rel=1e-9)
+
+
+# --- running -----------------------------------------------------------------------------------------------------
+
+
+def test_processes_give_the_same_as_one_process(monkeypatch):
+    X, y = text_table()
+    one = cross_validate(SOME, X, y, folds=5, repeats=2, n_jobs=1, timing=False)
+    monkeypatch.setattr(run, "_WORTH_PROCESSES", 0.0)
+    two = cross_validate(SOME, X, y, folds=5, repeats=2, n_jobs=2, timing=False)
+    assert without_times(one) == without_times(two)
+    assert len(one.records) == 5 * 2 * len(SOME)
+
+
+class Stop(Exception):
+    pass
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
+    X, y = text_table()
+    ledger = tmp_path / "run.jsonl"
+
+    def stop(done, total, what):
+        if done == 4:
+            raise Stop
+
+    with pytest.raises(Stop):
+        cross_validate(SOME, X, y, folds=10, resume=ledger, progress=stop, timing=False)
+    ledger.write_bytes(ledger.read_bytes() + b'{"key": "cut off in the mid')
+    seen = []
+    results = cross_validate(SOME, X, y, resume=ledger, progress=lambda *p: seen.append(p[:2]), timing=False)
+    assert seen[0] == (4, 10)
+    assert without_times(results) == without_times(cross_validate(SOME, X, y, timing=False))
+    again = cross_validate(SOME, X, y, resume=ledger, progress=lambda *p: seen.append(p[:2]), timing=False)
+    assert seen[-1] == (10, 10)
+    assert len(again.records) == 10 * len(SOME)
+    assert all(json.loads(line) for line in ledger.read_text().splitlines() if "cut off" not in line)
+
+
+def test_folds_of_other_data_or_options_are_not_taken_for_these(tmp_path):
+    X, y = text_table()
+    ledger = tmp_path / "run.jsonl"
+    cross_validate({"nb": NaiveBayes()}, X, y, folds=3, resume=ledger, timing=False)
+    for models, table, seed in [
+        ({"nb": NaiveBayes(smoothing=2)}, X, 1),
+        ({"nb": NaiveBayes()}, X[:, ::-1], 1),
+        ({"nb": NaiveBayes()}, X, 2),
+    ]:
+        again = cross_validate(models, table, y, folds=3, seed=seed, timing=False)
+        resumed = cross_validate(models, table, y, folds=3, seed=seed, resume=ledger, timing=False)
+        assert without_times(resumed) == without_times(again)
+    (tmp_path / "other.txt").write_text("no ledger")
+    with pytest.raises(DataError, match="no finished folds"):
+        cross_validate({"nb": NaiveBayes()}, X, y, resume=tmp_path / "other.txt")
+
+
+def test_classifiers_of_scikit_learn_take_part():
+    X, y = load_wine(return_X_y=True)
+    models = {"aode": AODE(), "gaussian": GaussianNB(), "ours": NaiveBayes(gaussian=True)} | peers()
+    results = cross_validate(models, X, y, folds=3, n_jobs=1)
+    means = {name: np.mean([r["accuracy"] for r in results.records if r["classifier"] == name]) for name in models}
+    assert min(means.values()) > 0.8
+    assert means["gaussian"] == pytest.approx(means["ours"], abs=0.02)
+    assert all(record["fit_seconds"] > 0 and record["predict_seconds"] > 0 for record in results.records)
+
+
+def test_peers_take_text_and_missing_cells():
+    X, y = small_table(90)
+    results = cross_validate(peers(), X, y, folds=3, n_jobs=1, timing=False)
+    assert {record["classifier"] for record in results.records} == set(peers())
+    numbers = AsNumbers(one_hot=False, fill=True).fit(X)
+    assert numbers.transform(X).shape == (90, 5)
+
+
+def test_a_class_that_a_fold_has_not_learned_gets_a_probability_too():
+    X, y = [["a"], ["b"]] * 10 + [["c"]], ["p", "q"] * 10 + ["rare"]
+    models = {"nb": NaiveBayes(), "peer": peers()["tree"]}
+    results = cross_validate(models, X, y, folds=5, n_jobs=1, timing=False)
+    assert len(results.records) == 10
+
+
+def test_costs_are_measured_and_decide():
+    X, y = small_table(90)
+    costs = [[0, 1, 1], [9, 0, 9], [1, 1, 0]]
+    plain = cross_validate({"nb": NaiveBayes(cost_matrix=costs)}, X, y, folds=3, n_jobs=1, timing=False)
+    given = cross_validate({"nb": NaiveBayes()}, X, y, folds=3, n_jobs=1, costs=costs, timing=False)
+    assert without_times(plain) == without_times(given)
+    ignored = cross_validate({"nb": NaiveBayes()}, X, y, folds=3, n_jobs=1, timing=False)
+    assert np.mean([r["accuracy"] for r in ignored.records]) > np.mean([r["accuracy"] for r in given.records])
+
+
+def test_a_classifier_whose_counts_do_not_fit_into_memory_is_left_out():
+    X, y = text_table()
+    models = {"nb": NaiveBayes(), "a2de": A2DE(max_memory="10 kB")}
+    results = cross_validate(models, X, y, folds=3, n_jobs=1)
+    assert {record["classifier"] for record in results.records} == {"nb"}
+    assert "'a2de' was left out on 'data'" in str(results)
+
+
+def test_a_holdout_measures_the_rows_held_out():
+    X, y = small_table(90)
+    results = holdout({"nb": NaiveBayes(), "tan": TAN()}, X, y, share=0.2, repeats=3, n_jobs=1)
+    assert [record["n_test"] for record in results.records] == [18] * 6
+
+
+def test_several_data_sets_with_classifiers_made_for_each():
+    X, y = text_table()
+    wine = load_wine(return_X_y=True)
+    results = cross_validate_all(
+        lambda data: {"nb": NaiveBayes(numeric=[0] if data[0] is wine[0] else None)},
+        {"text": (X, y), "wine": wine},
+        folds=3,
+        n_jobs=1,
+        timing=False,
+    )
+    assert [record["dataset"] for record in results.records] == ["text"] * 3 + ["wine"] * 3
+
+
+def test_rows_without_a_label_are_left_out():
+    X, y = small_table(30)
+    y = np.array([None if r % 10 == 0 else label for r, label in enumerate(y)], dtype=object)
+    results = cross_validate({"nb": NaiveBayes()}, X, y, folds=3, n_jobs=1, timing=False)
+    assert sum(record["n_test"] for record in results.records) == 27
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"models": {}}, "at least one"),
+        ({"models": {"it": object()}}, "no predict_proba"),
+        ({"folds": 1}, "at least 2"),
+        ({"folds": 500}, "needs as many rows"),
+        ({"repeats": 0}, "at least 1"),
+        ({"y": ["one"] * 30}, "one class only"),
+        ({"y": ["a", "b"]}, "30 rows, y has 2 labels"),
+        ({"costs": [[0, 1]]}, "cost_matrix has shape"),
+    ],
+)
+def test_mistakes_get_a_sentence(change, sentence):
+    X, y = small_table(30)
+    arguments = {"models": {"nb": NaiveBayes()}, "X": X, "y": y} | change
+    with pytest.raises((DataError, OptionError), match=sentence):
+        cross_validate(**arguments)
+
+
+def test_leaving_one_out_needs_counts():
+    X, y = small_table(30)
+    with pytest.raises(OptionError, match="no classifier of tanager"):
+        leave_one_out({"tree": peers()["tree"]}, X, y)
+
+
+def test_times_are_those_of_a_classifier_alone():
+    X, y = text_table()
+    start = time.perf_counter()
+    results = cross_validate({"nb": NaiveBayes()}, X, y, folds=3, n_jobs=1)
+    assert 0 < results.records[0]["fit_seconds"] < time.perf_counter() - start
