@@ -191,17 +191,17 @@ def _tree(parents: dict[str, list[dict[str, Any]]], columns: list[str]) -> Any:
 
 
 def _draw(screen: Screen, model: Any, output: str) -> None:
-    from tanager import TAN, NaiveBayes
+    import tanager
 
     try:
         from tanager.plot import plot_network
 
         core = getattr(model, "best_", model)
-        if not hasattr(type(core), "parents_") and not isinstance(core, NaiveBayes):
+        if not hasattr(type(core), "parents_") and not isinstance(core, tanager.NaiveBayes):
             screen.note(
                 f"{type(core).__name__} votes over many networks; the picture shows the tree (TAN) over its counts"
             )
-            core = TAN.from_counts(core.counts_)
+            core = tanager.TAN.from_counts(core.counts_)
         figure = plot_network(core, class_name=model.target_name_ or "class")
     except ModuleNotFoundError as error:
         raise OptionError(f"drawing needs {error.name}. Install it with: pip install 'tanager[plot]'") from None
