@@ -19,6 +19,7 @@ from tanager.errors import DataWarning, TanagerError, nearest
 COMMANDS = {
     "fit": "Learn a model from a file.",
     "predict": "Answer for every row of a file.",
+    "compare": "Try all classifiers on a file, or on several.",
     "explain": "Say why a row gets its answer.",
     "show": "Say what a model has learned; draw its network.",
     "update": "Let a model learn more rows.",

@@ -81,7 +81,20 @@ class Screen:
 
             yield tick
 
-    def _lines(self, text: str) -> Tick:
+    @contextmanager
+    def folds(self, text: str) -> Iterator[Callable[[int, int, str], None]]:
+        """A bar of finished folds with the time left; without a terminal a plain line now and then."""
+        if not self.on_the_way.is_terminal:
+            lines = self._lines(text, "folds")
+            yield lambda done, total, what: lines(done, done / max(total, 1))
+            return
+        with _bar(self.on_the_way) as bar:
+            task = bar.add_task(text, total=None, rows="")
+            yield lambda done, total, what: bar.update(
+                task, total=total, completed=done, rows=f"{done} of {total} folds, {what}"
+            )
+
+    def _lines(self, text: str, what: str = "rows") -> Tick:
         last = time.monotonic()
 
         def tick(rows: int, fraction: float | None) -> None:
@@ -89,7 +102,7 @@ class Screen:
             if time.monotonic() - last >= _LINE_EVERY:
                 last = time.monotonic()
                 share = "" if fraction is None else f", {fraction:.0%}"
-                self.on_the_way.print(f"{text}: {rows:,} rows{share}", soft_wrap=True)
+                self.on_the_way.print(f"{text}: {rows:,} {what}{share}", soft_wrap=True)
 
         return tick
 

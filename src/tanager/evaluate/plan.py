@@ -128,7 +128,7 @@ def make_plan(name: str, models: Any, data: Any, splits: Splits, n_parts: int, c
     for key, model in made.items():
         if not hasattr(model, "predict_proba"):
             raise OptionError(f"models: {key!r} has no predict_proba; every classifier must give probabilities.")
-    X, y = data if isinstance(data, tuple) else (data.X, data.y)
+    X, y = (data.X, data.y) if hasattr(data, "X") else data
     ready = Data.of(X, y)
     splits.test(ready.labels, 0)  # refuses what cannot be split
     return Plan(name, ready, dict(made), splits, n_parts, check_costs(costs, ready.classes))
