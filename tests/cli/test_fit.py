@@ -183,7 +183,7 @@ MISTAKES = {
     "folder as output": (["fit", "iris.csv", "-o", "."], "cannot write '.': this is a folder. Name a file in it."),
     "folder that is not there": (["fit", "iris.csv", "-o", "no/m"], "there is no folder 'no'. Make it first."),
     "output over input": (["fit", "iris.csv", "-o", "iris.csv"], "would replace the file that is read"),
-    "no model to follow": (["fit", "iris.csv", "--schema-from", "x.tanager"], "there is no model file 'x.tanager'"),
+    "no model to follow": (["fit", "iris.csv", "--schema-from", "x.tanager"], "there is no file 'x.tanager'"),
     "unknown format": (["fit", "iris.csv", "--format", "xls"], "format='xls' is not an option"),
     "target dropped": (["fit", "iris.csv", "--drop", "class"], "'class' is the target"),
 }

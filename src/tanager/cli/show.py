@@ -11,6 +11,7 @@ import click
 
 from tanager.cli.options import examples, json_option
 from tanager.cli.output import check_output, written
+from tanager.cli.reading import check_inputs, load_model
 from tanager.cli.screen import Screen, counted, file_size, listed, table
 from tanager.errors import OptionError
 
@@ -29,13 +30,12 @@ def command(model: str, output: str | None, top: int, as_json: bool) -> None:
     Information is in nats. A picture of a model that votes over many networks shows the tree (TAN) over its counts.
     """
     screen = Screen(as_json=as_json)
+    check_inputs(model)
     if output is not None:
         check_output(output, model)
         if Path(output).suffix.lower() not in PICTURES:
             raise OptionError(f"cannot draw {output!r}: the ending says no picture. Use one of {', '.join(PICTURES)}.")
     with screen.waiting("starting"):
-        from tanager.cli.reading import load_model
-
         classifier = load_model(model)
         report = {"file": model, "size": os.path.getsize(model), **_report(classifier)}
     _print(screen, report, top)
