@@ -37,7 +37,24 @@ def test_the_version_is_said(run):
     assert re.fullmatch(r"tanager \d+\.\d+\.\d+\n", run("--version").out)
 
 
-@pytest.mark.parametrize("words", ["--help", "fit --help", "fit --modle x", "ftt", "predict", "fit x -m aoed -o /tmp"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--help",
+        "fit --help",
+        "fit --modle x",
+        "ftt",
+        "predict",
+        "fit x.csv -m aoed",
+        "fit no.csv",
+        "predict no.tanager no.csv",
+        "show no.tanager",
+        "explain no.tanager {}",
+        "merge no.tanager no.tanager -o x",
+        "update no.tanager no.csv",
+        "schema no.csv",
+    ],
+)
 def test_help_and_slips_of_the_pen_wait_for_no_other_package(words):
     code = (
         "import sys\nfrom tanager.cli.main import main\n"

@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tanager.cli.output import check_output
+from tanager.cli.reading import (
+    LEARNED,
+    all_cores,
+    check_columns,
+    check_inputs,
+    known_target,
+    load_model,
+    open_for,
+)
 from tanager.cli.screen import Screen, counted
 
 
@@ -21,10 +30,10 @@ def change(
     """Apply ``tanager.files.update`` or ``unlearn`` and write the model."""
     screen = Screen(as_json=as_json)
     output = output or path
+    check_inputs(path, data)
     check_output(output, data)
     with screen.waiting("starting"):
         from tanager import files
-        from tanager.cli.reading import LEARNED, all_cores, check_columns, known_target, load_model, open_for
 
         model = load_model(path)
         known_target(model, target, path)

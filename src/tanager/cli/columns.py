@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from tanager.cli.screen import one_line, table
 from tanager.encoding.schema import Column, Schema
@@ -14,13 +15,18 @@ MOST = 60  # columns of a table that are listed
 
 
 def columns_table(schema: Schema, missing: Mapping[str, int], n_rows: float) -> Table:
-    """Name, kind, values or cut points, missing cells and the reason, one line each."""
-    head = ("column", "kind", "values or cut points", "missing", "because")
-    rows = [
-        (c.name, c.kind, one_line(values_of(c)), share(missing.get(c.name, 0), n_rows), one_line(c.reason))
-        for c in schema.columns[:MOST]
-    ]
-    return table(head, rows, right=["missing"])
+    """Name, kind, values or bins, missing cells where there are any, and the reason, one line each."""
+    gaps = any(missing.values())
+    rows = [_line(column, share(missing.get(column.name, 0), n_rows), gaps) for column in schema.columns[:MOST]]
+    if len(schema) > MOST:
+        rows.append([f"... and {len(schema) - MOST:,} more", "", "", *([""] if gaps else []), ""])
+    head = ["column", "kind", "values", *(["missing"] if gaps else []), "because"]
+    return table(head, rows, right=["missing"], elastic=["values", "because"])
+
+
+def _line(column: Column, missing: str, gaps: bool) -> list[str | Text]:
+    values, reason = one_line(values_of(column)), one_line(column.reason)
+    return [column.name, column.kind, values, *([missing] if gaps else []), reason]
 
 
 def values_of(column: Column) -> str:

@@ -7,14 +7,16 @@ import click
 from tanager.cli.options import examples, json_option
 from tanager.cli.output import TableWriter, check_output, table_format, written
 from tanager.cli.screen import Screen, counted, table
+from tanager.errors import OptionError
 
 
 @click.command(epilog=examples("tanager datasets", "tanager datasets iris -o iris.csv"))
 @click.argument("name", required=False)
 @click.option("--output", "-o", metavar="FILE", help="A .csv, .tsv, .parquet or .jsonl file; - is stdout.")
+@click.option("--test", is_flag=True, help="Its test rows instead, where a data set comes with some.")
 @click.option("--folder", metavar="FOLDER", help="Where data sets are.  [default: $TANAGER_DATA]", show_default=False)
 @json_option
-def command(name: str | None, output: str | None, folder: str | None, as_json: bool) -> None:
+def command(name: str | None, output: str | None, test: bool, folder: str | None, as_json: bool) -> None:
     """List data sets, or write the one called NAME to a file whose last column is the class.
 
     iris, wine, breast_cancer and digits are always there; openml:NAME is fetched from openml.org.
@@ -22,7 +24,8 @@ def command(name: str | None, output: str | None, folder: str | None, as_json: b
     if name is None:
         _list(Screen(as_json=as_json), folder)
     else:
-        _write(name, output or f"{name.removeprefix('openml:')}.csv", folder, as_json)
+        part = "-test" if test else ""
+        _write(name, output or f"{name.removeprefix('openml:')}{part}.csv", test, folder, as_json)
 
 
 def _list(screen: Screen, folder: str | None) -> None:
@@ -35,7 +38,7 @@ def _list(screen: Screen, folder: str | None) -> None:
     screen.document({"datasets": [vars(e) for e in entries]})
 
 
-def _write(name: str, output: str, folder: str | None, as_json: bool) -> None:
+def _write(name: str, output: str, test: bool, folder: str | None, as_json: bool) -> None:
     screen = Screen(as_json=as_json, data_on_stdout=output == "-")
     form = table_format(output)
     check_output(output)
@@ -43,12 +46,16 @@ def _write(name: str, output: str, folder: str | None, as_json: bool) -> None:
         from tanager.datasets import load
 
         data = load(name, folder)
-        rows = data.X.append_column("class", [data.y.tolist()])
+        chosen = data.test if test else data
+        if chosen is None:
+            raise OptionError(f"the data set {name!r} has no test rows of its own. Leave out --test.")
+        rows = chosen.X.append_column("class", [chosen.y.tolist()])
     with written(output) as file:
         writer = TableWriter(file, form)
         writer.write(rows)
         writer.close()
     what = f"{counted(rows.num_rows, 'row')}, {counted(rows.num_columns - 1, 'column')} and the class"
     screen.say(f"{name}: {what} written to {output}")
-    screen.say(f"Next: tanager fit {output}")
+    if not test:
+        screen.say(f"Next: tanager fit {output}")
     screen.document({"name": name, "output": output, "rows": rows.num_rows, "columns": rows.column_names})

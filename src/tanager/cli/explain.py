@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from tanager.cli.options import examples, json_option, reading_options
+from tanager.cli.reading import LEARNED, check_columns, check_inputs, load_model, open_for
 from tanager.cli.screen import Screen, listed, table
 from tanager.errors import DataError, OptionError, nearest
 
@@ -18,7 +19,7 @@ MOST_CLASSES = 10
 
 @click.command(
     epilog=examples(
-        """tanager explain iris.tanager '{"petal_length": 4.9, "petal_width": 1.7}'""",
+        """tanager explain iris.tanager '{"petal length (cm)": 4.9, "petal width (cm)": 1.7}'""",
         "tanager explain iris.tanager --data iris.csv --row 107",
     )
 )
@@ -48,10 +49,9 @@ def command(
     screen = Screen(as_json=as_json)
     if (row is None) == (data is None) or (data is None) != (number is None):
         raise click.UsageError("Give a row as JSON, or both --data and --row.", click.get_current_context())
+    check_inputs(model, data)
     cells = None if row is None else _cells(row)
     with screen.waiting("starting"):
-        from tanager.cli.reading import load_model
-
         classifier = load_model(model)
         if cells is None:
             cells = _row_of(classifier, str(data), int(number or 0), reading)
@@ -93,8 +93,6 @@ def _cells(text: str) -> dict[str, Any]:
 
 def _row_of(model: Any, data: str, number: int, reading: dict[str, Any]) -> dict[str, Any]:
     """One row of a data file, counted from 1 after the header."""
-    from tanager.cli.reading import LEARNED, check_columns, open_for
-
     source = open_for(model, data, **reading)
     names = list(model.encoder_.schema.names)
     check_columns(source, names, LEARNED)

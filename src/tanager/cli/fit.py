@@ -10,9 +10,19 @@ from typing import Any
 
 import click
 
-from tanager.cli.models import MODELS, make, options_of, settings, value_of
+from tanager.cli.models import MODELS, check_model, make, options_of, settings, value_of
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
 from tanager.cli.output import check_output
+from tanager.cli.reading import (
+    READING,
+    all_cores,
+    check_columns,
+    check_inputs,
+    load_model,
+    open_data,
+    open_for,
+    target_column,
+)
 from tanager.cli.screen import Screen, counted, file_size, listed, table
 from tanager.errors import OptionError
 
@@ -52,15 +62,16 @@ def command(
     columns, and how well the model answers for rows that are left out.
     """
     screen = Screen(as_json=as_json)
+    check_model(name)
     if list_options:
         _list_options(screen, name)
         return
     if data is None:
         raise click.UsageError("Missing argument 'DATA'.", click.get_current_context())
     output = output or ("model" if data == "-" else Path(data.removesuffix(".gz")).stem) + ".tanager"
+    check_inputs(data, given["schema_from"])
     check_output(output, data, given["schema_from"])
     with screen.waiting("starting"):
-        from tanager.cli.reading import all_cores
         from tanager.files import learn
 
         model, source, target, drop = _prepare(data, target, name, given)
@@ -74,8 +85,6 @@ def command(
 
 def _prepare(data: str, target: str | None, name: str, given: dict[str, Any]) -> tuple[Any, Any, str, list[str]]:
     """The model as asked for, the opened file, its target, and the columns to leave out."""
-    from tanager.cli.reading import READING, check_columns, load_model, open_data, open_for, target_column
-
     reading = {key: given[key] for key in READING}
     bins = None if given["bins"] is None else value_of(given["bins"])
     wanted = settings(given["pairs"], bins=bins, **{key: given[key] for key in FLAGS})
@@ -156,7 +165,7 @@ def _print(screen: Screen, report: dict[str, Any], schema: Any) -> None:
         screen.show(table(("left out", "because"), report["dropped"].items()))
     silent = [c["name"] for c in report["columns"] if c["information"] == 0]
     if silent:
-        screen.say(f"\nOn their own these columns tell nothing about the class: {listed(silent)}")
+        screen.show(f"\nOn their own these columns tell nothing about the class: {listed(silent)}")
     _print_measured(screen, report)
     size = file_size(os.path.getsize(report["output"]))
     screen.say(f"\nWritten to {report['output']} ({size}). Next:")
@@ -180,9 +189,8 @@ def _list_options(screen: Screen, name: str) -> None:
     with screen.waiting("starting"):
         options = options_of(name)
     screen.say(f"{name}: {MODELS[name].about}. Set an option with --set OPTION=VALUE.\n")
-    screen.show(
-        table(("option", "default", "meaning"), [(o["option"], _written(o["default"]), o["about"]) for o in options])
-    )
+    lines = [(o["option"], _written(o["default"]), o["about"]) for o in options]
+    screen.show(table(("option", "default", "meaning"), lines, elastic=["meaning"]))
     screen.document({"model": name, "about": MODELS[name].about, "options": options})
 
 

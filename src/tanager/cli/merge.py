@@ -8,6 +8,7 @@ import click
 
 from tanager.cli.options import examples, json_option
 from tanager.cli.output import check_output
+from tanager.cli.reading import check_inputs, load_model
 from tanager.cli.screen import Screen, table
 from tanager.errors import OptionError, SchemaMismatch
 
@@ -30,10 +31,9 @@ def command(models: tuple[str, ...], output: str, as_json: bool) -> None:
     screen = Screen(as_json=as_json)
     if len(models) < 2:
         raise click.UsageError("give at least two models.", click.get_current_context())
+    check_inputs(*models)
     check_output(output)
     with screen.waiting("merging"):
-        from tanager.cli.reading import load_model
-
         merged = load_model(models[0])
         rows = [(models[0], merged.counts_.n_rows)]
         for path in models[1:]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tanager.cli.screen import listed
 from tanager.errors import OptionError, nearest
 
 
@@ -64,9 +65,14 @@ def make(name: str, settings: Mapping[str, Any]) -> Any:
 def _class(name: str) -> Any:
     import tanager
 
-    if name not in MODELS:
-        raise OptionError(f"there is no model {name!r}.{nearest(name, MODELS) or ' Known are ' + ', '.join(MODELS)}")
+    check_model(name)
     return getattr(tanager, MODELS[name].cls)
+
+
+def check_model(name: str) -> None:
+    """Refuse a name that is no model."""
+    if name not in MODELS:
+        raise OptionError(f"there is no model {name!r}.{nearest(name, MODELS) or f' Known are {listed(MODELS, 99)}.'}")
 
 
 def settings(pairs: Sequence[str], **flags: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import click
 
 from tanager.cli.options import columns_option, examples, json_option, reading_options
 from tanager.cli.output import TableWriter, check_output, table_format, written
+from tanager.cli.reading import LEARNED, check_columns, check_inputs, load_model, open_for
 from tanager.cli.screen import Screen, counted, listed
 from tanager.errors import OptionError
 
@@ -20,7 +21,7 @@ DIGITS = 6  # of probabilities in text files
 @click.command(
     epilog=examples(
         "tanager predict iris.tanager iris.csv --proba -o answers.csv",
-        "tanager predict iris.tanager iris.csv --explain --keep petal_width",
+        'tanager predict iris.tanager iris.csv --explain --keep "petal width (cm)"',
     )
 )
 @click.argument("model")
@@ -40,11 +41,10 @@ def command(
     log loss follow. Columns that the model does not know are ignored.
     """
     screen = Screen(as_json=as_json, data_on_stdout=output == "-" and not as_json)
+    check_inputs(model, data)
     check_output(output, model, data)
     form = table_format(output)
     with screen.waiting("starting"):
-        from tanager.cli.reading import load_model, open_for
-
         classifier = load_model(model)
         source = open_for(classifier, data, text=keep, **reading)
         answers = _Answers(classifier, source, proba=proba, explain=explain, keep=keep)
@@ -71,13 +71,13 @@ class _Answers:
     """The answers of a model for the chunks of a file, as tables; counts what is right on the way."""
 
     def __init__(self, model: Any, source: Any, *, proba: bool, explain: bool, keep: list[str]) -> None:
-        from tanager.cli.reading import LEARNED, check_columns
-
         self.model, self.source, self.proba, self.explain = model, source, proba, explain
         self.features = list(model.encoder_.schema.names)
         check_columns(source, self.features, LEARNED)
         self.keep = _kept(source, keep)
         self.target = model.target_name_ if model.target_name_ in source.columns else None
+        if self.target and model.classes_.dtype.kind in "iuf":
+            source.kinds.pop(self.target, None)  # text in their place is a wrong answer, and no reason to stop
         known = {*self.features, *self.keep, self.target}
         self.ignored = [name for name in source.columns if name not in known]
         self.score = _Score()
@@ -164,8 +164,6 @@ class _Score:
 
 
 def _kept(source: Any, keep: list[str]) -> list[str]:
-    from tanager.cli.reading import check_columns
-
     if keep == ["all"] and "all" not in source.columns:
         keep = list(source.columns)
     check_columns(source, keep, " (--keep)")

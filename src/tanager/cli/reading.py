@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +14,15 @@ USUAL_TARGETS = ("class", "target", "label", "y")
 READING = ("format", "delimiter", "encoding", "missing")  # options that say how a file is read
 KINDS = ("categorical", "numeric")
 LEARNED = ", from which the model has learned"
+
+
+def check_inputs(*paths: str | None) -> None:
+    """Refuse files that are not there, before anything large is imported."""
+    for path in paths:
+        if path not in (None, "-") and not os.path.exists(path):
+            folder = os.path.dirname(path) or "."
+            near = nearest(os.path.basename(path), os.listdir(folder)) if os.path.isdir(folder) else ""
+            raise FileNotFoundError(f"there is no file {path!r}. Check the name and the folder.{near}")
 
 
 def open_data(path: str, *, missing: Iterable[str] = (), **options: Any) -> Any:

@@ -6,7 +6,9 @@ from typing import Any
 
 import click
 
+from tanager.cli.models import make, settings, value_of
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
+from tanager.cli.reading import KINDS, READING, check_columns, check_inputs, open_data, usual_target
 from tanager.cli.screen import Screen, counted, table
 
 ROWS = 100_000  # to look at where there is no target to learn
@@ -24,10 +26,9 @@ def command(data: str, target: str | None, as_json: bool, **given: Any) -> None:
     Without a target column numbers are cut into bins of equal frequency, as the usual way needs the classes.
     """
     screen = Screen(as_json=as_json)
+    check_inputs(data)
     with screen.waiting("starting"):
         from tanager.cli.columns import columns_table
-        from tanager.cli.models import settings, value_of
-        from tanager.cli.reading import KINDS, READING, check_columns, open_data, usual_target
 
         bins = None if given["bins"] is None else value_of(given["bins"])
         kinds = {key: given[key] for key in KINDS}
@@ -53,7 +54,6 @@ def command(data: str, target: str | None, as_json: bool, **given: Any) -> None:
 
 def _learned(source: Any, target: str, drop: list[str], wanted: dict[str, Any], tick: Any) -> tuple[Any, ...]:
     """What learning from the file decides; naive Bayes counts least."""
-    from tanager.cli.models import make
     from tanager.files import learn
 
     learned = learn(make("nb", wanted), source, target, drop=drop, progress=tick, leave_one_out=False)

@@ -39,7 +39,7 @@ class Screen:
             self.answers.print(text, style=style, soft_wrap=True)
 
     def show(self, what: Any) -> None:
-        """A table or tree of the answer, for people."""
+        """A table, a tree or a longer text of the answer, for people; broken to the width of the screen."""
         if self.as_json:
             return
         with self.answers.capture() as made:
@@ -74,8 +74,10 @@ class Screen:
 
             def tick(rows: int, fraction: float | None) -> None:
                 rate = rows / max(time.monotonic() - start, 1e-9)
-                total = None if fraction is None else 1.0
-                bar.update(task, total=total, completed=fraction or 0, rows=f"{rows:,} rows, {rate:,.0f}/s")
+                known = fraction is not None and fraction < 1  # what follows the last row takes an unknown time
+                bar.update(
+                    task, total=1.0 if known else None, completed=fraction or 0, rows=f"{rows:,} rows, {rate:,.0f}/s"
+                )
 
             yield tick
 
@@ -117,12 +119,17 @@ def _bar(console: Console) -> Any:
     return Progress(*columns, console=console, transient=True)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str | Text]], *, right: Iterable[str] = ()) -> Table:
-    """Columns of text under their names, without lines; those named in `right` hold numbers."""
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str | Text]], *, right: Sequence[str] = (), elastic: Sequence[str] = ()
+) -> Table:
+    """Columns of text under their names, without lines.
+
+    Those named in `right` hold numbers; those named in `elastic` are the first to give way where the screen is narrow.
+    """
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    right = set(right)
     for name in head:
-        made.add_column(name, justify="right" if name in right else "left", overflow="fold")
+        justify: Any = "right" if name in right else "left"
+        made.add_column(name, justify=justify, no_wrap=name not in elastic, overflow="ellipsis")
     for row in rows:
         made.add_row(*row)
     return made

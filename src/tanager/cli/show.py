@@ -11,9 +11,11 @@ import click
 
 from tanager.cli.options import examples, json_option
 from tanager.cli.output import check_output, written
+from tanager.cli.reading import check_inputs, load_model
 from tanager.cli.screen import Screen, counted, file_size, listed, table
 from tanager.errors import OptionError
 
+PARENTS = "depends on, beside the class"
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -28,13 +30,12 @@ def command(model: str, output: str | None, top: int, as_json: bool) -> None:
     Information is in nats. A picture of a model that votes over many networks shows the tree (TAN) over its counts.
     """
     screen = Screen(as_json=as_json)
+    check_inputs(model)
     if output is not None:
         check_output(output, model)
         if Path(output).suffix.lower() not in PICTURES:
             raise OptionError(f"cannot draw {output!r}: the ending says no picture. Use one of {', '.join(PICTURES)}.")
     with screen.waiting("starting"):
-        from tanager.cli.reading import load_model
-
         classifier = load_model(model)
         report = {"file": model, "size": os.path.getsize(model), **_report(classifier)}
     _print(screen, report, top)
@@ -130,7 +131,7 @@ def _print(screen: Screen, report: dict[str, Any], top: int) -> None:
         _more(screen, len(informed) - top)
     normal = [c["name"] for c in columns if "information" not in c]
     if normal:
-        screen.say(f"\nDescribed by a normal distribution per class: {listed(normal, top)}")
+        screen.show(f"\nDescribed by a normal distribution per class: {listed(normal, top)}")
     if "arcs" in report:
         _print_arcs(screen, report["arcs"], [c["name"] for c in columns], top)
     elif report.get("pairs"):
@@ -165,7 +166,7 @@ def _print_arcs(screen: Screen, arcs: list[dict[str, Any]], columns: list[str], 
             (name, ", ".join(f"{arc['parent']} ({arc['information']:.3f})" for arc in parents.get(name, [])))
             for name in columns
         ]
-        screen.show(table(("column", "depends on, beside the class"), lines[:top]))
+        screen.show(table(("column", PARENTS), lines[:top], elastic=[PARENTS]))
         _more(screen, len(lines) - top)
     else:
         screen.show(_tree(parents, columns))
@@ -190,17 +191,17 @@ def _tree(parents: dict[str, list[dict[str, Any]]], columns: list[str]) -> Any:
 
 
 def _draw(screen: Screen, model: Any, output: str) -> None:
-    from tanager import TAN, NaiveBayes
+    import tanager
 
     try:
         from tanager.plot import plot_network
 
         core = getattr(model, "best_", model)
-        if not hasattr(type(core), "parents_") and not isinstance(core, NaiveBayes):
+        if not hasattr(type(core), "parents_") and not isinstance(core, tanager.NaiveBayes):
             screen.note(
                 f"{type(core).__name__} votes over many networks; the picture shows the tree (TAN) over its counts"
             )
-            core = TAN.from_counts(core.counts_)
+            core = tanager.TAN.from_counts(core.counts_)
         figure = plot_network(core, class_name=model.target_name_ or "class")
     except ModuleNotFoundError as error:
         raise OptionError(f"drawing needs {error.name}. Install it with: pip install 'tanager[plot]'") from None
