@@ -152,7 +152,10 @@ def test_no_rows_give_no_answers(run, fitted):
 
 
 MISTAKES = {
-    "no model": (["irs.tanager", "iris.csv"], "there is no file 'irs.tanager'. Check the name and the folder. Did you mean"),
+    "no model": (
+        ["irs.tanager", "iris.csv"],
+        "there is no file 'irs.tanager'. Check the name and the folder. Did you mean",
+    ),
     "no data": (["iris.tanager", "irs.csv"], "there is no file 'irs.csv'. Check the name and the folder. Did you mean"),
     "the wrong way round": (["iris.csv", "iris.tanager"], "'iris.csv' is not a tanager file"),
     "kept stranger": (["iris.tanager", "iris.csv", "--keep", "idd"], "iris.csv has no column 'idd' (--keep)"),
