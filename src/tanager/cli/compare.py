@@ -66,9 +66,6 @@ def command(
         from tanager.evaluate import cross_validate_all
 
         sets = {_name(path, data): _read(path, target, given) for path in data}
-    if len(sets) == 1:
-        ((name, labelled),) = sets.items()
-        _introduce(screen, name, labelled, given)
     with screen.folds("comparing") as tick:
         results = cross_validate_all(
             lambda labelled: _models(names, peers, labelled.options, given),
@@ -77,6 +74,8 @@ def command(
             n_jobs=given["jobs"],
             progress=tick,
         )
+    if len(sets) == 1:
+        _introduce(screen, *next(iter(sets.items())), given)
     by = given["by"] or ("log_loss" if len(sets) == 1 else "error")
     report = (_one if len(sets) == 1 else _several)(screen, results, by)
     advice = results.recommend(by)
