@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 
-from benchmarks import counting, files, fit, frames, memory, predict, stream
+from benchmarks import command, counting, files, fit, frames, memory, predict, stream
 from tanager import _kernels
 
 GROUPS = {
@@ -16,6 +16,7 @@ GROUPS = {
     "stream": stream,
     "frames": frames,
     "files": files,
+    "command": command,
     "memory": memory,
 }
 
