@@ -6,10 +6,18 @@ import os
 import platform
 import sys
 
-from benchmarks import counting, fit, frames, memory, predict, stream
+from benchmarks import counting, files, fit, frames, memory, predict, stream
 from tanager import _kernels
 
-GROUPS = {"counting": counting, "fit": fit, "predict": predict, "stream": stream, "frames": frames, "memory": memory}
+GROUPS = {
+    "counting": counting,
+    "fit": fit,
+    "predict": predict,
+    "stream": stream,
+    "frames": frames,
+    "files": files,
+    "memory": memory,
+}
 
 
 def main(wanted: str) -> int:

@@ -24,7 +24,7 @@ from tanager.errors import DataError, OptionError
 from tanager.files.places import Place
 from tanager.files.source import NUMBER, TEXT, Source, open_dictionaries
 
-BLOCK = 8_000_000
+BLOCK = 4_000_000
 SPREAD = 32  # blocks of a sample
 LOOK = 4_000_000  # bytes that kinds are decided from
 BOM = b"\xef\xbb\xbf"
@@ -103,11 +103,13 @@ class Delimited(Source):
         stream, rest = self._open()
         with stream, self._place.reading():
             while data := stream.read(BLOCK):
-                rest += data
-                end = line_end(rest, self._delimiter.encode())
-                if end:
-                    yield rest[:end]
-                    rest = rest[end:]
+                if b'"' in rest or b'"' in data:  # a line may have begun in the rest
+                    rest, data = b"", rest + data
+                if end := line_end(data, self._delimiter.encode()):
+                    yield b"".join([rest, memoryview(data)[:end]])
+                    rest = data[end:]
+                else:
+                    rest += data
         if rest.strip():
             yield rest
 

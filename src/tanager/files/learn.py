@@ -116,10 +116,9 @@ def learn(
         kept.add(sample)
     else:
         model._begin(sample.select(columns), as_labels(sample[target], target))
-        for chunk in chain(head, chunks):
+        for chunk in chain(_drain(head), chunks):
             model.partial_fit(chunk.select(columns), as_labels(chunk[target], target))
             kept.add(chunk)
-        head.clear()
         _refuse_one_class(source, target, pa.array(model.classes_))
         model._check_learned()
     model.target_name_ = target
@@ -242,6 +241,12 @@ def _first_cells(chunks: Iterator[pa.Table], n_columns: int) -> tuple[list[pa.Ta
         if n_cells > WHOLE:
             return head, False
     return head, True
+
+
+def _drain(tables: list[pa.Table]) -> Iterator[pa.Table]:
+    """The tables one after the other; each is let go of."""
+    while tables:
+        yield tables.pop(0)
 
 
 def _sample(source: Source, head: list[pa.Table], columns: list[str], target: str) -> pa.Table:
