@@ -36,7 +36,12 @@ def _run(command: str, folder: str) -> str:
     plain = {"NO_COLOR": "1", "LC_ALL": "C.UTF-8", "TERM": "dumb", "PYTHONWARNINGS": "ignore"}
     environment = {k: v for k, v in os.environ.items() if k not in ("TANAGER_DATA", "FORCE_COLOR")} | own | plain
     done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
     code = f"(exit code {done.returncode})\n" if done.returncode else ""
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines()) + code

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from tanager import AODE, KDB, TAN, BestOf, DataError, MemoryBudgetError, NaiveBayes, OptionError, SchemaMismatch
-from tanager.files import Source, delimited, learn, open_table, unlearn, update
+from tanager.files import delimited, learn, open_table, unlearn, update
 
 module = sys.modules["tanager.files.learn"]  # its name leads to the function
 
@@ -53,7 +53,7 @@ def stream(patch, rows=37):
     patch.setattr(module, "WHOLE", 0)
     patch.setattr(module, "SAMPLE", 50)
     patch.setattr(delimited, "BLOCK", 500)
-    patch.setattr(Source.chunks, "__defaults__", (None, rows))
+    patch.setattr(module, "CHUNK", rows)
 
 
 MODELS = [NaiveBayes(), AODE(), TAN(), KDB(), BestOf([NaiveBayes(), TAN()])]

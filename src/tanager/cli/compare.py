@@ -17,6 +17,7 @@ PEERS = ("tree", "boosted", "forest", "gradient", "logistic")
 MEASURES = ("accuracy", "log_loss", "rmse", "auc", "calibration_error")
 HEADS = ("accuracy", "log loss", "rmse", "auc", "calib.")
 MARKED = ("accuracy", "log_loss")
+BY = ("error", "log_loss", "rmse", "brier")
 TABLES = {".csv": "to_csv", ".md": "to_markdown", ".tex": "to_latex"}
 
 
@@ -34,6 +35,11 @@ TABLES = {".csv": "to_csv", ".md": "to_markdown", ".tex": "to_latex"}
 @target_option
 @click.option("--models", "-m", default="all", metavar="NAMES", help="What to try; see below.")
 @click.option("--with", "peers", default="", metavar="NAMES", help=f"Classifiers of scikit-learn: {', '.join(PEERS)}.")
+@click.option(
+    "--by",
+    type=click.Choice(BY),
+    help="What decides.  [default: log_loss for one file, error for several]",
+)
 @click.option("--folds", type=int, default=10, metavar="N", help="Parts that are left out in turn.")
 @click.option("--repeats", type=int, default=1, metavar="N", help="Repetitions, each with other folds.")
 @click.option("--seed", type=int, default=1, metavar="N", help="The same seed gives the same folds.")
@@ -71,18 +77,19 @@ def command(
             n_jobs=given["jobs"],
             progress=tick,
         )
-    report = _one(screen, results) if len(sets) == 1 else _several(screen, results)
-    advice = results.recommend()
+    by = given["by"] or ("log_loss" if len(sets) == 1 else "error")
+    report = (_one if len(sets) == 1 else _several)(screen, results, by)
+    advice = results.recommend(by)
     for note in results.notes:
         screen.note(note)
     screen.say(f"\n{advice}")
     if output is not None:
-        main = results.summary() if len(sets) == 1 else results.by_dataset()
+        main = results.summary() if len(sets) == 1 else results.by_dataset(by)
         with written(output) as file:
             file.write(getattr(main, TABLES[Path(output).suffix.lower()])().encode())
         screen.say(f"\nThe table is in {output}.")
     if plot is not None:
-        results.plot(plot)
+        results.plot(plot, measure=by)
         screen.say(f"{'' if output else chr(10)}The picture is in {plot}.")
     recommended = {"classifier": advice.classifier, "reason": advice.reason}
     screen.document(report | {"recommended": recommended, "notes": list(results.notes)})
@@ -148,11 +155,11 @@ def _introduce(screen: Screen, name: str, labelled: Any, given: dict[str, Any]) 
     screen.say()
 
 
-def _one(screen: Screen, results: Any) -> dict[str, Any]:
-    """The table of one file, best log loss first; a minus marks what is significantly worse than the best."""
+def _one(screen: Screen, results: Any, by: str) -> dict[str, Any]:
+    """The table of one file, best first; a minus marks what is significantly worse than the best."""
     dataset = results.datasets[0]
     lines = {line["classifier"]: line for line in results.summary(MEASURES).to_dicts()}
-    order = results.best_first(dataset, "log_loss")
+    order = results.best_first(dataset, by)
     worse = {
         measure: {
             line["classifier"]
@@ -181,20 +188,21 @@ def _seconds(value: float) -> str:
     return f"{value:.1f} s" if value >= 1 else f"{1000 * value:.3g} ms"
 
 
-def _several(screen: Screen, results: Any) -> dict[str, Any]:
-    """Classifiers over files: errors, ranks, and the best against each of the others."""
-    by_dataset, overall, tested = results.by_dataset(), results.over_datasets(), results.friedman()
+def _several(screen: Screen, results: Any, by: str) -> dict[str, Any]:
+    """Classifiers over files: the measure, ranks, and the best against each of the others."""
+    by_dataset, overall, tested = results.by_dataset(by), results.over_datasets(by), results.friedman(by)
+    what = by.replace("_", " ")
     best = overall.rows[0][0]
     against = {}
-    for line in results.pairs().to_dicts():
+    for line in results.pairs(by).to_dicts():
         if best in (line["first"], line["second"]):
             won, lost = (line["wins"], line["losses"]) if line["first"] == best else (line["losses"], line["wins"])
             other = line["second"] if line["first"] == best else line["first"]
             against[other] = (f"{won}-{line['draws']}-{lost}", f"{line['p']:.3f}")
-    screen.say("Errors", style="bold")
+    screen.say(what.capitalize(), style="bold")
     screen.say(_narrow(by_dataset, overall))
     screen.say(f"\nOver {counted(len(by_dataset.rows), 'file')}", style="bold")
-    head = ("", "mean error", "mean rank", "best on", "ratio", f"{best} against it", "p")
+    head = ("", f"mean {what}", "mean rank", "best on", "ratio", f"{best} against it", "p")
     rows = [
         (name, f"{mean:.4f}", f"{rank:.2f}", str(on), f"{ratio:.3f}", *against.get(name, ("", "")))
         for name, mean, rank, on, ratio in overall.rows
@@ -202,13 +210,13 @@ def _several(screen: Screen, results: Any) -> dict[str, Any]:
     screen.show(table(head, rows, right=head[1:]))
     friedman = tested.to_dicts()[0]
     screen.say(
-        f"\nratio: geometric mean of errors to those of {best}. Wins-draws-losses with a two-tailed sign test. "
+        f"\nratio: geometric mean of its {what} to that of {best}. Wins-draws-losses with a two-tailed sign test.\n"
         f"Friedman: p = {friedman['p']:.3g}; mean ranks differ from {friedman['critical difference']:.2f} on (Nemenyi)."
     )
     return {
-        "errors": by_dataset.to_dicts(),
+        by: by_dataset.to_dicts(),
         "overall": overall.to_dicts(),
-        "pairs": results.pairs().to_dicts(),
+        "pairs": results.pairs(by).to_dicts(),
         "friedman": friedman,
     }
 

@@ -63,9 +63,10 @@ class Source:
             if n_rows <= 0:
                 return
 
-    def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[pa.Table]:
-        """Tables of that many rows, the last one shorter, in file order."""
-        return rechunk(self._tables(self._wanted(columns)), rows)
+    def chunks(self, columns: Iterable[str] | None = None, rows: int | None = ROWS) -> Iterator[pa.Table]:
+        """Tables of that many rows, the last one shorter, in file order; None is as many as are quickest."""
+        tables = self._tables(self._wanted(columns))
+        return tables if rows is None else rechunk(tables, rows)
 
     def read(self, columns: Iterable[str] | None = None) -> pa.Table:
         """All rows as one table."""
