@@ -16,6 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PAGES = sorted(HERE.glob("*.md"))
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+PROGRESS = re.compile(r".*: [\d,]+ (rows|folds)(, \d+%)?")  # said where a command takes longer than ten seconds
 WIDTH = 80
 
 
@@ -44,7 +45,8 @@ def _run(command: str, folder: str) -> str:
         stderr=subprocess.STDOUT,
     )
     code = f"(exit code {done.returncode})\n" if done.returncode else ""
-    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines()) + code
+    lines = [line.rstrip() for line in done.stdout.splitlines() if not PROGRESS.fullmatch(line)]
+    return "".join(f"{line}\n" for line in lines) + code
 
 
 if __name__ == "__main__":

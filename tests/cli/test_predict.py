@@ -88,6 +88,7 @@ def test_kept_columns_come_as_they_were_written(run, fitted):
     assert list(read_rows("a.csv")[7].values())[:2] == ["a, b", "007"]
     done = run("predict", fitted, "more.csv", "--keep", "all", "-o", "a.csv")
     assert Path("a.csv").read_text().startswith(f"id,{text[0]},note,prediction,probability\n")
+    assert read_rows("a.csv")[7]["id"] == "007"
     assert done.err == ""
 
 
@@ -149,6 +150,7 @@ def test_no_rows_give_no_answers(run, fitted):
         assert run("predict", fitted, "none.csv", "--proba", "--keep", "class", "-o", f"a.{ending}").code == 0
     head = "class,prediction,probability,probability_setosa,probability_versicolor,probability_virginica\n"
     assert Path("a.csv").read_text() == head
+    assert run("predict", fitted, "none.csv", "--json").document["answers"] == []
 
 
 MISTAKES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,8 @@ import click
 
 from tanager.cli.options import columns_option, examples, json_option, reading_options
 from tanager.cli.output import TableWriter, check_output, table_format, written
-from tanager.cli.reading import LEARNED, check_columns, check_inputs, load_model, open_for
-from tanager.cli.screen import Screen, counted, listed
+from tanager.cli.reading import LEARNED, all_cores, check_columns, check_inputs, load_model, open_for
+from tanager.cli.screen import Screen, Tick, counted, listed
 from tanager.errors import OptionError
 
 N_REASONS = 3
@@ -46,25 +47,37 @@ def command(
     form = table_format(output)
     with screen.waiting("starting"):
         classifier = load_model(model)
-        source = open_for(classifier, data, text=keep, **reading)
+        source = open_for(classifier, data, **reading)
         answers = _Answers(classifier, source, proba=proba, explain=explain, keep=keep)
     if answers.ignored:
         screen.note(f"columns that the model does not know are ignored: {listed(answers.ignored)}")
-    rows = []
-    with written(output) as file, screen.progress(f"answering {source.name}") as tick:
-        writer = TableWriter(file, form)
-        for table in answers:
-            if as_json and output == "-":
-                rows += table.to_pylist()
-            else:
-                writer.write(_rounded(table) if form in ("csv", "tsv") else table)
-            tick(answers.n_rows, source.done)
-        if not answers.n_rows:
-            writer.write(answers.none())
-        writer.close()
+    rows: list[dict[str, Any]] = []
+    with screen.progress(f"answering {source.name}") as tick, all_cores(classifier):
+        tables = _ticking(answers, tick)
+        if as_json and output == "-":
+            rows += (row for table in tables for row in table.to_pylist())
+        else:
+            _write(tables, output, form)
     report = {"model": model, "data": source.name, "rows": answers.n_rows, **answers.measures()}
     _print(screen, report, output)
     screen.document(report | ({"answers": rows} if output == "-" else {"output": output}))
+
+
+def _ticking(answers: _Answers, tick: Tick) -> Iterator[Any]:
+    """The tables of answers; a file without rows gives one without rows."""
+    for table in answers:
+        yield table
+        tick(answers.n_rows, answers.source.done)
+    if not answers.n_rows:
+        yield answers.none()
+
+
+def _write(tables: Iterable[Any], output: str, form: str) -> None:
+    with written(output) as file:
+        writer = TableWriter(file, form)
+        for table in tables:
+            writer.write(_rounded(table) if form in ("csv", "tsv") else table)
+        writer.close()
 
 
 class _Answers:
@@ -74,10 +87,9 @@ class _Answers:
         self.model, self.source, self.proba, self.explain = model, source, proba, explain
         self.features = list(model.encoder_.schema.names)
         check_columns(source, self.features, LEARNED)
-        self.keep = _kept(source, keep)
+        self.keep = self._kept(keep)
+        source.force(categorical=[name for name in self.keep if name not in source.kinds])  # as they are written
         self.target = model.target_name_ if model.target_name_ in source.columns else None
-        if self.target and model.classes_.dtype.kind in "iuf":
-            source.kinds.pop(self.target, None)  # text in their place is a wrong answer, and no reason to stop
         known = {*self.features, *self.keep, self.target}
         self.ignored = [name for name in source.columns if name not in known]
         self.score = _Score()
@@ -101,26 +113,36 @@ class _Answers:
         codes = decide(proba, model.counts_.class_counts, check_costs(model.cost_matrix, model.classes_))
         if self.target:
             self.score.add(chunk.column(self.target), codes, proba, model.classes_)
-        columns = {name: _plain_column(chunk.column(name)) for name in self.keep}
-        columns["prediction"] = pa.array(model.classes_[codes].tolist())
-        columns["probability"] = pa.array(proba[np.arange(len(codes)), codes])
+        columns = [_plain_column(chunk.column(name)) for name in self.keep]
+        columns += [_labels(model).take(pa.array(codes)), pa.array(proba[np.arange(len(codes)), codes])]
         if self.proba:
-            columns |= {
-                f"probability_{label}": pa.array(proba[:, c]) for c, label in enumerate(model.classes_.tolist())
-            }
+            columns += [pa.array(proba[:, c]) for c in range(proba.shape[1])]
         if self.explain:
-            columns["because"] = pa.array([_reasons(model.explain(row)) for row in X.to_pylist()])
-        return pa.table(columns)
+            columns.append(pa.array([_reasons(model.explain(row)) for row in X.to_pylist()]))
+        return pa.table(columns, [*self.keep, *self.names])
 
     def none(self) -> Any:
-        """The table of answers for no rows: its columns."""
+        """The table of answers for no rows."""
         import pyarrow as pa
 
-        kept = {name: pa.array([], pa.string()) for name in self.keep}
+        kinds = {"prediction": _labels(self.model).type, "because": pa.string()}
+        kept = [pa.field(name, pa.string()) for name in self.keep]
+        return pa.schema([*kept, *(pa.field(name, kinds.get(name, pa.float64())) for name in self.names)]).empty_table()
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the answers beside those that are kept."""
         each = [f"probability_{label}" for label in self.model.classes_.tolist()] if self.proba else []
-        columns = kept | {"prediction": pa.array(self.model.classes_.tolist())[:0]}
-        columns |= {name: pa.array([], pa.float64()) for name in ("probability", *each)}
-        return pa.table(columns | ({"because": pa.array([], pa.string())} if self.explain else {}))
+        return ["prediction", "probability", *each, *(["because"] if self.explain else [])]
+
+    def _kept(self, keep: list[str]) -> list[str]:
+        if keep == ["all"] and "all" not in self.source.columns:
+            keep = list(self.source.columns)
+        check_columns(self.source, keep, " (--keep)")
+        for name in keep:
+            if name in self.names:
+                raise OptionError(f"cannot keep {name!r}: the answers have a column of that name. Rename it first.")
+        return list(dict.fromkeys(keep))
 
     def measures(self) -> dict[str, Any]:
         """Accuracy and log loss over the rows with a class; nothing where there are none."""
@@ -163,14 +185,12 @@ class _Score:
         }
 
 
-def _kept(source: Any, keep: list[str]) -> list[str]:
-    if keep == ["all"] and "all" not in source.columns:
-        keep = list(source.columns)
-    check_columns(source, keep, " (--keep)")
-    taken = [name for name in keep if name in ("prediction", "probability", "because")]
-    if taken:
-        raise OptionError(f"cannot keep {taken[0]!r}: the answers have a column of that name. Rename it in the file.")
-    return keep
+def _labels(model: Any) -> Any:
+    """The classes as an Arrow array; as text where they are of several types."""
+    import pyarrow as pa
+
+    labels = model.classes_.tolist()
+    return pa.array(labels if len({type(label) for label in labels}) == 1 else [str(label) for label in labels])
 
 
 def _plain_column(column: Any) -> Any:

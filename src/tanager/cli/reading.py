@@ -32,10 +32,9 @@ def open_data(path: str, *, missing: Iterable[str] = (), **options: Any) -> Any:
     return open_table(path, missing=(*MISSING, *missing), **options)
 
 
-def open_for(model: Any, path: str, *, text: Iterable[str] = (), **reading: Any) -> Any:
-    """A data file whose columns are read as the model has learned them; of the others those in `text` as text."""
-    source = open_data(path, **reading).match(model)
-    return source.force(categorical=[name for name in text if name in source.columns and name not in source.kinds])
+def open_for(model: Any, path: str, **reading: Any) -> Any:
+    """A data file whose columns are read as the model has learned them."""
+    return open_data(path, **reading).match(model)
 
 
 def load_model(path: str) -> Any:

@@ -171,5 +171,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     if isinstance(value, float):
-        return (int(value) if value.is_integer() and value > 1 else value) if math.isfinite(value) else None
+        whole = value.is_integer() and abs(value) < 2**53
+        return int(value) if whole else value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

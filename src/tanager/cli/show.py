@@ -16,6 +16,7 @@ from tanager.cli.screen import Screen, counted, file_size, listed, table
 from tanager.errors import OptionError
 
 PARENTS = "depends on, beside the class"
+MOST_IN_TREE = 60  # columns
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -154,14 +155,14 @@ def _more(screen: Screen, n: int) -> None:
 
 
 def _print_arcs(screen: Screen, arcs: list[dict[str, Any]], columns: list[str], top: int) -> None:
-    """A tree where every column has at most one parent, else a line for each column."""
+    """A tree where every column has at most one parent and they are not too many, else a line for each column."""
     parents: dict[str, list[dict[str, Any]]] = {}
     for arc in arcs:
         parents.setdefault(arc["child"], []).append(arc)
     screen.say()
     if not arcs:
         screen.say("No column depends on another one given the class.")
-    elif max(len(own) for own in parents.values()) > 1:
+    elif max(len(own) for own in parents.values()) > 1 or len(columns) > MOST_IN_TREE:
         lines = [
             (name, ", ".join(f"{arc['parent']} ({arc['information']:.3f})" for arc in parents.get(name, [])))
             for name in columns
