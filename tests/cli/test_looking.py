@@ -125,8 +125,13 @@ def test_classes_to_explain_can_be_chosen(run, fitted):
 
 
 def test_a_misspelt_column_of_a_row_is_noted(run, fitted):
-    err = run("explain", fitted, '{"petal_lenght": 4.9, "class": "setosa"}').err
+    err = run("explain", fitted, '{"petal_lenght": 4.9, "petal_width": 1.7, "class": "setosa"}').err
     assert err == "note: the model knows no column 'petal_lenght', which is ignored. Did you mean 'petal_length'?\n"
+
+
+def test_a_row_without_a_known_column_is_refused(refused, fitted):
+    said = refused("explain", fitted, '{"petal_lenght": 4.9}')
+    assert "knows none of the columns of this row, such as 'petal_lenght'. Did you mean 'petal_length'?" in said
 
 
 def test_schema_says_what_fit_would_decide(run, mixed):

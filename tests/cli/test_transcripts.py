@@ -13,7 +13,8 @@ _spec.loader.exec_module(transcripts)
 
 
 def steady(text):
-    """Without what differs from run to run: times, and the room that they take in a table."""
+    """Without what differs from run to run: times, the room that they take in a table, and advice that weighs them."""
+    text = re.sub(r"^Take .*$", "(advice)", text, flags=re.MULTILINE)
     return re.sub(r"[ ]+", " ", re.sub(r"\b\d[\d.,e+]* (ms|s)\b", "(time)", text))
 
 

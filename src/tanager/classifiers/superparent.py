@@ -98,7 +98,7 @@ class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
         right = decide(proba, self.counts_.class_counts, None) == labels
         own = proba[np.arange(len(labels)), labels]
         if weights is None:
-            return float(right.mean()), round(float(own.sum()), 9)
+            return float(right.sum() / max(len(labels), 1)), round(float(own.sum()), 9)
         return float(right @ weights / max(weights.sum(), 1e-300)), round(float(own @ weights), 9)
 
 

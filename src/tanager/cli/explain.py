@@ -106,6 +106,9 @@ def _row_of(model: Any, data: str, number: int, reading: dict[str, Any]) -> dict
 
 def _note_strangers(screen: Screen, model: Any, cells: dict[str, Any]) -> None:
     known = model.encoder_.schema.names
+    if cells and not set(cells) & set(known):
+        hints = nearest(next(iter(cells)), known) or f" Its columns are {listed(known)}."
+        raise DataError(f"the model knows none of the columns of this row, such as {next(iter(cells))!r}.{hints}")
     for name in cells:
         if name not in known and name != model.target_name_:
             free = [other for other in known if other not in cells]
