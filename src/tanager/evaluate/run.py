@@ -115,14 +115,14 @@ def _in_processes(
 
     Each plan is written to a file once, and a process reads it when its first part comes.
     """
-    from joblib.externals.loky import get_reusable_executor
+    from joblib.externals.loky import ProcessPoolExecutor  # of joblib, whose processes need no main guard in scripts
 
     queue = deque(tasks)
     with tempfile.TemporaryDirectory(prefix="tanager-") as folder:
         paths = {at: Path(folder, f"{at}.plan") for at in {task.plan for task in tasks}}
         for at, path in paths.items():
             path.write_bytes(pickle.dumps(plans[at], protocol=5))
-        executor = get_reusable_executor(max_workers=n_jobs - 1)
+        executor = ProcessPoolExecutor(max_workers=n_jobs - 1)
         running: set[Any] = set()
 
         def keep_busy() -> None:
@@ -142,9 +142,8 @@ def _in_processes(
                 for future in wait(running, 0 if queue else None, return_when=FIRST_COMPLETED).done:
                     running.remove(future)
                     yield future.result()
-        except BaseException:
-            executor.shutdown(wait=False, kill_workers=True)
-            raise
+        finally:
+            executor.shutdown(wait=False, kill_workers=True)  # idle by now, or no longer wanted
 
 
 def _part(path: str, task: _Task) -> tuple[_Task, list[Record]]:
