@@ -71,6 +71,13 @@ def test_finished_folds_are_kept_and_found_again(run, iris):
     assert sorted(names) == ["nb"] * 3 + ["tan"] * 3
 
 
+def test_a_target_of_ids_is_doubted(run):
+    Path("ids.csv").write_text("v,name\n" + "".join(f"{i % 3},person {i}\n" for i in range(30)))
+    for command in ("fit", "compare"):
+        done = run(command, "ids.csv", "--target", "name", *(["--models", "nb"] if command == "compare" else []))
+        assert "'name' has 30 classes in 30 rows. Is it the right target (--target)?" in done.err
+
+
 MISTAKES = {
     "no file": (["irs.csv"], "there is no file 'irs.csv'. Check the name and the folder. Did you mean 'iris.csv'?"),
     "no column": (["iris.csv", "--target", "clas"], "iris.csv has no column 'clas'. Did you mean 'class'?"),

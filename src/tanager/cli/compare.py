@@ -65,7 +65,7 @@ def command(
     with screen.waiting("starting"):
         from tanager.evaluate import cross_validate_all
 
-        sets = {_name(path, data): _read(path, target, given) for path in data}
+        sets = {_name(path, data): _read(screen, path, target, given) for path in data}
     with screen.folds("comparing") as tick:
         results = cross_validate_all(
             lambda labelled: _models(names, peers, labelled.options, given),
@@ -119,15 +119,16 @@ def _name(path: str, data: tuple[str, ...]) -> str:
     return Path(path.removesuffix(".gz")).stem if len(set(short)) == len(short) else path
 
 
-def _read(path: str, target: str | None, given: dict[str, Any]) -> Any:
-    from tanager.cli.reading import KINDS, READING, check_columns, open_data, target_column
+def _read(screen: Screen, path: str, target: str | None, given: dict[str, Any]) -> Any:
+    from tanager.cli.reading import KINDS, READING, check_columns, doubt_target, open_data, target_column
     from tanager.files import read_labelled
 
     source = open_data(path, **{key: given[key] for key in (*READING, *KINDS)})
     check_columns(source, given["drop"], " (--drop)")
-    return read_labelled(
-        source, target_column(source, target), drop=given["drop"], categorical=given["categorical"] or None
-    )
+    target = target_column(source, target)
+    labelled = read_labelled(source, target, drop=given["drop"], categorical=given["categorical"] or None)
+    doubt_target(screen, target, len(set(labelled.y.to_pylist())), labelled.X.num_rows)
+    return labelled
 
 
 def _models(names: list[str], peers: list[str], declared: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:

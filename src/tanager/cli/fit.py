@@ -145,8 +145,10 @@ def _report(learned: Any) -> dict[str, Any]:
 
 def _print(screen: Screen, report: dict[str, Any], schema: Any) -> None:
     from tanager.cli.columns import columns_table
+    from tanager.cli.reading import doubt_target
 
     rows, classes = report["rows"], report["classes"]
+    doubt_target(screen, report["target"], len(classes), rows)
     what = f"{counted(rows, 'row')}, {counted(len(schema), 'column')}, {counted(len(classes), 'class', 'classes')}"
     screen.say(f"{report['data']}: {what} in {report['target']!r}", style="bold")
     if report["rows_without_class"]:

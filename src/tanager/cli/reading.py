@@ -92,3 +92,9 @@ def all_cores(model: Any) -> Iterator[None]:
         yield
     finally:
         model.n_jobs = wanted
+
+
+def doubt_target(screen: Any, target: str, n_classes: int, n_rows: float) -> None:
+    """Ask back where hardly two rows have the same class."""
+    if n_rows >= 10 and n_classes > n_rows / 2:
+        screen.note(f"{target!r} has {n_classes:,} classes in {n_rows:,.0f} rows. Is it the right target (--target)?")
