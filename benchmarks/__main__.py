@@ -6,10 +6,19 @@ import os
 import platform
 import sys
 
-from benchmarks import counting, fit, frames, memory, predict, stream
+from benchmarks import command, counting, files, fit, frames, memory, predict, stream
 from tanager import _kernels
 
-GROUPS = {"counting": counting, "fit": fit, "predict": predict, "stream": stream, "frames": frames, "memory": memory}
+GROUPS = {
+    "counting": counting,
+    "fit": fit,
+    "predict": predict,
+    "stream": stream,
+    "frames": frames,
+    "files": files,
+    "command": command,
+    "memory": memory,
+}
 
 
 def main(wanted: str) -> int:

@@ -72,6 +72,7 @@ Compiled::Compiled(const Plan &p, double left_out_)
         n_slots.push_back(slots_of(p, i));
         offsets.push_back(offsets.back() + n_slots[i]);
     }
+    less_.assign(answers, left_out);
     class_priors(p);
     if (!p.priors.empty() || !p.class_factor.empty()) {
         for (int c = 0; c < answers; ++c) {
@@ -109,20 +110,14 @@ void Compiled::class_priors(const Plan &p) {
 bool Compiled::term_lanes(const Plan &p, const std::vector<Term> &all, const Term &term, const int *slot,
                           double *value) const {
     if (!term_value(p.store, p.estimate, all, term, slot, nullptr, 0, value)) return false;
-    if (left_out > 0) {
-        const std::vector<double> less(answers, left_out);
-        term_value(p.store, p.estimate, all, term, slot, less.data(), left_out, value + answers);
-    }
+    if (left_out > 0) term_value(p.store, p.estimate, all, term, slot, less_.data(), left_out, value + answers);
     return true;
 }
 
 bool Compiled::joint_lanes(const Plan &p, const Member &m, const int *slot, double *value) const {
-    std::vector<double> less(answers, 0.0);
-    if (!joint_value(p, m, slot, less.data(), left_out, start.data(), value)) return false;
-    if (left_out > 0) {
-        std::fill(less.begin(), less.end(), left_out);
-        joint_value(p, m, slot, less.data(), left_out, start.data(), value + answers);
-    }
+    const std::vector<double> none(answers, 0.0);
+    if (!joint_value(p, m, slot, none.data(), left_out, start.data(), value)) return false;
+    if (left_out > 0) joint_value(p, m, slot, less_.data(), left_out, start.data(), value + answers);
     return true;
 }
 

@@ -57,6 +57,7 @@ struct Compiled {
                double *out) const;
 
   private:
+    std::vector<double> less_;           // per class, what is taken off in the lanes behind
     void class_priors(const Plan &plan);
     bool term_lanes(const Plan &plan, const std::vector<Term> &terms, const Term &term, const int *slot,
                     double *value) const;

@@ -74,3 +74,12 @@ def test_what_cannot_be_explained_is_said():
         model.explain([["a"], ["b"]])
     with pytest.raises(DataError, match="the only class is 'yes'"):
         NaiveBayes().fit([["a"], ["b"]], ["yes", "yes"]).explain({"x0": "a"})
+
+
+def test_the_answer_is_never_set_against_itself():
+    model = NaiveBayes().fit([["a"], ["b"], ["c"]] * 5, ["p", "q", "r"] * 5)
+    answer = model.predict_one({"x0": "a"})
+    turned = model.explain({"x0": "a"}, against=answer)
+    assert turned.against == answer != turned.answer
+    with pytest.raises(OptionError, match="both 'p'"):
+        model.explain({"x0": "a"}, answer="p", against="p")

@@ -248,6 +248,7 @@ def test_a_classifier_whose_counts_do_not_fit_into_memory_is_left_out():
     models = {"nb": NaiveBayes(), "a2de": A2DE(max_memory="10 kB")}
     results = cross_validate(models, X, y, folds=3, n_jobs=1)
     assert {record["classifier"] for record in results.records} == {"nb"}
+    assert "'a2de' was left out on 'data'" in str(results)
 
 
 def test_a_holdout_measures_the_rows_held_out():

@@ -24,7 +24,13 @@ def one_dependence(weights: np.ndarray, min_count: float) -> SumOfProducts:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AveragedClassifier(CountsClassifier):
-    """What averaged estimators share: super-parents must have been seen often enough."""
+    """What averaged estimators share: super-parents must have been seen often enough.
+
+    Parameters
+    ----------
+    min_count : float, default=1.0
+        A value serves as a super-parent when it was seen at least that often.
+    """
 
     min_count: float = 1.0
 

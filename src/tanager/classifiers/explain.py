@@ -71,7 +71,8 @@ class ExplainMixin:
     def explain(self: Any, row: Any, answer: Any = None, against: Any = None) -> Explanation:
         """Why a row gets its answer: log-odds of every column and parent set, adding up to those of the answer.
 
-        ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other.
+        ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other;
+        where ``against`` is the predicted class itself, the next one is explained.
         """
         self._ready()
         if len(self.classes_) < 2:
@@ -85,9 +86,13 @@ class ExplainMixin:
         for name, label in (("answer", answer), ("against", against)):
             if label is not None and label not in known:
                 raise OptionError(f"{name}={label!r} is none of the classes.{nearest(label, known)}")
+        if answer is not None and answer == against:
+            raise OptionError(f"answer and against are both {answer!r}. Leave one out, or name two classes.")
+        likely = np.argsort(-proba[0], kind="stable").tolist()
         chosen = known[self._decide(proba).tolist()[0] if answer is None else answer]
-        others = [c for c in np.argsort(-proba[0], kind="stable").tolist() if c != chosen]
-        rival = others[0] if against is None else known[against]
+        if against is not None and chosen == known[against]:
+            chosen = next(c for c in likely if c != chosen)
+        rival = next(c for c in likely if c != chosen) if against is None else known[against]
         prior, parts = self._explain(codes, X, chosen, rival)
         names, columns = self.counts_.schema.names, self.counts_.schema.columns
         values = {

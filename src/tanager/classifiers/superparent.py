@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.choose import row_probabilities
 from tanager.classifiers.decide import decide
 from tanager.classifiers.forms import Form, ProductOfSums
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.single import SingleNetworkMixin
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, SchemaMismatch, is_number
+
+TINY = 1e-300  # stands for a probability of zero in logarithms
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -62,7 +63,8 @@ class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
         if rows is None:
             raise SchemaMismatch("SuperParentTAN looks at the rows again, and counts alone do not hold them. Use fit.")
         parents: list[tuple[int, ...]] = [()] * counts.n_features
-        current = self._accuracy(parents, rows)
+        joint = self._left_out(parents, rows, log_joint=True)
+        current = self._quality(_posterior(joint), rows)
         while True:
             orphans = [i for i, p in enumerate(parents) if not p]
             options = {
@@ -72,26 +74,69 @@ class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
             if not options:
                 break
             best = max(options, key=lambda s: (self._with(parents, s, options[s], rows), -s))
-            child = max(options[best], key=lambda c: (self._with(parents, best, [c], rows), -c))
-            gained = self._with(parents, best, [child], rows)
-            if not gained[0] > current[0] + self.min_gain:
+            arcs = _Arcs(self, best, options[best], rows)
+            gained = {c: self._quality(_posterior(joint + arcs.gain(c)), rows) for c in options[best]}
+            child = max(gained, key=lambda c: (gained[c], -c))
+            if not gained[child][0] > current[0] + self.min_gain:
                 break
             parents[child] = (best,)
-            current = gained
+            joint, current = joint + arcs.gain(child), gained[child]
         return ProductOfSums.one_each(parents)
 
     def _with(self, parents: list[Any], s: int, children: list[int], rows: Rows) -> tuple[float, float]:
         changed = [(s,) if i in children else p for i, p in enumerate(parents)]
-        return self._accuracy(changed, rows)
+        return self._quality(self._left_out(changed, rows), rows)
 
-    def _accuracy(self, parents: list[Any], rows: Rows) -> tuple[float, float]:
-        """Leave-one-out accuracy, and the sum of probabilities of the true classes for ties."""
-        proba, labels, weights = row_probabilities(self, ProductOfSums.one_each(parents), rows)
-        w = np.ones(len(labels)) if weights is None else weights
+    def _left_out(self, parents: list[Any], rows: Rows, *, log_joint: bool = False) -> np.ndarray:
+        """Probabilities (or log joints) of the classes under these parents, every row left out."""
+        view = self._view_of(ProductOfSums.one_each(parents))
+        return view.leave_one_out(*rows.all(), log_joint=log_joint, n_jobs=self._threads())
+
+    def _quality(self, proba: np.ndarray, rows: Rows) -> tuple[float, float]:
+        """Accuracy, and the sum of probabilities of the true classes for ties."""
+        _, labels, weights = rows.all()
         right = decide(proba, self.counts_.class_counts, None) == labels
-        return float((right * w).sum() / max(w.sum(), 1e-300)), round(
-            float((proba[np.arange(len(labels)), labels] * w).sum()), 9
+        own = proba[np.arange(len(labels)), labels]
+        if weights is None:
+            return float(right.sum() / max(len(labels), 1)), round(float(own.sum()), 9)
+        return float(right @ weights / max(weights.sum(), 1e-300)), round(float(own @ weights), 9)
+
+
+def _posterior(log_joint: np.ndarray) -> np.ndarray:
+    columns = log_joint.T  # reductions over few classes are quicker column by column
+    proba = np.exp(columns - columns.max(axis=0))
+    return np.ascontiguousarray((proba / proba.sum(axis=0)).T)
+
+
+class _Arcs:
+    """What arcs from one super-parent to each of some children add to the log joint of every row, left out."""
+
+    def __init__(self, model: SuperParentTAN, s: int, children: list[int], rows: Rows) -> None:
+        sets = [(c, parents) for c in children for parents in ((), (s,))]
+        form = ProductOfSums(tuple(c for c, _ in sets), tuple(p for _, p in sets), (1.0,) * len(sets))
+        self.view, self.s = model._view_of(form), s
+        self.codes, self.labels, self.weights = rows.all()
+
+    def gain(self, c: int) -> np.ndarray:
+        """log P(x_c | y, x_s) - log P(x_c | y); 0 where one of them is missing."""
+        if self.weights is not None:
+            return self._gain(c, self.codes, self.labels, self.weights)
+        # A row of weight 1 is told by its class and two cells: look at each combination once.
+        missing = int(np.iinfo(self.codes.dtype).max)
+        sizes = self.view.counts.schema.n_values[[self.s, c]] + 1  # missing comes last
+        own = [np.minimum(self.codes[:, i], size - 1) for i, size in zip((self.s, c), sizes, strict=True)]
+        seen, place = np.unique(
+            (self.labels.astype(np.int64) * sizes[0] + own[0]) * sizes[1] + own[1], return_inverse=True
         )
+        codes = np.full((len(seen), self.codes.shape[1]), missing, dtype=self.codes.dtype)
+        for i, cell, size in ((c, seen % sizes[1], sizes[1]), (self.s, seen // sizes[1] % sizes[0], sizes[0])):
+            codes[:, i] = np.where(cell == size - 1, missing, cell)
+        labels = (seen // (sizes[0] * sizes[1])).astype(self.labels.dtype)
+        return self._gain(c, codes, labels, None)[place]
+
+    def _gain(self, c: int, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        with_arc, without = (self.view.term(c, parents, codes, (labels, weights)) for parents in ((self.s,), ()))
+        return np.nan_to_num(np.log(np.maximum(with_arc, TINY)) - np.log(np.maximum(without, TINY)), nan=0.0)
 
 
 def _ancestors(i: int, parents: list[tuple[int, ...]]) -> set[int]:

@@ -31,7 +31,15 @@ class VotingMixin:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OrderedCollection(VotingMixin, CountsClassifier):
-    """What collections share: an order of the columns, in which parents come before their children."""
+    """What collections share: an order of the columns, in which parents come before their children.
+
+    Parameters
+    ----------
+    column_order : {"given", "ig_sum", "ig_class", "mi", "random"} or list of columns, default="given"
+        Which columns come first.
+    random_state : int, default=None
+        For a random order.
+    """
 
     column_order: Any = "given"
     random_state: Any = None

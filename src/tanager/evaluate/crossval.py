@@ -19,7 +19,7 @@ from tanager.errors import OptionError
 from tanager.evaluate.ledger import Ledger
 from tanager.evaluate.plan import Folds, Holdout, Plan, make_plan
 from tanager.evaluate.results import Results
-from tanager.evaluate.run import Progress, run, timed
+from tanager.evaluate.run import Progress, run
 from tanager.evaluate.work import Counted, Record, record
 
 
@@ -60,7 +60,7 @@ def cross_validate(
         A file that finished folds are added to. Folds that it holds already, of the same data, classifier and options,
         are not run again.
     timing : bool, default=True
-        Measure how long each classifier takes to learn all rows and to answer them, alone and one after the other.
+        Measure how long each classifier takes to learn all rows and to answer for them, one after the other.
 
     Returns
     -------
@@ -140,8 +140,14 @@ def holdout(
 
 
 def _results(plans: list[Plan], n_jobs: int, progress: Progress | None, resume: Any, timing: bool) -> Results:
-    records = run(plans, n_jobs, progress, Ledger(resume))
-    return Results(timed(records, plans, progress) if timing else records)
+    records = run(plans, n_jobs, progress, Ledger(resume), timing=timing)
+    notes = [
+        f"{name!r} was left out on {plan.name!r}: its counts would need more than its max_memory={model.max_memory!r}."
+        for plan in plans
+        for name, model in plan.models.items()
+        if not any(record["dataset"] == plan.name and record["classifier"] == name for record in records)
+    ]
+    return Results(records, notes)
 
 
 def _check_repeats(repeats: object) -> None:

@@ -94,7 +94,8 @@ def auc(labels: ArrayLike, proba: ArrayLike, average: str = "hand-till", weights
     if average == "weighted":
         areas = [_area(proba[:, c], labels == c, weights) for c in occur]
         return float(np.average(areas, weights=sizes[occur]))
-    return float(np.mean([_pair_area(labels, proba, weights, a, b) for a, b in combinations(occur.tolist(), 2)]))
+    rows = {c: np.flatnonzero(labels == c) for c in occur.tolist()}
+    return float(np.mean([_pair_area(proba, weights, rows, a, b) for a, b in combinations(rows, 2)]))
 
 
 def reliability(labels: ArrayLike, proba: ArrayLike, n_bins: int = 15, weights: ArrayLike | None = None) -> np.ndarray:
@@ -260,11 +261,11 @@ def _area(scores: np.ndarray, member: np.ndarray, weights: np.ndarray) -> float:
     return float(below @ np.bincount(level, inside) / (inside.sum() * outside.sum()))
 
 
-def _pair_area(labels: np.ndarray, proba: np.ndarray, weights: np.ndarray, a: int, b: int) -> float:
+def _pair_area(proba: np.ndarray, weights: np.ndarray, rows: dict[int, np.ndarray], a: int, b: int) -> float:
     """Two classes of many: each ranked by its own probability, among the rows of both."""
-    both = (labels == a) | (labels == b)
-    areas = [_area(proba[both, c], labels[both] == c, weights[both]) for c in (a, b)]
-    return sum(areas) / 2
+    both = np.concatenate([rows[a], rows[b]])
+    first = np.arange(len(both)) < len(rows[a])
+    return (_area(proba[both, a], first, weights[both]) + _area(proba[both, b], ~first, weights[both])) / 2
 
 
 def _own(labels: np.ndarray, proba: np.ndarray) -> np.ndarray:

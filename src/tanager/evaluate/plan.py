@@ -119,6 +119,12 @@ class Plan:
             counting.setdefault(repr((sorted(model._encoder_options().items()), model.unseen)), []).append(name)
         self.groups = list(counting.values())  # classifiers that see the columns alike, and share their counts
 
+    @property
+    def n_cells(self) -> int:
+        """Cells times classifiers of one part: about how much work it is."""
+        columns = len(self.data.cells) if self.data.codes is None else self.data.codes.shape[1]
+        return len(self.data.labels) * columns * len(self.models)
+
 
 def make_plan(name: str, models: Any, data: Any, splits: Splits, n_parts: int, costs: Any) -> Plan:
     """Check what was asked for. ``models`` may be a function of the data set."""
@@ -128,7 +134,7 @@ def make_plan(name: str, models: Any, data: Any, splits: Splits, n_parts: int, c
     for key, model in made.items():
         if not hasattr(model, "predict_proba"):
             raise OptionError(f"models: {key!r} has no predict_proba; every classifier must give probabilities.")
-    X, y = data if isinstance(data, tuple) else (data.X, data.y)
+    X, y = (data.X, data.y) if hasattr(data, "X") else data
     ready = Data.of(X, y)
     splits.test(ready.labels, 0)  # refuses what cannot be split
     return Plan(name, ready, dict(made), splits, n_parts, check_costs(costs, ready.classes))

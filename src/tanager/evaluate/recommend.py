@@ -33,29 +33,31 @@ def over_one(results: Results, measure: str, alpha: float) -> Recommendation:
     best = order[0]
     if len(order) == 1:
         return Recommendation(best, f"{best} is the only classifier here.")
-    equals = [name for name in order if not _worse(results, name, best, measure, alpha)]
+    equals = [name for name in order if name == best or abs(results.difference(dataset, name, best, measure)[1]) <= 1]
     if "accuracy" in results.measures:
-        accurate = results.best_first(dataset, "accuracy")[0]
-        equals = [name for name in equals if not _worse(results, name, accurate, "accuracy", alpha)] or equals
+        most = results.best_first(dataset, "accuracy")[0]
+        equals = [name for name in equals if not _worse(results, name, most, "accuracy", alpha)] or equals
     chosen = _cheapest(results, equals)
     word = measure.replace("_", " ")
-    value = f"{results.mean(dataset, chosen, measure):.4f}"
+    value, top = (f"{results.mean(dataset, name, measure):.4f}" for name in (chosen, best))
     if chosen == best:
-        others = [name for name in equals if name != best]
-        tail = f"not significantly better than {_listed(others)}" if others else "significantly better than all others"
-        if len(results.folds(dataset, best)) < 2:
-            tail = "though one fold shows no spread, and nothing could be tested"
-        return Recommendation(
-            best, f"Take {best}: it has the best {word} ({value}) of {len(order)} classifiers, {tail}."
+        reason = (
+            f"it has the best {word} ({value}) of {len(order)} classifiers, {_margin(results, order, measure, alpha)}"
         )
-    top = f"{best}, {results.mean(dataset, best, measure):.4f}"
-    if best not in equals:
-        why = f"the best ({top}) is significantly less accurate than others"
+    elif best not in equals:
+        reason = f"with a {word} of {value}, while the best ({best}, {top}) is significantly less accurate than {most}"
     else:
-        why = (
-            f"it is not significantly worse than the best ({top}) and takes {_times(results, chosen, best)} of the time"
-        )
-    return Recommendation(chosen, f"Take {chosen}: with a {word} of {value}, {why}.")
+        price = f"{_seconds(results, chosen) / _seconds(results, best):.0%} of the time"
+        reason = f"its {word} of {value} is within one standard error of the best ({best}, {top}), and it takes {price}"
+    return Recommendation(chosen, f"Take {chosen}: {reason}.")
+
+
+def _margin(results: Results, order: Sequence[str], measure: str, alpha: float) -> str:
+    """From whom the first is significantly different."""
+    if len(results.folds(results.datasets[0], order[0])) < 2:
+        return "though one fold shows no spread, and nothing could be tested"
+    close = [name for name in order[1:] if not _worse(results, name, order[0], measure, alpha)]
+    return f"not significantly better than {_listed(close)}" if close else "significantly better than all others"
 
 
 def over_many(names: Sequence[str], losses: np.ndarray, measure: str, alpha: float) -> Recommendation:
@@ -78,8 +80,8 @@ def over_many(names: Sequence[str], losses: np.ndarray, measure: str, alpha: flo
     close = [names[i] for i in np.argsort(places) if i != best and places[i] - places[best] <= apart]
     if not close:
         return Recommendation(chosen, f"{head}, and Nemenyi's test separates it from all others.")
-    tail = f"Nemenyi's test separates it from {_listed(beaten) if beaten else 'none'}, not from {_listed(close)}"
-    return Recommendation(chosen, f"{head}; {tail}.")
+    beaten_by = f"separates it from {_listed(beaten)}, not from" if beaten else "does not separate it from"
+    return Recommendation(chosen, f"{head}; Nemenyi's test {beaten_by} {_listed(close)}.")
 
 
 def _worse(results: Results, name: str, best: str, measure: str, alpha: float) -> bool:
@@ -99,10 +101,6 @@ def _seconds(results: Results, name: str) -> float:
     """The median time that a fold takes, to learn and to answer."""
     folds = results.folds(results.datasets[0], name)
     return median_of(folds, "fit_seconds") + median_of(folds, "predict_seconds")
-
-
-def _times(results: Results, chosen: str, best: str) -> str:
-    return f"{_seconds(results, chosen) / _seconds(results, best):.0%}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ def value_of(record: Record, measure: str) -> float:
     if measure == "error":
         return 1.0 - value_of(record, "accuracy")
     if measure == "calibration_error":
-        return calibration_of(record["reliability"]) if "reliability" in record else float("nan")
+        return calibration_of(record["reliability"]) if record.get("reliability") else float("nan")
     value = record.get(measure)
     return float("nan") if value is None else float(value)
 
@@ -32,7 +32,7 @@ def values_of(folds: Iterable[Record], measure: str) -> np.ndarray:
 
 def mean_of(folds: Iterable[Record], measure: str) -> float:
     if measure == "calibration_error":
-        some = [record for record in folds if "reliability" in record]
+        some = [record for record in folds if record.get("reliability")]
         return calibration_of(bins_of(some)) if some else float("nan")
     values = values_of(folds, measure)
     return float(values.mean()) if len(values) else float("nan")

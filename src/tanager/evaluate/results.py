@@ -58,9 +58,9 @@ class Results:
     d        AODE            3    0.8667  0.0577
     d        TAN             3    0.7667  0.0577
     >>> print(results.compare())
-    classifier  accuracy  difference        t       p  verdict
-    AODE          0.8667           -        -       -  baseline
-    TAN           0.7667     -0.1000  -1.5000  0.2724
+    classifier  accuracy  difference      t       p  verdict
+    AODE          0.8667           -      -       -  baseline
+    TAN           0.7667     -0.1000  -1.50  0.2724
     """
 
     def __init__(self, records: Iterable[Record], notes: Iterable[str] = ()) -> None:
@@ -108,7 +108,7 @@ class Results:
         apart = {*PLACE, *SIZES, *SECONDS, "reliability"}
         found = list(dict.fromkeys(key for record in self.records for key in record if key not in apart))
         found += ["error"] if "accuracy" in found else []
-        return found + (["calibration_error"] if any("reliability" in record for record in self.records) else [])
+        return found + (["calibration_error"] if any(record.get("reliability") for record in self.records) else [])
 
     def folds(self, dataset: str, classifier: str) -> list[dict[str, Any]]:
         """The records of a classifier on a data set."""
@@ -188,7 +188,7 @@ class Results:
             better = difference > 0 if measure in HIGHER else difference < 0
             verdict = ("better +" if better else "worse -") if p < alpha else ""
             rows.append([name, mean, difference, t, p, verdict])
-        formats = {"difference": "+.4f", "t": "+.4f", "p": "p"}
+        formats = {"difference": "+.4f", "t": "+.2f", "p": "p"}
         names = ("classifier", measure, "difference", "t", "p", "verdict")
         few = len(self.folds(dataset, baseline)) < 2
         note = ["One fold shows no spread, so nothing can be tested."] if few else []
@@ -289,11 +289,12 @@ class Results:
     def recommend(self, measure: str = "log_loss", alpha: float = 0.05) -> Recommendation:
         """Which classifier to take, in one sentence with its reason.
 
-        On one data set: of all classifiers that are not significantly worse (corrected t-test) than the best by the
-        measure, nor significantly less accurate than the most accurate, the cheapest, since what cannot be told apart
-        should be chosen by its price. Those that take up to twice as long as the cheapest count as equally cheap, and
-        of them the best by the measure is taken. Log loss is the default: it judges the probabilities, from which any
-        decision follows, and needs fewer rows than accuracy to show a difference.
+        On one data set: the cheapest of all classifiers within one standard error of the best by the measure (that of
+        the difference, corrected as in ``corrected_t``), since what is practically equal should be chosen by its price.
+        Those that take up to twice as long as the cheapest count as equally cheap, and of them the best is taken.
+        Classifiers that are significantly less accurate than the most accurate are out, unless that leaves none. Log
+        loss is the default: it judges the probabilities, from which any decision follows, and needs fewer rows than
+        accuracy to show a difference.
 
         Over several data sets: the best mean rank, and whether Nemenyi's test separates it from the others.
         """
@@ -361,7 +362,7 @@ class Results:
 
         self._measure("calibration_error")
         curves = {
-            name: bins_of([r for r in self.records if r["classifier"] == name and "reliability" in r])
+            name: bins_of([r for r in self.records if r["classifier"] == name and r.get("reliability")])
             for name in self.classifiers
         }
         return plot_reliability(curves, path, title=title)
@@ -372,16 +373,16 @@ class Results:
         """The data sets that all classifiers have, their losses (data sets x classifiers), and what was left out."""
         self._measure(measure)
         whole = [d for d in self.datasets if all((d, c) in self._folds for c in self.classifiers)]
-        losses = np.array([self._common_losses(d, measure) for d in whole]).reshape(len(whole), -1)
+        losses = np.array([self._common_losses(d, measure) for d in whole]).reshape(len(whole), len(self.classifiers))
         known = ~np.isnan(losses).any(axis=1)
         common = [d for d, is_known in zip(whole, known, strict=True) if is_known]
         if not common:
             raise DataError(
-                f"there is no data set on which all of {', '.join(self.classifiers)} have a {measure}. "
+                f"there is no data set on which all of {', '.join(self.classifiers)} have a value of {measure}. "
                 "Use select(classifiers=[...]) to leave out those that have few."
             )
         left_out = [d for d in self.datasets if d not in common]
-        note = [f"Left out, as not every classifier has a {measure} there: {', '.join(left_out)}."] if left_out else []
+        note = [f"Left out, as not every classifier has {measure} there: {', '.join(left_out)}."] if left_out else []
         return common, losses[known], [*note, *self._gaps(common)]
 
     def _common_losses(self, dataset: str, measure: str) -> list[float]:
@@ -441,7 +442,7 @@ class Results:
 
 
 def _counted(common: Sequence[str], note: Sequence[str]) -> str:
-    return "\n".join([f"Over {len(common)} data sets.", *note])
+    return "\n".join([f"Over {len(common)} data set{'s' * (len(common) != 1)}.", *note])
 
 
 def _line(folds: Sequence[Record], measures: Sequence[str]) -> list[float]:

@@ -116,7 +116,7 @@ def geometric_mean_ratio(a: ArrayLike, b: ArrayLike, counts: ArrayLike | None = 
     a, b = _two(a, b)
     if (a < 0).any() or (b < 0).any():
         raise DataError("a ratio of losses needs losses that are not negative.")
-    zero = (a == 0) | (b == 0)
+    zero = np.minimum(a, b) < DRAW
     if zero.any():
         if counts is None:
             raise DataError(
@@ -169,7 +169,7 @@ def friedman(losses: ArrayLike) -> Friedman:
     """Friedman's test in the form of Iman and Davenport: do the classifiers differ at all?
 
     Rows are data sets, columns classifiers; at least two of each. There is no correction for ties, as in the papers
-    that compare classifiers.
+    that compare classifiers. Where all data sets agree, F is infinite, and p is that of chi2.
 
     Examples
     --------
@@ -177,7 +177,7 @@ def friedman(losses: ArrayLike) -> Friedman:
     >>> friedman([[0.1, 0.2], [0.1, 0.3], [0.2, 0.1], [0.1, 0.2]]).mean_ranks
     (1.25, 1.75)
     """
-    from scipy.special import fdtrc
+    from scipy.special import chdtrc, fdtrc
 
     place = ranks(losses)
     n, q = place.shape
@@ -187,8 +187,8 @@ def friedman(losses: ArrayLike) -> Friedman:
     chi2 = 12 * n / (q * (q + 1)) * float((mean**2).sum() - q * (q + 1) ** 2 / 4)
     room = n * (q - 1) - chi2
     f = (n - 1) * chi2 / room if room > DRAW else math.inf
-    p = float(fdtrc(q - 1, (q - 1) * (n - 1), f)) if math.isfinite(f) else 0.0
-    return Friedman(tuple(map(float, mean)), n, chi2, f, p)
+    p = fdtrc(q - 1, (q - 1) * (n - 1), f) if math.isfinite(f) else chdtrc(q - 1, chi2)
+    return Friedman(tuple(map(float, mean)), n, chi2, f, float(p))
 
 
 def nemenyi(n_classifiers: int, n_datasets: int, alpha: float = 0.05) -> float:

@@ -5,9 +5,10 @@ Nominal columns come with their declared values and no others; strings and dates
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import IO
@@ -20,10 +21,13 @@ from tanager.files.source import NUMBER, TEXT, Source, open_dictionaries
 
 LINES = 65536
 NUMBERS = ("numeric", "real", "integer")
-QUOTED = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?!['"])[^,]*)"""
+QUOTED = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?!\s*['"])[^,]*)"""
 CELL = re.compile(rf"\s*{QUOTED}\s*(,|$)")
 SPARSE = re.compile(rf"\s*(\d+)\s+{QUOTED}\s*(?:,|$)")
 ATTRIBUTE = re.compile(r"""@attribute\s+("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\s{]+)\s*(.*)""", re.IGNORECASE)
+
+
+Lines = Generator[str, None, None]
 
 
 @dataclass(frozen=True)
@@ -46,10 +50,11 @@ class Arff(Source):
     def __init__(self, place: Place, missing: Sequence[str]) -> None:
         self._place = place
         self._missing = frozenset(missing)
-        self._opened: tuple[Iterator[str], int] | None = None
-        lines, n_lines = self._open()
+        lines = self._lines(place.open())
+        with contextlib.nullcontext() if place.stdin else contextlib.closing(lines), place.reading():
+            self._attributes, self._header_lines = self._header(lines)
+        self._rest = lines if place.stdin else None
         super().__init__(place.name, place.size, [attribute.name for attribute in self._attributes])
-        self._opened = lines, n_lines
         self.repeatable = not place.stdin
         nominal = [a.name for a in self._attributes if a.values is not None]
         numbers = [a.name for a in self._attributes if a.number]
@@ -59,20 +64,18 @@ class Arff(Source):
     def done(self) -> float | None:
         return self._place.done
 
-    def _open(self) -> tuple[Iterator[str], int]:
-        """The lines behind the header, and how many lines it has; the header is read on the way."""
-        if self._opened is not None:
-            opened, self._opened = self._opened, None
-            return opened
-        with self._place.reading():
+    def _open(self) -> Lines:
+        """The lines behind the header."""
+        lines, self._rest = self._rest, None
+        if lines is None:
             lines = self._lines(self._place.open())
-            self._attributes, n_lines = self._header(lines)
-        return lines, n_lines
+            next(islice(lines, self._header_lines - 1, None))
+        return lines
 
-    def _lines(self, stream: IO[bytes]) -> Iterator[str]:
-        with stream:
+    def _lines(self, stream: IO[bytes]) -> Lines:
+        with io.TextIOWrapper(stream, encoding="utf-8-sig") as text:
             try:
-                yield from io.TextIOWrapper(stream, encoding="utf-8-sig")
+                yield from text
             except UnicodeDecodeError as error:
                 byte = error.object[error.start]
                 raise DataError(
@@ -95,8 +98,8 @@ class Arff(Source):
         raise DataError(f"{self._place.name} has no line @data. Is it an ARFF file that was copied whole?")
 
     def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
-        lines, line = self._open()
-        with self._place.reading():
+        line = self._header_lines
+        with contextlib.closing(self._open()) as lines, self._place.reading():
             while block := list(islice(lines, LINES)):
                 rows = [
                     (at, row) for at, text in enumerate(block, line + 1) if (row := self._row(text, at)) is not None

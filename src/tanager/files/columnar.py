@@ -130,7 +130,7 @@ class ArrowStream(Columnar):
         return (batch.select(columns) for batch in pa.ipc.open_stream(self._data))
 
     def _sample(self, columns: list[str], n_rows: int) -> Iterator[pa.Table]:
-        return self._tables(columns)
+        return Source._sample(self, columns, n_rows)
 
 
 def stored(place: Place) -> pa.NativeFile:

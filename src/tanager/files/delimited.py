@@ -6,6 +6,7 @@ block cannot be read after all, a second, slow look at it finds the line to spea
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import re
@@ -23,7 +24,7 @@ from tanager.errors import DataError, OptionError
 from tanager.files.places import Place
 from tanager.files.source import NUMBER, TEXT, Source, open_dictionaries
 
-BLOCK = 8_000_000
+BLOCK = 4_000_000
 SPREAD = 32  # blocks of a sample
 LOOK = 4_000_000  # bytes that kinds are decided from
 BOM = b"\xef\xbb\xbf"
@@ -46,10 +47,12 @@ class Delimited(Source):
         self._place = place
         self._missing = list(missing)
         self._encoding = encoding
-        self._stream = place.open()
-        with place.reading():
-            self._head = self._stream.read(BLOCK if place.gzipped or place.stdin else LOOK // SPREAD)
-        self._ended = len(self._head) < LOOK // SPREAD
+        stream = place.open()
+        n_bytes = BLOCK if place.gzipped or place.stdin else LOOK // SPREAD
+        with place.reading(), contextlib.nullcontext() if place.stdin else stream:
+            self._head = stream.read(n_bytes)
+        self._ended = len(self._head) < n_bytes
+        self._rest = stream if place.stdin else None
         start = self._refuse_other_files()
         end = line_end(self._head, DELIMITERS.encode(), first=True, start=start)
         self._start = end or len(self._head)
@@ -88,9 +91,9 @@ class Delimited(Source):
 
     def _open(self) -> tuple[IO[bytes], bytes]:
         """A stream, and the bytes behind the header that were read from it already."""
-        stream, self._stream = self._stream, None  # type: ignore[assignment]
-        if stream is not None:
-            return stream, self._head[self._start :]
+        rest, self._rest = self._rest, None
+        if rest is not None:
+            return rest, self._head[self._start :]
         stream = self._place.open()
         stream.read(self._start)
         return stream, b""
@@ -100,11 +103,13 @@ class Delimited(Source):
         stream, rest = self._open()
         with stream, self._place.reading():
             while data := stream.read(BLOCK):
-                rest += data
-                end = line_end(rest, self._delimiter.encode())
-                if end:
-                    yield rest[:end]
-                    rest = rest[end:]
+                if b'"' in rest or b'"' in data:  # a line may have begun in the rest
+                    rest, data = b"", rest + data
+                if end := line_end(data, self._delimiter.encode()):
+                    yield b"".join([rest, memoryview(data)[:end]])
+                    rest = data[end:]
+                else:
+                    rest += data
         if rest.strip():
             yield rest
 
@@ -192,13 +197,14 @@ class Delimited(Source):
 
     def _sample(self, columns: list[str], n_rows: int) -> Iterator[pa.Table]:
         if self._place.stdin or self._place.gzipped:
-            return self._tables(columns)
+            return super()._sample(columns, n_rows)
         kinds = {name: self._kind(name) for name in columns}
         head = self._head[self._start :]
         per_row = len(head) / max(1, head.count(b"\n"))
         blocks = [block for block in self._spread(int(per_row * n_rows * 1.1)) if block.strip()]
         try:
-            return iter([self._parse(block, kinds, skip_bad=True) for block in blocks])
+            tables = [self._parse(block, kinds, skip_bad=True) for block in blocks]
+            return iter([table for table in tables if table.num_rows])
         except (pa.ArrowInvalid, UnicodeDecodeError):
             return self._tables(columns)  # which says what is wrong, and where
 

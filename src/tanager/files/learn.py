@@ -24,6 +24,7 @@ WHOLE = 20_000_000  # cells of a table that is read whole
 SAMPLE = 120_000  # rows that kinds and cut points of a larger one come from
 LEFT_OUT = 200_000  # most rows that are left out in turn
 FEW = 20  # rows below which nothing is said about values that never come twice
+CHUNK: int | None = None  # rows; None takes blocks as they are read, whose text has one dictionary each
 OWN = 0.95  # a text column with so many values per row holds names
 
 Progress = Callable[[int, float | None], object]
@@ -116,10 +117,10 @@ def learn(
         kept.add(sample)
     else:
         model._begin(sample.select(columns), as_labels(sample[target], target))
-        for chunk in chain(head, chunks):
+        kept.expect(rows.n_rows / (source.done or 1.0))
+        for chunk in chain(_drain(head), chunks):
             model.partial_fit(chunk.select(columns), as_labels(chunk[target], target))
             kept.add(chunk)
-        head.clear()
         _refuse_one_class(source, target, pa.array(model.classes_))
         model._check_learned()
     model.target_name_ = target
@@ -168,7 +169,7 @@ class _Reading:
         self.missing = dict.fromkeys(columns, 0)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        for chunk in self.source.chunks([*self.columns, self.target]):
+        for chunk in self.source.chunks([*self.columns, self.target], CHUNK):
             labelled = self._labelled(chunk)
             for name in self.columns:
                 self.missing[name] += n_missing(labelled[name])
@@ -190,6 +191,11 @@ class _EvenRows:
     def __init__(self, most: int) -> None:
         self.most, self.step, self.seen = most, 1, 0
         self._parts: list[pa.Table] = []
+
+    def expect(self, n_rows: float) -> None:
+        """So many rows may come: no need to keep them all first. Half as many will do, should it be a bad guess."""
+        while self.most and n_rows / 2 > self.most * self.step:
+            self.step *= 2
 
     def add(self, table: pa.Table) -> None:
         """Keep some of these rows."""
@@ -242,6 +248,12 @@ def _first_cells(chunks: Iterator[pa.Table], n_columns: int) -> tuple[list[pa.Ta
         if n_cells > WHOLE:
             return head, False
     return head, True
+
+
+def _drain(tables: list[pa.Table]) -> Iterator[pa.Table]:
+    """The tables one after the other; each is let go of."""
+    while tables:
+        yield tables.pop(0)
 
 
 def _sample(source: Source, head: list[pa.Table], columns: list[str], target: str) -> pa.Table:

@@ -57,13 +57,14 @@ class Place:
 
     def open(self) -> IO[bytes]:
         """The bytes from the beginning, unpacked."""
-        if self.stdin:
-            if self._stream is None:
-                raise DataError("<stdin> can be read only once. Write it to a file first.")
-            self._raw, self._stream = self._stream, None
-        else:
+        if not self.stdin:
             self._raw = self._open_path()
-        return gzip.GzipFile(fileobj=self._raw) if self.gzipped else self._raw  # type: ignore[return-value]
+        elif self._stream is None:
+            raise DataError("<stdin> can be read only once. Write it to a file first.")
+        else:
+            self._raw, self._stream = self._stream, None
+        stream: Any = _Unpacked(self._raw) if self.gzipped else self._raw
+        return stream
 
     @property
     def done(self) -> float | None:
@@ -83,6 +84,18 @@ class Place:
             raise DataError(
                 f"{self.name}: the gzip file is damaged or ends too early. Check that it was copied whole (gzip -t)."
             ) from None
+
+
+class _Unpacked(gzip.GzipFile):
+    """A gzip file that is closed with what it reads from."""
+
+    def __init__(self, packed: IO[bytes]) -> None:
+        super().__init__(fileobj=packed)
+        self.packed = packed
+
+    def close(self) -> None:
+        super().close()
+        self.packed.close()
 
 
 def _not_there(name: str, path: Path) -> str:

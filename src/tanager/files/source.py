@@ -56,12 +56,17 @@ class Source:
         raise NotImplementedError
 
     def _sample(self, columns: list[str], n_rows: int) -> Iterator[pa.Table]:
-        """Some rows, spread evenly where the file allows it: else its first ones."""
-        return self._tables(columns)
+        """Some rows from all over the file; here its first ones, for files that are read from beginning to end."""
+        for table in self._tables(columns):
+            yield table
+            n_rows -= table.num_rows
+            if n_rows <= 0:
+                return
 
-    def chunks(self, columns: Iterable[str] | None = None, rows: int = ROWS) -> Iterator[pa.Table]:
-        """Tables of that many rows, the last one shorter, in file order."""
-        return rechunk(self._tables(self._wanted(columns)), rows)
+    def chunks(self, columns: Iterable[str] | None = None, rows: int | None = ROWS) -> Iterator[pa.Table]:
+        """Tables of that many rows, the last one shorter, in file order; None is as many as are quickest."""
+        tables = self._tables(self._wanted(columns))
+        return tables if rows is None else rechunk(tables, rows)
 
     def read(self, columns: Iterable[str] | None = None) -> pa.Table:
         """All rows as one table."""
@@ -72,13 +77,8 @@ class Source:
 
     def sample(self, n_rows: int, columns: Iterable[str] | None = None) -> pa.Table:
         """About that many rows, spread evenly over the file where it can be read from any place, else its first."""
-        parts, found = [], 0
-        for table in self._sample(self._wanted(columns), n_rows):
-            parts.append(table)
-            found += table.num_rows
-            if found >= n_rows:
-                break
-        if not found:
+        parts = list(self._sample(self._wanted(columns), n_rows))
+        if not parts:
             raise self._no_rows()
         return pa.concat_tables(parts)
 

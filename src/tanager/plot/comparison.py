@@ -56,13 +56,17 @@ def _bars(
 ) -> None:
     """Horizontal bars from the top down, each with its number behind it and whiskers where there are any."""
     places = _places(len(values))
+    ends: list[float] = []
     axes.barh(places, values, height=0.72, color=colours)
     for place, value, margin in zip(places, values, whiskers, strict=True):
+        end = min(value + margin, 1.0) if margin else value  # an accuracy ends at 1
         if margin:
-            axes.plot([value - margin, value + margin], [place, place], color=INK, lw=1.1, solid_capstyle="butt")
-        axes.text(value + margin, place, f" {value:.4f}", va="center", fontsize=8, color=INK)
-    ends = [v + sign * m for v, m in zip(values, whiskers, strict=True) for sign in (-1, 1)]
-    axes.set_xlim(*_window(ends, floor=floor))
+            axes.plot([value - margin, end], [place, place], color=INK, lw=1.1, solid_capstyle="butt")
+        axes.text(end, place, f" {value:.4f}", va="center", fontsize=8, color=INK)
+        ends += [value - margin, end]
+    low, high = _window(ends, floor=floor)
+    axes.set_xlim(low, high)
+    axes.set_xticks([tick for tick in axes.get_xticks() if low <= tick <= (high if floor else 1.0)])
     axes.set_ylim(-0.6, len(values) - 0.4)
     axes.tick_params(length=0)
     axes.spines[["bottom", "left"]].set_visible(False)

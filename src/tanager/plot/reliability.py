@@ -11,11 +11,14 @@ from numpy.typing import ArrayLike
 from tanager.errors import OptionError
 from tanager.plot.canvas import COLOURS, FAINT, INK, QUIET, Path, headed, panel, paper, written
 
+FEW = 10  # answers; a share of fewer says little
+
 
 def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, *, title: str | None = None) -> Any:
     """Accuracy against confidence for every classifier, and below how many answers were how sure.
 
-    Below the diagonal a classifier is surer than it should be. The larger a point, the more answers are behind it.
+    Below the diagonal a classifier is surer than it should be. The larger a point, the more answers are behind it;
+    points with fewer than 10 are pale, and the curve passes them by.
 
     Parameters
     ----------
@@ -40,18 +43,19 @@ def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, 
         raise OptionError(
             "plot_reliability needs a curve per name, as reliability makes it: shape (3, n_bins), with rows."
         )
-    key = 0.19 * len(bins)
-    figure = paper(6.2, 5.9 + key)
-    upper, lower = panel(figure, 0.7, 1.75, 5.2, 3.6), panel(figure, 0.7, 0.55, 5.2, 0.95)
+    figure = paper(6.2, 5.65 + 0.18 * len(bins) + (0.4 if title else 0.0))
+    upper, lower = panel(figure, 0.7, 1.9, 5.2, 3.6), panel(figure, 0.7, 0.7, 5.2, 0.95)
     start = min(np.flatnonzero(b[0])[0] / b.shape[1] for b in bins.values())
     upper.plot([start, 1], [start, 1], color=FAINT, lw=1.5, zorder=1)
     for at, (name, (rows, sure, right)) in enumerate(bins.items()):
         colour, style = COLOURS[at % len(COLOURS)], ("-", "--", ":")[at // len(COLOURS) % 3]
         error = np.abs(sure - right).sum() / rows.sum()
-        some = rows > 0
-        x, y = sure[some] / rows[some], right[some] / rows[some]
-        upper.plot(x, y, style, color=colour, lw=1.2, label=f"{name}: calibration error {error:.4f}", zorder=2)
-        upper.scatter(x, y, 6 + 70 * np.sqrt(rows[some] / rows.sum()), color=colour, lw=0, alpha=0.85, zorder=3)
+        some, enough = rows > 0, rows >= FEW
+        x, y = _ratio(sure, rows), _ratio(right, rows)
+        label = f"{name}: calibration error {error:.4f}"
+        upper.plot(x[enough], y[enough], style, color=colour, lw=1.2, label=label, zorder=2)
+        size = 6 + 70 * np.sqrt(rows[some] / rows.sum())
+        upper.scatter(x[some], y[some], size, color=colour, lw=0, alpha=np.where(enough[some], 0.85, 0.3), zorder=3)
         edges = np.linspace(0, 1, len(rows) + 1)
         lower.stairs(rows / rows.sum(), edges, color=colour, ls=style, lw=1.2)
     for axes in (upper, lower):
@@ -60,9 +64,12 @@ def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, 
     upper.set_ylabel("share of right answers", fontsize=9, color=INK)
     lower.set_ylabel("share of\nanswers", fontsize=9, color=INK)
     lower.set_xlabel("confidence: probability of the answer", fontsize=9, color=INK)
-    upper.text(
-        0.99, 0.02, "below the grey line: too sure", ha="right", transform=upper.transAxes, fontsize=8, color=QUIET
-    )
+    hint = f"below the grey line: too sure; pale: fewer than {FEW} answers"
+    figure.text(0.5, 0.08 / figure.get_figheight(), hint, ha="center", va="bottom", fontsize=8, color=QUIET)
     upper.legend(loc="lower left", bbox_to_anchor=(0, 1.0), fontsize=8, frameon=False, borderaxespad=0.2)
     headed(figure, title)
     return written(figure, path)
+
+
+def _ratio(part: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return np.divide(part, rows, out=np.zeros_like(part), where=rows > 0)

@@ -1,0 +1,59 @@
+"""What ``update`` and ``unlearn`` share: a model file, a file of rows, and a new model file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tanager.cli.output import check_output
+from tanager.cli.reading import (
+    LEARNED,
+    all_cores,
+    check_columns,
+    check_inputs,
+    known_target,
+    load_model,
+    open_for,
+)
+from tanager.cli.screen import Screen, counted
+
+
+def change(
+    verb: str,
+    done: str,
+    path: str,
+    data: str,
+    output: str | None,
+    target: str | None,
+    as_json: bool,
+    reading: dict[str, Any],
+) -> None:
+    """Apply ``tanager.files.update`` or ``unlearn`` and write the model."""
+    screen = Screen(as_json=as_json)
+    output = output or path
+    check_inputs(path, data)
+    check_output(output, data)
+    with screen.waiting("starting"):
+        from tanager import files
+
+        model = load_model(path)
+        known_target(model, target, path)
+        source = open_for(model, data, **reading)
+        check_columns(source, [*model.encoder_.schema.names, model.target_name_], LEARNED)
+        before = model.counts_.n_rows
+    with screen.progress(f"reading {source.name}") as tick, all_cores(model):
+        n_rows = getattr(files, verb)(model, source, progress=tick)
+    model.save(output)
+    screen.say(
+        f"{counted(n_rows, 'row')} of {source.name} {done}: {before:,.0f} before, {model.counts_.n_rows:,.0f} now"
+    )
+    screen.say(f"Written to {output}")
+    screen.document(
+        {
+            "model": path,
+            "data": source.name,
+            "output": output,
+            done: n_rows,
+            "before": before,
+            "rows": model.counts_.n_rows,
+        }
+    )

@@ -1,0 +1,229 @@
+"""``tanager predict``: an answer for every row of a file, in chunks and in the order of the file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from tanager.cli.options import columns_option, examples, json_option, reading_options
+from tanager.cli.output import TableWriter, check_output, table_format, written
+from tanager.cli.reading import LEARNED, all_cores, check_columns, check_inputs, load_model, open_for
+from tanager.cli.screen import Screen, Tick, counted, listed
+from tanager.errors import OptionError
+
+N_REASONS = 3
+DIGITS = 6  # of probabilities in text files
+
+
+@click.command(
+    epilog=examples(
+        "tanager predict iris.tanager iris.csv --proba -o answers.csv",
+        'tanager predict iris.tanager iris.csv --explain --keep "petal width (cm)"',
+    )
+)
+@click.argument("model")
+@click.argument("data")
+@click.option("--output", "-o", default="-", metavar="FILE", help="A .csv, .tsv, .parquet or .jsonl file; - is stdout.")
+@click.option("--proba", is_flag=True, help="The probability of every class, one column each.")
+@click.option("--explain", is_flag=True, help="The strongest reasons, in log-odds against the next class; slow.")
+@columns_option("--keep", "Columns of DATA to copy; all copies every one.")
+@reading_options
+@json_option
+def command(
+    model: str, data: str, output: str, proba: bool, explain: bool, keep: list[str], as_json: bool, **reading: Any
+) -> None:
+    """Answer for every row of DATA with a MODEL made by fit.
+
+    Writes the class and its probability, rows in the order of DATA. Where DATA has the true classes too, accuracy and
+    log loss follow. Columns that the model does not know are ignored.
+    """
+    screen = Screen(as_json=as_json, data_on_stdout=output == "-" and not as_json)
+    check_inputs(model, data)
+    check_output(output, model, data)
+    form = table_format(output)
+    with screen.waiting("starting"):
+        classifier = load_model(model)
+        source = open_for(classifier, data, **reading)
+        answers = _Answers(classifier, source, proba=proba, explain=explain, keep=keep)
+    if answers.ignored:
+        screen.note(f"columns that the model does not know are ignored: {listed(answers.ignored)}")
+    rows: list[dict[str, Any]] = []
+    with screen.progress(f"answering {source.name}") as tick, all_cores(classifier):
+        tables = _ticking(answers, tick)
+        if as_json and output == "-":
+            rows += (row for table in tables for row in table.to_pylist())
+        else:
+            _write(tables, output, form)
+    report = {"model": model, "data": source.name, "rows": answers.n_rows, **answers.measures()}
+    _print(screen, report, output)
+    screen.document(report | ({"answers": rows} if output == "-" else {"output": output}))
+
+
+def _ticking(answers: _Answers, tick: Tick) -> Iterator[Any]:
+    """The tables of answers; a file without rows gives one without rows."""
+    for table in answers:
+        yield table
+        tick(answers.n_rows, answers.source.done)
+    if not answers.n_rows:
+        yield answers.none()
+
+
+def _write(tables: Iterable[Any], output: str, form: str) -> None:
+    with written(output) as file:
+        writer = TableWriter(file, form)
+        for table in tables:
+            writer.write(_rounded(table) if form in ("csv", "tsv") else table)
+        writer.close()
+
+
+class _Answers:
+    """The answers of a model for the chunks of a file, as tables; counts what is right on the way."""
+
+    def __init__(self, model: Any, source: Any, *, proba: bool, explain: bool, keep: list[str]) -> None:
+        self.model, self.source, self.proba, self.explain = model, source, proba, explain
+        self.features = list(model.encoder_.schema.names)
+        check_columns(source, self.features, LEARNED)
+        self.keep = self._kept(keep)
+        source.force(categorical=[name for name in self.keep if name not in source.kinds])  # as they are written
+        self.target = model.target_name_ if model.target_name_ in source.columns else None
+        known = {*self.features, *self.keep, self.target}
+        self.ignored = [name for name in source.columns if name not in known]
+        self.score = _Score()
+        self.n_rows = 0
+
+    def __iter__(self) -> Any:
+        wanted = [*self.features, *self.keep, *([self.target] if self.target else [])]
+        for chunk in self.source.chunks(columns=list(dict.fromkeys(wanted))):
+            self.n_rows += chunk.num_rows
+            yield self._answer(chunk)
+
+    def _answer(self, chunk: Any) -> Any:
+        import numpy as np
+        import pyarrow as pa
+
+        from tanager.classifiers.decide import check_costs, decide
+
+        model = self.model
+        X = chunk.select(self.features)
+        proba = model.predict_proba(X)
+        codes = decide(proba, model.counts_.class_counts, check_costs(model.cost_matrix, model.classes_))
+        if self.target:
+            self.score.add(chunk.column(self.target), codes, proba, model.classes_)
+        columns = [_plain_column(chunk.column(name)) for name in self.keep]
+        columns += [_labels(model).take(pa.array(codes)), pa.array(proba[np.arange(len(codes)), codes])]
+        if self.proba:
+            columns += [pa.array(proba[:, c]) for c in range(proba.shape[1])]
+        if self.explain:
+            columns.append(pa.array([_reasons(model.explain(row)) for row in X.to_pylist()]))
+        return pa.table(columns, [*self.keep, *self.names])
+
+    def none(self) -> Any:
+        """The table of answers for no rows."""
+        import pyarrow as pa
+
+        kinds = {"prediction": _labels(self.model).type, "because": pa.string()}
+        kept = [pa.field(name, pa.string()) for name in self.keep]
+        return pa.schema([*kept, *(pa.field(name, kinds.get(name, pa.float64())) for name in self.names)]).empty_table()
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the answers beside those that are kept."""
+        each = [f"probability_{label}" for label in self.model.classes_.tolist()] if self.proba else []
+        return ["prediction", "probability", *each, *(["because"] if self.explain else [])]
+
+    def _kept(self, keep: list[str]) -> list[str]:
+        if keep == ["all"] and "all" not in self.source.columns:
+            keep = list(self.source.columns)
+        check_columns(self.source, keep, " (--keep)")
+        for name in keep:
+            if name in self.names:
+                raise OptionError(f"cannot keep {name!r}: the answers have a column of that name. Rename it first.")
+        return list(dict.fromkeys(keep))
+
+    def measures(self) -> dict[str, Any]:
+        """Accuracy and log loss over the rows with a class; nothing where there are none."""
+        return self.score.report() if self.score.n_rows else {}
+
+
+@dataclass
+class _Score:
+    """Sums over rows whose class is known."""
+
+    n_rows: int = 0
+    n_right: int = 0
+    loss: float = 0.0
+    n_unknown: int = 0
+
+    def add(self, column: Any, codes: Any, proba: Any, classes: Any) -> None:
+        """Add rows; a class that the model has never seen is an answer that is wrong."""
+        import numpy as np
+
+        from tanager.encoding import encode_more_labels
+
+        labels, everything, places = encode_more_labels(column, classes)
+        known = np.full(np.iinfo(labels.dtype).max + 1, -1)
+        known[places] = np.arange(len(classes))
+        true = known[labels]
+        own = np.where(true >= 0, proba[np.arange(len(true)), true], 0.0)
+        labelled = labels < len(everything)
+        self.n_rows += int(labelled.sum())
+        self.n_right += int((true == codes).sum())
+        self.n_unknown += int((labelled & (true < 0)).sum())
+        self.loss -= float(np.log(np.maximum(own[labelled], 1e-15)).sum())
+
+    def report(self) -> dict[str, Any]:
+        """What ``--json`` says."""
+        return {
+            "rows_with_class": self.n_rows,
+            "rows_of_unknown_class": self.n_unknown,
+            "accuracy": self.n_right / self.n_rows,
+            "log_loss": self.loss / self.n_rows,
+        }
+
+
+def _labels(model: Any) -> Any:
+    """The classes as an Arrow array; as text where they are of several types."""
+    import pyarrow as pa
+
+    labels = model.classes_.tolist()
+    return pa.array(labels if len({type(label) for label in labels}) == 1 else [str(label) for label in labels])
+
+
+def _plain_column(column: Any) -> Any:
+    """Text as text: dictionaries differ from chunk to chunk."""
+    import pyarrow as pa
+
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _rounded(table: Any) -> Any:
+    """Probabilities as people read them."""
+    import pyarrow.compute as pc
+
+    for place, name in enumerate(table.column_names):
+        if name.startswith("probability"):
+            table = table.set_column(place, name, pc.round(table.column(name), DIGITS))
+    return table
+
+
+def _reasons(explanation: Any) -> str:
+    strongest = list(explanation.columns.items())[:N_REASONS]
+    return "; ".join(f"{name} = {explanation.values[name]} ({odds:+.2f})" for name, odds in strongest)
+
+
+def _print(screen: Screen, report: dict[str, Any], output: str) -> None:
+    if output != "-":
+        screen.say(f"{counted(report['rows'], 'answer')} written to {output}")
+    if "accuracy" not in report:
+        return
+    n = report["rows_with_class"]
+    over = "" if n == report["rows"] else f" over {counted(n, 'row')} with a class"
+    screen.say(f"accuracy {report['accuracy']:.4f}, log loss {report['log_loss']:.4f}{over}")
+    if report["rows_of_unknown_class"]:
+        unknown = counted(report["rows_of_unknown_class"], "row")
+        loss = f"{-math.log(1e-15):.1f}"
+        screen.note(f"{unknown} of a class that the model has never seen: counted as wrong, each with a loss of {loss}")

@@ -1,0 +1,70 @@
+"""``tanager schema``: how the columns of a file would be treated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from tanager.cli.models import make, settings, value_of
+from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
+from tanager.cli.reading import KINDS, READING, check_columns, check_inputs, open_data, usual_target
+from tanager.cli.screen import Screen, counted, table
+
+ROWS = 100_000  # to look at where there is no target to learn
+
+
+@click.command(epilog=examples("tanager schema iris.csv", "tanager schema iris.csv --bins frequency --json"))
+@click.argument("data")
+@target_option
+@kind_options
+@reading_options
+@json_option
+def command(data: str, target: str | None, as_json: bool, **given: Any) -> None:
+    """Say how fit would treat the columns of DATA, and why: kinds, values, cut points, missing cells.
+
+    Without a target column numbers are cut into bins of equal frequency, as the usual way needs the classes.
+    """
+    screen = Screen(as_json=as_json)
+    check_inputs(data)
+    with screen.waiting("starting"):
+        from tanager.cli.columns import columns_table
+
+        bins = None if given["bins"] is None else value_of(given["bins"])
+        kinds = {key: given[key] for key in KINDS}
+        source = open_data(data, **kinds, **{key: given[key] for key in READING})
+        wanted = settings((), bins=bins, n_bins=given["n_bins"], **kinds)
+        check_columns(source, [*given["drop"], *([target] if target else [])])
+        target = target or usual_target(source)
+    with screen.progress(f"reading {source.name}") as tick:
+        if target is None:
+            schema, missing, dropped, rows = _sampled(source, given["drop"], wanted)
+        else:
+            schema, missing, dropped, rows = _learned(source, target, given["drop"], wanted, tick)
+    screen.say(f"{source.name}: {counted(rows, 'row')}, {counted(len(schema), 'column')}", style="bold")
+    if target is None:
+        screen.say("No target was named with --target, so that numbers are cut into bins of equal frequency.")
+    screen.say()
+    screen.show(columns_table(schema, missing, rows))
+    if dropped:
+        screen.say()
+        screen.show(table(("left out", "because"), dropped.items()))
+    screen.document(schema.to_dict())
+
+
+def _learned(source: Any, target: str, drop: list[str], wanted: dict[str, Any], tick: Any) -> tuple[Any, ...]:
+    """What learning from the file decides; naive Bayes counts least."""
+    from tanager.files import learn
+
+    learned = learn(make("nb", wanted), source, target, drop=drop, progress=tick, leave_one_out=False)
+    return learned.model.encoder_.schema, learned.missing, learned.dropped, learned.n_rows
+
+
+def _sampled(source: Any, drop: list[str], wanted: dict[str, Any]) -> tuple[Any, ...]:
+    """What an encoder decides on its own, from rows spread over the file."""
+    from tanager.encoding import Encoder
+
+    X = source.sample(ROWS, [name for name in source.columns if name not in drop])
+    schema = Encoder(**{"bins": "frequency", **wanted}).fit(X).schema
+    missing = {name: X.column(name).null_count for name in X.column_names}
+    return schema, missing, dict.fromkeys(drop, "asked for"), X.num_rows

@@ -1,0 +1,45 @@
+"""A labelled table as a whole, for work that goes over the rows many times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tanager.classifiers.base import CountsClassifier
+from tanager.errors import DataError
+from tanager.files.learn import _features, _no_nan, _own_values, _refuse_one_class, as_labels
+from tanager.files.source import Source
+
+
+class Labelled(NamedTuple):
+    """The columns to learn from, the labels, options that the file declares, and the columns that were left out."""
+
+    X: pa.Table
+    y: Any
+    options: dict[str, list[str]]
+    dropped: dict[str, str]
+
+
+def read_labelled(source: Source, target: str, *, drop: Iterable[str] = (), categorical: Any = None) -> Labelled:
+    """All rows of a file that have a label, with the columns that ``learn`` would learn from."""
+    drop = list(drop)
+    columns = _features(source, target, drop)
+    table = source.read([*columns, target])
+    table = table.filter(pc.is_valid(_no_nan(table[target])))
+    if table.num_rows == 0:
+        raise DataError(f"{source.name}: no row has a label in column {target!r}. At least one row needs a class.")
+    _refuse_one_class(source, target, table[target])
+    own = _own_values(table, columns, CountsClassifier(categorical=categorical))
+    dropped = dict.fromkeys(drop, "asked for") | dict.fromkeys(own, "every row has its own value")
+    X = table.select([name for name in columns if name not in own])
+    if not X.num_columns:
+        raise DataError(f"{source.name}: no column is left to learn from. Every row has its own value in {own[0]!r}.")
+    options = {
+        kind: kept
+        for kind, names in source.options.items()
+        if (kept := [name for name in names if name in X.column_names])
+    }
+    return Labelled(X, as_labels(table[target], target), options, dropped)

@@ -1,0 +1,218 @@
+"""``tanager fit``: what it says, what it writes, and what it refuses."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+from csv_files import write_rows
+from sklearn.datasets import load_iris
+
+import tanager
+from tanager.cli.models import MODELS
+
+NAMES = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
+
+
+def test_a_first_fit_says_what_was_decided_and_how_well_it_answers(run, iris):
+    done = run("fit", iris)
+    assert done.code == 0
+    assert done.err == ""
+    assert (
+        done.out
+        == """\
+iris.csv: 150 rows, 4 columns, 3 classes in 'class'
+
+class       rows  share
+setosa        50  33.3%
+versicolor    50  33.3%
+virginica     50  33.3%
+
+column        kind     values              because
+sepal_length  numeric  3 bins: 5.55, 6.15  numbers with fractions
+sepal_width   numeric  3 bins: 2.95, 3.35  numbers with fractions
+petal_length  numeric  3 bins: 2.45, 4.75  numbers with fractions
+petal_width   numeric  3 bins: 0.8, 1.75   numbers with fractions
+
+each row left out  accuracy  log loss
+aode                 0.9333    0.1398
+majority class       0.3333    1.0986
+
+Written to iris.tanager (9.2 kB). Next:
+  tanager show iris.tanager
+  tanager predict iris.tanager NEW.csv
+"""
+    )
+
+
+def test_the_model_is_the_one_that_python_learns(run, iris, fitted):
+    data = load_iris()
+    X = dict(zip(NAMES, data.data.T, strict=True))
+    model, same = tanager.load(fitted), tanager.AODE().fit(X, data.target_names[data.target])
+    np.testing.assert_array_equal(model.predict_proba(X), same.predict_proba(X))
+    assert model.target_name_ == "class"
+    assert model.n_jobs is None
+
+
+def test_the_document_holds_what_was_printed_as_numbers(run, iris):
+    report = run("fit", iris, "--json").document
+    assert report["rows"] == 150
+    assert report["output"] == "iris.tanager"
+    assert report["classes"][0] == {"class": "setosa", "rows": 50}
+    assert report["columns"][3]["cuts"] == pytest.approx([0.8, 1.75])
+    assert report["leave_one_out"]["accuracy"] == pytest.approx(0.9333, abs=1e-4)
+    assert report["majority_class"] == pytest.approx({"accuracy": 1 / 3, "log_loss": np.log(3)})
+
+
+def test_gaps_ids_and_silent_columns_are_spoken_of(run, mixed):
+    out = run("fit", mixed, "--target", "outcome", "--bins", '{"a": []}').out
+    assert "id        every row has its own value" in out
+    assert "On their own these columns tell nothing about the class: a\n" in out
+    report = run("fit", mixed, "--target", "outcome", "--json").document
+    missing = {column["name"]: column["missing"] for column in report["columns"]}
+    assert set(missing) == {"a", "b", "c", "d", "e"}
+    assert missing["c"] == sum(line.split(",")[4] == "" for line in Path(mixed).read_text().splitlines())
+    assert report["dropped"] == {"id": "every row has its own value"}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_can_be_learned_and_shown_and_can_answer(run, mixed, name):
+    done = run("fit", mixed, "-t", "outcome", "--model", name, "-o", "m.tanager", "--drop", "id")
+    assert done.code == 0, done.err
+    assert f"\n{name} " in done.out
+    assert type(tanager.load("m.tanager")).__name__ == MODELS[name].cls
+    assert run("show", "m.tanager").code == 0
+    assert run("predict", "m.tanager", mixed).out.count("\n") == 121
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_lists_its_options(run, name):
+    options = {o["option"]: o for o in run("fit", "--model", name, "--options", "--json").document["options"]}
+    assert {"smoothing", "bins", "max_memory"} <= set(options)
+    assert all(option["about"] for option in options.values())
+    text = run("fit", "--model", name, "--options").out
+    assert all(f"\n{option} " in text for option in options)
+
+
+def test_options_are_set_by_flag_and_by_name(run, iris):
+    words = ["--smoothing", "m:2", "--bins", '{"petal_width": [1, 2]}', "--set", "k=1", "--set", "threshold=0.1"]
+    run("fit", iris, "--model", "kdb", *words)
+    model = tanager.load("iris.tanager")
+    assert (model.k, model.threshold, model.smoothing) == (1, 0.1, tanager.MEstimate(2))
+    assert model.encoder_.schema["petal_width"].cuts == (1.0, 2.0)
+
+
+def test_candidates_are_given_by_name(run, iris):
+    run("fit", iris, "--model", "best", "--set", 'candidates=["nb", "tan"]')
+    assert [type(model).__name__ for model in tanager.load("iris.tanager").candidates] == ["NaiveBayes", "TAN"]
+
+
+def test_columns_are_named_between_commas(run, mixed):
+    run("fit", mixed, "-t", "outcome", "--drop", "id,a", "--categorical", "b", "--numeric", "d", "-o", "m.tanager")
+    schema = tanager.load("m.tanager").encoder_.schema
+    assert schema.names == ("b", "c", "d", "e")
+    assert (schema["b"].kind, schema["d"].kind) == ("categorical", "numeric")
+
+
+def test_a_name_with_a_comma_is_quoted_as_in_the_file(run):
+    write_rows("x.csv", ["a,b", "c", "class"], [["u", r % 3, "yn"[r % 2]] for r in range(30)])
+    assert run("fit", "x.csv", "--drop", '"a,b"').code == 0
+    assert tanager.load("x.tanager").encoder_.schema.names == ("c",)
+
+
+def test_files_of_all_kinds_give_the_same_model(run, iris):
+    text = Path(iris).read_text()
+    Path("iris.tsv").write_text(text.replace(",", "\t"))
+    Path("iris.csv.gz").write_bytes(gzip.compress(text.encode()))
+    run("fit", iris, "-o", "csv.tanager")
+    for name in ("iris.tsv", "iris.csv.gz"):
+        run("fit", name, "-o", "other.tanager")
+        assert tanager.load("other.tanager").counts_ == tanager.load("csv.tanager").counts_
+    assert run("fit", "-", text=text).code == 0
+    assert tanager.load("model.tanager").counts_ == tanager.load("csv.tanager").counts_
+
+
+def test_another_text_can_stand_for_missing(run):
+    write_rows("x.csv", ["a", "class"], [["none" if r % 5 == 0 else r / 7, "yn"[r % 2]] for r in range(50)])
+    report = run("fit", "x.csv", "--missing", "none", "--json").document
+    assert report["columns"][0]["kind"] == "numeric"
+    assert report["columns"][0]["missing"] == 10
+
+
+def test_without_leaving_out_nothing_is_measured(run, iris):
+    done = run("fit", iris, "--no-loo")
+    assert "accuracy" not in done.out
+    assert run("fit", iris, "--no-loo", "--json").document["leave_one_out"] is None
+
+
+def test_the_target_is_asked_for_unless_its_name_says_so(run, refused, mixed):
+    assert refused("fit", mixed) == (
+        "tanager fit: which column of mixed.csv holds the classes? Name it with --target. "
+        "The columns are id, a, b, outcome, c, d, e."
+    )
+
+
+def test_a_failed_fit_leaves_the_old_model_as_it_was(run, refused, fitted):
+    old = Path(fitted).read_bytes()
+    refused("fit", "iris.csv", "--target", "clas", "-o", fitted)
+    assert Path(fitted).read_bytes() == old
+
+
+MISTAKES = {
+    "no file": (["fit", "irs.csv"], "there is no file 'irs.csv'"),
+    "unknown column": (["fit", "iris.csv", "-t", "clas"], "iris.csv has no column 'clas'. Did you mean 'class'?"),
+    "unknown model": (["fit", "iris.csv", "-m", "aoed"], "there is no model 'aoed'. Did you mean 'aode'?"),
+    "unknown option": (
+        ["fit", "iris.csv", "--set", "smothing=1"],
+        "the model 'aode' has no option 'smothing'. Did you mean 'smoothing'?",
+    ),
+    "option of another model": (
+        ["fit", "iris.csv", "--set", "k=3"],
+        "List them with: tanager fit --model aode --options",
+    ),
+    "no value": (["fit", "iris.csv", "--set", "k"], "--set k: write option=value, for example --set k=3"),
+    "wrong value": (["fit", "iris.csv", "--set", "unseen=skip"], "unseen='skip' is not an option; choose one of"),
+    "wrong smoothing": (["fit", "iris.csv", "--smoothing", "much"], "smoothing 'much' means nothing; give a number"),
+    "negative smoothing": (["fit", "iris.csv", "--smoothing", "-1"], "the strength must be a finite number"),
+    "wrong bins": (["fit", "iris.csv", "--bins", "entropy"], "bins='entropy' is not an option"),
+    "wrong size": (["fit", "iris.csv", "--max-memory", "lots"], "max_memory"),
+    "too small": (["fit", "iris.csv", "--max-memory", "1 kB"], "raise max_memory"),
+    "dropped stranger": (["fit", "iris.csv", "--drop", "petal"], "iris.csv has no column 'petal' (--drop)."),
+    "categorical stranger": (["fit", "iris.csv", "--categorical", "petl_width"], "Did you mean 'petal_width'?"),
+    "folder as data": (["fit", "."], "is a folder, not a table"),
+    "folder as output": (["fit", "iris.csv", "-o", "."], "cannot write '.': this is a folder. Name a file in it."),
+    "folder that is not there": (["fit", "iris.csv", "-o", "no/m"], "there is no folder 'no'. Make it first."),
+    "output over input": (["fit", "iris.csv", "-o", "iris.csv"], "would replace the file that is read"),
+    "no model to follow": (["fit", "iris.csv", "--schema-from", "x.tanager"], "there is no file 'x.tanager'"),
+    "unknown format": (["fit", "iris.csv", "--format", "xls"], "format='xls' is not an option"),
+    "target dropped": (["fit", "iris.csv", "--drop", "class"], "'class' is the target"),
+}
+
+
+@pytest.mark.parametrize(("words", "sentence"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_of_a_new_user_gets_a_sentence_with_the_way_out(refused, iris, words, sentence):
+    line = refused(*words)
+    assert line.startswith("tanager fit: ")
+    assert sentence in line
+
+
+FILES = {
+    "empty": ("", "x.csv is empty"),
+    "a header": ("a,class\n", "x.csv"),
+    "one class": ("a,class\n" + "1,y\n" * 30, "column 'class' has one value only, 'y'"),
+    "no class": ("a,class\n" + "1,\n" * 30, "no row has a label in column 'class'"),
+    "fractions": ("a,class\n" + "".join(f"1,{r}.5\n" for r in range(30)), "'class' holds numbers with fractions"),
+    "cut in a line": ("a,b,class\n" + "1,2,y\n2,3,n\n" * 20 + "1,2", "line 42: found 2 cells, expected 3"),
+    "a cell too many": ("a,class\n1,y\n2,n\n3,y,z\n", "line 4: found 3 cells, expected 2"),
+    "a name twice": ("a,a,class\n1,2,y\n", "are both called 'a'"),
+    "only a class": ("class\ny\nn\n", "has no column to learn from"),
+    "binary": ("\0\1\2\3", "x.csv"),
+}
+
+
+@pytest.mark.parametrize(("text", "sentence"), FILES.values(), ids=FILES)
+def test_a_file_that_cannot_be_learned_is_refused_with_its_place(refused, text, sentence):
+    Path("x.csv").write_text(text)
+    line = refused("fit", "x.csv", "-t", "class")
+    assert sentence in line
+    assert "x.csv" in line or "column 'class'" in line

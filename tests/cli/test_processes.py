@@ -1,0 +1,101 @@
+"""The command as the system runs it: pipes, signals, exit codes, and no half-written files."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+COMMAND = [sys.executable, "-c", "from tanager.cli.main import main; main()"]
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
+
+
+def start(*words, **options):
+    env = {**os.environ, "COLUMNS": "80", "PYTHONUNBUFFERED": ""}
+    return subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, **options)
+
+
+def test_exit_codes_and_streams(fitted):
+    with start("predict", fitted, "iris.csv") as done:
+        out, err = done.communicate()
+    assert done.returncode == 0
+    assert out.count(b"\n") == 151
+    assert err == b"accuracy 0.9533, log loss 0.1041\n"
+    with start("predict", fitted, "irs.csv") as done:
+        out, err = done.communicate()
+    assert (done.returncode, out) == (2, b"")
+    assert err.startswith(b"tanager predict: there is no file 'irs.csv'.")
+
+
+def test_a_closed_pipe_is_no_news(fitted):
+    text = Path("iris.csv").read_text()
+    Path("long.csv").write_text(text + 2000 * text.partition("\n")[2])
+    with start("predict", fitted, "long.csv", "--proba") as done:
+        assert done.stdout.readline().startswith(b"prediction,")
+        done.stdout.close()
+        err = done.stderr.read()
+    assert done.returncode == 1
+    assert err == b""
+
+
+def test_rows_come_from_a_pipe(fitted):
+    with start("predict", fitted, "-", stdin=subprocess.PIPE) as done:
+        out, _ = done.communicate(Path("iris.csv").read_bytes())
+    assert out.count(b"\n") == 151
+
+
+def test_ctrl_c_ends_with_one_line_and_leaves_nothing_behind(fitted):
+    text = Path("iris.csv").read_text()
+    Path("long.csv").write_text(text + 100 * text.partition("\n")[2])
+    before = {path.name for path in Path().iterdir()}
+    with start("predict", fitted, "long.csv", "--explain", "-o", "answers.csv") as done:  # explaining is slow
+        deadline = time.monotonic() + 60
+        while not any(path.suffix == ".tmp" for path in Path().iterdir()):
+            assert time.monotonic() < deadline, "the command has not begun to write"
+            time.sleep(0.05)
+        done.send_signal(signal.SIGINT)
+        _, err = done.communicate()
+    assert done.returncode == 130
+    assert err == b"tanager predict: stopped.\n"
+    assert {path.name for path in Path().iterdir()} == before
+
+
+def test_a_bar_moves_on_a_terminal_and_colours_can_be_switched_off(fitted):
+    pty = pytest.importorskip("pty")
+    shown = {}
+    for no_colour in ("", "1"):
+        parent, child = pty.openpty()
+        env = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "NO_COLOR": no_colour}
+        words = [*COMMAND, "fit", "iris.csv"]
+        with subprocess.Popen(words, stdout=child, stderr=child, env=env) as done:
+            os.close(child)
+            shown[no_colour] = read_all(parent)
+        assert done.returncode == 0
+    assert "learning iris.csv" in shown[""]
+    assert "150 rows" in shown[""]
+    assert "\x1b[1m" in shown[""]
+    assert "\x1b[31m" not in shown["1"]
+
+
+def read_all(handle):
+    parts = []
+    while True:
+        try:
+            data = os.read(handle, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not data:
+            break
+        parts.append(data)
+    os.close(handle)
+    return b"".join(parts).decode()
+
+
+def test_a_narrow_encoding_is_no_reason_to_fail(fitted):
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([*COMMAND, "show", fitted], capture_output=True, text=True, env=env)
+    assert done.returncode == 0
+    assert "####" in done.stdout
