@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,15 @@ from benchmarks.harness import Line, seconds
 
 ROWS = 10_000_000
 PART = 1_000_000
+
+# A peak is at least what the process was forked from, so a small one stands between.
+WATCH = """
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(usage.ru_maxrss / 1000)
+sys.exit(status != 0)
+"""
 
 PEER = """
 import sys
@@ -55,10 +63,8 @@ def write(path: Path, n_numbers: int) -> None:
 def run(command: list[str]) -> tuple[float, float]:
     """Seconds by the wall, and megabytes at the peak, of a fresh process."""
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    assert status == 0, command
-    return time.perf_counter() - start, usage.ru_maxrss / 1000
+    done = subprocess.run([sys.executable, "-S", "-c", WATCH, *command], capture_output=True, check=True)
+    return time.perf_counter() - start, float(done.stdout)
 
 
 def compare(path: Path, rounds: int = 3) -> tuple[float, float, float]:
