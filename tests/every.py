@@ -75,5 +75,16 @@ def small_table(n_rows: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray
 
 
 def name_of(model: CountsClassifier) -> str:
-    """A short name for a test's id."""
-    return repr(model).replace("\n", " ").replace("  ", "")
+    """A short name for a test's id, the same in every process; a repr sorts the keys of dicts by their addresses."""
+    defaults = type(model)().get_params(deep=False)
+    options = model.get_params(deep=False).items()
+    changed = [(name, value) for name, value in options if value is not defaults[name] and value != defaults[name]]
+    return f"{type(model).__name__}({', '.join(f'{name}={_short(value)}' for name, value in changed)})"
+
+
+def _short(value: Any) -> str:
+    return (
+        str([name_of(part) for part in value])
+        if isinstance(value, list) and isinstance(value[0], CountsClassifier)
+        else repr(value)
+    )

@@ -29,7 +29,7 @@ class Ledger:
         """What the record of a classifier and a part depends on, in short."""
         if self.path is None:
             return ""
-        text = f"{_fingerprint(plan)} {name} {_full_repr(plan.models[name])} {plan.splits!r} {part} {plan.costs!r}"
+        text = f"{_fingerprint(plan)} {name} {described(plan.models[name])} {plan.splits!r} {part} {plan.costs!r}"
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def find(self, plan: Plan, name: str, part: int) -> dict[str, Any] | None:
@@ -71,8 +71,19 @@ def _lines(path: Path) -> Any:
         raise DataError(f"{str(path)!r} holds no finished folds: it is no file of an earlier run. Name another one.")
 
 
-def _full_repr(model: Any) -> str:
-    return str(model.__repr__(N_CHAR_MAX=10**6)) if hasattr(model, "get_params") else repr(model)
+def described(model: Any) -> str:
+    """A classifier with all its options, the same text in every process; its repr can depend on addresses.
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> described([GaussianNB(), 1])
+    '[GaussianNB(priors=None, var_smoothing=1e-09), 1]'
+    """
+    if isinstance(model, list | tuple):
+        return f"[{', '.join(described(part) for part in model)}]"
+    if not hasattr(model, "get_params"):
+        return repr(model)
+    options = sorted(model.get_params(deep=False).items())
+    return f"{type(model).__name__}({', '.join(f'{name}={described(value)}' for name, value in options)})"
 
 
 def _fingerprint(plan: Plan) -> str:
