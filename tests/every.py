@@ -74,17 +74,13 @@ def small_table(n_rows: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray
     return X, np.array(["low", "mid", "top"])[y]
 
 
-def name_of(model: CountsClassifier) -> str:
+def name_of(model: Any) -> str:
     """A short name for a test's id, the same in every process; a repr sorts the keys of dicts by their addresses."""
+    if isinstance(model, list) and model and isinstance(model[0], CountsClassifier):
+        return f"[{', '.join(name_of(part) for part in model)}]"
+    if not isinstance(model, CountsClassifier):
+        return repr(model)
     defaults = type(model)().get_params(deep=False)
-    options = model.get_params(deep=False).items()
-    changed = [(name, value) for name, value in options if value is not defaults[name] and value != defaults[name]]
-    return f"{type(model).__name__}({', '.join(f'{name}={_short(value)}' for name, value in changed)})"
-
-
-def _short(value: Any) -> str:
-    return (
-        str([name_of(part) for part in value])
-        if isinstance(value, list) and isinstance(value[0], CountsClassifier)
-        else repr(value)
-    )
+    named = {name: name_of(value) for name, value in model.get_params(deep=False).items()}
+    changed = [f"{name}={text}" for name, text in named.items() if text != name_of(defaults[name])]
+    return f"{type(model).__name__}({', '.join(changed)})"
