@@ -14,6 +14,7 @@ LAYERS = [
     ("errors", "_kernels", "archive"),
     ("encoding",),
     ("counts",),
+    ("networks",),
     ("structure",),
     ("classifiers",),
     ("plot", "files"),

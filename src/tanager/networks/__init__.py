@@ -1,0 +1,1 @@
+"""Bayesian networks over named variables: arcs, tables, inference, sampling, files. They know nothing of learning."""
