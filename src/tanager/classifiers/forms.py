@@ -26,11 +26,20 @@ COMPILED_LIMIT = 2**24  # cells of compiled tables (128 MB) beyond which rows ar
 
 @dataclass(frozen=True)
 class ProductOfSums:
-    """Every column has one or more parent sets (beside the class); their estimates are summed, the sums multiplied."""
+    """Every column has one or more parent sets (beside the class); their estimates are summed, the sums multiplied.
+
+    Columns that are no child are not read. With ``class_parents``, P(y | these columns) takes the place of P(y).
+    ``only`` says for every term which classes it speaks for (() for all): a multi-net has one term for each column
+    and class. ``free`` are the families of a network that do not know the class; they matter only where a missing value
+    is summed out.
+    """
 
     child: tuple[int, ...]
     parents: tuple[ParentSet, ...]
     weight: tuple[float, ...]
+    class_parents: ParentSet = ()
+    only: tuple[tuple[int, ...], ...] = ()
+    free: tuple[tuple[int, ParentSet], ...] = ()
 
     @classmethod
     def one_each(cls, parents: Iterable[ParentSet]) -> ProductOfSums:
