@@ -171,3 +171,28 @@ class Compiled:
     ) -> None: ...
     @property
     def nbytes(self) -> int: ...
+
+# Structure learning.
+class Sample:
+    """Rows in which any set of variables can be counted; codes column after column, n_values and above missing.
+
+    The method changes the time, never a count: "bits" where all variables have few values and no row has a weight,
+    "increments", "hash" (information and scores only) where there are more cells than rows; "auto" chooses.
+    """
+
+    def __init__(self, codes: _Codes, n_values: Sequence[int], weights: _Floats | None) -> None: ...
+    def count(self, variables: Sequence[int], method: str = "auto") -> _Floats:
+        """One axis per variable; rows that lack one are left out."""
+    def information(
+        self, x: int, z: int, given: Sequence[int], method: str = "auto"
+    ) -> tuple[float, float, float, float, float]:
+        """I(X; Z | given), the weight of the rows, df without structural zeros, naive df, Pearson's X²."""
+    def scores(
+        self,
+        kind: str,
+        child: int,
+        parents: Sequence[Sequence[int]],
+        strength: float = 1.0,
+        method: str = "auto",
+    ) -> _Floats:
+        """The scores ("ll", "aic", "bic", "k2", "bdeu") of one child with each of several sets of parents."""
