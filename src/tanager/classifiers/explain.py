@@ -125,7 +125,7 @@ def explain_row(
 
 def _parts(view: View, codes: np.ndarray, answer: int, against: int) -> list[tuple[int, ParentSet, float]]:
     form = view.form
-    terms = [(child, tuple(parents)) for child, parents in view.plan.terms()]
+    terms = [(child, tuple(parents)) for child, parents, _ in view.plan.terms()]
     n_members = len(form.members) if isinstance(form, SumOfProducts) else 0
     values = np.empty((n_members + len(terms), view.counts.n_classes))
     view.plan.parts(codes, values)
