@@ -117,7 +117,16 @@ class Plan:
         smooth_unseen: bool = False,
         fast: bool = True,
     ) -> None: ...
-    def product(self, child: Sequence[int], parents: Sequence[Sequence[int]], weight: Sequence[float]) -> None: ...
+    def product(
+        self,
+        child: Sequence[int],
+        parents: Sequence[Sequence[int]],
+        weight: Sequence[float],
+        class_parents: Sequence[int] = (),
+        only: Sequence[Sequence[int]] = (),
+        free: Sequence[tuple[int, Sequence[int]]] = (),
+    ) -> None:
+        """A product of sums. `only`: per term the classes it speaks for (none is all); `free`: families without y."""
     def sum(self, sets: Sequence[Sequence[int]], weight: Sequence[float], min_count: float) -> None: ...
     def otherwise(self, plan: Plan) -> None:
         """The plan that answers where no member of this one speaks."""
@@ -148,10 +157,14 @@ class Plan:
         labels: _Codes | None = None,
         weights: _Floats | None = None,
         unit: float = 1.0,
+        counted: _Codes | None = None,
     ) -> None:
-        """P(child | y, parents) of one term for every row, less the row itself where labels are given."""
-    def terms(self) -> list[tuple[int, list[int]]]:
-        """Child and parents of every term, in the order of `parts`."""
+        """P(child | y, parents) of one term for every row, less the row itself where labels are given.
+
+        The term -1 is P(y | parents of the class). `counted`: the rows as they were counted, where codes fill gaps.
+        """
+    def terms(self) -> list[tuple[int, list[int], bool]]:
+        """Child, parents and whether it is free of the class, of every term, in the order of `parts`."""
     def n_cells(self, leave_out: bool = False) -> float:
         """Cells that compiling would take."""
     def n_reads(self) -> float:
