@@ -6,5 +6,6 @@ NB_MODULE(_kernels, m) {
     nb::set_leak_warnings(false);  // models that live until the interpreter ends are no leak
     bind_count(m);
     bind_score(m);
+    bind_loglinear(m);
     bind_encode(m);
 }

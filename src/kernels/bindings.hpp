@@ -13,4 +13,5 @@ namespace nb = nanobind;
 
 void bind_count(nb::module_& m);
 void bind_score(nb::module_ &m);
+void bind_loglinear(nb::module_ &m);
 void bind_encode(nb::module_& m);

@@ -9,6 +9,7 @@ import numpy as np
 
 from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.choose import column_place
+from tanager.classifiers.discriminative import DiscriminativeMixin
 from tanager.classifiers.forms import Form, ProductOfSums, View
 from tanager.classifiers.marginal import score_tree
 from tanager.classifiers.rows import Rows
@@ -20,7 +21,7 @@ from tanager.structure.trees import GAINS, NO_PARENT, Edge, direct, heaviest_for
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _Augmented(SingleNetworkMixin, CountsClassifier):
+class _Augmented(DiscriminativeMixin, SingleNetworkMixin, CountsClassifier):
     """What trees and forests share: edges chosen from the counts, hung up by a root, one parent per column."""
 
     missing: str = "drop"
@@ -33,6 +34,9 @@ class _Augmented(SingleNetworkMixin, CountsClassifier):
 
     def _adaptive(self) -> bool:
         return True
+
+    def _likelihood_only(self) -> list[str]:
+        return ['missing="marginal"'] * (self.missing == "marginal")
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -83,6 +87,9 @@ class TAN(_Augmented):
         The column the tree hangs from; by default the one that tells most about the class.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead.
+    fit_by, penalty
+        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
+        former; see NaiveBayes.
 
     Attributes
     ----------
@@ -126,6 +133,9 @@ class FAN(_Augmented):
         What an edge must gain: penalised likelihood, a significant G² test, or the BDeu score.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead.
+    fit_by, penalty
+        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
+        former; see NaiveBayes.
 
     Examples
     --------
