@@ -1,24 +1,16 @@
 // Store, Plan and Compiled for Python. All shapes are checked here, once, when an object is made; the kernels trust it.
 #include <memory>
 
-#include "bindings.hpp"
+#include "bind_arrays.hpp"
 #include "compiled.hpp"
 #include "marginal.hpp"
 #include "threads.hpp"
 
 using namespace tanager::scoring;
+using namespace arrays;
 using tanager::parallel_rows;
 
 namespace {
-
-using Doubles = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
-using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
-using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-void expect(bool ok, const std::string &sentence) {
-    if (!ok) throw nb::value_error(sentence.c_str());
-}
 
 struct PyStore {
     Store store;
@@ -80,59 +72,6 @@ struct PyStore {
         cell.resize(s.n);
     }
 };
-
-Codes as_codes(const AnyArray &a, int n) {
-    Codes codes;
-    expect(a.ndim() == 2, "codes must have rows and columns");
-    expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
-           "codes must be uint8 or uint16");
-    expect(std::int64_t(a.shape(1)) == n, "codes have " + std::to_string(a.shape(1)) + " columns, the counts " +
-                                              std::to_string(n));
-    codes.data = a.data();
-    codes.wide = a.dtype() == nb::dtype<std::uint16_t>();
-    codes.n_rows = std::int64_t(a.shape(0));
-    codes.row_step = a.stride(0);
-    codes.column_step = a.stride(1);
-    return codes;
-}
-
-// The codes of a single row.
-Codes as_row(const AnyArray &a, int n) {
-    Codes codes;
-    expect(a.ndim() == 1 && std::int64_t(a.shape(0)) == n, "a row has one code per column");
-    expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
-           "codes must be uint8 or uint16");
-    codes.data = a.data();
-    codes.wide = a.dtype() == nb::dtype<std::uint16_t>();
-    codes.n_rows = 1;
-    codes.column_step = a.stride(0);
-    return codes;
-}
-
-// Class codes, read as one column.
-Codes as_labels(const AnyArray &a, std::int64_t n_rows) {
-    Codes labels;
-    expect(a.ndim() == 1 && std::int64_t(a.shape(0)) == n_rows, "there must be one label per row");
-    expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
-           "labels must be uint8 or uint16");
-    labels.data = a.data();
-    labels.wide = a.dtype() == nb::dtype<std::uint16_t>();
-    labels.n_rows = n_rows;
-    labels.row_step = a.stride(0);
-    return labels;
-}
-
-const double *as_weights(const std::optional<Weights> &w, std::int64_t n_rows) {
-    if (!w) return nullptr;
-    expect(std::int64_t(w->shape(0)) == n_rows, "there must be one weight per row");
-    return w->data();
-}
-
-double *as_output(const Doubles &out, std::int64_t n_rows, int k) {
-    expect(out.ndim() == 2 && std::int64_t(out.shape(0)) == n_rows && std::int64_t(out.shape(1)) == k,
-           "the output must have one row per row and one column per class");
-    return out.data();
-}
 
 // Learns row after row, straight into the tables. Stops at the first row with a value or class that the layout does not
 // know, and says how many rows were done. A missing label skips its row.

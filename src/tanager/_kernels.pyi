@@ -216,3 +216,31 @@ class Sample:
         method: str = "auto",
     ) -> _Floats:
         """The scores ("ll", "aic", "bic", "k2", "bdeu") of one child with each of several sets of parents."""
+
+# Parameters learned by conditional likelihood.
+class LogLinear:
+    """Tables over families whose sums are log joints: log P(y, x) = prior[y] + sum of cells[place, y].
+
+    A term has one place per slot of each parent (its values, then missing) and value of its child, in this order. A
+    row whose child is missing reads nothing of the term.
+    """
+
+    def __init__(
+        self, limits: Sequence[int], child: Sequence[int], parents: Sequence[Sequence[int]], n_classes: int
+    ) -> None: ...
+    @property
+    def n_places(self) -> int: ...
+    def rows(self, codes: _Codes, labels: _Codes, weights: _Floats | None = None) -> LabelledRows:
+        """Labelled rows to learn from."""
+    def score(
+        self, codes: _Codes, prior: _Floats, cells: _Floats, out: _Floats, log_joint: bool = False, n_jobs: int = 1
+    ) -> None:
+        """Posteriors, or log joints."""
+
+class LabelledRows:
+    """Labelled rows as the cells they read; rows that are alike are kept once, with their weights added."""
+
+    @property
+    def n_rows(self) -> int: ...
+    def gradient(self, prior: _Floats, cells: _Floats, d_prior: _Floats, d_cells: _Floats, n_jobs: int = 1) -> float:
+        """The conditional log-likelihood; its derivatives are written to d_prior and d_cells."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tanager.classifiers.choose import column_place
+from tanager.classifiers.discriminative import DiscriminativeMixin
 from tanager.classifiers.forms import Form, ProductOfSums
 from tanager.classifiers.marginal import MarginalMixin
 from tanager.classifiers.rows import Rows
@@ -16,7 +17,7 @@ from tanager.structure.trees import GAINS, NO_PARENT, Edge, direct, heaviest_for
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _Augmented(SingleNetworkMixin, MarginalMixin):
+class _Augmented(DiscriminativeMixin, SingleNetworkMixin, MarginalMixin):
     """What trees and forests share: edges chosen from the counts, hung up by a root, one parent per column."""
 
     def _edges(self, counts: JointCounts) -> list[Edge]:
@@ -27,6 +28,9 @@ class _Augmented(SingleNetworkMixin, MarginalMixin):
 
     def _adaptive(self) -> bool:
         return True
+
+    def _likelihood_only(self) -> list[str]:
+        return ['missing="marginal"'] * (self.missing == "marginal")
 
     def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
         score = class_information(counts)
@@ -47,6 +51,9 @@ class TAN(_Augmented):
         The column the tree hangs from; by default the one that tells most about the class.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead.
+    fit_by, penalty
+        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
+        former; see NaiveBayes.
 
     Attributes
     ----------
@@ -90,6 +97,9 @@ class FAN(_Augmented):
         What an edge must gain: penalised likelihood, a significant G² test, or the BDeu score.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead.
+    fit_by, penalty
+        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
+        former; see NaiveBayes.
 
     Examples
     --------
