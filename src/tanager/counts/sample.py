@@ -146,7 +146,9 @@ class Sample:
         wide = max(codes.dtype, labels.dtype)
         both = np.empty((len(codes), codes.shape[1] + 1), dtype=wide, order="F")
         for part, place in ((codes, slice(0, -1)), (labels[:, None], slice(-1, None))):
-            both[:, place] = np.where(part == np.iinfo(part.dtype).max, np.iinfo(wide).max, part)
+            both[:, place] = part
+            if part.dtype != wide:
+                both[:, place][part == np.iinfo(part.dtype).max] = np.iinfo(wide).max
         return cls(both, [*_values(schema), list(classes)], [*schema.names, target], weights)
 
     def index(self, variable: Variable) -> int:
