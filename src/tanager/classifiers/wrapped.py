@@ -144,7 +144,9 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         if isinstance(grid, Sequence | np.ndarray) and not isinstance(grid, str):
             grid = {"threshold": grid}
         if not isinstance(grid, Mapping) or not grid or not all(len(values) for values in grid.values()):
-            raise OptionError(f"grid={self.grid!r}: give a list of thresholds, or a dict from setting to a list of values.")
+            raise OptionError(
+                f"grid={self.grid!r}: give a list of thresholds, or a dict from setting to a list of values."
+            )
         for values in itertools.product(*grid.values()):
             chosen = dict(zip(grid, values, strict=True))
             try:
