@@ -33,6 +33,11 @@ from tanager.errors import SchemaMismatch as SchemaMismatch
 from tanager.networks.network import Network as Network
 from tanager.persist import load as load
 from tanager.persist import save as save
+from tanager.structure.cbl import CBL as CBL
+from tanager.structure.chow_liu import ChowLiu as ChowLiu
+from tanager.structure.hill_climb import HillClimb as HillClimb
+from tanager.structure.k2 import K2 as K2
+from tanager.structure.learn import learn_network as learn_network
 
 __version__: str
 __all__: list[str]
