@@ -21,6 +21,7 @@ from tanager.counts.estimates import Lidstone as Lidstone
 from tanager.counts.estimates import MEstimate as MEstimate
 from tanager.counts.estimates import PriorCounts as PriorCounts
 from tanager.counts.joint import JointCounts as JointCounts
+from tanager.counts.sample import Sample as Sample
 from tanager.encoding import Column as Column
 from tanager.encoding import Encoder as Encoder
 from tanager.encoding import Schema as Schema
@@ -38,6 +39,9 @@ from tanager.structure.chow_liu import ChowLiu as ChowLiu
 from tanager.structure.hill_climb import HillClimb as HillClimb
 from tanager.structure.k2 import K2 as K2
 from tanager.structure.learn import learn_network as learn_network
+from tanager.structure.tests import GSquared as GSquared
+from tanager.structure.tests import Pearson as Pearson
+from tanager.structure.tests import Threshold as Threshold
 
 __version__: str
 __all__: list[str]
