@@ -11,7 +11,7 @@ from random_samples import samples
 from exact_samples import asia, diamond, five
 from tanager.errors import OptionError
 from tanager.structure.cbl import CBL
-from tanager.structure.tests import Threshold
+from tanager.structure.tests import GSquared, Pearson, Threshold
 
 thresholds = st.sampled_from([0.0, 0.003, 0.02, 0.1])
 limits = st.sampled_from([8, 2, 1])
@@ -154,7 +154,7 @@ def test_sets_that_separate_are_looked_for_once_more_where_asked_for():
     assert set(again.network.arcs) == set(plain.network.arcs)
 
 
-@pytest.mark.parametrize("test", [Threshold(0.005)])
+@pytest.mark.parametrize("test", [GSquared(0.001), Pearson(0.001), Threshold(0.005)])
 @pytest.mark.parametrize("order", [None, "given"])
 def test_other_tests_find_the_skeleton_of_sampled_rows(test, order):
     exact = five()
