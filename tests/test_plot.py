@@ -55,7 +55,7 @@ def test_the_class_is_on_top_and_parents_are_above_their_children(model):
 def test_a_picture_is_written_and_the_same_model_gives_the_same_bytes(tmp_path):
     model = TAN().fit(*table(5))
     for name in ("a.png", "b.png"):
-        plot_network(model, tmp_path / name, class_name="outcome", title="Two of a kind")
+        plot_network(model, tmp_path / name, target="outcome", title="Two of a kind")
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes() != b""
 
 
