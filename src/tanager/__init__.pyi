@@ -32,6 +32,8 @@ from tanager.errors import OptionError as OptionError
 from tanager.errors import SchemaMismatch as SchemaMismatch
 from tanager.persist import load as load
 from tanager.persist import save as save
+from tanager.plot import network_text as network_text
+from tanager.plot import plot_network as plot_network
 
 __version__: str
 __all__: list[str]
