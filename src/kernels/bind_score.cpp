@@ -239,14 +239,24 @@ struct PyPlan {
             for (std::size_t u = 0; u < q; ++u) expect(set[u] != set[q], "a parent set names an attribute twice");
         }
     }
+    void check_family(int child, const std::vector<int> &parents) const {
+        expect(child >= 0 && child < plan.store.n, "a parent set belongs to an unknown attribute");
+        check_set(parents, child);
+    }
     void product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
-                 const std::vector<double> &weight) {
+                 const std::vector<double> &weight, const std::vector<int> &class_parents,
+                 const std::vector<std::vector<int>> &only,
+                 const std::vector<std::pair<int, std::vector<int>>> &free) {
         expect(child.size() == parents.size() && child.size() == weight.size(), "one weight per parent set");
-        for (std::size_t t = 0; t < child.size(); ++t) {
-            expect(child[t] >= 0 && child[t] < plan.store.n, "a parent set belongs to an unknown attribute");
-            check_set(parents[t], child[t]);
-        }
-        plan.set_product(child, parents, weight);
+        expect(only.empty() || only.size() == child.size(), "one set of classes per parent set, or none at all");
+        for (std::size_t t = 0; t < child.size(); ++t) check_family(child[t], parents[t]);
+        for (const auto &classes : only)
+            for (int c : classes) expect(c >= 0 && c < plan.store.k, "a parent set speaks for an unknown class");
+        check_set(class_parents, -1);
+        for (const auto &[i, set] : free) check_family(i, set);
+        plan.set_class_parents(class_parents);
+        plan.set_product(child, parents, weight, only);
+        for (const auto &[i, set] : free) plan.add_term(i, set, true);
     }
     void sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double min_count) {
         expect(sets.size() == weight.size(), "one weight per member");
@@ -345,32 +355,49 @@ struct PyPlan {
         std::copy(values.begin(), values.end(), out_.data());
     }
     // P(x_child | y, parents) of one term for every row, less the row itself where labels are given; NaN where missing.
+    // The term -1 is P(y | parents of the class). `counted`: the row as it was counted, where codes fill its gaps.
     void term(int number, const AnyArray &codes_, const Doubles &out_, std::optional<AnyArray> labels_,
-              std::optional<Weights> weights_, double unit) {
+              std::optional<Weights> weights_, double unit, std::optional<AnyArray> counted_) {
         const Store &s = plan.store;
         const Codes codes = as_codes(codes_, s.n);
         double *out = as_output(out_, codes.n_rows, s.k);
-        expect(number >= 0 && number < int(plan.terms.size()), "there is no such term");
+        expect(number >= -1 && number < int(plan.terms.size()), "there is no such term");
+        Codes counted;
+        if (counted_) counted = as_codes(*counted_, s.n);
+        expect(!counted_ || counted.n_rows == codes.n_rows, "there must be one counted row per row");
         Codes labels;
         if (labels_) labels = as_labels(*labels_, codes.n_rows);
         const double *weights = as_weights(weights_, codes.n_rows);
         std::vector<int> slot(s.n);
-        std::vector<double> sub(s.k, 0.0);
+        std::vector<char> absent(counted_ ? s.n : 0);
+        std::vector<double> sub(s.k, 0.0), prior(s.k);
         nb::gil_scoped_release release;
         for (std::int64_t r = 0; r < codes.n_rows; ++r) {
             const int y = labels.data && labels.at(r, 0) < s.k ? labels.at(r, 0) : -1;
             const double left_out = y < 0 ? 0 : unit * (weights ? weights[r] : 1);
             if (y >= 0) sub[y] = left_out;
+            if (counted_) {
+                counted.read(r, plan.slots, slot.data());
+                for (int i = 0; i < s.n; ++i) absent[i] = slot[i] == s.missing_slot(i);
+            }
             codes.read(r, plan.slots, slot.data());
-            if (!term_value(s, plan.estimate, plan.terms, plan.terms[number], slot.data(), sub.data(), left_out,
-                            out + r * s.k))
-                std::fill_n(out + r * s.k, s.k, std::numeric_limits<double>::quiet_NaN());
+            const char *gaps = counted_ ? absent.data() : nullptr;
+            bool known = true;
+            if (number < 0) {
+                known = plan.n_class_parents(slot.data()) == int(plan.class_parents.size());
+                class_prior(s, plan.estimate, sub.data(), prior.data());
+                plan.class_value(slot.data(), sub.data(), prior.data(), out + r * s.k, gaps);
+            } else {
+                known = term_value(s, plan.estimate, plan.terms, plan.terms[number], slot.data(), sub.data(), left_out,
+                                   out + r * s.k, gaps);
+            }
+            if (!known) std::fill_n(out + r * s.k, s.k, std::numeric_limits<double>::quiet_NaN());
             if (y >= 0) sub[y] = 0;
         }
     }
-    std::vector<std::pair<int, std::vector<int>>> terms() const {
-        std::vector<std::pair<int, std::vector<int>>> out;
-        for (const Term &t : plan.terms) out.emplace_back(t.child, t.parents);
+    std::vector<std::tuple<int, std::vector<int>, bool>> terms() const {
+        std::vector<std::tuple<int, std::vector<int>, bool>> out;
+        for (const Term &t : plan.terms) out.emplace_back(t.child, t.parents, t.free);
         return out;
     }
 };
@@ -414,7 +441,9 @@ void bind_score(nb::module_ &m) {
         .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool>(), nb::arg("store"),
              nb::arg("kind"), nb::arg("strength"), nb::arg("unit") = 1.0, nb::arg("smooth_unseen") = false,
              nb::arg("fast") = true)
-        .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"))
+        .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"),
+             nb::arg("class_parents") = std::vector<int>{}, nb::arg("only") = std::vector<std::vector<int>>{},
+             nb::arg("free") = std::vector<std::pair<int, std::vector<int>>>{})
         .def("sum", &PyPlan::sum, nb::arg("sets"), nb::arg("weight"), nb::arg("min_count"))
         .def("otherwise", &PyPlan::otherwise, nb::arg("plan"))
         .def("classes", &PyPlan::classes, nb::arg("priors"), nb::arg("factor"))
@@ -426,7 +455,8 @@ void bind_score(nb::module_ &m) {
              nb::arg("unit") = 1.0)
         .def("parts", &PyPlan::parts, nb::arg("codes"), nb::arg("out"))
         .def("term", &PyPlan::term, nb::arg("number"), nb::arg("codes"), nb::arg("out"),
-             nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0)
+             nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
+             nb::arg("counted").none() = nb::none())
         .def("terms", &PyPlan::terms)
         .def("n_cells", [](const PyPlan &p, bool leave_out) { return Compiled::n_cells(p.plan, leave_out); },
              nb::arg("leave_out") = false)

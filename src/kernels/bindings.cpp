@@ -7,4 +7,5 @@ NB_MODULE(_kernels, m) {
     bind_count(m);
     bind_score(m);
     bind_encode(m);
+    bind_sample(m);
 }

@@ -14,3 +14,4 @@ namespace nb = nanobind;
 void bind_count(nb::module_& m);
 void bind_score(nb::module_ &m);
 void bind_encode(nb::module_& m);
+void bind_sample(nb::module_& m);

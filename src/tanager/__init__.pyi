@@ -30,6 +30,7 @@ from tanager.errors import MemoryBudgetError as MemoryBudgetError
 from tanager.errors import ModelFileError as ModelFileError
 from tanager.errors import OptionError as OptionError
 from tanager.errors import SchemaMismatch as SchemaMismatch
+from tanager.networks.network import Network as Network
 from tanager.persist import load as load
 from tanager.persist import save as save
 from tanager.plot import network_text as network_text

@@ -117,7 +117,16 @@ class Plan:
         smooth_unseen: bool = False,
         fast: bool = True,
     ) -> None: ...
-    def product(self, child: Sequence[int], parents: Sequence[Sequence[int]], weight: Sequence[float]) -> None: ...
+    def product(
+        self,
+        child: Sequence[int],
+        parents: Sequence[Sequence[int]],
+        weight: Sequence[float],
+        class_parents: Sequence[int] = (),
+        only: Sequence[Sequence[int]] = (),
+        free: Sequence[tuple[int, Sequence[int]]] = (),
+    ) -> None:
+        """A product of sums. `only`: per term the classes it speaks for (none is all); `free`: families without y."""
     def sum(self, sets: Sequence[Sequence[int]], weight: Sequence[float], min_count: float) -> None: ...
     def otherwise(self, plan: Plan) -> None:
         """The plan that answers where no member of this one speaks."""
@@ -148,10 +157,14 @@ class Plan:
         labels: _Codes | None = None,
         weights: _Floats | None = None,
         unit: float = 1.0,
+        counted: _Codes | None = None,
     ) -> None:
-        """P(child | y, parents) of one term for every row, less the row itself where labels are given."""
-    def terms(self) -> list[tuple[int, list[int]]]:
-        """Child and parents of every term, in the order of `parts`."""
+        """P(child | y, parents) of one term for every row, less the row itself where labels are given.
+
+        The term -1 is P(y | parents of the class). `counted`: the rows as they were counted, where codes fill gaps.
+        """
+    def terms(self) -> list[tuple[int, list[int], bool]]:
+        """Child, parents and whether it is free of the class, of every term, in the order of `parts`."""
     def n_cells(self, leave_out: bool = False) -> float:
         """Cells that compiling would take."""
     def n_reads(self) -> float:
@@ -171,3 +184,28 @@ class Compiled:
     ) -> None: ...
     @property
     def nbytes(self) -> int: ...
+
+# Structure learning.
+class Sample:
+    """Rows in which any set of variables can be counted; codes column after column, n_values and above missing.
+
+    The method changes the time, never a count: "bits" where all variables have few values and no row has a weight,
+    "increments", "hash" (information and scores only) where there are more cells than rows; "auto" chooses.
+    """
+
+    def __init__(self, codes: _Codes, n_values: Sequence[int], weights: _Floats | None) -> None: ...
+    def count(self, variables: Sequence[int], method: str = "auto") -> _Floats:
+        """One axis per variable; rows that lack one are left out."""
+    def information(
+        self, x: int, z: int, given: Sequence[int], method: str = "auto"
+    ) -> tuple[float, float, float, float, float]:
+        """I(X; Z | given), the weight of the rows, df without structural zeros, naive df, Pearson's X²."""
+    def scores(
+        self,
+        kind: str,
+        child: int,
+        parents: Sequence[Sequence[int]],
+        strength: float = 1.0,
+        method: str = "auto",
+    ) -> _Floats:
+        """The scores ("ll", "aic", "bic", "k2", "bdeu") of one child with each of several sets of parents."""

@@ -8,7 +8,8 @@ JSON's own types stand for themselves. Everything else is an object with one tel
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from datetime import date, datetime
 from typing import Any
 
@@ -120,7 +121,7 @@ _READERS: dict[str, Any] = {
 def form_to_plain(form: Form) -> dict[str, Any]:
     """The families of a form and how they are combined."""
     if isinstance(form, ProductOfSums):
-        return {"child": form.child, "parents": form.parents, "weight": form.weight}
+        return asdict(form)
     rest = None if form.otherwise is None else form_to_plain(form.otherwise)
     return {"members": form.members, "weight": form.weight, "min_count": form.min_count, "otherwise": rest}
 
@@ -129,9 +130,20 @@ def form_from_plain(data: dict[str, Any]) -> Form:
     """The form that ``form_to_plain`` wrote."""
     weight = tuple(float(w) for w in data["weight"])
     if "child" in data:
-        return ProductOfSums(tuple(data["child"]), tuple(tuple(p) for p in data["parents"]), weight)
+        return ProductOfSums(
+            tuple(data["child"]),
+            _tuples(data["parents"]),
+            weight,
+            tuple(data.get("class_parents", ())),
+            _tuples(data.get("only", ())),
+            tuple((child, tuple(parents)) for child, parents in data.get("free", ())),
+        )
     rest = None if data["otherwise"] is None else form_from_plain(data["otherwise"])
-    return SumOfProducts(tuple(tuple(s) for s in data["members"]), weight, float(data["min_count"]), rest)
+    return SumOfProducts(_tuples(data["members"]), weight, float(data["min_count"]), rest)
+
+
+def _tuples(lists: Iterable[Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(tuple(items) for items in lists)
 
 
 # --- tables ------------------------------------------------------------------------------------------------------

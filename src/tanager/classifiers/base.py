@@ -17,7 +17,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.classifiers.decide import check_costs, class_factors, class_priors, decide
-from tanager.classifiers.door import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
 from tanager.classifiers.explain import ExplainMixin
 from tanager.classifiers.forms import Form, View
 from tanager.classifiers.onerow import STALE, OneRowMixin
@@ -27,6 +26,7 @@ from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
+from tanager.encoding.door import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
 from tanager.encoding.kinds import settled
 from tanager.encoding.tables import Table, read_table
 from tanager.errors import (

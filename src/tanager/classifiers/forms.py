@@ -2,7 +2,7 @@
 
 A classifier says which families and which of the two ways; it neither counts nor loops over rows.
 
-    product of sums   P(y, x) = P(y) prod_i sum_{pa in PA_i} w P(x_i | y, pa)
+    product of sums   P(y, x) = P(y | pa_y) prod_i sum_{pa in PA_i} w P(x_i | y, pa)
     sum of products   P(y, x) = sum_s w P(y, x_s) prod_{j not in s} P(x_j | y, x_s)  over s seen often enough
 """
 
@@ -21,6 +21,7 @@ from tanager.counts.estimates import Estimate
 from tanager.counts.joint import JointCounts
 
 ParentSet = tuple[int, ...]
+LeftOut = tuple[np.ndarray, np.ndarray | None]  # labels and weights of rows that are to be answered without themselves
 COMPILED_LIMIT = 2**24  # cells of compiled tables (128 MB) beyond which rows are answered straight from the counts
 
 
@@ -49,21 +50,27 @@ class ProductOfSums:
 
     @property
     def n_networks(self) -> int:
-        """How many networks vote: the product of the number of parent sets with a weight."""
-        return math.prod(Counter(c for c, w in zip(self.child, self.weight, strict=True) if w > 0).values())
+        """How many networks vote for a class: the product of the number of parent sets with a weight."""
+        only = self.only or ((),) * len(self.child)
+        voting = [t for t, weight in enumerate(self.weight) if weight > 0]
+        classes = {c for classes in only for c in classes} or {0}
+        return max(
+            math.prod(Counter(self.child[t] for t in voting if not only[t] or c in only[t]).values()) for c in classes
+        )
 
     def families(self) -> list[tuple[int, ...]]:
         """Families beyond pairs, with all their prefixes, as parents and child."""
         wide = {
             (*parents[:size], child)
-            for child, parents in zip(self.child, self.parents, strict=True)
+            for child, parents in (*zip(self.child, self.parents, strict=True), *self.free)
             for size in range(2, len(parents) + 1)
         }
+        wide |= {self.class_parents[:size] for size in range(3, len(self.class_parents) + 1)}
         return sorted(wide, key=lambda family: (len(family), family))
 
     def build(self, plan: _kernels.Plan, unit: float) -> None:
         """Tell the kernels."""
-        plan.product(self.child, self.parents, self.weight)
+        plan.product(self.child, self.parents, self.weight, self.class_parents, self.only, self.free)
 
 
 @dataclass(frozen=True)
@@ -234,12 +241,20 @@ class View:
         child: int,
         parents: ParentSet,
         codes: np.ndarray,
-        left_out: tuple[np.ndarray, np.ndarray | None] | None = None,
+        left_out: LeftOut | None = None,
+        *,
+        free: bool = False,
+        counted: np.ndarray | None = None,
     ) -> np.ndarray:
-        """P(child | class, parents) for every row and class, NaN where one of them is missing."""
+        """P(child | class, parents) for every row and class, NaN where one of them is missing.
+
+        The child -1 is the class itself, given its parents; ``free`` families do not know the class. Rows that are left
+        out may have gaps filled in; ``counted`` are then the rows as they were counted.
+        """
         out = np.empty((len(codes), self.counts.n_classes))
         labels, weights = left_out or (None, None)
-        self.plan.term(self.plan.terms().index((child, list(parents))), codes, out, labels, weights, self.unit)
+        number = -1 if child < 0 else self.plan.terms().index((child, list(parents), free))
+        self.plan.term(number, codes, out, labels, weights, self.unit, counted)
         return out
 
     def stream(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, out: np.ndarray) -> int:

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.door import check_lengths, check_weights, one_dimensional
 from tanager.counts.align import as_label_array
 from tanager.encoding import Column, Schema
 from tanager.encoding.chunks import n_rows, take_rows
+from tanager.encoding.door import check_lengths, check_weights, one_dimensional
 from tanager.encoding.values import is_missing, plain
 from tanager.errors import DataError
 
