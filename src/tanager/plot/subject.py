@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tanager.counts.sample import Sample
-from tanager.errors import OptionError, nearest
+from tanager.errors import MemoryBudgetError, OptionError, nearest
 from tanager.networks.network import Arc, Network
 from tanager.structure.measures import class_information
 
 MOST_CHILDREN = 8  # of the class whose arcs are shown one by one, where all variables are its children
+DRAWN = 100_000  # rows, where the tables of a network are too wide for exact answers
 _BIN = re.compile(r"[(\[].*,.*[)\]]")  # how a schema describes the bins of a number column
 
 
@@ -84,26 +85,32 @@ def _heading(model: Any) -> str:
 def _of_network(network: Network, target: str | None, information: Mapping[Arc, float] | Sample | None) -> Subject:
     names = tuple(name for name in network.names if name != target)
     near = set(names) if target is None else set(network.markov_blanket(target))
-    strengths: dict[Arc, Strength] = {}
-    if isinstance(information, Mapping):
-        strengths = {arc: Strength(float(value), 0) for arc, value in information.items()}
-    elif information is not None or network.tables:
-        for parent, child in network.arcs:
-            rest = [name for name in network.parents(child) if name != parent]
-            table = _table(network, information, [parent, child, *rest])
-            strengths[parent, child] = strength(table, network.values(parent), network.values(child))
     arcs, implied = list(network.arcs), network.children(target) if target is not None else ()
     if len(implied) <= MOST_CHILDREN or {name for arc in arcs for name in arc} != {target, *implied}:
         implied = ()
-    arcs = [arc for arc in arcs if not (implied and target in arc)]
-    return Subject(names, target, arcs, implied, strengths, faint=frozenset(names) - near)
+    shown = [arc for arc in arcs if not (implied and target in arc)]
+    strengths = _strengths(network, information)
+    return Subject(names, target, shown, implied, strengths, faint=frozenset(names) - near)
 
 
-def _table(network: Network, sample: Sample | None, names: Sequence[str]) -> np.ndarray:
-    """How some variables go together: in rows, or as the tables of the network say."""
-    if sample is not None:
-        return sample.count(*(sample.index(name) for name in names))
-    return network.posterior(names)
+def _strengths(network: Network, information: Mapping[Arc, float] | Sample | None) -> dict[Arc, Strength]:
+    """What is behind every arc, where it was given or can be worked out."""
+    if isinstance(information, Mapping):
+        return {arc: Strength(float(value), 0) for arc, value in information.items()}
+    if information is None and len(network.tables) < len(network.names):
+        return {}
+    try:
+        return {arc: _behind(arc, network, information) for arc in network.arcs}
+    except MemoryBudgetError:  # too wide to be worked out; draw rows and count them
+        drawn = network.sample(DRAWN, random_state=0, as_="sample")
+        return {arc: _behind(arc, network, drawn) for arc in network.arcs}
+
+
+def _behind(arc: Arc, network: Network, sample: Sample | None) -> Strength:
+    parent, child = arc
+    family = [parent, child, *(name for name in network.parents(child) if name != parent)]
+    table = network.posterior(family) if sample is None else sample.count(*(sample.index(name) for name in family))
+    return strength(table, network.values(parent), network.values(child))
 
 
 def _of_counts(model: Any, target: str, told: dict[str, float]) -> Subject:
