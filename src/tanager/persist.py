@@ -3,7 +3,8 @@
 The file is an archive (see ``tanager.archive``) of kind "classifier". Its header holds the name of the class, the
 version of tanager, all options and what was learned in plain data; its arrays are the counts, the moments of Gaussian
 columns, the rows that some classifiers keep, and the first rows of a stream whose cut points are not fixed yet.
-Structure is chosen again at loading, from the same counts, except where a stream answers with one that lags behind.
+Structure is chosen again at loading, from the same counts, except where that takes long (networks learned from rows) or a
+stream answers with one that lags behind.
 """
 
 from __future__ import annotations
@@ -176,14 +177,15 @@ def _rows(arrays: dict[str, np.ndarray], counts: JointCounts) -> Rows:
 
 
 def _view_to_plain(model: CountsClassifier) -> dict[str, Any] | None:
-    """Nothing where no structure was chosen yet; the structure itself only where it lags behind the counts."""
+    """Nothing where no structure was chosen yet; the structure itself where it lags behind or took long to learn."""
     view = model._view
     if view is None or not view.valid or view.counts is not model.counts_:
         return None
-    if not model._adaptive() or view.form_version == model.counts_.version:
+    current = not model._adaptive() or view.form_version == model.counts_.version
+    if current and not model.keeps_form:
         return {}
-    lagging = {"form": form_to_plain(view.form), "factor": view.factor, "rows": model._view_rows}
-    return lagging | model._choice()
+    kept = {"form": form_to_plain(view.form), "factor": view.factor, "rows": model._view_rows, "current": current}
+    return kept | model._choice()
 
 
 def _take_view(model: CountsClassifier, data: dict[str, Any]) -> None:
@@ -194,7 +196,7 @@ def _take_view(model: CountsClassifier, data: dict[str, Any]) -> None:
     view = model._view_of(form_from_plain(data["form"]))
     view.factor = [float(factor) for factor in data["factor"]]
     view._bind()
-    view.form_version = -1
+    view.form_version = model.counts_.version if data.get("current") else -1
     model._view, model._view_rows = view, float(data["rows"])
 
 

@@ -2,14 +2,14 @@
 
 JSON's own types stand for themselves. Everything else is an object with one telling key: ``{"tuple": [...]}``,
 ``{"dict": [[key, value], ...]}``, ``{"array": [dtype, shape, cells]}``, ``{"estimate": [kind, strength]}``,
-``{"classifier": name, "params": {...}}`` and a few more.
+``{"classifier": name, "params": {...}}``, ``{"value": [name, {...}]}`` for a structure learner and a few more.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import date, datetime
 from typing import Any
 
@@ -23,6 +23,12 @@ from tanager.counts.estimates import ESTIMATES, Estimate
 from tanager.encoding import Schema
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.errors import ModelFileError
+from tanager.networks.network import Network
+from tanager.structure.cbl import CBL
+from tanager.structure.chow_liu import ChowLiu
+from tanager.structure.hill_climb import HillClimb
+from tanager.structure.k2 import K2
+from tanager.structure.tests import GSquared, Pearson, Threshold
 
 
 def to_plain(value: Any, place: str) -> Any:
@@ -49,6 +55,11 @@ def to_plain(value: Any, place: str) -> Any:
         return {"schema": value.to_dict()}
     if type(value) in ESTIMATES.values():
         return {"estimate": [value.kind, to_plain(value.strength, place)]}
+    if isinstance(value, Network):
+        return {"network": value.to_dict()}
+    if _VALUES.get(type(value).__name__) is type(value):
+        own = {item.name: to_plain(getattr(value, item.name), f"{place}.{item.name}") for item in fields(value)}
+        return {"value": [type(value).__name__, own]}
     if type(value) in (date, datetime):
         return {type(value).__name__: value.isoformat()}
     if isinstance(value, CountsClassifier):
@@ -103,6 +114,13 @@ def _estimate(data: list[Any]) -> Estimate:
     return ESTIMATES[data[0]](from_plain(data[1]))
 
 
+def _value(data: list[Any]) -> Any:
+    name, own = data
+    return _VALUES[name](**{key: from_plain(item) for key, item in own.items()})
+
+
+_VALUES: dict[str, Any] = {cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson)}
+
 _READERS: dict[str, Any] = {
     "float": float,
     "tuple": lambda items: tuple(from_plain(items)),
@@ -110,6 +128,8 @@ _READERS: dict[str, Any] = {
     "array": _array,
     "schema": Schema.from_dict,
     "estimate": _estimate,
+    "network": Network.from_dict,
+    "value": _value,
     "date": date.fromisoformat,
     "datetime": datetime.fromisoformat,
 }

@@ -1,7 +1,7 @@
 """Text drawings: whoever reads the lines knows every arc, once."""
 
 import re
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given
@@ -75,7 +75,7 @@ def test_the_class_comes_first_and_its_children_stand_below_it():
 
 def test_a_long_branch_goes_on_below():
     names = [f"v{i}" for i in range(8)]
-    network = Network(dict.fromkeys(names, (0, 1)), zip(names, names[1:], strict=False))
+    network = Network(dict.fromkeys(names, (0, 1)), pairwise(names))
     assert network_text(network, width=24, ascii=True) == (
         "v0\n"
         "`- v1\n"

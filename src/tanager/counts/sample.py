@@ -95,6 +95,7 @@ class Sample:
         self._rows = _kernels.Sample(self.codes, self.n_values.tolist(), self.weights)
         self._information: dict[tuple[int, int, frozenset[int]], Information] = {}
         self._scores: dict[tuple[str, float, int, frozenset[int]], float] = {}
+        self._filled: Sample | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Sample, (self.codes, self.values, self.names, self.weights)
@@ -214,6 +215,21 @@ class Sample:
             found = self._rows.scores(kind, at, [sorted(key[-1]) for key in new], float(strength))
             self._scores.update(zip(new, found.tolist(), strict=True))
         return np.array([self._scores[key] for key in keys])
+
+    def filled(self) -> Sample:
+        """The same rows with the most common value of its variable in every missing cell.
+
+        Scores over different rows cannot be compared, so searches fill first. Itself where nothing is missing.
+        """
+        if self._filled is None:
+            lacking = [
+                i for i in range(len(self.names)) if self.n_values[i] and (self.codes[:, i] >= self.n_values[i]).any()
+            ]
+            codes = self.codes.copy() if lacking else self.codes
+            for i in lacking:
+                codes[codes[:, i] >= self.n_values[i], i] = self.count(i).argmax()
+            self._filled = Sample(codes, self.values, self.names, self.weights) if lacking else self
+        return self._filled
 
     def where(self, variable: Variable, code: int) -> Sample:
         """The rows in which a variable has a value, given by its code, as a sample of their own."""

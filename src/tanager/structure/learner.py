@@ -88,7 +88,7 @@ class Learned:
 class Task:
     """One run of a learner: who may be joined with whom, questions to the sample, and what was done so far.
 
-    Nodes are numbered 0, 1, ... in the order of the table.
+    Nodes are numbered 0, 1, ... in the order of the table, or as they were given.
     """
 
     sample: Sample
@@ -170,11 +170,12 @@ class Learner:
     ) -> Learned:
         """A network over the nodes (all variables but ``given`` by default).
 
+        The order of the nodes decides where all else is equal: the class of a general network is best put first.
         ``given`` are conditioned on in every test, and are parents in every family, without being nodes: the class of
         an augmented network. ``root`` comes before all others and never is a child: the class of a general network.
         """
         given = tuple(sample.index(i) for i in given)
-        chosen = range(len(sample.names)) if nodes is None else sorted({sample.index(i) for i in nodes})
+        chosen = dict.fromkeys(range(len(sample.names)) if nodes is None else map(sample.index, nodes))
         own = tuple(i for i in chosen if i not in given)
         if root is not None and sample.index(root) not in own:
             raise OptionError(f"the root {sample.names[sample.index(root)]!r} is not among the nodes.")
