@@ -11,16 +11,20 @@ from hypothesis.extra.numpy import arrays
 pytest.importorskip("matplotlib", reason="plots need matplotlib, the extra 'plot'")
 
 from matplotlib.colors import to_hex
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.patches import ArrowStyle, FancyArrowPatch
 
 from tanager import AODE, FAN, KDB, TAN, NaiveBayes, SuperParentTAN
+from tanager.classifiers.ban import BAN
+from tanager.classifiers.general import GeneralNetwork
+from tanager.classifiers.multinet import MultiNet
 from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, OptionError
 from tanager.networks.network import Network
 from tanager.plot import plot_comparison, plot_network
 from tanager.plot.network import REMOVED, SIGNS, THICK, THIN
 from tanager.plot.subject import strength, subjects
-from tanager.structure.measures import conditional_information
+from tanager.structure.cbl import CBL
+from tanager.structure.chow_liu import ChowLiu
 
 
 def table(n_columns, n_rows=400, seed=0):
@@ -149,13 +153,59 @@ def test_the_sign_of_an_arc_tells_whether_both_rise_together(table):
     assert strength(table, ["red", "green", "blue"], [1, 2, 3, 4]).sign == 0
 
 
-@pytest.mark.parametrize("model", [TAN(), KDB()], ids=repr)
-def test_the_arcs_of_a_classifier_have_the_information_that_it_was_learned_by(model):
-    model.fit(*table(8))
-    names = model.counts_.schema.names
-    known = conditional_information(model.counts_)
-    for (parent, child), found in subjects(model)[0].strengths.items():
-        assert found.value == pytest.approx(known[names.index(parent), names.index(child)], abs=1e-9)
+@pytest.mark.parametrize("model", [TAN(), KDB(), BAN(), GeneralNetwork(), GeneralNetwork(class_root=False)], ids=repr)
+def test_the_arcs_of_a_classifier_have_the_information_in_its_rows(model):
+    X, y = table(8)
+    model.fit(X, y)
+    codes = model.encoder_.transform(X)
+    sample = Sample.of_rows(codes, y.astype(codes.dtype), None, model.counts_.schema, model.classes_.tolist())
+    network, strengths = model.network_, subjects(model)[0].strengths
+    assert list(strengths) == network.arcs
+    for parent, child in network.arcs:
+        rest = [sample.index(name) for name in network.parents(child) if name != parent]
+        known = sample.information(sample.index(parent), sample.index(child), rest)
+        assert strengths[parent, child].value == pytest.approx(known.value, abs=1e-9)
+
+
+def test_columns_that_the_class_does_not_depend_on_are_pale():
+    X, y = table(6)
+    X["noise"] = np.random.default_rng(5).integers(0, 3, len(y))
+    (subject,) = subjects(GeneralNetwork(learner=CBL(threshold=0.05)).fit(X, y))
+    assert set(subject.names) == set(X)
+    assert "noise" in subject.faint
+    assert not subject.faint.intersection(name for arc in subject.arcs for name in arc)
+
+
+def test_the_networks_of_a_multi_net_stand_side_by_side_with_every_column_at_the_same_place():
+    X, y = table(7)
+    model = MultiNet().fit(X, np.where(y == 0, "rare", "often"))
+    figure = model.plot(target="kind")
+    figure.canvas.draw()
+    places = {}
+    for text in figure.axes[0].texts:
+        places.setdefault(text.get_text(), []).append(text.get_position())
+    assert {"kind = often", "kind = rare"} < set(places)
+    apart = [np.subtract(*places[name]) for name in places if len(places[name]) == 2]
+    assert len(apart) == 7
+    np.testing.assert_allclose(apart, [apart[0]] * 7)
+    drawn = [arc for network in model.networks_.values() for arc in network.arcs]
+    assert len(arcs_of(figure)) == len(drawn) + 2  # from each class to its frame
+    both = [arc for arc in drawn if drawn.count(arc) == 2]
+    assert ("in every class" in legend_of(figure)) == bool(both)
+
+
+def test_what_a_learner_left_undirected_has_no_arrow_head():
+    X, y = table(5)
+    sample = Sample.of(X, y)
+    learned = ChowLiu().learn(sample)
+    assert learned.undirected
+    heads = [arc.get_arrowstyle() for arc in arcs_of(plot_network(learned, information=sample))]
+    assert sum(isinstance(head, ArrowStyle.Curve) for head in heads) == len(learned.undirected)
+
+
+def test_what_is_no_network_is_refused():
+    with pytest.raises(OptionError, match="a list cannot be drawn"):
+        plot_network([("a", "b")])
 
 
 def test_a_comparison_of_networks_says_what_became_of_every_arc():

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from tanager.counts.sample import Sample
 from tanager.networks.network import Arc
 from tanager.plot.canvas import INK, Path, headed, panel, paper, written
 from tanager.plot.ink import DARK, EDGE, Brush, Pen, box_size, wrapped
 from tanager.plot.layers import SHAPE, layered
 from tanager.plot.legend import Legend
-from tanager.plot.subject import Subject, subjects
+from tanager.plot.subject import Information, Subject, subjects
 
 MARGIN, BETWEEN, PAD = 0.3, 0.55, 0.24  # inches around all, between panels, and from a frame to what is in it
 THIN, THICK = 0.7, 4.6  # points, of arcs
@@ -36,7 +35,7 @@ def plot_network(
     path: Path | None = None,
     *,
     target: str | None = None,
-    information: Mapping[Arc, float] | Sample | None = None,
+    information: Information = None,
     compare_to: Any = None,
     undirected: Iterable[Arc] = (),
     title: str | None = None,
@@ -44,16 +43,16 @@ def plot_network(
 ) -> Any:
     """Draw a network or the network of a fitted classifier: the class on top, parents above their children.
 
-    The width of an arc is I(parent; child | other parents), for a classifier with counts of pairs I(child; parent |
-    class). Its colour says whether both rise together, where both are numbers, bins or one of two values. The darker a
-    box, the more its column tells about the class; what the class does not depend on is pale. A frame with the class
-    above it means that the class is a parent of every column in it. The networks of a multi-net are drawn side by side,
-    each variable at the same place.
+    The width of an arc is I(parent; child | other parents). Its colour says whether both rise together, where both are
+    numbers, bins or one of two values. The darker a box, the more its column tells about the class; what the class does
+    not depend on is pale. A frame with the class above it means that the class is a parent of every column in it. The
+    networks of a multi-net are drawn side by side, each variable at the same place.
 
     Parameters
     ----------
-    what : Network or classifier
-        A fitted one, which has one network (all but votes of many, such as AODE) or one for every class.
+    what : Network, Learned or classifier
+        A fitted one, which has one network (all but votes of many, such as AODE) or one for every class. Arcs that a
+        learner left without a direction are drawn without a head.
     path : path or None, default=None
         Where to write the picture; the ending says the format.
     target : str or None, default=None
@@ -63,7 +62,7 @@ def plot_network(
     compare_to : Network, classifier or None, default=None
         An expert's or an earlier network: colours then say which arcs are in both, added, removed or turned round.
     undirected : iterable of (name, name)
-        Arcs whose direction the data leave open; drawn without a head.
+        More arcs whose direction is open.
     title : str or None, default=None
         By default the classifier and what it was learned from.
     caption : str or None, default=None
@@ -87,7 +86,8 @@ def plot_network(
         shown, pens = _compared(shown, subjects(compare_to, target))
     else:
         pens = _by_class(shown) if len(shown) > 1 else [_by_sign(shown[0])]
-    picture = _Picture(shown, pens, {frozenset(arc) for arc in undirected})
+    headless = {frozenset(arc) for arc in (*undirected, *shown[0].undirected)}
+    picture = _Picture(shown, pens, headless)
     return written(picture.figure(title or shown[0].heading, caption), path)
 
 
@@ -218,8 +218,7 @@ class _Picture:
     def _legend(self) -> Legend:
         legend = Legend()
         if self.strongest > 0:
-            given = "class" if self.framed and len(self.shown) == 1 else "other parents"
-            legend.about(f"I(parent; child | {given}), nats:")
+            legend.about("I(parent; child | other parents), nats:")
             for value in (self.strongest, _rounded(self.strongest / 4), _rounded(self.strongest / 40)):
                 legend.line(f"{value:.2g}", GREY, self._width(value))
         used = dict.fromkeys(pen for pens in self.pens for pen in pens.values())

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.naive import NaiveBayes
+from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, OptionError, nearest
 from tanager.networks.network import Arc, Network
+from tanager.structure.learner import Learned
 from tanager.structure.measures import class_information
 
-MOST_CHILDREN = 8  # of the class whose arcs are shown one by one, where all variables are its children
+Information = Mapping[Arc, float] | Sample | None
+Tables = Callable[[Sequence[str]], np.ndarray]  # how often values of some variables go together, one axis each
+
+FEW = 8  # children of the class, and not all variables, whose arcs are shown one by one
 DRAWN = 100_000  # rows, where the tables of a network are too wide for exact answers
 _BIN = re.compile(r"[(\[].*,.*[)\]]")  # how a schema describes the bins of a number column
 
@@ -36,10 +43,11 @@ class Subject:
     names: tuple[str, ...]  # the variables, without the class
     target: str | None  # the class, where there is one
     arcs: list[Arc]  # without those that are implied
-    implied: tuple[str, ...] = ()  # the children of the class, where that are all variables with an arc
+    implied: tuple[str, ...] = ()  # the children of the class, where these are all variables with an arc
     strengths: dict[Arc, Strength] = field(default_factory=dict)
     told: dict[str, float] = field(default_factory=dict)  # I(column; class), where it is known
     faint: frozenset[str] = frozenset()  # what an answer about the class does not depend on
+    undirected: frozenset[Arc] = frozenset()  # arcs that may point either way
     heading: str = ""
 
     @property
@@ -48,101 +56,133 @@ class Subject:
         return [*self.arcs, *((self.target, child) for child in self.implied if self.target is not None)]
 
 
-def subjects(
-    what: Any, target: str | None = None, information: Mapping[Arc, float] | Sample | None = None
-) -> list[Subject]:
-    """A network or a classifier as one subject; a multi-net as one for every class.
+def subjects(what: Any, target: str | None = None, information: Information = None) -> list[Subject]:
+    """A network, what a learner found or a classifier as one subject; a multi-net as one for every class.
 
     ``target`` says which variable of a network is the class, and how the class of a classifier is called.
     ``information`` are the nats behind arcs, or rows to work them out from; otherwise tables and counts tell them.
     """
+    if isinstance(what, Learned):
+        return [replace(subjects(what.network, target, information)[0], undirected=frozenset(what.undirected))]
     if isinstance(what, Network):
         if target is not None and target not in what.names:
             raise OptionError(f"the network has no variable {target!r}.{nearest(target, what.names)}")
-        return [_of_network(what, target, information)]
-    what._ready()
-    what = getattr(what, "best_", what)
-    told = dict(zip(what.counts_.schema.names, class_information(what.counts_).tolist(), strict=True))
-    if hasattr(what, "networks_"):
-        name = target or what.target_name_ or "class"
-        return [
-            replace(
-                _of_network(network, None, information), target=f"{name} = {value}", implied=network.names, told=told
-            )
-            for value, network in what.networks_.items()
-        ]
-    if hasattr(what, "network_"):
-        subject = _of_network(what.network_, what.network_.names[-1], information)
-        return [replace(subject, heading=_heading(what), told=told)]
-    return [_of_counts(what, target or what.target_name_ or "class", told)]
+        return [_of_network(what, target, _strengths(what, information))]
+    if isinstance(what, CountsClassifier):
+        return _of_model(what, target, information)
+    raise OptionError(
+        f"a {type(what).__name__} cannot be drawn. Give a Network, a classifier, or what a learner found."
+    )
 
 
-def _heading(model: Any) -> str:
-    counts = model.counts_
-    return f"{type(model).__name__}: {counts.n_rows:,.0f} rows, {counts.n_features} columns"
-
-
-def _of_network(network: Network, target: str | None, information: Mapping[Arc, float] | Sample | None) -> Subject:
+def _of_network(network: Network, target: str | None, strengths: dict[Arc, Strength]) -> Subject:
     names = tuple(name for name in network.names if name != target)
-    near = set(names) if target is None else set(network.markov_blanket(target))
-    arcs, implied = list(network.arcs), network.children(target) if target is not None else ()
-    if len(implied) <= MOST_CHILDREN or {name for arc in arcs for name in arc} != {target, *implied}:
+    if target is None:
+        return Subject(names, None, network.arcs, (), strengths)
+    implied = network.children(target)
+    linked = {name for arc in network.arcs for name in arc} - {target}
+    if network.parents(target) or set(implied) != linked or (len(implied) <= FEW and len(implied) < len(names)):
         implied = ()
-    shown = [arc for arc in arcs if not (implied and target in arc)]
-    strengths = _strengths(network, information)
-    return Subject(names, target, shown, implied, strengths, faint=frozenset(names) - near)
+    arcs = [arc for arc in network.arcs if not (implied and target in arc)]
+    faint = frozenset(names) - set(network.markov_blanket(target))
+    return Subject(names, target, arcs, implied, strengths, faint=faint)
 
 
-def _strengths(network: Network, information: Mapping[Arc, float] | Sample | None) -> dict[Arc, Strength]:
-    """What is behind every arc, where it was given or can be worked out."""
-    if isinstance(information, Mapping):
-        return {arc: Strength(float(value), 0) for arc, value in information.items()}
-    if information is None and len(network.tables) < len(network.names):
-        return {}
-    try:
-        return {arc: _behind(arc, network, information) for arc in network.arcs}
-    except MemoryBudgetError:  # too wide to be worked out; draw rows and count them
-        drawn = network.sample(DRAWN, random_state=0, as_="sample")
-        return {arc: _behind(arc, network, drawn) for arc in network.arcs}
+# --- classifiers ------------------------------------------------------------------------------------------------
 
 
-def _behind(arc: Arc, network: Network, sample: Sample | None) -> Strength:
-    parent, child = arc
-    family = [parent, child, *(name for name in network.parents(child) if name != parent)]
-    table = network.posterior(family) if sample is None else sample.count(*(sample.index(name) for name in family))
-    return strength(table, network.values(parent), network.values(child))
-
-
-def _of_counts(model: Any, target: str, told: dict[str, float]) -> Subject:
-    """A classifier in which the class is a parent of every column."""
-    parents, counts = _parents(model), model.counts_
-    names = counts.schema.names
-    while target in names:
-        target += "_"
-    values = {c.name: [c.describe(v) for v in range(c.n_values)] for c in counts.schema.columns}
-    strengths = {
-        (parent, child): strength(np.moveaxis(counts.joint(parent, child), 0, -1), values[parent], values[child])
-        for child, own in parents.items()
-        for parent in own
-    }
-    faint = frozenset(names) - set(parents)
-    return Subject(names, target, list(strengths), tuple(parents), strengths, told, faint, _heading(model))
-
-
-def _parents(model: Any) -> Mapping[str, Sequence[str]]:
-    from tanager.classifiers.naive import NaiveBayes
-
-    if isinstance(model, NaiveBayes):
-        return dict.fromkeys(model.counts_.schema.names, ())
-    if not hasattr(type(model), "parents_"):
+def _of_model(model: Any, target: str | None, information: Information) -> list[Subject]:
+    model._ready()
+    model._structure(fresh=True)
+    best = getattr(model, "best_", model)
+    names, own = best.counts_.schema.names, best._class_name()
+    heading = _heading(type(model).__name__, best)
+    told = dict(zip(names, class_information(best.counts_).tolist(), strict=True))
+    if isinstance(best, NaiveBayes):
+        return [Subject(names, target or own, [], names, told=told, heading=heading)]
+    if hasattr(type(best), "networks_"):
+        found = _of_classes(best, target or own, information)
+    elif hasattr(type(best), "network_"):
+        network = best.network_
+        strengths = _strengths(network, information, _counted(best.counts_, own))
+        found = [_renamed(_of_network(network, own, strengths), target or own)]
+    else:
         raise OptionError(
-            f"{type(model).__name__} is not one network but a vote of many. Draw NaiveBayes, TAN, FAN, KDB or "
+            f"{type(best).__name__} is not one network but a vote of many. Draw NaiveBayes, TAN, FAN, KDB or "
             "SuperParentTAN; all of them can be made from the same counts with from_counts(model.counts_)."
         )
-    return model.parents_
+    return [
+        replace(s, names=names, faint=s.faint | (set(names) - set(s.names)), told=told, heading=heading) for s in found
+    ]
+
+
+def _heading(name: str, model: CountsClassifier) -> str:
+    counts = model.counts_
+    inner = "" if type(model).__name__ == name else f" {type(model).__name__}"
+    return f"{name}{inner}: {counts.n_rows:,.0f} rows, {counts.n_features} columns"
+
+
+def _of_classes(model: Any, name: str, information: Information) -> list[Subject]:
+    """The networks of a multi-net, each headed by its class."""
+    found = []
+    for c, (label, network) in enumerate(model.networks_.items()):
+        strengths = _strengths(network, information, _counted(model.counts_, None, c))
+        found.append(Subject(network.names, f"{name} = {label}", network.arcs, network.names, strengths))
+    return found
+
+
+def _counted(counts: JointCounts, target: str | None, c: int | None = None) -> Tables:
+    """Tables from counts: over all classes, the class among the names or not, or for one class."""
+
+    def table(names: Sequence[str]) -> np.ndarray:
+        joint = counts.joint(*(name for name in names if name != target))
+        if target in names:
+            return np.moveaxis(joint, 0, names.index(target))
+        return joint.sum(axis=0) if c is None else joint[c]
+
+    return table
+
+
+def _renamed(subject: Subject, name: str) -> Subject:
+    """The same with another name for the class."""
+
+    def new(arc: Arc) -> Arc:
+        parent, child = (name if end == subject.target else end for end in arc)
+        return parent, child
+
+    strengths = {new(arc): found for arc, found in subject.strengths.items()}
+    return replace(subject, target=name, arcs=[new(arc) for arc in subject.arcs], strengths=strengths)
 
 
 # --- strength ---------------------------------------------------------------------------------------------------
+
+
+def _strengths(network: Network, information: Information, tables: Tables | None = None) -> dict[Arc, Strength]:
+    """What is behind every arc: as given, from rows, or from tables; nothing where none of them is there."""
+    if isinstance(information, Mapping):
+        return {arc: Strength(float(value), 0) for arc, value in information.items()}
+    if information is not None:
+        return _worked_out(network, _of_rows(information))
+    if tables is not None:
+        return _worked_out(network, tables)
+    if len(network.tables) < len(network.names):
+        return {}
+    try:
+        return _worked_out(network, network.posterior)
+    except MemoryBudgetError:  # too wide for exact answers; draw rows and count them
+        return _worked_out(network, _of_rows(network.sample(DRAWN, random_state=0, as_="sample")))
+
+
+def _of_rows(sample: Sample) -> Tables:
+    return lambda names: sample.count(*(sample.index(name) for name in names))
+
+
+def _worked_out(network: Network, tables: Tables) -> dict[Arc, Strength]:
+    found = {}
+    for parent, child in network.arcs:
+        rest = (name for name in network.parents(child) if name != parent)
+        found[parent, child] = strength(tables([parent, child, *rest]), network.values(parent), network.values(child))
+    return found
 
 
 def strength(table: np.ndarray, parent: Sequence[object], child: Sequence[object]) -> Strength:

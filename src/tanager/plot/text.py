@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tanager.counts.sample import Sample
 from tanager.networks.network import Arc
-from tanager.plot.subject import Subject, subjects
+from tanager.plot.subject import Information, Subject, subjects
 
 
 class _Marks(NamedTuple):
@@ -27,7 +26,7 @@ def network_text(
     what: Any,
     *,
     target: str | None = None,
-    information: Mapping[Arc, float] | Sample | None = None,
+    information: Information = None,
     width: int = 80,
     ascii: bool = False,
 ) -> str:
@@ -56,8 +55,8 @@ def network_text(
     >>> X = [["sun", "no"], ["sun", "no"], ["rain", "yes"], ["rain", "yes"], ["sun", "yes"]]
     >>> print(network_text(TAN().fit(X, ["play", "play", "play", "stay", "stay"])))
     class: a parent of all
-    └─ x0
-       └─ x1 (0.382)
+    └─ x1
+       └─ x0 (0.382)
     """
     shown = subjects(what, target, information)
     return "\n\n".join("\n".join(_Text(subject, width, _ASCII if ascii else _LINES).lines()) for subject in shown)
