@@ -151,7 +151,7 @@ def product_of_sums(data, x, sets, smoothing):
 
 
 def product_of_terms(data, x, terms, class_parents, smoothing):
-    """The same with parents of the class, over terms (child, parents, weight, classes it speaks for or none for all)."""
+    """The same with parents of the class; terms are (child, parents, weight, classes it speaks for, none for all)."""
     out = []
     for y in range(data.k):
         p = class_given(data, x, y, class_parents, smoothing)

@@ -1,4 +1,4 @@
-"""Any product of sums answers as its formula says, on every path: columns left out, parents of the class, multi-nets."""
+"""A product of sums answers as its formula says on every path: some columns only, parents of the class, multi-nets."""
 
 import itertools
 from collections import Counter
@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
+from instances import terms_of, view_of
 from strategies import tables
 from tanager import BackOff, BDeu, Lidstone, MEstimate, NaiveBayes, PriorCounts
 from tanager.classifiers.explain import explain_row
@@ -43,27 +44,12 @@ def forms_on_tables(draw, **options):
     return table, draw(forms(table.n, len(set(table.labels))))
 
 
-def terms_of(form):
-    only = form.only or ((),) * len(form.child)
-    return list(zip(form.child, form.parents, form.weight, only, strict=True))
-
-
-def view_of(table, form, smoothing, *, unseen="ignore", w=None, **options):
-    """The form over counts of the table, and the table's codes and labels."""
-    model = NaiveBayes(unseen=unseen).fit(table.X, table.y, sample_weight=w)
-    codes, labels, weights = model._known_rows(table.X, table.y, w)
-    old = model.counts_
-    counts = JointCounts(old.schema, old.classes, families=form.families(), spare=old.spare)
-    counts.update(codes, labels, weights)
-    return View(counts, form, smoothing, smooth_unseen=unseen == "smooth", **options), codes, labels, model
-
-
 def expected_of(data, x, form, smoothing):
     rule = smoothing.kind, smoothing.strength
     return oracle.product_of_terms(data, x, terms_of(form), form.class_parents, rule)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     made=forms_on_tables(weighted=True),
     smoothing=st.sampled_from(SMOOTHINGS),

@@ -126,10 +126,13 @@ def test_a_multi_net_may_use_some_columns_only():
 def test_chow_liu_trees_of_d12():
     model = ChowLiuMultiNet(schema=None, categorical=list(range(5))).fit(X12, Y12)
     trees = {label: {frozenset(arc) for arc in network.arcs} for label, network in model.networks_.items()}
-    named = [{frozenset((f"x{i - 1}", f"x{j - 1}")) for i, j in edges} for edges in (
-        [(3, 4), (3, 5), (1, 4), (2, 4)],
-        [(1, 3), (1, 5), (2, 3), (3, 4)],
-    )]
+    named = [
+        {frozenset((f"x{i - 1}", f"x{j - 1}")) for i, j in edges}
+        for edges in (
+            [(3, 4), (3, 5), (1, 4), (2, 4)],
+            [(1, 3), (1, 5), (2, 3), (3, 4)],
+        )
+    ]
     assert list(trees.values()) == named
     np.testing.assert_allclose(model.predict_proba(QUERIES)[:, 1], [0.815094, 0.179487, 0.589314], atol=5e-7)
 
@@ -220,7 +223,9 @@ def network_log(model, label):
 # --- networks that are given -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [TAN(), KDB(k=2), BAN(), GeneralNetwork(), GeneralNetwork(class_root=False)], ids=repr)
+@pytest.mark.parametrize(
+    "model", [TAN(), KDB(k=2), BAN(), GeneralNetwork(), GeneralNetwork(class_root=False)], ids=repr
+)
 def test_the_network_of_a_classifier_answers_the_same_when_given(model):
     X, y = small_table(200)
     fitted = model.fit(X, y)
@@ -357,6 +362,4 @@ def test_back_off_is_the_default_smoothing():
     X, y = small_table()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert (
-            BAN().fit(X, y).predict_proba(X) == BAN(smoothing=BackOff(1.0)).fit(X, y).predict_proba(X)
-        ).all()
+        assert (BAN().fit(X, y).predict_proba(X) == BAN(smoothing=BackOff(1.0)).fit(X, y).predict_proba(X)).all()

@@ -104,7 +104,10 @@ def test_with_an_empty_blanket_all_columns_are_naive():
 def test_any_setting_of_a_learner_can_be_tried():
     X, y = chained(500)
     model = Wrapped(BAN(), grid={"max_parents": [0, 2], "score": ["bic", "aic"]}).fit(X, y)
-    assert [line["setting"] for line in model.table_][:2] == ["max_parents = 0, score = bic", "max_parents = 0, score = aic"]
+    assert [line["setting"] for line in model.table_][:2] == [
+        "max_parents = 0, score = bic",
+        "max_parents = 0, score = aic",
+    ]
     assert isinstance(model.best_.learner, HillClimb)
 
 

@@ -242,19 +242,11 @@ class View:
         parents: ParentSet,
         codes: np.ndarray,
         left_out: LeftOut | None = None,
-        *,
-        free: bool = False,
-        counted: np.ndarray | None = None,
     ) -> np.ndarray:
-        """P(child | class, parents) for every row and class, NaN where one of them is missing.
-
-        The child -1 is the class itself, given its parents; ``free`` families do not know the class. Rows that are left
-        out may have gaps filled in; ``counted`` are then the rows as they were counted.
-        """
+        """P(child | class, parents) for every row and class, NaN where one of them is missing."""
         out = np.empty((len(codes), self.counts.n_classes))
         labels, weights = left_out or (None, None)
-        number = -1 if child < 0 else self.plan.terms().index((child, list(parents), free))
-        self.plan.term(number, codes, out, labels, weights, self.unit, counted)
+        self.plan.term(self.plan.terms().index((child, list(parents))), codes, out, labels, weights, self.unit)
         return out
 
     def stream(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, out: np.ndarray) -> int:

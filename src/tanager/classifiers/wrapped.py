@@ -22,7 +22,7 @@ from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.encoding import Schema
 from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option
-from tanager.structure.learner import Learner
+from tanager.structure.learner import Learner, check_whole
 
 THRESHOLDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1)
 FEW_ROWS = 1000  # fewer rows are tried by cross-validation instead of a holdout
@@ -60,7 +60,14 @@ class _Trial:
     def line(self) -> dict[str, Any]:
         rows = max(self.asked, 1e-300)
         figures = {"accuracy": self.right / rows, "mean_probability": self.own / rows, "log_loss": -self.log / rows}
-        told = {"setting": self.setting, **figures, "arcs": self.n_arcs, "columns": self.n_columns, "note": self.note}
+        told = {
+            "setting": self.setting,
+            **figures,
+            "arcs": self.n_arcs,
+            "columns": self.n_columns,
+            "note": self.note,
+            "asked": self.asked,
+        }
         return told
 
 
@@ -86,6 +93,9 @@ class Wrapped(DelegatesMixin, CountsClassifier):
     criterion : {"accuracy", "log_loss"}, default="accuracy"
         What is best. Ties go to the larger sum of the probabilities of the true classes, then to fewer arcs, then to the
         later setting.
+    patience : int or None, default=3
+        Settings are tried from the last to the first, so from the largest threshold down. After so many in a row that did
+        worse than the best, denser structures are not tried. None tries them all.
     random_state : int or None, default=None
         For the rows that are held out; None is a fixed seed.
 
@@ -115,6 +125,7 @@ class Wrapped(DelegatesMixin, CountsClassifier):
     grid: Any = None
     folds: int | None = None
     criterion: str = "accuracy"
+    patience: int | None = 3
     random_state: int | None = None
 
     keeps_form = True
@@ -131,6 +142,8 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         model._check_options()
         if isinstance(self.folds, bool) or not isinstance(self.folds, int | np.integer | None) or (self.folds or 2) < 2:
             raise OptionError(f"folds={self.folds!r}: give a number of folds of at least 2, or None.")
+        if self.patience is not None:
+            check_whole("patience", self.patience, 1)
         if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer | None):
             raise OptionError(f"random_state={self.random_state!r}: give a whole number, or None.")
         list(self._settings(model._own_learner()))
@@ -144,7 +157,9 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         if isinstance(grid, Sequence | np.ndarray) and not isinstance(grid, str):
             grid = {"threshold": grid}
         if not isinstance(grid, Mapping) or not grid or not all(len(values) for values in grid.values()):
-            raise OptionError(f"grid={self.grid!r}: give a list of thresholds, or a dict from setting to a list of values.")
+            raise OptionError(
+                f"grid={self.grid!r}: give a list of thresholds, or a dict from setting to a list of values."
+            )
         for values in itertools.product(*grid.values()):
             chosen = dict(zip(grid, values, strict=True))
             try:
@@ -185,21 +200,28 @@ class Wrapped(DelegatesMixin, CountsClassifier):
     ) -> tuple[Learner, Found, list[dict[str, Any]]]:
         """The best setting, its structure, and what was tried."""
         trials = [_Trial(*setting) for setting in self._settings(model._own_learner())]
-        for learned, asked in parts:
-            own = self._sample(counts, learned)
-            figures: dict[ProductOfSums, tuple[float, ...] | None] = {}
-            for trial in trials:
+        halves = [(self._sample(counts, learned), learned, asked) for learned, asked in parts]
+        figures: list[dict[ProductOfSums, tuple[float, ...] | None]] = [{} for _ in parts]
+        best, worse = trials[-1], 0
+        for trial in reversed(trials):  # sparse structures first
+            if worse == self.patience:
+                trial.note = f"not tried: {self.patience} sparser ones in a row did worse than the best"
+                continue
+            for (own, learned, asked), known in zip(halves, figures, strict=True):
                 found = model._find(own, trial.learner)
-                if found.form not in figures:
-                    figures[found.form] = self._figures(model, found.form, learned, asked, counts)
-                trial.add(found, figures[found.form])
-        sound = [trial for trial in trials if not trial.note] or trials
-        best = min(enumerate(sound), key=lambda at: (*self._rank(at[1]), -at[0]))[1]
+                if found.form not in known:
+                    known[found.form] = self._figures(model, found.form, learned, asked, counts)
+                trial.add(found, known[found.form])
+            better = self._rank(trial) < self._rank(best)
+            worse = 0 if better or self._rank(trial)[0] == self._rank(best)[0] else worse + 1
+            best = trial if better else best
         found = best.found[0] if len(parts) == 1 else model._find(sample, best.learner)
         best.note = "* chosen"
         return best.learner, found, [trial.line() for trial in trials]
 
     def _rank(self, trial: _Trial) -> tuple[float, ...]:
+        if trial.note or not trial.asked:
+            return (np.inf, np.inf, np.inf)
         line = trial.line()
         first = -line["accuracy"] if self.criterion == "accuracy" else line["log_loss"]
         return round(first, 12), -round(line["mean_probability"], 12), trial.n_arcs
@@ -256,6 +278,7 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         lines = [f"{'setting':<{width}}  accuracy  log loss  arcs  columns"]
         for line in self.table_:
             figures = f"{line['accuracy']:8.4f}  {line['log_loss']:8.4f}  {line['arcs']:4d}  {line['columns']:7d}"
+            figures = figures if line["asked"] else " " * len(figures)
             lines.append(f"{line['setting']:<{width}}  {figures}  {line['note']}".rstrip())
         return "\n".join(lines)
 

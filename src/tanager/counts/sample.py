@@ -95,6 +95,7 @@ class Sample:
         self._rows = _kernels.Sample(self.codes, self.n_values.tolist(), self.weights)
         self._information: dict[tuple[int, int, frozenset[int]], Information] = {}
         self._scores: dict[tuple[str, float, int, frozenset[int]], float] = {}
+        self._parts: dict[tuple[int, int], Sample] = {}
         self._filled: Sample | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -145,7 +146,9 @@ class Sample:
         wide = max(codes.dtype, labels.dtype)
         both = np.empty((len(codes), codes.shape[1] + 1), dtype=wide, order="F")
         for part, place in ((codes, slice(0, -1)), (labels[:, None], slice(-1, None))):
-            both[:, place] = np.where(part == np.iinfo(part.dtype).max, np.iinfo(wide).max, part)
+            both[:, place] = part
+            if part.dtype != wide:
+                both[:, place][part == np.iinfo(part.dtype).max] = np.iinfo(wide).max
         return cls(both, [*_values(schema), list(classes)], [*schema.names, target], weights)
 
     def index(self, variable: Variable) -> int:
@@ -233,7 +236,10 @@ class Sample:
 
     def where(self, variable: Variable, code: int) -> Sample:
         """The rows in which a variable has a value, given by its code, as a sample of their own."""
-        return self.take(np.flatnonzero(self.codes[:, self.index(variable)] == code))
+        key = (self.index(variable), int(code))
+        if key not in self._parts:  # kept, so that what is worked out in it serves every learner
+            self._parts[key] = self.take(np.flatnonzero(self.codes[:, key[0]] == code))
+        return self._parts[key]
 
     def take(self, rows: np.ndarray) -> Sample:
         """Some rows, by position, as a sample of their own."""
