@@ -47,7 +47,7 @@ def boxes_of(figure):
 
 
 @pytest.mark.parametrize("n_columns", [1, 19, 30])
-@pytest.mark.parametrize("model", [NaiveBayes(), TAN(), FAN(), KDB(), KDB(k=4)], ids=repr)
+@pytest.mark.parametrize("model", [NaiveBayes(), NaiveBayes(gaussian=True), TAN(), FAN(), KDB(k=4)], ids=repr)
 def test_no_label_touches_another_and_all_are_inside_the_picture(model, n_columns):
     figure = plot_network(model.fit(*table(n_columns)))
     boxes = boxes_of(figure)

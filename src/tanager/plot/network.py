@@ -16,6 +16,7 @@ from tanager.plot.canvas import INK, Path, headed, panel, paper, written
 from tanager.plot.ink import DARK, EDGE, Brush, Pen, box_size, wrapped
 from tanager.plot.layers import SHAPE, layered
 from tanager.plot.legend import Legend
+from tanager.plot.pieces import GAP
 from tanager.plot.subject import Information, Subject, subjects
 
 MARGIN, BETWEEN, PAD = 0.3, 0.55, 0.24  # inches around all, between panels, and from a frame to what is in it
@@ -155,7 +156,8 @@ class _Picture:
         if self.first.target is not None and not self.framed:
             held[self.first.target] = self.sizes[self.first.target] = head
         self.inside = layered(held, arcs, None if self.framed else self.first.target, shape=shape)
-        self.outside = layered(left, (), shape=8 * shape)
+        area = sum((width + GAP) * (height + GAP) for width, height in left.values())
+        self.outside = layered(left, (), shape=max(self.inside.width, 6.0) ** 2 / max(area, 1.0))
         self.pad = PAD if self.framed else 0.0
         self.width = max(self.inside.width + 2 * self.pad, self.outside.width, head[0])
         self.floor = self.outside.height + 0.3 if left else 0.0  # of the frame

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.naive import NaiveBayes
+from tanager.classifiers.forms import ProductOfSums
+from tanager.classifiers.single import as_network
 from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, OptionError, nearest
@@ -21,7 +22,7 @@ from tanager.structure.measures import class_information
 Information = Mapping[Arc, float] | Sample | None
 Tables = Callable[[Sequence[str]], np.ndarray]  # how often values of some variables go together, one axis each
 
-FEW = 8  # children of the class, and not all variables, whose arcs are shown one by one
+FEW = 20  # children of the class, and not all variables, whose arcs are shown one by one
 DRAWN = 100_000  # rows, where the tables of a network are too wide for exact answers
 _BIN = re.compile(r"[(\[].*,.*[)\]]")  # how a schema describes the bins of a number column
 
@@ -91,43 +92,50 @@ def _of_network(network: Network, target: str | None, strengths: dict[Arc, Stren
 # --- classifiers ------------------------------------------------------------------------------------------------
 
 
-def _of_model(model: Any, target: str | None, information: Information) -> list[Subject]:
+def _of_model(model: CountsClassifier, target: str | None, information: Information) -> list[Subject]:
+    """The network that answers, or the network of every class."""
     model._ready()
-    model._structure(fresh=True)
-    best = getattr(model, "best_", model)
-    names, own = best.counts_.schema.names, best._class_name()
-    heading = _heading(type(model).__name__, best)
-    told = dict(zip(names, class_information(best.counts_).tolist(), strict=True))
-    if isinstance(best, NaiveBayes):
-        return [Subject(names, target or own, [], names, told=told, heading=heading)]
-    if hasattr(type(best), "networks_"):
-        found = _of_classes(best, target or own, information)
-    elif hasattr(type(best), "network_"):
-        network = best.network_
-        strengths = _strengths(network, information, _counted(best.counts_, own))
-        found = [_renamed(_of_network(network, own, strengths), target or own)]
-    else:
+    form, counts, own = model._structure(fresh=True).form, model.counts_, model._class_name()
+    if not isinstance(form, ProductOfSums) or form.n_networks > 1:
         raise OptionError(
-            f"{type(best).__name__} is not one network but a vote of many. Draw NaiveBayes, TAN, FAN, KDB or "
+            f"{type(model).__name__} is not one network but a vote of many. Draw NaiveBayes, TAN, FAN, KDB or "
             "SuperParentTAN; all of them can be made from the same counts with from_counts(model.counts_)."
         )
+    if form.only:
+        found = _of_classes(form, counts, target or own, information)
+    else:
+        network = as_network(form, counts.schema, counts.classes.tolist(), own)
+        strengths = _strengths(network, information, _counted(counts, own))
+        found = [_renamed(_of_network(network, own, strengths), target or own)]
+    names = counts.schema.names
+    told = dict(zip(names, class_information(counts).tolist(), strict=True))
+    heading = _heading(model, len(set(names).intersection(found[0].names)))
     return [
         replace(s, names=names, faint=s.faint | (set(names) - set(s.names)), told=told, heading=heading) for s in found
     ]
 
 
-def _heading(name: str, model: CountsClassifier) -> str:
-    counts = model.counts_
-    inner = "" if type(model).__name__ == name else f" {type(model).__name__}"
-    return f"{name}{inner}: {counts.n_rows:,.0f} rows, {counts.n_features} columns"
+def _heading(model: CountsClassifier, n_used: int) -> str:
+    chosen = f" {type(model.best_).__name__}" if hasattr(model, "best_") else ""
+    n = model.counts_.n_features
+    columns = f"{n} columns" if n_used == n else f"{n_used} of {n} columns"
+    return f"{type(model).__name__}{chosen}: {model.counts_.n_rows:,.0f} rows, {columns}"
 
 
-def _of_classes(model: Any, name: str, information: Information) -> list[Subject]:
+def _of_classes(form: ProductOfSums, counts: JointCounts, target: str, information: Information) -> list[Subject]:
     """The networks of a multi-net, each headed by its class."""
+    names, columns = counts.schema.names, [counts.schema[i] for i in sorted(set(form.child))]
+    values = {column.name: [column.describe(v) for v in range(column.n_values)] for column in columns}
     found = []
-    for c, (label, network) in enumerate(model.networks_.items()):
-        strengths = _strengths(network, information, _counted(model.counts_, None, c))
-        found.append(Subject(network.names, f"{name} = {label}", network.arcs, network.names, strengths))
+    for c, label in enumerate(counts.classes.tolist()):
+        arcs = [
+            (names[j], names[i])
+            for i, parents, only in zip(form.child, form.parents, form.only, strict=True)
+            for j in (parents if not only or c in only else ())
+        ]
+        network = Network(values, arcs)
+        strengths = _strengths(network, information, _counted(counts, None, c))
+        found.append(Subject(network.names, f"{target} = {label}", network.arcs, network.names, strengths))
     return found
 
 
@@ -191,6 +199,8 @@ def strength(table: np.ndarray, parent: Sequence[object], child: Sequence[object
     >>> strength(np.array([[0.5, 0.0], [0.0, 0.5]]), ["no", "yes"], [0, 1])
     Strength(value=0.6931471805599453, sign=1)
     """
+    if table.size == 0:  # a column with normal distributions has no counts
+        return Strength(0.0, 0)
     cells = table.reshape(len(parent), len(child), -1)
     cells = cells / (cells.sum() or 1.0)
     rest, own, other = cells.sum((0, 1)), cells.sum(1, keepdims=True), cells.sum(0, keepdims=True)
