@@ -422,6 +422,18 @@ class Network:
         tables = "" if n == 0 else ", with tables" if n == len(self) else f", with {n} tables"
         return f"<Network of {len(self)} variable{'s' * (len(self) != 1)}{tables}: {shown}>"
 
+    def plot(self, path: Any = None, **options: Any) -> Any:
+        """Draw it; see ``tanager.plot_network``."""
+        import tanager  # the door, where all layers are known
+
+        return tanager.plot_network(self, path, **options)
+
+    def text(self, **options: Any) -> str:
+        """Draw it with characters, for a terminal; see ``tanager.network_text``."""
+        import tanager
+
+        return tanager.network_text(self, **options)
+
 
 def _checked_values(name: str, values: Sequence[object]) -> tuple[object, ...]:
     """The values as Python's own objects, all of them different."""
