@@ -328,7 +328,6 @@ double plain_sum(const Plan &p, const int *slot, const double *sub, double left_
 }  // namespace
 
 void Plan::score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const {
-    const int k = store.k;
     const double *sub = w.sub.data();
     if (left_out_class >= 0) w.sub[left_out_class] = left_out;
     double qualified = 1;
@@ -340,19 +339,23 @@ void Plan::score(const int *slot, int left_out_class, double left_out, bool log_
     if (fast) qualified = score_pairwise(*this, slot, left_out_class >= 0, left_out, w);
     else if (sum_of_products) qualified = plain_sum(*this, slot, sub, left_out, w);
     else plain_product(*this, slot, sub, left_out, w);
-    for (int c = 0; c < k; ++c) {
-        if (!priors.empty()) w.m[c] = w.prior[c] > 0 ? w.m[c] * priors[c] / w.prior[c] : 0;
-        if (!class_factor.empty()) w.m[c] *= class_factor[c];
-    }
-    const bool answered = finish(w.m.data(), w.e.data(), k, qualified, log_joint, out);
+    const bool answered = answer(qualified, log_joint, out, w);
     if (!answered && otherwise) {
         Scratch own(*otherwise);
         otherwise->score(slot, left_out_class, left_out, log_joint, out, own);
-    } else if (!answered) {
-        class_prior(store, {Smoothing::lidstone, estimate.unit, estimate.unit}, sub, out);
-        for (int c = 0; c < k && log_joint; ++c) out[c] = std::log(out[c]);
     }
     if (left_out_class >= 0) w.sub[left_out_class] = 0;
+}
+
+bool Plan::answer(double qualified, bool log_joint, double *out, Scratch &w) const {
+    for (int c = 0; c < store.k; ++c) {
+        if (!priors.empty()) w.m[c] = w.prior[c] > 0 ? w.m[c] * priors[c] / w.prior[c] : 0;
+        if (!class_factor.empty()) w.m[c] *= class_factor[c];
+    }
+    if (finish(w.m.data(), w.e.data(), store.k, qualified, log_joint, out)) return true;
+    class_prior(store, {Smoothing::lidstone, estimate.unit, estimate.unit}, w.sub.data(), out);
+    for (int c = 0; c < store.k && log_joint; ++c) out[c] = std::log(out[c]);
+    return false;
 }
 
 bool finish(const double *m, const double *e, int k, double qualified, bool log_joint, double *out) {

@@ -51,6 +51,7 @@ struct Plan {
     std::vector<int> class_parents;
     std::vector<Place> class_places;  // N(x_p1, ..., x_pq, y) for q = 1, 2, ...
     std::vector<double> class_cells;  // their pseudo-counts
+    std::vector<std::pair<int, std::vector<int>>> free;  // families without the class: for missing values alone
     // For the short cut: pseudo-count totals that occur, and which of them attribute i has.
     std::vector<double> totals, cells, parent_factor;
     std::vector<int> total_of;
@@ -79,6 +80,8 @@ struct Plan {
     // Writes the posterior (or the log of the joint) of one row, less the row that is left out if any. Where nothing
     // speaks, or every class has probability zero, `otherwise` answers, or at last the class prior by Laplace's rule.
     void score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const;
+    // From w.m, w.e and w.prior to an answer, less w.sub; where every class is impossible, Laplace's rule and false.
+    bool answer(double qualified, bool log_joint, double *out, Scratch &w) const;
     // Value of every term (or member, then its children) of one row, NaN where not available.
     void parts(const int *slot, std::vector<double> &out) const;
 

@@ -116,7 +116,9 @@ class Plan:
         unit: float = 1.0,
         smooth_unseen: bool = False,
         fast: bool = True,
-    ) -> None: ...
+        first: float = -1.0,
+    ) -> None:
+        """`first` is the strength of a back-off where there are no parents; below 0 it is the same."""
     def product(
         self,
         child: Sequence[int],
@@ -143,6 +145,17 @@ class Plan:
         n_jobs: int = 1,
     ) -> None:
         """Posteriors (or logs of the joint); with labels, each row is left out of the counts."""
+    def score_marginal(
+        self,
+        codes: _Codes,
+        out: _Floats,
+        log_joint: bool = False,
+        labels: _Codes | None = None,
+        weights: _Floats | None = None,
+        unit: float = 1.0,
+        n_jobs: int = 1,
+    ) -> None:
+        """As `score`, of single networks and multi-nets, missing values summed out; NaN where that is too much work."""
     def one(self, codes: _Codes) -> list[float]:
         """The posterior of a single row."""
     def stream(self, codes: _Codes, labels: _Codes, weights: _Floats | None, out: _Floats, unit: float = 1.0) -> int:
@@ -157,14 +170,10 @@ class Plan:
         labels: _Codes | None = None,
         weights: _Floats | None = None,
         unit: float = 1.0,
-        counted: _Codes | None = None,
     ) -> None:
-        """P(child | y, parents) of one term for every row, less the row itself where labels are given.
-
-        The term -1 is P(y | parents of the class). `counted`: the rows as they were counted, where codes fill gaps.
-        """
-    def terms(self) -> list[tuple[int, list[int], bool]]:
-        """Child, parents and whether it is free of the class, of every term, in the order of `parts`."""
+        """P(child | y, parents) of one term for every row, less the row itself where labels are given."""
+    def terms(self) -> list[tuple[int, list[int]]]:
+        """Child and parents of every term, in the order of `parts`."""
     def n_cells(self, leave_out: bool = False) -> float:
         """Cells that compiling would take."""
     def n_reads(self) -> float:
@@ -209,3 +218,31 @@ class Sample:
         method: str = "auto",
     ) -> _Floats:
         """The scores ("ll", "aic", "bic", "k2", "bdeu") of one child with each of several sets of parents."""
+
+# Parameters learned by conditional likelihood.
+class LogLinear:
+    """Tables over families whose sums are log joints: log P(y, x) = prior[y] + sum of cells[place, y].
+
+    A term has one place per slot of each parent (its values, then missing) and value of its child, in this order. A
+    row whose child is missing reads nothing of the term.
+    """
+
+    def __init__(
+        self, limits: Sequence[int], child: Sequence[int], parents: Sequence[Sequence[int]], n_classes: int
+    ) -> None: ...
+    @property
+    def n_places(self) -> int: ...
+    def rows(self, codes: _Codes, labels: _Codes, weights: _Floats | None = None) -> LabelledRows:
+        """Labelled rows to learn from."""
+    def score(
+        self, codes: _Codes, prior: _Floats, cells: _Floats, out: _Floats, log_joint: bool = False, n_jobs: int = 1
+    ) -> None:
+        """Posteriors, or log joints."""
+
+class LabelledRows:
+    """Labelled rows as the cells they read; rows that are alike are kept once, with their weights added."""
+
+    @property
+    def n_rows(self) -> int: ...
+    def gradient(self, prior: _Floats, cells: _Floats, d_prior: _Floats, d_cells: _Floats, n_jobs: int = 1) -> float:
+        """The conditional log-likelihood; its derivatives are written to d_prior and d_cells."""

@@ -3,15 +3,13 @@
 The file is an archive (see ``tanager.archive``) of kind "classifier". Its header holds the name of the class, the
 version of tanager, all options and what was learned in plain data; its arrays are the counts, the moments of Gaussian
 columns, the rows that some classifiers keep, and the first rows of a stream whose cut points are not fixed yet.
-Structure is chosen again at loading, from the same counts, except where that takes long (networks learned from rows) or a
-stream answers with one that lags behind.
+Structure is chosen again at loading, from the same counts, except where that takes long (networks learned from rows)
+or a stream answers with one that lags behind.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +32,7 @@ from tanager.plain import (
     table_to_plain,
     to_plain,
 )
+from tanager.writing import whole_file
 
 
 def save(model: CountsClassifier, path: str | os.PathLike[str]) -> None:
@@ -47,7 +46,9 @@ def save(model: CountsClassifier, path: str | os.PathLike[str]) -> None:
     ...     load(f"{folder}/weather.tanager").predict([["sun"]])
     array(['play'], dtype='<U4')
     """
-    _write(Path(path), to_bytes(model))
+    data = to_bytes(model)
+    with whole_file(path) as file:
+        file.write(data)
 
 
 def load(path: str | os.PathLike[str]) -> CountsClassifier:
@@ -217,39 +218,3 @@ def _warm_from_plain(data: dict[str, Any], arrays: dict[str, np.ndarray], n_clas
         raise ModelFileError("its first rows do not fit together")
     warm.counted, warm.stage = counted, stage
     return warm
-
-
-# --- files -------------------------------------------------------------------------------------------------------
-
-
-def _write(path: Path, data: bytes) -> None:
-    """All bytes to a temporary file beside it, synced, then renamed: other readers see the old file or the new one."""
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot save {str(path)!r}: there is no folder {str(target.parent)!r}. Make it first.")
-    if target.is_dir():
-        raise IsADirectoryError(f"cannot save {str(path)!r}: this is a folder. Name a file in it.")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            if target.exists():
-                os.chmod(temporary, target.stat().st_mode & 0o7777)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last; not every system lets a folder be opened."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

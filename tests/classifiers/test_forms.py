@@ -1,4 +1,4 @@
-"""Any product of sums answers as its formula says, on every path: columns left out, parents of the class, multi-nets."""
+"""A product of sums answers as its formula says on every path: some columns only, parents of the class, multi-nets."""
 
 import itertools
 from collections import Counter
@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
+from instances import terms_of, view_of
 from strategies import tables
 from tanager import BackOff, BDeu, Lidstone, MEstimate, NaiveBayes, PriorCounts
 from tanager.classifiers.explain import explain_row
@@ -16,7 +17,7 @@ from tanager.classifiers.forms import ProductOfSums, View
 from tanager.counts.joint import JointCounts
 from tanager.plain import form_from_plain, form_to_plain
 
-SMOOTHINGS = [Lidstone(1.0), Lidstone(0.0), MEstimate(2.0), BDeu(3.0), PriorCounts(2.0), BackOff(1.5)]
+SMOOTHINGS = [Lidstone(1.0), Lidstone(0.0), MEstimate(2.0), BDeu(3.0), PriorCounts(2.0), BackOff(1.5, first=0.7)]
 
 
 @st.composite
@@ -43,27 +44,12 @@ def forms_on_tables(draw, **options):
     return table, draw(forms(table.n, len(set(table.labels))))
 
 
-def terms_of(form):
-    only = form.only or ((),) * len(form.child)
-    return list(zip(form.child, form.parents, form.weight, only, strict=True))
-
-
-def view_of(table, form, smoothing, *, unseen="ignore", w=None, **options):
-    """The form over counts of the table, and the table's codes and labels."""
-    model = NaiveBayes(unseen=unseen).fit(table.X, table.y, sample_weight=w)
-    codes, labels, weights = model._known_rows(table.X, table.y, w)
-    old = model.counts_
-    counts = JointCounts(old.schema, old.classes, families=form.families(), spare=old.spare)
-    counts.update(codes, labels, weights)
-    return View(counts, form, smoothing, smooth_unseen=unseen == "smooth", **options), codes, labels, model
-
-
 def expected_of(data, x, form, smoothing):
-    rule = smoothing.kind, smoothing.strength
+    rule = oracle.rule_of(smoothing)
     return oracle.product_of_terms(data, x, terms_of(form), form.class_parents, rule)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     made=forms_on_tables(weighted=True),
     smoothing=st.sampled_from(SMOOTHINGS),
@@ -132,7 +118,7 @@ def test_explanations_of_a_form_add_up(made, smoothing):
     data = table.data()
     for x, codes in zip(table.coded_queries(), model._encode(table.Q), strict=True):
         joint = expected_of(data, x, form, smoothing)
-        alone = [oracle.prior(data, y, (smoothing.kind, smoothing.strength)) for y in range(data.k)]
+        alone = [oracle.prior(data, y, oracle.rule_of(smoothing)) for y in range(data.k)]
         for a, b in itertools.permutations([y for y in range(data.k) if joint[y] > 0], 2):
             prior, parts = explain_row(view, codes[None, :], a, b)
             np.testing.assert_allclose(prior, np.log(alone[a] / alone[b]), atol=1e-9)

@@ -126,7 +126,7 @@ def explain_row(
 
 def _parts(view: View, codes: np.ndarray, answer: int, against: int) -> list[tuple[int, ParentSet, float]]:
     form = view.form
-    terms = [(child, tuple(parents)) for child, parents, _ in view.plan.terms()]
+    terms = [(child, tuple(parents)) for child, parents in view.plan.terms()]
     n_members = len(form.members) if isinstance(form, SumOfProducts) else 0
     values = np.empty((n_members + len(terms), view.counts.n_classes))
     view.plan.parts(codes, values)
@@ -167,7 +167,7 @@ def _of_product(
 
 
 def _alive(form: ProductOfSums, known: dict[Any, np.ndarray], child: int, c: int, side: int) -> dict[ParentSet, float]:
-    """The parent sets of a column that speak for class c, and the values of their terms; `side` is its place in known."""
+    """The parent sets of a column that speak for class c, and what they say; `side` is its place in `known`."""
     only = form.only or ((),) * len(form.child)
     terms = [t for t, i in enumerate(form.child) if i == child and (not only[t] or c in only[t])]
     out: dict[ParentSet, float] = {}

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tanager import _kernels
-from tanager.counts.estimates import Estimate
+from tanager.counts.estimates import BackOff, Estimate
 from tanager.counts.joint import JointCounts
 
 ParentSet = tuple[int, ...]
@@ -134,7 +134,9 @@ class View:
     def _plan_of(self, form: Form) -> _kernels.Plan:
         assert self.layout is not None
         estimate, unit = self.estimate, self.unit
-        plan = _kernels.Plan(self.layout, estimate.kind, estimate.strength * unit, unit, self.smooth_unseen, self.fast)
+        first = estimate.at_first * unit if isinstance(estimate, BackOff) else -1.0
+        strength = estimate.strength * unit
+        plan = _kernels.Plan(self.layout, estimate.kind, strength, unit, self.smooth_unseen, self.fast, first)
         form.build(plan, unit)
         plan.classes(self.priors, self.factor)
         if isinstance(form, SumOfProducts) and form.otherwise is not None:
@@ -242,19 +244,11 @@ class View:
         parents: ParentSet,
         codes: np.ndarray,
         left_out: LeftOut | None = None,
-        *,
-        free: bool = False,
-        counted: np.ndarray | None = None,
     ) -> np.ndarray:
-        """P(child | class, parents) for every row and class, NaN where one of them is missing.
-
-        The child -1 is the class itself, given its parents; ``free`` families do not know the class. Rows that are left
-        out may have gaps filled in; ``counted`` are then the rows as they were counted.
-        """
+        """P(child | class, parents) for every row and class, NaN where one of them is missing."""
         out = np.empty((len(codes), self.counts.n_classes))
         labels, weights = left_out or (None, None)
-        number = -1 if child < 0 else self.plan.terms().index((child, list(parents), free))
-        self.plan.term(number, codes, out, labels, weights, self.unit, counted)
+        self.plan.term(self.plan.terms().index((child, list(parents))), codes, out, labels, weights, self.unit)
         return out
 
     def stream(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, out: np.ndarray) -> int:

@@ -95,6 +95,7 @@ class Sample:
         self._rows = _kernels.Sample(self.codes, self.n_values.tolist(), self.weights)
         self._information: dict[tuple[int, int, frozenset[int]], Information] = {}
         self._scores: dict[tuple[str, float, int, frozenset[int]], float] = {}
+        self._parts: dict[tuple[int, int], Sample] = {}
         self._filled: Sample | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -234,7 +235,10 @@ class Sample:
 
     def where(self, variable: Variable, code: int) -> Sample:
         """The rows in which a variable has a value, given by its code, as a sample of their own."""
-        return self.take(np.flatnonzero(self.codes[:, self.index(variable)] == code))
+        key = (self.index(variable), int(code))
+        if key not in self._parts:  # kept, so that what is worked out in it serves every learner
+            self._parts[key] = self.take(np.flatnonzero(self.codes[:, key[0]] == code))
+        return self._parts[key]
 
     def take(self, rows: np.ndarray) -> Sample:
         """Some rows, by position, as a sample of their own."""

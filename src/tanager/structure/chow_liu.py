@@ -31,6 +31,13 @@ class ChowLiu(Learner):
     -----
     Each tree hangs from its first variable, unless the constraints leave only others. Takes O(n_rows n²).
 
+    Examples
+    --------
+    >>> from tanager import ChowLiu, learn_network
+    >>> rows = [["sun", "dry", "calm"], ["sun", "dry", "wind"], ["rain", "wet", "calm"], ["rain", "wet", "wind"]]
+    >>> learn_network(rows, learner=ChowLiu()).network.arcs
+    [('x0', 'x1')]
+
     References
     ----------
     Chow and Liu, Approximating discrete probability distributions with dependence trees (1968).

@@ -55,8 +55,8 @@ class HillClimb(Learner):
     >>> from tanager import HillClimb, learn_network
     >>> rows = [[a, b, a & b] for a in (0, 1) for b in (0, 1)] * 5
     >>> learned = learn_network(rows, learner=HillClimb())
-    >>> sorted(learned.network.arcs)
-    [('x0', 'x1'), ('x0', 'x2'), ('x1', 'x2')]
+    >>> learned.network.arcs
+    [('x0', 'x2'), ('x1', 'x2')]
     """
 
     score: str = "bic"

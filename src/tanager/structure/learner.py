@@ -63,7 +63,7 @@ class Learned:
     """
 
     network: Network
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Step, ...] = field(default=(), repr=False)
     undirected: tuple[Arc, ...] = ()  # as they stand in the network
     n_tests: int = 0  # answers that were asked for, remembered ones included
 
