@@ -307,7 +307,7 @@ class Network:
             A number is Lidstone's pseudo-count; 0 trusts the data alone.
         target : str, default=None
             The class. With JointCounts, which variable their class is ("class" by default). ``BackOff`` drops parents
-            from the last on and keeps the first; the class is taken as the first.
+            from the last on, but never the class.
         """
         return self.with_tables(estimation.tables(self, data, smoothing, target))
 
