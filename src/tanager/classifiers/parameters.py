@@ -257,6 +257,7 @@ def maximise(
 ) -> tuple[np.ndarray, Fitting]:
     """L-BFGS from the start. Losses are divided by the weight of all rows, to stop alike for few and many."""
     from scipy.optimize import minimize
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
     start, seen = model.start, []
     d_prior, d_cells = (np.empty_like(table) for table in model.tables(start))
@@ -270,6 +271,7 @@ def maximise(
 
     bounds = None if model.bounds is None else [model.bounds] * len(start)
     options = {"maxiter": MOST_STEPS, "maxfun": 2 * MOST_STEPS, "ftol": GAIN, "gtol": SLOPE}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    with threadpool_limits(1):  # its vectors are short, and threads would wait for each other
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     after = rows.gradient(*model.tables(found.x), d_prior, d_cells, n_jobs)
     return found.x, Fitting(seen[0], after, int(found.nit), bool(found.success))
