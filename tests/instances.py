@@ -11,6 +11,8 @@ import tanager
 from tanager import (
     A2DE,
     AODE,
+    BAN,
+    CBL,
     FAN,
     FANC,
     HNB,
@@ -23,13 +25,21 @@ from tanager import (
     BackOff,
     BDeu,
     BestOf,
+    ChowLiu,
+    ChowLiuMultiNet,
     Collection,
+    GeneralNetwork,
+    HillClimb,
     MEstimate,
+    MultiNet,
     NaiveBayes,
     PriorCounts,
     SuperParentTAN,
+    Wrapped,
 )
 from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.forms import View
+from tanager.counts.joint import JointCounts
 
 PUBLIC = {
     value
@@ -87,6 +97,17 @@ INSTANCES = {
     "kdb": lambda n: KDB(),
     "kdb-1": lambda n: KDB(k=1),
     "kdb-3": lambda n: KDB(k=3, smoothing=1, threshold=0.01),
+    "gbn": lambda n: GeneralNetwork(),
+    "gbn-climb": lambda n: GeneralNetwork(learner=HillClimb(score="aic"), class_root=False, smoothing=1.0),
+    "gbn-marginal": lambda n: GeneralNetwork(learner=CBL(threshold=0.05), missing="marginal", smoothing=PriorCounts()),
+    "ban": lambda n: BAN(),
+    "ban-tests": lambda n: BAN(learner=CBL(threshold=0.1, order="given"), missing="marginal"),
+    "multinet": lambda n: MultiNet(learner=CBL(threshold=0.1)),
+    "multinet-marginal": lambda n: MultiNet(learner=ChowLiu(), missing="marginal", unseen="smooth", smoothing=BDeu()),
+    "multinet-blanket": lambda n: MultiNet(learner=CBL(threshold=0.2), features="blanket"),
+    "clmn": lambda n: ChowLiuMultiNet(),
+    "wrapped": lambda n: Wrapped(GeneralNetwork(), grid=[0.05, 0.2], folds=2),
+    "wrapped-multinet": lambda n: Wrapped(MultiNet(features="blanket", missing="marginal"), grid=[0.1, 0.3]),
     "best": lambda n: BestOf(),
     "best-some": lambda n: BestOf([NaiveBayes(subsumption=1), TAN(missing="marginal"), KDB(smoothing=1)]),
     "best-priors": lambda n: BestOf([AODE(subsumption=1), KDB()], criterion="accuracy", unseen="smooth"),
@@ -104,3 +125,18 @@ def make(name, n, **params):
 
 def needs_rows(name):
     return INSTANCES[name](3)._needs_rows()
+
+
+def terms_of(form):
+    only = form.only or ((),) * len(form.child)
+    return list(zip(form.child, form.parents, form.weight, only, strict=True))
+
+
+def view_of(table, form, smoothing, *, unseen="ignore", w=None, **options):
+    """The form over counts of the table, and the table's codes and labels."""
+    model = NaiveBayes(unseen=unseen).fit(table.X, table.y, sample_weight=w)
+    codes, labels, weights = model._known_rows(table.X, table.y, w)
+    old = model.counts_
+    counts = JointCounts(old.schema, old.classes, families=form.families(), spare=old.spare)
+    counts.update(codes, labels, weights)
+    return View(counts, form, smoothing, smooth_unseen=unseen == "smooth", **options), codes, labels, model

@@ -3,6 +3,7 @@
 
 #include "bind_arrays.hpp"
 #include "compiled.hpp"
+#include "marginal.hpp"
 #include "threads.hpp"
 
 using namespace tanager::scoring;
@@ -153,11 +154,13 @@ struct PyPlan {
     std::shared_ptr<Plan> shared;
     Plan &plan;
     std::unique_ptr<Scratch> single;  // for `one`, which keeps the GIL
+    std::unique_ptr<Marginal> marginal;
 
     PyPlan(std::shared_ptr<PyStore> s, const std::string &kind, double strength, double unit, bool smooth_unseen,
-           bool fast)
+           bool fast, double first)
         : store(std::move(s)),
-          shared(std::make_shared<Plan>(store->store, Estimate{kind_of(kind), strength, unit}, smooth_unseen)),
+          shared(std::make_shared<Plan>(store->store, Estimate{kind_of(kind), strength, unit, first < 0 ? strength : first},
+                                        smooth_unseen)),
           plan(*shared) {
         plan.fast = fast;
         for (int i = 0; i < plan.store.n; ++i)
@@ -178,14 +181,24 @@ struct PyPlan {
             for (std::size_t u = 0; u < q; ++u) expect(set[u] != set[q], "a parent set names an attribute twice");
         }
     }
+    void check_family(int child, const std::vector<int> &parents) const {
+        expect(child >= 0 && child < plan.store.n, "a parent set belongs to an unknown attribute");
+        check_set(parents, child);
+    }
     void product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
-                 const std::vector<double> &weight) {
+                 const std::vector<double> &weight, const std::vector<int> &class_parents,
+                 const std::vector<std::vector<int>> &only,
+                 const std::vector<std::pair<int, std::vector<int>>> &free) {
         expect(child.size() == parents.size() && child.size() == weight.size(), "one weight per parent set");
-        for (std::size_t t = 0; t < child.size(); ++t) {
-            expect(child[t] >= 0 && child[t] < plan.store.n, "a parent set belongs to an unknown attribute");
-            check_set(parents[t], child[t]);
-        }
-        plan.set_product(child, parents, weight);
+        expect(only.empty() || only.size() == child.size(), "one set of classes per parent set, or none at all");
+        for (std::size_t t = 0; t < child.size(); ++t) check_family(child[t], parents[t]);
+        for (const auto &classes : only)
+            for (int c : classes) expect(c >= 0 && c < plan.store.k, "a parent set speaks for an unknown class");
+        check_set(class_parents, -1);
+        for (const auto &[i, set] : free) check_family(i, set);
+        plan.set_class_parents(class_parents);
+        plan.set_product(child, parents, weight, only);
+        plan.free = free;
     }
     void sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double min_count) {
         expect(sets.size() == weight.size(), "one weight per member");
@@ -206,8 +219,10 @@ struct PyPlan {
         plan.priors = priors;
         plan.class_factor = factor;
     }
-    void score(const AnyArray &codes_, const Doubles &out_, bool log_joint, std::optional<AnyArray> labels_,
-               std::optional<Weights> weights_, double unit, int n_jobs) {
+    // Calls score(slots, own class or -1, weight to leave out, answer) for every row; `make` makes one for each thread.
+    template <class Make>
+    void each_row(const AnyArray &codes_, const Doubles &out_, const std::optional<AnyArray> &labels_,
+                  const std::optional<Weights> &weights_, double unit, int n_jobs, const Make &make) {
         const Store &s = plan.store;
         const Codes codes = as_codes(codes_, s.n);
         double *out = as_output(out_, codes.n_rows, s.k);
@@ -217,15 +232,37 @@ struct PyPlan {
         nb::gil_scoped_release release;
         plan.refresh_missing();
         parallel_rows(codes.n_rows, n_jobs, [&](std::int64_t begin, std::int64_t end) {
-            Scratch w(plan);
+            auto score = make();
+            std::vector<int> slot(s.n);
             for (std::int64_t r = begin; r < end; ++r) {
-                codes.read(r, plan.slots, w.slot.data());
+                codes.read(r, plan.slots, slot.data());
                 int y = labels.data ? labels.at(r, 0) : -1;
                 if (y >= s.k) y = -1;
-                plan.score(w.slot.data(), y, y < 0 ? 0 : unit * (weights ? weights[r] : 1), log_joint,
-                           out + r * s.k, w);
+                score(slot.data(), y, y < 0 ? 0 : unit * (weights ? weights[r] : 1), out + r * s.k);
             }
         }, 256);
+    }
+    void score(const AnyArray &codes, const Doubles &out, bool log_joint, std::optional<AnyArray> labels,
+               std::optional<Weights> weights, double unit, int n_jobs) {
+        each_row(codes, out, labels, weights, unit, n_jobs, [&] {
+            return [&, w = Scratch(plan)](const int *slot, int y, double left_out, double *answer) mutable {
+                plan.score(slot, y, left_out, log_joint, answer, w);
+            };
+        });
+    }
+    // The same with missing values summed out; NaN in rows where that is too much work.
+    void score_marginal(const AnyArray &codes, const Doubles &out, bool log_joint, std::optional<AnyArray> labels,
+                        std::optional<Weights> weights, double unit, int n_jobs) {
+        bool single = !plan.sum_of_products;
+        for (const Group &g : plan.groups) single = single && g.terms.size() + (g.base_weight > 0) <= 1;
+        expect(single, "missing values are summed out of single networks only");
+        if (!marginal) marginal = std::make_unique<Marginal>(plan);
+        each_row(codes, out, labels, weights, unit, n_jobs, [&] {
+            return [&, w = Marginal::Work(*marginal)](const int *slot, int y, double left_out, double *answer) mutable {
+                if (!marginal->score(slot, y, left_out, log_joint, answer, w))
+                    std::fill_n(answer, plan.store.k, std::numeric_limits<double>::quiet_NaN());
+            };
+        });
     }
     // The posterior of a single row.
     nb::list one(const AnyArray &codes_) {
@@ -350,14 +387,19 @@ void bind_score(nb::module_ &m) {
         .def("resolve", &resolve, nb::arg("codes"), nb::arg("out"), nb::arg("least"), nb::arg("unit") = 1.0,
              nb::arg("left_out").none() = nb::none(), nb::arg("n_jobs") = 1);
     nb::class_<PyPlan>(m, "Plan", "How a classifier reads the counts of a Store.")
-        .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool>(), nb::arg("store"),
+        .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool, double>(), nb::arg("store"),
              nb::arg("kind"), nb::arg("strength"), nb::arg("unit") = 1.0, nb::arg("smooth_unseen") = false,
-             nb::arg("fast") = true)
-        .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"))
+             nb::arg("fast") = true, nb::arg("first") = -1.0)
+        .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"),
+             nb::arg("class_parents") = std::vector<int>{}, nb::arg("only") = std::vector<std::vector<int>>{},
+             nb::arg("free") = std::vector<std::pair<int, std::vector<int>>>{})
         .def("sum", &PyPlan::sum, nb::arg("sets"), nb::arg("weight"), nb::arg("min_count"))
         .def("otherwise", &PyPlan::otherwise, nb::arg("plan"))
         .def("classes", &PyPlan::classes, nb::arg("priors"), nb::arg("factor"))
         .def("score", &PyPlan::score, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
+             nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
+             nb::arg("n_jobs") = 1)
+        .def("score_marginal", &PyPlan::score_marginal, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
              nb::arg("n_jobs") = 1)
         .def("one", &PyPlan::one, nb::arg("codes"))

@@ -8,4 +8,5 @@ NB_MODULE(_kernels, m) {
     bind_score(m);
     bind_loglinear(m);
     bind_encode(m);
+    bind_sample(m);
 }

@@ -15,3 +15,4 @@ void bind_count(nb::module_& m);
 void bind_score(nb::module_ &m);
 void bind_loglinear(nb::module_ &m);
 void bind_encode(nb::module_& m);
+void bind_sample(nb::module_& m);
