@@ -5,8 +5,7 @@ import os
 import re
 
 import pytest
-from experiments.bouckaert_uci.page import steps
-from experiments.common import HOME, fill
+from experiments.common import HOME, fill, steps
 
 from tanager.datasets import names
 from tanager.evaluate import Table
