@@ -30,6 +30,8 @@ from tanager import (
     SuperParentTAN,
 )
 from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.forms import View
+from tanager.counts.joint import JointCounts
 
 PUBLIC = {
     value
@@ -104,3 +106,18 @@ def make(name, n, **params):
 
 def needs_rows(name):
     return INSTANCES[name](3)._needs_rows()
+
+
+def terms_of(form):
+    only = form.only or ((),) * len(form.child)
+    return list(zip(form.child, form.parents, form.weight, only, strict=True))
+
+
+def view_of(table, form, smoothing, *, unseen="ignore", w=None, **options):
+    """The form over counts of the table, and the table's codes and labels."""
+    model = NaiveBayes(unseen=unseen).fit(table.X, table.y, sample_weight=w)
+    codes, labels, weights = model._known_rows(table.X, table.y, w)
+    old = model.counts_
+    counts = JointCounts(old.schema, old.classes, families=form.families(), spare=old.spare)
+    counts.update(codes, labels, weights)
+    return View(counts, form, smoothing, smooth_unseen=unseen == "smooth", **options), codes, labels, model

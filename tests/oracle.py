@@ -103,7 +103,7 @@ def prior(data, y, smoothing):
 
 
 def conditional(data, i, v, y, parents, smoothing):
-    """P(x_i = v | y, parents): parents is a list of (column, value), most important first."""
+    """P(x_i = v | y, parents): parents is a list of (column, value), most important first; y may be None, any class."""
     kind, strength = smoothing
     r = data.n_values[i]
     if r == 0:  # a column without a single value
@@ -115,7 +115,7 @@ def conditional(data, i, v, y, parents, smoothing):
         shorter = conditional(data, i, v, y, parents[:-1], smoothing) if parents else 1 / r
         add, total = strength * shorter, strength
     else:
-        q = data.k * math.prod(max(data.n_values[j], 1) for j, _ in parents)
+        q = (1 if y is None else data.k) * math.prod(max(data.n_values[j], 1) for j, _ in parents)
         add = pseudo(smoothing, r, q)
         total = add * r
     return (num + add) / (den + total) if den + total > 0 else 1 / r
@@ -147,14 +147,39 @@ M1 = ("m", 1.0)
 
 def product_of_sums(data, x, sets, smoothing):
     """P(y) prod_i sum_pa w P(x_i | y, pa); ``sets[i]`` is a list of (parents, weight)."""
+    return product_of_terms(data, x, [(i, *choice, ()) for i in range(data.n) for choice in sets[i]], (), smoothing)
+
+
+def product_of_terms(data, x, terms, class_parents, smoothing):
+    """The same with parents of the class; terms are (child, parents, weight, classes it speaks for, none for all)."""
     out = []
     for y in range(data.k):
-        p = prior(data, y, smoothing)
+        p = class_given(data, x, y, class_parents, smoothing)
         for i in range(data.n):
-            if x[i] is not None:
-                p *= factor(data, x, i, sets[i], y, smoothing)
+            choices = [term[1:3] for term in terms if term[0] == i and (not term[3] or y in term[3])]
+            if choices and x[i] is not None:
+                p *= factor(data, x, i, choices, y, smoothing)
         out.append(p)
     return out
+
+
+def class_given(data, x, y, parents, smoothing):
+    """P(y | parents up to the first missing one)."""
+    if any(x[p] is None for p in parents):
+        return class_given(data, x, y, parents[:-1], smoothing)
+    if not parents:
+        return prior(data, y, smoothing)
+    kind, strength = smoothing
+    values = {p: x[p] for p in parents}
+    num, den = count(data, values, y), count(data, values)
+    if kind == "prior":
+        add, total = strength * prior(data, y, smoothing), strength
+    elif kind == "backoff":
+        add, total = strength * class_given(data, x, y, parents[:-1], smoothing), strength
+    else:
+        add = pseudo(smoothing, data.k, math.prod(max(data.n_values[p], 1) for p in parents))
+        total = data.k * add
+    return (num + add) / (den + total) if den + total > 0 else 1 / data.k
 
 
 def factor(data, x, i, choices, y, smoothing):
@@ -210,6 +235,10 @@ def posterior(data, scores):
 
 def one_each(parents):
     return [[(p, 1.0)] for p in parents]
+
+
+def tree_terms(parents):
+    return [(i, tuple(p), 1.0, ()) for i, p in enumerate(parents)]
 
 
 def nb(data, x, smoothing=LAPLACE):
@@ -291,12 +320,19 @@ def every_network(data, x, sets, smoothing):
     return number, total
 
 
-def marginalised(data, x, parents, smoothing=LAPLACE):
-    """P(y, observed part of x) of a network, every missing value summed out by brute force."""
+def marginalised(data, x, terms, smoothing=LAPLACE, class_parents=(), free=()):
+    """P(y, observed part of x) of a network, every missing value summed out by brute force.
+
+    ``free`` are the families (child, parents) without the class.
+    """
     choices = [range(data.n_values[i]) if v is None else [v] for i, v in enumerate(x)]
     total = [0.0] * data.k
     for full in itertools.product(*choices):
-        total = [t + p for t, p in zip(total, tree(data, full, parents, smoothing), strict=True)]
+        shared = math.prod(
+            conditional(data, i, full[i], None, [(j, full[j]) for j in parents], smoothing) for i, parents in free
+        )
+        one = product_of_terms(data, full, terms, class_parents, smoothing)
+        total = [t + shared * p for t, p in zip(total, one, strict=True)]
     return total
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import oracle
+from tanager import Network
 
 LETTERS = "abcdefgh"
 
@@ -112,3 +113,22 @@ def cuts(draw, m):
     places = sorted(draw(st.lists(st.integers(0, m), max_size=4)))
     edges = sorted({0, m, *places})
     return list(itertools.pairwise(edges))
+
+
+@st.composite
+def networks(draw, min_variables=1, max_variables=6, max_values=3, zeros=False):
+    """Networks with tables; the order of the variables is not that of the arcs, and some variables may be constant."""
+    n = draw(st.integers(min_variables, max_variables))
+    values = {f"v{i}": tuple(LETTERS[: draw(st.integers(1, max_values))]) for i in range(n)}
+    order = draw(st.permutations(list(values)))
+    pairs = list(itertools.combinations(order, 2))
+    arcs = [arc for arc in draw(st.permutations(pairs)) if draw(st.integers(0, 2)) == 0]
+    network = Network(values, arcs)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    tables = {}
+    for name in network:
+        cells = rng.dirichlet(np.ones(network.shape(name)[-1]), network.shape(name)[:-1])
+        if zeros and network.shape(name)[-1] > 1:
+            cells[..., 0] *= rng.random(cells.shape[:-1]) < 0.7
+        tables[name] = cells / cells.sum(-1, keepdims=True)
+    return network.with_tables(tables)

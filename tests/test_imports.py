@@ -11,7 +11,7 @@ import tanager
 
 PACKAGE = Path(tanager.__file__).parent
 LAYERS = [
-    ("errors", "_kernels", "archive"),
+    ("errors", "_kernels", "archive", "writing"),
     ("encoding",),
     ("counts",),
     ("networks",),

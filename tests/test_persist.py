@@ -286,7 +286,7 @@ def _umask() -> int:
 
 
 def test_folders_that_are_not_there_are_named(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"cannot save '.*m.tanager': there is no folder '.*nowhere'"):
+    with pytest.raises(FileNotFoundError, match=r"cannot write '.*m.tanager': there is no folder '.*nowhere'"):
         small_model().save(tmp_path / "nowhere" / "m.tanager")
     with pytest.raises(IsADirectoryError, match="this is a folder"):
         small_model().save(tmp_path)

@@ -1,23 +1,16 @@
 // Store, Plan and Compiled for Python. All shapes are checked here, once, when an object is made; the kernels trust it.
 #include <memory>
 
-#include "bindings.hpp"
+#include "bind_arrays.hpp"
 #include "compiled.hpp"
+#include "marginal.hpp"
 #include "threads.hpp"
 
 using namespace tanager::scoring;
+using namespace arrays;
 using tanager::parallel_rows;
 
 namespace {
-
-using Doubles = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
-using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
-using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-void expect(bool ok, const std::string &sentence) {
-    if (!ok) throw nb::value_error(sentence.c_str());
-}
 
 struct PyStore {
     Store store;
@@ -79,59 +72,6 @@ struct PyStore {
         cell.resize(s.n);
     }
 };
-
-Codes as_codes(const AnyArray &a, int n) {
-    Codes codes;
-    expect(a.ndim() == 2, "codes must have rows and columns");
-    expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
-           "codes must be uint8 or uint16");
-    expect(std::int64_t(a.shape(1)) == n, "codes have " + std::to_string(a.shape(1)) + " columns, the counts " +
-                                              std::to_string(n));
-    codes.data = a.data();
-    codes.wide = a.dtype() == nb::dtype<std::uint16_t>();
-    codes.n_rows = std::int64_t(a.shape(0));
-    codes.row_step = a.stride(0);
-    codes.column_step = a.stride(1);
-    return codes;
-}
-
-// The codes of a single row.
-Codes as_row(const AnyArray &a, int n) {
-    Codes codes;
-    expect(a.ndim() == 1 && std::int64_t(a.shape(0)) == n, "a row has one code per column");
-    expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
-           "codes must be uint8 or uint16");
-    codes.data = a.data();
-    codes.wide = a.dtype() == nb::dtype<std::uint16_t>();
-    codes.n_rows = 1;
-    codes.column_step = a.stride(0);
-    return codes;
-}
-
-// Class codes, read as one column.
-Codes as_labels(const AnyArray &a, std::int64_t n_rows) {
-    Codes labels;
-    expect(a.ndim() == 1 && std::int64_t(a.shape(0)) == n_rows, "there must be one label per row");
-    expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
-           "labels must be uint8 or uint16");
-    labels.data = a.data();
-    labels.wide = a.dtype() == nb::dtype<std::uint16_t>();
-    labels.n_rows = n_rows;
-    labels.row_step = a.stride(0);
-    return labels;
-}
-
-const double *as_weights(const std::optional<Weights> &w, std::int64_t n_rows) {
-    if (!w) return nullptr;
-    expect(std::int64_t(w->shape(0)) == n_rows, "there must be one weight per row");
-    return w->data();
-}
-
-double *as_output(const Doubles &out, std::int64_t n_rows, int k) {
-    expect(out.ndim() == 2 && std::int64_t(out.shape(0)) == n_rows && std::int64_t(out.shape(1)) == k,
-           "the output must have one row per row and one column per class");
-    return out.data();
-}
 
 // Learns row after row, straight into the tables. Stops at the first row with a value or class that the layout does not
 // know, and says how many rows were done. A missing label skips its row.
@@ -214,6 +154,7 @@ struct PyPlan {
     std::shared_ptr<Plan> shared;
     Plan &plan;
     std::unique_ptr<Scratch> single;  // for `one`, which keeps the GIL
+    std::unique_ptr<Marginal> marginal;
 
     PyPlan(std::shared_ptr<PyStore> s, const std::string &kind, double strength, double unit, bool smooth_unseen,
            bool fast)
@@ -239,14 +180,24 @@ struct PyPlan {
             for (std::size_t u = 0; u < q; ++u) expect(set[u] != set[q], "a parent set names an attribute twice");
         }
     }
+    void check_family(int child, const std::vector<int> &parents) const {
+        expect(child >= 0 && child < plan.store.n, "a parent set belongs to an unknown attribute");
+        check_set(parents, child);
+    }
     void product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
-                 const std::vector<double> &weight) {
+                 const std::vector<double> &weight, const std::vector<int> &class_parents,
+                 const std::vector<std::vector<int>> &only,
+                 const std::vector<std::pair<int, std::vector<int>>> &free) {
         expect(child.size() == parents.size() && child.size() == weight.size(), "one weight per parent set");
-        for (std::size_t t = 0; t < child.size(); ++t) {
-            expect(child[t] >= 0 && child[t] < plan.store.n, "a parent set belongs to an unknown attribute");
-            check_set(parents[t], child[t]);
-        }
-        plan.set_product(child, parents, weight);
+        expect(only.empty() || only.size() == child.size(), "one set of classes per parent set, or none at all");
+        for (std::size_t t = 0; t < child.size(); ++t) check_family(child[t], parents[t]);
+        for (const auto &classes : only)
+            for (int c : classes) expect(c >= 0 && c < plan.store.k, "a parent set speaks for an unknown class");
+        check_set(class_parents, -1);
+        for (const auto &[i, set] : free) check_family(i, set);
+        plan.set_class_parents(class_parents);
+        plan.set_product(child, parents, weight, only);
+        plan.free = free;
     }
     void sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double min_count) {
         expect(sets.size() == weight.size(), "one weight per member");
@@ -267,8 +218,10 @@ struct PyPlan {
         plan.priors = priors;
         plan.class_factor = factor;
     }
-    void score(const AnyArray &codes_, const Doubles &out_, bool log_joint, std::optional<AnyArray> labels_,
-               std::optional<Weights> weights_, double unit, int n_jobs) {
+    // Calls score(slots, own class or -1, weight to leave out, answer) for every row; `make` makes one for each thread.
+    template <class Make>
+    void each_row(const AnyArray &codes_, const Doubles &out_, const std::optional<AnyArray> &labels_,
+                  const std::optional<Weights> &weights_, double unit, int n_jobs, const Make &make) {
         const Store &s = plan.store;
         const Codes codes = as_codes(codes_, s.n);
         double *out = as_output(out_, codes.n_rows, s.k);
@@ -278,15 +231,37 @@ struct PyPlan {
         nb::gil_scoped_release release;
         plan.refresh_missing();
         parallel_rows(codes.n_rows, n_jobs, [&](std::int64_t begin, std::int64_t end) {
-            Scratch w(plan);
+            auto score = make();
+            std::vector<int> slot(s.n);
             for (std::int64_t r = begin; r < end; ++r) {
-                codes.read(r, plan.slots, w.slot.data());
+                codes.read(r, plan.slots, slot.data());
                 int y = labels.data ? labels.at(r, 0) : -1;
                 if (y >= s.k) y = -1;
-                plan.score(w.slot.data(), y, y < 0 ? 0 : unit * (weights ? weights[r] : 1), log_joint,
-                           out + r * s.k, w);
+                score(slot.data(), y, y < 0 ? 0 : unit * (weights ? weights[r] : 1), out + r * s.k);
             }
         }, 256);
+    }
+    void score(const AnyArray &codes, const Doubles &out, bool log_joint, std::optional<AnyArray> labels,
+               std::optional<Weights> weights, double unit, int n_jobs) {
+        each_row(codes, out, labels, weights, unit, n_jobs, [&] {
+            return [&, w = Scratch(plan)](const int *slot, int y, double left_out, double *answer) mutable {
+                plan.score(slot, y, left_out, log_joint, answer, w);
+            };
+        });
+    }
+    // The same with missing values summed out; NaN in rows where that is too much work.
+    void score_marginal(const AnyArray &codes, const Doubles &out, bool log_joint, std::optional<AnyArray> labels,
+                        std::optional<Weights> weights, double unit, int n_jobs) {
+        bool single = !plan.sum_of_products;
+        for (const Group &g : plan.groups) single = single && g.terms.size() + (g.base_weight > 0) <= 1;
+        expect(single, "missing values are summed out of single networks only");
+        if (!marginal) marginal = std::make_unique<Marginal>(plan);
+        each_row(codes, out, labels, weights, unit, n_jobs, [&] {
+            return [&, w = Marginal::Work(*marginal)](const int *slot, int y, double left_out, double *answer) mutable {
+                if (!marginal->score(slot, y, left_out, log_joint, answer, w))
+                    std::fill_n(answer, plan.store.k, std::numeric_limits<double>::quiet_NaN());
+            };
+        });
     }
     // The posterior of a single row.
     nb::list one(const AnyArray &codes_) {
@@ -414,11 +389,16 @@ void bind_score(nb::module_ &m) {
         .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool>(), nb::arg("store"),
              nb::arg("kind"), nb::arg("strength"), nb::arg("unit") = 1.0, nb::arg("smooth_unseen") = false,
              nb::arg("fast") = true)
-        .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"))
+        .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"),
+             nb::arg("class_parents") = std::vector<int>{}, nb::arg("only") = std::vector<std::vector<int>>{},
+             nb::arg("free") = std::vector<std::pair<int, std::vector<int>>>{})
         .def("sum", &PyPlan::sum, nb::arg("sets"), nb::arg("weight"), nb::arg("min_count"))
         .def("otherwise", &PyPlan::otherwise, nb::arg("plan"))
         .def("classes", &PyPlan::classes, nb::arg("priors"), nb::arg("factor"))
         .def("score", &PyPlan::score, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
+             nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
+             nb::arg("n_jobs") = 1)
+        .def("score_marginal", &PyPlan::score_marginal, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
              nb::arg("n_jobs") = 1)
         .def("one", &PyPlan::one, nb::arg("codes"))

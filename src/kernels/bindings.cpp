@@ -6,5 +6,7 @@ NB_MODULE(_kernels, m) {
     nb::set_leak_warnings(false);  // models that live until the interpreter ends are no leak
     bind_count(m);
     bind_score(m);
+    bind_loglinear(m);
     bind_encode(m);
+    bind_sample(m);
 }

@@ -13,4 +13,6 @@ namespace nb = nanobind;
 
 void bind_count(nb::module_& m);
 void bind_score(nb::module_ &m);
+void bind_loglinear(nb::module_ &m);
 void bind_encode(nb::module_& m);
+void bind_sample(nb::module_& m);

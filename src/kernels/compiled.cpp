@@ -1,5 +1,7 @@
 #include "compiled.hpp"
 
+#include <numeric>
+
 #include "lanes.hpp"
 
 namespace tanager::scoring {
@@ -47,6 +49,7 @@ double Compiled::n_cells(const Plan &p, bool leaves_out) {
     double cells = 0, width = 0;
     for (int i = 0; i < p.store.n; ++i) width += slots_of(p, i);
     for (const Member &m : p.members) cells += configurations(p, m.attributes) * width;
+    if (!p.class_parents.empty()) cells += configurations(p, p.class_parents);
     for (const Group &g : p.groups) {
         cells += slots_of(p, g.child);
         for (int t : g.terms) cells += configurations(p, p.terms[t].parents) * slots_of(p, g.child);
@@ -73,17 +76,20 @@ Compiled::Compiled(const Plan &p, double left_out_)
         offsets.push_back(offsets.back() + n_slots[i]);
     }
     less_.assign(answers, left_out);
-    class_priors(p);
+    prior_ = class_lanes(p, p.slots.missing.data());
     if (!p.priors.empty() || !p.class_factor.empty()) {
         for (int c = 0; c < answers; ++c) {
             factor.push_back(1);
-            if (!p.priors.empty()) factor[c] = start[c] > 0 ? p.priors[c] / start[c] : 0;
+            if (!p.priors.empty()) factor[c] = prior_[c] > 0 ? p.priors[c] / prior_[c] : 0;
             if (!p.class_factor.empty()) factor[c] *= p.class_factor[c];
         }
     }
     tables.reserve(std::size_t(n_cells(p, left_out > 0)));
     if (sum_of_products) compile_sum(p);
-    else compile_product(p);
+    else {
+        compile_class(p);
+        compile_product(p);
+    }
     // How many factors can be multiplied before the exponent needs a look: a factor is at least the smallest entry
     // above zero and at most the number of terms times the largest.
     double least = 1, most = 1;
@@ -95,16 +101,33 @@ Compiled::Compiled(const Plan &p, double left_out_)
     calm = std::max(1, int(700 / bits));
 }
 
-void Compiled::class_priors(const Plan &p) {
-    start.resize(k);
-    if (left_out <= 0) return class_prior(p.store, p.estimate, nullptr, start.data());
-    double total = -left_out;
-    for (int c = 0; c < answers; ++c) total += p.store.classes[c];
-    const double cell = p.estimate.cell(answers, 1);
-    for (int c = 0; c < k; ++c) {
-        const double seen = p.store.classes[c % answers] - (c < answers ? 0 : left_out);
-        start[c] = (at_least_zero(seen) + cell) / (at_least_zero(total) + cell * answers);
+std::vector<double> Compiled::class_lanes(const Plan &p, const int *slot) const {
+    std::vector<double> out(k);
+    if (left_out <= 0) {
+        std::vector<double> prior(k);
+        class_prior(p.store, p.estimate, nullptr, prior.data());
+        p.class_value(slot, nullptr, prior.data(), out.data());
+        return out;
     }
+    const int known = p.n_class_parents(slot);
+    const double *counts = p.class_counts(known, slot);
+    const double cell = known ? p.class_cells[known - 1] : p.estimate.cell(answers, 1);
+    const double total = std::accumulate(counts, counts + answers, -left_out);
+    for (int c = 0; c < k; ++c) {
+        const double seen = counts[c % answers] - (c < answers ? 0 : left_out);
+        out[c] = (at_least_zero(seen) + cell) / (at_least_zero(total) + cell * answers);
+    }
+    return out;
+}
+
+void Compiled::compile_class(const Plan &p) {
+    std::vector<int> slot(n, 0);
+    class_parents = p.class_parents;
+    class_strides = strides_of(p, class_parents, k);
+    for_each_configuration(p, class_parents, slot, [&](std::int64_t) {
+        const auto lanes = class_lanes(p, slot.data());
+        start.insert(start.end(), lanes.begin(), lanes.end());
+    });
 }
 
 bool Compiled::term_lanes(const Plan &p, const std::vector<Term> &all, const Term &term, const int *slot,
@@ -116,16 +139,18 @@ bool Compiled::term_lanes(const Plan &p, const std::vector<Term> &all, const Ter
 
 bool Compiled::joint_lanes(const Plan &p, const Member &m, const int *slot, double *value) const {
     const std::vector<double> none(answers, 0.0);
-    if (!joint_value(p, m, slot, none.data(), left_out, start.data(), value)) return false;
-    if (left_out > 0) joint_value(p, m, slot, less_.data(), left_out, start.data(), value + answers);
+    if (!joint_value(p, m, slot, none.data(), left_out, prior_.data(), value)) return false;
+    if (left_out > 0) joint_value(p, m, slot, less_.data(), left_out, prior_.data(), value + answers);
     return true;
 }
 
 void Compiled::compile_product(const Plan &p) {
     std::vector<int> slot(n, 0);
     std::vector<double> value(k);
-    const auto add_table = [&](int t, double weight, bool carries, bool alone) {
+    // `carries`: a missing child is the factor 1, `alone`: a missing parent leaves the shorter family. Without both, 0.
+    const auto add_table = [&](int t, double weight, bool carries, bool alone, const std::vector<char> &classes) {
         const Term &term = p.terms[t];
+        const auto silent = [&](int c) { return !classes.empty() && !classes[c % answers]; };
         const int missing = p.store.missing_slot(term.child);
         CompiledTerm out;
         out.table = std::int64_t(tables.size());
@@ -154,7 +179,8 @@ void Compiled::compile_product(const Plan &p) {
             int use = t;  // a missing parent: alone, the term falls back to a shorter one; in a sum it is dropped
             while (use >= 0 && !term_lanes(p, p.terms, p.terms[use], slot.data(), value.data()))
                 use = alone ? p.terms[use].prefix : -1;
-            for (int c = 0; c < k && use >= 0; ++c) tables[at + c] = (use == t ? weight : 1) * value[c];
+            for (int c = 0; c < k && use >= 0; ++c)
+                tables[at + c] = silent(c) ? 1 : (use == t ? weight : 1) * value[c];
         });
         return out;
     };
@@ -164,14 +190,18 @@ void Compiled::compile_product(const Plan &p) {
         group.first = int(terms.size());
         const bool has_base = g.base_weight > 0;
         const bool alone = !has_base && g.terms.size() == 1;
-        if (has_base || g.terms.empty()) terms.push_back(add_table(g.base, has_base ? g.base_weight : 1, true, true));
+        const bool sums = int(g.terms.size()) + has_base > 1;
+        for (int c = 0; c < k && sums && !g.classes.empty(); ++c) group.lanes.push_back(g.classes[c % answers]);
+        const auto classes = sums ? std::vector<char>{} : g.classes;  // in a sum the others are left out at the end
+        if (has_base || g.terms.empty())
+            terms.push_back(add_table(g.base, has_base ? g.base_weight : 1, true, true, classes));
         for (const std::size_t n_parents : {1, 2, 3}) {
             for (std::size_t t = 0; t < g.terms.size(); ++t)
                 if (std::min<std::size_t>(p.terms[g.terms[t]].parents.size(), 3) == n_parents)
-                    terms.push_back(add_table(g.terms[t], g.weights[t], alone, alone));
+                    terms.push_back(add_table(g.terms[t], g.weights[t], alone, alone, classes));
             (n_parents == 1 ? group.pairs : n_parents == 2 ? group.triples : group.last) = int(terms.size());
         }
-        if (!has_base && g.terms.size() > 1) group.base = add_table(g.base, 1, true, true).table;
+        if (!has_base && g.terms.size() > 1) group.base = add_table(g.base, 1, true, true, {}).table;
         groups.push_back(group);
     }
 }
@@ -267,9 +297,11 @@ void any_group_sum(const Compiled &t, const CompiledGroup &g, const int *slot, d
     }
     if (g.base >= 0) {
         bool any = false;
-        for (int c = 0; c < t.k; ++c) any = any || sum[c] > 0;
+        for (int c = 0; c < t.k; ++c) any = any || (sum[c] > 0 && (g.lanes.empty() || g.lanes[c]));
         if (!any && !speaks(t, g, slot)) std::copy_n(tables + g.base + own, width, sum);
     }
+    for (std::size_t c = 0; c < g.lanes.size(); ++c)
+        if (!g.lanes[c]) sum[c] = 1;
 }
 
 // The same with the classes in registers.
@@ -289,9 +321,15 @@ inline Lanes<Fixed> group_sum(const Compiled &t, const CompiledGroup &g, const i
         any_group_sum(t, g, slot, room);
         return L::load(room);
     };
-    if (g.triples < g.last) return carefully();
-    if (g.last - g.first == 1)  // one network: nothing to sum
-        return g.pairs > g.first ? cells(g.first) : wider(g.first);
+    if (g.last - g.first == 1) {  // one network: nothing to sum
+        if (g.pairs > g.first) return cells(g.first);
+        if (g.triples > g.first) return wider(g.first);
+        const CompiledTerm &term = terms[g.first];
+        const double *at = own + term.table;
+        for (std::size_t d = 0; d < term.parents.size(); ++d) at += slot[term.parents[d]] * term.strides[d];
+        return L::load(at);
+    }
+    if (g.triples < g.last || !g.lanes.empty()) return carefully();
     // Sums side by side: an addition takes longer than it takes to start the next.
     L a = L::all(0), b = a, c = a, d = a;
     const auto add = [&](int q, int end, const auto &at) {
@@ -456,7 +494,12 @@ void score_rows(const Compiled &t, const Codes &codes, const Codes *labels, std:
             sum_rows<Fixed>(t, n_rows, w);
         } else {
             std::fill(w.total.begin(), w.total.end(), 1.0);
-            for (int b = 0; b < n_rows; ++b) std::copy(t.start.begin(), t.start.end(), &w.m[std::size_t(b) * t.stride]);
+            for (int b = 0; b < n_rows; ++b) {
+                const double *from = t.start.data();
+                for (std::size_t q = 0; q < t.class_parents.size(); ++q)
+                    from += w.slot[std::size_t(b) * t.n + t.class_parents[q]] * t.class_strides[q];
+                std::copy_n(from, t.k, &w.m[std::size_t(b) * t.stride]);
+            }
             product_rows<Fixed>(t, n_rows, w);
         }
         for (int b = 0; b < n_rows; ++b) {

@@ -6,7 +6,8 @@
 // Where rows are to be left out, there are twice as many lanes as classes: as counted, then less one row of the class.
 // For every class but a row's own the first is right, for its own the second.
 //
-//   product: per term a table (parent slots ..., child slots, stride), weights folded in
+//   product: per term a table (parent slots ..., child slots, stride), weights folded in; and one of the class,
+//            (slots of its parents ..., stride)
 //   sum:     per member a table (slots of s ..., all slots, stride); at the member's own slot stands P(y, x_s)
 #pragma once
 #include "plan.hpp"
@@ -23,6 +24,7 @@ struct CompiledTerm {
 struct CompiledGroup {
     int child = 0, first = 0, pairs = 0, triples = 0, last = 0;  // terms: at most one parent, two parents, more
     std::int64_t base = -1;              // table for when the terms sum to zero, -1 where they cannot
+    std::vector<char> lanes;             // of a sum for some classes only: which; else empty
 };
 
 struct CompiledMember {
@@ -39,7 +41,9 @@ struct Compiled {
     int calm = 1;                        // factors to multiply between two looks at the exponent
     std::vector<int> n_slots;
     std::vector<std::int64_t> offsets;
-    std::vector<double> tables, start;   // start: P(y) of a product
+    std::vector<double> tables, start;   // start: P(y | parents of the class) of a product
+    std::vector<int> class_parents;
+    std::vector<std::int64_t> class_strides;
     std::vector<double> factor;          // given priors and class weights, or empty; one per class
     std::vector<CompiledTerm> terms;
     std::vector<CompiledGroup> groups;
@@ -58,7 +62,9 @@ struct Compiled {
 
   private:
     std::vector<double> less_;           // per class, what is taken off in the lanes behind
-    void class_priors(const Plan &plan);
+    std::vector<double> prior_;          // P(y)
+    std::vector<double> class_lanes(const Plan &plan, const int *slot) const;  // of the class; its parents in slot
+    void compile_class(const Plan &plan);
     bool term_lanes(const Plan &plan, const std::vector<Term> &terms, const Term &term, const int *slot,
                     double *value) const;
     bool joint_lanes(const Plan &plan, const Member &member, const int *slot, double *value) const;

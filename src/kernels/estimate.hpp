@@ -31,6 +31,7 @@ struct Term {
     Place counts, context;      // context: N(parents, y); not used beyond two parents
     double cell = 0, total = 0; // pseudo-counts of constant kinds
     int prefix = -1;            // the same child without its last parent
+    bool free = false;          // P(x_child | parents), the class summed out
 };
 
 inline double at_least_zero(double x) { return x > 0 ? x : 0; }
@@ -72,14 +73,19 @@ inline void class_prior(const Store &s, const Estimate &e, const double *sub, do
         out[c] = total + cell * s.k > 0 ? (out[c] + cell) / (total + cell * s.k) : 1.0 / s.k;
 }
 
-// Computes P(x_child | y, parents) into out for every class; false where the child or a parent is missing.
+// Computes P(x_child | y, parents) into out for every class; false where the child or a parent is missing. `absent`
+// says which attributes were missing when the row that is left out was counted, though they have a value now.
 inline bool term_value(const Store &s, const Estimate &e, const std::vector<Term> &terms, const Term &t,
-                       const int *slot, const double *sub, double left_out, double *out) {
+                       const int *slot, const double *sub, double left_out, double *out,
+                       const char *absent = nullptr) {
     const int i = t.child, k = s.k;
     if (slot[i] == s.missing_slot(i)) return false;
+    bool counted = sub && !(absent && absent[i]);  // whether the row that is left out is in this family
+    const double own_left_out = absent && absent[i] ? 0 : left_out;
     std::int64_t where = t.counts.base;
     for (std::size_t q = 0; q < t.parents.size(); ++q) {
         if (slot[t.parents[q]] == s.missing_slot(t.parents[q])) return false;
+        if (absent && absent[t.parents[q]]) counted = false;
         where += slot[t.parents[q]] * t.counts.strides[q];
     }
     const double *cells = t.counts.cells + where;
@@ -95,22 +101,34 @@ inline bool term_value(const Store &s, const Estimate &e, const std::vector<Term
     double pseudo = t.cell, total = t.total;
     bool own_prior = false;
     if (e.kind == Smoothing::prior_counts) {
-        pseudo = e.strength * marginal(s, e, i, slot, left_out);
+        pseudo = e.strength * marginal(s, e, i, slot, own_left_out);
         total = e.strength;
     } else if (e.kind == Smoothing::back_off) {
         total = e.strength;
         pseudo = s.n_values[i] ? e.strength / s.n_values[i] : 0;
-        own_prior = t.prefix >= 0 && term_value(s, e, terms, terms[t.prefix], slot, sub, left_out, out);
+        own_prior = t.prefix >= 0 && term_value(s, e, terms, terms[t.prefix], slot, sub, left_out, out, absent);
     }
-    for (int c = 0; c < k; ++c) {
-        const double minus = sub ? sub[c] : 0;
-        double den = 0;
-        if (context) den = context[c] - lost[c];
-        else for (int v = 0; v < s.n_values[i]; ++v) den += cells[v * t.counts.child_stride + c];
+    const auto seen = [&](int c) {  // N(parents, y) over the rows with the child present
+        if (context) return context[c] - lost[c];
+        double sum = 0;
+        for (int v = 0; v < s.n_values[i]; ++v) sum += cells[v * t.counts.child_stride + c];
+        return sum;
+    };
+    const auto ratio = [&](double num, double den, double minus, double shorter) {
         den = at_least_zero(den - minus) + total;
-        const double num = at_least_zero(own[c] - minus) + (own_prior ? e.strength * out[c] : pseudo);
-        out[c] = den > 0 ? num / den : (s.n_values[i] ? 1.0 / s.n_values[i] : 1);
+        num = at_least_zero(num - minus) + (own_prior ? e.strength * shorter : pseudo);
+        return den > 0 ? num / den : (s.n_values[i] ? 1.0 / s.n_values[i] : 1);
+    };
+    if (t.free) {
+        double num = 0, den = 0;
+        for (int c = 0; c < k; ++c) {
+            num += own[c];
+            den += seen(c);
+        }
+        std::fill_n(out, k, ratio(num, den, counted ? left_out : 0, out[0]));
+        return true;
     }
+    for (int c = 0; c < k; ++c) out[c] = ratio(own[c], seen(c), counted ? sub[c] : 0, out[c]);
     return true;
 }
 

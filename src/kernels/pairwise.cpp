@@ -16,6 +16,7 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
     const double *sub = w.sub.data();
     w.here.clear();
     for (int i = 0; i < n; ++i) {
+        if (!p.is_read[i]) continue;
         w.cell[i] = (s.offsets[i] + slot[i]) * k;
         if (slot[i] == s.missing_slot(i)) {
             for (int u = 0; u < n_totals; ++u)
@@ -84,8 +85,9 @@ void product(const Plan &p, const int *slot, Scratch &w) {
     double fixed_sum[Fixed ? Fixed : 1];
     double *sum = Fixed ? fixed_sum : w.value.data();
     int since = 0;
-    for (int i : w.here) {
-        const Group &g = p.groups[i];
+    for (const Group &g : p.groups) {
+        const int i = g.child;
+        if (slot[i] == s.missing_slot(i)) continue;
         const double *base = &w.base[i * k], *pseudo = &w.pseudo[i * k];
         bool any = g.base_weight > 0;
         for (int c = 0; c < k; ++c) sum[c] = g.base_weight * base[c];

@@ -5,63 +5,88 @@
 
 namespace tanager::scoring {
 
-int Plan::add_term(int child, const std::vector<int> &parents) {
-    const auto key = std::make_pair(child, parents);
+int Plan::add_term(int child, const std::vector<int> &parents, bool free) {
+    const auto key = std::make_tuple(child, parents, free);
     if (auto found = known_.find(key); found != known_.end()) return found->second;
     Term t;
-    if (!parents.empty()) t.prefix = add_term(child, {parents.begin(), parents.end() - 1});
+    if (!parents.empty()) t.prefix = add_term(child, {parents.begin(), parents.end() - 1}, free);
     t.child = child;
     t.parents = parents;
+    t.free = free;
     t.counts = locate(store, parents, child);
     if (parents.size() == 1) t.context = locate(store, {}, parents[0]);
     if (parents.size() == 2 && store.pairs) t.context = locate(store, {parents[0]}, parents[1]);
-    double q = store.k;
-    for (int p : parents) q *= store.n_values[p];
+    double q = free ? 1 : store.k;
+    for (int p : parents) q *= std::max(1, store.n_values[p]);
     t.cell = estimate.cell(store.n_values[child], q);
     t.total = t.cell * store.n_values[child];
     terms.push_back(t);
     return known_[key] = int(terms.size()) - 1;
 }
 
-void Plan::set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
-                       const std::vector<double> &weight) {
-    groups.resize(store.n);
-    bool pairwise = fast;
-    for (int i = 0; i < store.n; ++i) {
-        groups[i].child = i;
-        groups[i].base = add_term(i, {});
+void Plan::set_class_parents(const std::vector<int> &parents) {
+    class_parents = parents;
+    double q = 1;
+    for (auto p = parents.begin(); p != parents.end(); ++p) {
+        class_places.push_back(locate(store, {parents.begin(), p}, *p));
+        q *= std::max(1, store.n_values[*p]);
+        class_cells.push_back(estimate.cell(store.k, q));
     }
-    for (std::size_t t = 0; t < child.size(); ++t) {
-        Group &g = groups[child[t]];
-        if (parents[t].empty()) {
-            g.base_weight += weight[t];
-            continue;
+}
+
+void Plan::set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
+                       const std::vector<double> &weight, const std::vector<std::vector<int>> &only) {
+    std::vector<std::vector<int>> sets(store.n);  // of each attribute
+    for (std::size_t t = 0; t < child.size(); ++t) sets[child[t]].push_back(int(t));
+    const auto speaks = [&](int t, int c) {
+        return only.empty() || only[t].empty() || std::find(only[t].begin(), only[t].end(), c) != only[t].end();
+    };
+    for (int i = 0; i < store.n; ++i) {
+        if (only.empty() && !sets[i].empty()) add_group(i, sets[i], parents, weight, {});
+        std::map<std::vector<int>, std::vector<char>> heard;  // the sets, and the classes that they speak for
+        for (int c = 0; c < store.k && !only.empty(); ++c) {
+            std::vector<int> mine;
+            std::copy_if(sets[i].begin(), sets[i].end(), std::back_inserter(mine), [&](int t) { return speaks(t, c); });
+            if (mine.empty()) continue;
+            auto &classes = heard[mine];
+            classes.resize(store.k);
+            classes[c] = 1;
         }
-        if (weight[t] == 0) continue;
-        pairwise = pairwise && parents[t].size() == 1;
-        g.terms.push_back(add_term(child[t], parents[t]));
+        for (const auto &[mine, classes] : heard) {
+            const bool all = std::find(classes.begin(), classes.end(), 0) == classes.end();
+            add_group(i, mine, parents, weight, all ? std::vector<char>{} : classes);
+        }
+    }
+    for (const Group &g : groups) {
+        if (!g.classes.empty()) fast = false;
+        for (int t : g.terms) fast = fast && terms[t].parents.size() == 1;
+    }
+    prepare_fast();
+}
+
+void Plan::add_group(int child, const std::vector<int> &sets, const std::vector<std::vector<int>> &parents,
+                     const std::vector<double> &weight, std::vector<char> classes) {
+    Group g;
+    g.child = child;
+    g.classes = std::move(classes);
+    g.base = add_term(child, {});
+    std::vector<int> order;
+    for (int t : sets) {
+        if (parents[t].empty()) g.base_weight += weight[t];
+        else if (weight[t] != 0) order.push_back(t);
+    }
+    const auto middle =
+        std::stable_partition(order.begin(), order.end(), [&](int t) { return parents[t][0] < child; });
+    g.n_before = int(middle - order.begin());
+    for (int t : order) {
+        g.in_order = g.in_order && parents[t][0] == int(g.terms.size());
+        g.uniform = g.uniform && weight[t] == 1;
+        g.terms.push_back(add_term(child, parents[t]));
         g.parents.push_back(parents[t][0]);
         g.weights.push_back(weight[t]);
-        g.uniform = g.uniform && weight[t] == 1;
     }
-    for (Group &g : groups) {
-        std::vector<std::size_t> order(g.parents.size());
-        std::iota(order.begin(), order.end(), 0);
-        const auto middle = std::stable_partition(order.begin(), order.end(),
-                                                  [&](std::size_t t) { return g.parents[t] < g.child; });
-        g.n_before = int(middle - order.begin());
-        const Group old = g;
-        for (std::size_t t = 0; t < order.size(); ++t) {
-            g.terms[t] = old.terms[order[t]];
-            g.parents[t] = old.parents[order[t]];
-            g.weights[t] = old.weights[order[t]];
-            g.in_order = g.in_order && g.parents[t] == int(t);
-        }
-    }
-    for (Group &g : groups)
-        g.fallback = g.terms.size() == 1 && g.base_weight == 0 ? terms[g.terms[0]].prefix : g.base;
-    fast = pairwise;
-    prepare_fast();
+    g.fallback = g.terms.size() == 1 && g.base_weight == 0 ? terms[g.terms[0]].prefix : g.base;
+    groups.push_back(std::move(g));
 }
 
 void Plan::set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency_) {
@@ -109,6 +134,9 @@ void Plan::prepare_fast() {
     is_parent.assign(store.n, 0);
     for (const Member &m : members) for (int i : m.attributes) is_parent[i] = 1;
     for (const Group &g : groups) for (int i : g.parents) is_parent[i] = 1;
+    is_read = is_parent;
+    if (sum_of_products) is_read.assign(store.n, 1);
+    for (const Group &g : groups) is_read[g.child] = 1;
     refresh_missing();
 }
 
@@ -121,7 +149,7 @@ void Plan::refresh_missing() {
 }
 
 bool Plan::reads_half() const {
-    return fast && !sum_of_products && shared_totals && estimate.constant() && (!otherwise || otherwise->reads_half()) &&
+    return fast && !sum_of_products && class_parents.size() < 2 && shared_totals && estimate.constant() && (!otherwise || otherwise->reads_half()) &&
            std::none_of(ever_missing.begin(), ever_missing.end(), [](char missing) { return missing; });
 }
 
@@ -134,6 +162,42 @@ bool Plan::note_missing(const int *slot) {
         }
     if (otherwise && news) otherwise->note_missing(slot);
     return news;
+}
+
+int Plan::n_class_parents(const int *slot) const {
+    int known = 0;
+    for (int p : class_parents) {
+        if (slot[p] == store.missing_slot(p)) break;
+        ++known;
+    }
+    return known;
+}
+
+const double *Plan::class_counts(int n_parents, const int *slot) const {
+    if (n_parents == 0) return store.classes;
+    const Place &place = class_places[n_parents - 1];
+    std::int64_t at = place.base + slot[class_parents[n_parents - 1]] * place.child_stride;
+    for (int q = 0; q + 1 < n_parents; ++q) at += slot[class_parents[q]] * place.strides[q];
+    return place.cells + at;
+}
+
+void Plan::class_value(const int *slot, const double *sub, const double *prior, double *out,
+                       const char *absent) const {
+    const int k = store.k, known = n_class_parents(slot);
+    std::copy_n(prior, k, out);
+    for (int q = 1; q <= known; ++q) {
+        if (absent && absent[class_parents[q - 1]]) sub = nullptr;
+        if (q < known && estimate.kind != Smoothing::back_off) continue;
+        const double *cells = class_counts(q, slot);
+        const double *before = estimate.kind == Smoothing::back_off ? out : prior;
+        const auto seen = [&](int c) { return at_least_zero(cells[c] - (sub ? sub[c] : 0)); };
+        double total = estimate.constant() ? class_cells[q - 1] * k : estimate.strength;
+        for (int c = 0; c < k; ++c) total += seen(c);
+        for (int c = 0; c < k; ++c) {
+            const double pseudo = estimate.constant() ? class_cells[q - 1] : estimate.strength * before[c];
+            out[c] = total > 0 ? (seen(c) + pseudo) / total : 1.0 / k;
+        }
+    }
 }
 
 namespace {
@@ -232,7 +296,8 @@ void plain_product(const Plan &p, const int *slot, const double *sub, double lef
         for (std::size_t t = 0; t < g.terms.size(); ++t) add(g.terms[t], g.weights[t]);
         for (int t = g.fallback; !any && t >= 0; t = p.terms[t].prefix) add(t, 1);
         if (!any) continue;
-        for (int c = 0; c < k; ++c) w.m[c] *= sum[c];
+        for (int c = 0; c < k; ++c)
+            if (g.classes.empty() || g.classes[c]) w.m[c] *= sum[c];
         if (++since % 4 == 0) steady(w.m.data(), w.e.data(), k);
     }
 }
@@ -263,7 +328,6 @@ double plain_sum(const Plan &p, const int *slot, const double *sub, double left_
 }  // namespace
 
 void Plan::score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const {
-    const int k = store.k;
     const double *sub = w.sub.data();
     if (left_out_class >= 0) w.sub[left_out_class] = left_out;
     double qualified = 1;
@@ -271,23 +335,27 @@ void Plan::score(const int *slot, int left_out_class, double left_out, bool log_
     if (!sum_of_products || !priors.empty() || !estimate.constant())
         class_prior(store, estimate, sub, w.prior.data());
     if (sum_of_products) std::fill(w.m.begin(), w.m.end(), 0.0);
-    else std::copy(w.prior.begin(), w.prior.end(), w.m.begin());
+    else class_value(slot, sub, w.prior.data(), w.m.data());
     if (fast) qualified = score_pairwise(*this, slot, left_out_class >= 0, left_out, w);
     else if (sum_of_products) qualified = plain_sum(*this, slot, sub, left_out, w);
     else plain_product(*this, slot, sub, left_out, w);
-    for (int c = 0; c < k; ++c) {
-        if (!priors.empty()) w.m[c] = w.prior[c] > 0 ? w.m[c] * priors[c] / w.prior[c] : 0;
-        if (!class_factor.empty()) w.m[c] *= class_factor[c];
-    }
-    const bool answered = finish(w.m.data(), w.e.data(), k, qualified, log_joint, out);
+    const bool answered = answer(qualified, log_joint, out, w);
     if (!answered && otherwise) {
         Scratch own(*otherwise);
         otherwise->score(slot, left_out_class, left_out, log_joint, out, own);
-    } else if (!answered) {
-        class_prior(store, {Smoothing::lidstone, estimate.unit, estimate.unit}, sub, out);
-        for (int c = 0; c < k && log_joint; ++c) out[c] = std::log(out[c]);
     }
     if (left_out_class >= 0) w.sub[left_out_class] = 0;
+}
+
+bool Plan::answer(double qualified, bool log_joint, double *out, Scratch &w) const {
+    for (int c = 0; c < store.k; ++c) {
+        if (!priors.empty()) w.m[c] = w.prior[c] > 0 ? w.m[c] * priors[c] / w.prior[c] : 0;
+        if (!class_factor.empty()) w.m[c] *= class_factor[c];
+    }
+    if (finish(w.m.data(), w.e.data(), store.k, qualified, log_joint, out)) return true;
+    class_prior(store, {Smoothing::lidstone, estimate.unit, estimate.unit}, w.sub.data(), out);
+    for (int c = 0; c < store.k && log_joint; ++c) out[c] = std::log(out[c]);
+    return false;
 }
 
 bool finish(const double *m, const double *e, int k, double qualified, bool log_joint, double *out) {

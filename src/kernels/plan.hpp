@@ -1,6 +1,7 @@
 // How a classifier reads the counts: which families, and which of the two ways to combine them.
 //
 //   product of sums   P(y, x) = P(y) * prod_i  sum_{pa in PA_i} w * P(x_i | y, pa)
+//                     with P(y | x_p ...) for P(y) where the class has parents; a term may speak for some classes only
 //   sum of products   P(y, x) = sum_s w * P(y, x_s) * prod_{j not in s} P(x_j | y, x_s),  over s seen min_count times
 //
 // A Plan answers straight from the counts (rows, streams, leave-one-out). Families with at most one attribute parent
@@ -8,6 +9,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "estimate.hpp"
 
@@ -20,8 +22,9 @@ struct Member {
     double cell = 0, total = 0;    // pseudo-counts of the joint P(y, x_s)
 };
 
-struct Group {                     // one attribute of a product of sums
+struct Group {                     // one attribute of a product of sums, for all classes or for those with one network
     int child = 0, base = -1;      // base: the term P(x_child | y)
+    std::vector<char> classes;     // one flag per class, or empty: it speaks for all
     double base_weight = 0;
     std::vector<int> terms;        // the other terms
     std::vector<int> parents;      // of terms with one parent each, for the short cut; those before the child first
@@ -45,32 +48,47 @@ struct Plan {
     std::vector<Group> groups;
     std::vector<Member> members;
     std::vector<std::vector<int>> member_terms;  // per member, terms of its children; only where not fast
+    std::vector<int> class_parents;
+    std::vector<Place> class_places;  // N(x_p1, ..., x_pq, y) for q = 1, 2, ...
+    std::vector<double> class_cells;  // their pseudo-counts
+    std::vector<std::pair<int, std::vector<int>>> free;  // families without the class: for missing values alone
     // For the short cut: pseudo-count totals that occur, and which of them attribute i has.
     std::vector<double> totals, cells, parent_factor;
     std::vector<int> total_of;
     bool shared_totals = true;  // a child's pseudo-counts do not depend on the parent, and are positive
     bool same_cells = true;     // all children have the same pseudo-count
-    std::vector<char> ever_missing, is_parent;
+    std::vector<char> ever_missing, is_parent, is_read;
     std::shared_ptr<Plan> otherwise;  // answers where no member speaks
 
     Plan(Store &s, Estimate e, bool smooth_unseen) : store(s), estimate(e), slots(s, smooth_unseen) {}
 
-    int add_term(int child, const std::vector<int> &parents);
+    int add_term(int child, const std::vector<int> &parents, bool free = false);
+    void set_class_parents(const std::vector<int> &parents);
+    // `only`: per term the classes that it speaks for, all where empty.
     void set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
-                     const std::vector<double> &weight);
+                     const std::vector<double> &weight, const std::vector<std::vector<int>> &only);
     void set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency);
     void refresh_missing();
     bool note_missing(const int *slot);  // of a row about to be learned; true where that is new
     bool reads_half() const;             // whether answers read the lower triangle of the pairs alone
+    int n_class_parents(const int *slot) const;  // how many parents of the class come before the first missing one
+    const double *class_counts(int n_parents, const int *slot) const;  // N(y, the first parents of the class)
+    // P(y | its parents up to the first missing one) into out; `prior` is P(y), `absent` as in term_value.
+    void class_value(const int *slot, const double *sub, const double *prior, double *out,
+                     const char *absent = nullptr) const;
 
     // Writes the posterior (or the log of the joint) of one row, less the row that is left out if any. Where nothing
     // speaks, or every class has probability zero, `otherwise` answers, or at last the class prior by Laplace's rule.
     void score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const;
+    // From w.m, w.e and w.prior to an answer, less w.sub; where every class is impossible, Laplace's rule and false.
+    bool answer(double qualified, bool log_joint, double *out, Scratch &w) const;
     // Value of every term (or member, then its children) of one row, NaN where not available.
     void parts(const int *slot, std::vector<double> &out) const;
 
   private:
-    std::map<std::pair<int, std::vector<int>>, int> known_;
+    std::map<std::tuple<int, std::vector<int>, bool>, int> known_;
+    void add_group(int child, const std::vector<int> &terms_, const std::vector<std::vector<int>> &parents,
+                   const std::vector<double> &weight, std::vector<char> classes);
     void prepare_fast();
 };
 

@@ -21,6 +21,7 @@ from tanager.counts.estimates import Lidstone as Lidstone
 from tanager.counts.estimates import MEstimate as MEstimate
 from tanager.counts.estimates import PriorCounts as PriorCounts
 from tanager.counts.joint import JointCounts as JointCounts
+from tanager.counts.sample import Sample as Sample
 from tanager.encoding import Column as Column
 from tanager.encoding import Encoder as Encoder
 from tanager.encoding import Schema as Schema
@@ -30,8 +31,12 @@ from tanager.errors import MemoryBudgetError as MemoryBudgetError
 from tanager.errors import ModelFileError as ModelFileError
 from tanager.errors import OptionError as OptionError
 from tanager.errors import SchemaMismatch as SchemaMismatch
+from tanager.networks.network import Network as Network
 from tanager.persist import load as load
 from tanager.persist import save as save
+from tanager.structure.tests import GSquared as GSquared
+from tanager.structure.tests import Pearson as Pearson
+from tanager.structure.tests import Threshold as Threshold
 
 __version__: str
 __all__: list[str]

@@ -117,7 +117,16 @@ class Plan:
         smooth_unseen: bool = False,
         fast: bool = True,
     ) -> None: ...
-    def product(self, child: Sequence[int], parents: Sequence[Sequence[int]], weight: Sequence[float]) -> None: ...
+    def product(
+        self,
+        child: Sequence[int],
+        parents: Sequence[Sequence[int]],
+        weight: Sequence[float],
+        class_parents: Sequence[int] = (),
+        only: Sequence[Sequence[int]] = (),
+        free: Sequence[tuple[int, Sequence[int]]] = (),
+    ) -> None:
+        """A product of sums. `only`: per term the classes it speaks for (none is all); `free`: families without y."""
     def sum(self, sets: Sequence[Sequence[int]], weight: Sequence[float], min_count: float) -> None: ...
     def otherwise(self, plan: Plan) -> None:
         """The plan that answers where no member of this one speaks."""
@@ -134,6 +143,17 @@ class Plan:
         n_jobs: int = 1,
     ) -> None:
         """Posteriors (or logs of the joint); with labels, each row is left out of the counts."""
+    def score_marginal(
+        self,
+        codes: _Codes,
+        out: _Floats,
+        log_joint: bool = False,
+        labels: _Codes | None = None,
+        weights: _Floats | None = None,
+        unit: float = 1.0,
+        n_jobs: int = 1,
+    ) -> None:
+        """As `score`, of single networks and multi-nets, missing values summed out; NaN where that is too much work."""
     def one(self, codes: _Codes) -> list[float]:
         """The posterior of a single row."""
     def stream(self, codes: _Codes, labels: _Codes, weights: _Floats | None, out: _Floats, unit: float = 1.0) -> int:
@@ -171,3 +191,56 @@ class Compiled:
     ) -> None: ...
     @property
     def nbytes(self) -> int: ...
+
+# Structure learning.
+class Sample:
+    """Rows in which any set of variables can be counted; codes column after column, n_values and above missing.
+
+    The method changes the time, never a count: "bits" where all variables have few values and no row has a weight,
+    "increments", "hash" (information and scores only) where there are more cells than rows; "auto" chooses.
+    """
+
+    def __init__(self, codes: _Codes, n_values: Sequence[int], weights: _Floats | None) -> None: ...
+    def count(self, variables: Sequence[int], method: str = "auto") -> _Floats:
+        """One axis per variable; rows that lack one are left out."""
+    def information(
+        self, x: int, z: int, given: Sequence[int], method: str = "auto"
+    ) -> tuple[float, float, float, float, float]:
+        """I(X; Z | given), the weight of the rows, df without structural zeros, naive df, Pearson's X²."""
+    def scores(
+        self,
+        kind: str,
+        child: int,
+        parents: Sequence[Sequence[int]],
+        strength: float = 1.0,
+        method: str = "auto",
+    ) -> _Floats:
+        """The scores ("ll", "aic", "bic", "k2", "bdeu") of one child with each of several sets of parents."""
+
+# Parameters learned by conditional likelihood.
+class LogLinear:
+    """Tables over families whose sums are log joints: log P(y, x) = prior[y] + sum of cells[place, y].
+
+    A term has one place per slot of each parent (its values, then missing) and value of its child, in this order. A
+    row whose child is missing reads nothing of the term.
+    """
+
+    def __init__(
+        self, limits: Sequence[int], child: Sequence[int], parents: Sequence[Sequence[int]], n_classes: int
+    ) -> None: ...
+    @property
+    def n_places(self) -> int: ...
+    def rows(self, codes: _Codes, labels: _Codes, weights: _Floats | None = None) -> LabelledRows:
+        """Labelled rows to learn from."""
+    def score(
+        self, codes: _Codes, prior: _Floats, cells: _Floats, out: _Floats, log_joint: bool = False, n_jobs: int = 1
+    ) -> None:
+        """Posteriors, or log joints."""
+
+class LabelledRows:
+    """Labelled rows as the cells they read; rows that are alike are kept once, with their weights added."""
+
+    @property
+    def n_rows(self) -> int: ...
+    def gradient(self, prior: _Floats, cells: _Floats, d_prior: _Floats, d_cells: _Floats, n_jobs: int = 1) -> float:
+        """The conditional log-likelihood; its derivatives are written to d_prior and d_cells."""

@@ -3,14 +3,13 @@
 The file is an archive (see ``tanager.archive``) of kind "classifier". Its header holds the name of the class, the
 version of tanager, all options and what was learned in plain data; its arrays are the counts, the moments of Gaussian
 columns, the rows that some classifiers keep, and the first rows of a stream whose cut points are not fixed yet.
-Structure is chosen again at loading, from the same counts, except where a stream answers with one that lags behind.
+Structure is chosen again at loading, from the same counts, except where that takes long (networks learned from rows) or a
+stream answers with one that lags behind.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,7 @@ from tanager.plain import (
     table_to_plain,
     to_plain,
 )
+from tanager.writing import whole_file
 
 
 def save(model: CountsClassifier, path: str | os.PathLike[str]) -> None:
@@ -46,7 +46,9 @@ def save(model: CountsClassifier, path: str | os.PathLike[str]) -> None:
     ...     load(f"{folder}/weather.tanager").predict([["sun"]])
     array(['play'], dtype='<U4')
     """
-    _write(Path(path), to_bytes(model))
+    data = to_bytes(model)
+    with whole_file(path) as file:
+        file.write(data)
 
 
 def load(path: str | os.PathLike[str]) -> CountsClassifier:
@@ -176,14 +178,15 @@ def _rows(arrays: dict[str, np.ndarray], counts: JointCounts) -> Rows:
 
 
 def _view_to_plain(model: CountsClassifier) -> dict[str, Any] | None:
-    """Nothing where no structure was chosen yet; the structure itself only where it lags behind the counts."""
+    """Nothing where no structure was chosen yet; the structure itself where it lags behind or took long to learn."""
     view = model._view
     if view is None or not view.valid or view.counts is not model.counts_:
         return None
-    if not model._adaptive() or view.form_version == model.counts_.version:
+    current = not model._adaptive() or view.form_version == model.counts_.version
+    if current and not model.keeps_form:
         return {}
-    lagging = {"form": form_to_plain(view.form), "factor": view.factor, "rows": model._view_rows}
-    return lagging | model._choice()
+    kept = {"form": form_to_plain(view.form), "factor": view.factor, "rows": model._view_rows, "current": current}
+    return kept | model._choice()
 
 
 def _take_view(model: CountsClassifier, data: dict[str, Any]) -> None:
@@ -194,7 +197,7 @@ def _take_view(model: CountsClassifier, data: dict[str, Any]) -> None:
     view = model._view_of(form_from_plain(data["form"]))
     view.factor = [float(factor) for factor in data["factor"]]
     view._bind()
-    view.form_version = -1
+    view.form_version = model.counts_.version if data.get("current") else -1
     model._view, model._view_rows = view, float(data["rows"])
 
 
@@ -215,39 +218,3 @@ def _warm_from_plain(data: dict[str, Any], arrays: dict[str, np.ndarray], n_clas
         raise ModelFileError("its first rows do not fit together")
     warm.counted, warm.stage = counted, stage
     return warm
-
-
-# --- files -------------------------------------------------------------------------------------------------------
-
-
-def _write(path: Path, data: bytes) -> None:
-    """All bytes to a temporary file beside it, synced, then renamed: other readers see the old file or the new one."""
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot save {str(path)!r}: there is no folder {str(target.parent)!r}. Make it first.")
-    if target.is_dir():
-        raise IsADirectoryError(f"cannot save {str(path)!r}: this is a folder. Name a file in it.")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            if target.exists():
-                os.chmod(temporary, target.stat().st_mode & 0o7777)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
-        raise
-    _sync_folder(target.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last; not every system lets a folder be opened."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

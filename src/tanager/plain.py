@@ -2,13 +2,14 @@
 
 JSON's own types stand for themselves. Everything else is an object with one telling key: ``{"tuple": [...]}``,
 ``{"dict": [[key, value], ...]}``, ``{"array": [dtype, shape, cells]}``, ``{"estimate": [kind, strength]}``,
-``{"classifier": name, "params": {...}}`` and a few more.
+``{"classifier": name, "params": {...}}``, ``{"value": [name, {...}]}`` for a structure learner and a few more.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
 from datetime import date, datetime
 from typing import Any
 
@@ -22,6 +23,12 @@ from tanager.counts.estimates import ESTIMATES, Estimate
 from tanager.encoding import Schema
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.errors import ModelFileError
+from tanager.networks.network import Network
+from tanager.structure.cbl import CBL
+from tanager.structure.chow_liu import ChowLiu
+from tanager.structure.hill_climb import HillClimb
+from tanager.structure.k2 import K2
+from tanager.structure.tests import GSquared, Pearson, Threshold
 
 
 def to_plain(value: Any, place: str) -> Any:
@@ -48,6 +55,11 @@ def to_plain(value: Any, place: str) -> Any:
         return {"schema": value.to_dict()}
     if type(value) in ESTIMATES.values():
         return {"estimate": [value.kind, to_plain(value.strength, place)]}
+    if isinstance(value, Network):
+        return {"network": value.to_dict()}
+    if _VALUES.get(type(value).__name__) is type(value):
+        own = {item.name: to_plain(getattr(value, item.name), f"{place}.{item.name}") for item in fields(value)}
+        return {"value": [type(value).__name__, own]}
     if type(value) in (date, datetime):
         return {type(value).__name__: value.isoformat()}
     if isinstance(value, CountsClassifier):
@@ -102,6 +114,13 @@ def _estimate(data: list[Any]) -> Estimate:
     return ESTIMATES[data[0]](from_plain(data[1]))
 
 
+def _value(data: list[Any]) -> Any:
+    name, own = data
+    return _VALUES[name](**{key: from_plain(item) for key, item in own.items()})
+
+
+_VALUES: dict[str, Any] = {cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson)}
+
 _READERS: dict[str, Any] = {
     "float": float,
     "tuple": lambda items: tuple(from_plain(items)),
@@ -109,6 +128,8 @@ _READERS: dict[str, Any] = {
     "array": _array,
     "schema": Schema.from_dict,
     "estimate": _estimate,
+    "network": Network.from_dict,
+    "value": _value,
     "date": date.fromisoformat,
     "datetime": datetime.fromisoformat,
 }
@@ -120,7 +141,7 @@ _READERS: dict[str, Any] = {
 def form_to_plain(form: Form) -> dict[str, Any]:
     """The families of a form and how they are combined."""
     if isinstance(form, ProductOfSums):
-        return {"child": form.child, "parents": form.parents, "weight": form.weight}
+        return asdict(form)
     rest = None if form.otherwise is None else form_to_plain(form.otherwise)
     return {"members": form.members, "weight": form.weight, "min_count": form.min_count, "otherwise": rest}
 
@@ -129,9 +150,20 @@ def form_from_plain(data: dict[str, Any]) -> Form:
     """The form that ``form_to_plain`` wrote."""
     weight = tuple(float(w) for w in data["weight"])
     if "child" in data:
-        return ProductOfSums(tuple(data["child"]), tuple(tuple(p) for p in data["parents"]), weight)
+        return ProductOfSums(
+            tuple(data["child"]),
+            _tuples(data["parents"]),
+            weight,
+            tuple(data.get("class_parents", ())),
+            _tuples(data.get("only", ())),
+            tuple((child, tuple(parents)) for child, parents in data.get("free", ())),
+        )
     rest = None if data["otherwise"] is None else form_from_plain(data["otherwise"])
-    return SumOfProducts(tuple(tuple(s) for s in data["members"]), weight, float(data["min_count"]), rest)
+    return SumOfProducts(_tuples(data["members"]), weight, float(data["min_count"]), rest)
+
+
+def _tuples(lists: Iterable[Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:
+    return tuple(tuple(items) for items in lists)
 
 
 # --- tables ------------------------------------------------------------------------------------------------------

@@ -8,25 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpu import cpu_levels
 from tanager import _kernels
 
 METHODS = ["auto", "bits", "increments"]
-
-
-def cpu_levels():
-    levels = ["plain"]
-    features = set(_kernels.cpu_features())
-    if "avx2" in features:
-        levels.append("avx2")
-    if features >= {"avx512f", "avx512bw", "avx512vl", "avx512vbmi2", "avx512vpopcntdq"}:
-        levels.append("avx512")
-    return levels
-
-
-@pytest.fixture(autouse=True)
-def _back_to_the_best_level():
-    yield
-    _kernels.set_cpu_level("auto")
 
 
 @dataclass

@@ -17,16 +17,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.classifiers.decide import check_costs, class_factors, class_priors, decide
-from tanager.classifiers.door import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
 from tanager.classifiers.explain import ExplainMixin
 from tanager.classifiers.forms import Form, View
-from tanager.classifiers.onerow import STALE, OneRowMixin
+from tanager.classifiers.onerow import OneRowMixin
 from tanager.classifiers.rows import Rows, WarmUp
 from tanager.counts.align import class_map, sort_labels, union_labels
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
+from tanager.encoding.door import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
 from tanager.encoding.kinds import settled
 from tanager.encoding.tables import Table, read_table
 from tanager.errors import (
@@ -90,6 +90,8 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
 
     order: ClassVar[int] = 2  # columns counted together with the class
     published: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
+    stale: ClassVar[float] = 1.01  # rows may grow by this factor before single-row answers learn the structure anew
+    keeps_form: ClassVar[bool] = False  # whether model files hold the structure, as learning it again takes long
 
     # --- what a subclass says -----------------------------------------------------------------------------------
 
@@ -404,7 +406,7 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         if view is not None and view.valid and view.counts is self.counts_:
             if not self._adaptive() or view.form_version == self.counts_.version:
                 return view
-            if not fresh and self.counts_.n_rows <= self._view_rows * STALE:
+            if not fresh and self.counts_.n_rows <= self._view_rows * self.stale:
                 return view
         form = self._form(self.counts_, self._rows)
         self._count_families(form)
@@ -567,6 +569,13 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         """Take back what ``_choice`` gave."""
 
     # --- small things -------------------------------------------------------------------------------------------
+
+    def _class_name(self) -> str:
+        """What the class is called beside the columns: the name of the target, or "class"."""
+        name = self.target_name_ or "class"
+        while name in self.counts_.schema:
+            name += "_"
+        return name
 
     def _threads(self) -> int:
         if self.n_jobs is None:

@@ -13,12 +13,13 @@ from tanager.classifiers.a2de import A2DE
 from tanager.classifiers.aode import AODE
 from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.decide import decide
+from tanager.classifiers.delegate import DelegatesMixin
 from tanager.classifiers.fanc import FANC
-from tanager.classifiers.forms import Form, View
+from tanager.classifiers.forms import Form
 from tanager.classifiers.hidden import HNB
 from tanager.classifiers.naive import NaiveBayes
 from tanager.classifiers.rows import Rows
-from tanager.classifiers.shared import attach, joint_shape
+from tanager.classifiers.shared import joint_shape
 from tanager.classifiers.tan import FAN, TAN
 from tanager.classifiers.waode import WAODE
 from tanager.counts.joint import JointCounts
@@ -27,7 +28,7 @@ from tanager.errors import OptionError, SchemaMismatch, check_option
 
 
 @dataclass(eq=False, repr=False)
-class BestOf(CountsClassifier):
+class BestOf(DelegatesMixin, CountsClassifier):
     """Learns the counts once, tries every candidate by leave-one-out, and answers with the best.
 
     One counting pass serves all candidates, and leaving each row out costs one prediction pass per candidate, so this
@@ -98,13 +99,6 @@ class BestOf(CountsClassifier):
     def _rank(self, line: dict[str, Any]) -> float:
         return -line["accuracy"] if self.criterion == "accuracy" else line[self.criterion]
 
-    def _attach(self, model: CountsClassifier, counts: JointCounts, rows: Rows) -> CountsClassifier:
-        """A candidate over our counts and rows; our priors and class weights hold where it has none of its own."""
-        attach(model, counts, self.encoder_, rows)
-        model.set_params(**{k: getattr(self, k) for k in ("priors", "class_weight") if getattr(model, k) is None})
-        model.unseen, model.n_jobs = self.unseen, self.n_jobs
-        return model
-
     def _choice(self) -> dict[str, Any]:
         return {"best": self._place}
 
@@ -114,34 +108,10 @@ class BestOf(CountsClassifier):
         assert self._rows is not None
         self.best_ = self._attach(clone(chosen), self.counts_, self._rows)
 
-    def _view_of(self, form: Form, **options: Any) -> View:
-        self.best_.counts_ = self.counts_  # with its families
-        return self.best_._view_of(form, **options)
-
-    def _still_answers(self, view: View, form: Form) -> bool:
-        return False  # another candidate may have the same form and smooth it otherwise
-
-    def _balanced(self) -> bool:
-        return self.best_._balanced()
-
-    def _class_factors(self) -> list[float]:
-        return self.best_._class_factors()
-
     def _answers_by_kernel(self) -> bool:
         if self.class_weight is not None or self.unseen == "error":
             return False
         return all(candidate._answers_by_kernel() for candidate in self._all_candidates(self.counts_.schema))
-
-    def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
-        return self.best_._score_codes(codes, view, X, log_joint=log_joint)
-
-    def _leave_one_out(self, codes: Any, labels: Any, weights: Any, X: Any = None) -> np.ndarray:
-        self._structure(fresh=True)
-        return self.best_._leave_one_out(codes, labels, weights, X)
-
-    def _explain(self, codes: np.ndarray, X: Any, answer: int, against: int) -> tuple[float, list[Any]]:
-        self._structure(fresh=True)
-        return self.best_._explain(codes, X, answer, against)
 
     def table(self) -> str:
         """The candidates and their leave-one-out figures, best first, as text."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -132,26 +133,53 @@ def _parts(view: View, codes: np.ndarray, answer: int, against: int) -> list[tup
     pairs = values[:, [answer, against]]
     known = dict(zip(terms, pairs[n_members:], strict=True))
     if isinstance(form, ProductOfSums):
-        return _of_product(form, known)
+        return [*_of_class(view, form, codes, answer, against), *_of_product(form, known, answer, against)]
     members = _of_sum(form, pairs[:n_members], known, view.counts.n_features)
     if members is None and form.otherwise is not None:
         return _parts(view.with_form(form.otherwise), codes, answer, against)
     return members or []
 
 
-def _of_product(form: ProductOfSums, known: dict[Any, np.ndarray]) -> list[tuple[int, ParentSet, float]]:
-    groups: dict[int, list[tuple[ParentSet, float]]] = {}
-    for child, parents, weight in zip(form.child, form.parents, form.weight, strict=True):
-        groups.setdefault(child, []).append((parents, weight))
+def _of_class(
+    view: View, form: ProductOfSums, codes: np.ndarray, answer: int, against: int
+) -> list[tuple[int, ParentSet, float]]:
+    """What each parent of the class adds to those before it."""
+    prefixes = [form.class_parents[:size] for size in range(len(form.class_parents) + 1)]
+    views = [view.with_form(ProductOfSums((), (), (), parents)) for parents in prefixes] if form.class_parents else []
+    totals = [_difference(v.score(codes, log_joint=True)[0], answer, against) for v in views]
+    steps = zip(form.class_parents, prefixes, pairwise(totals), strict=False)
+    return [(p, before, after_p - without) for p, before, (without, after_p) in steps if after_p != without]
+
+
+def _of_product(
+    form: ProductOfSums, known: dict[Any, np.ndarray], answer: int, against: int
+) -> list[tuple[int, ParentSet, float]]:
     out = []
-    for child, sets in groups.items():
-        alive = [(p, w * known[child, p]) for p, w in sets if w > 0 and not np.isnan(known[child, p][0])]
-        if not alive:  # a missing parent: the longest family that is there, down to the class alone
-            first = sets[0][0] if len(sets) == 1 else ()
-            shorter = [first[:size] for size in range(len(first), -1, -1)]
-            alive = [(p, known[child, p]) for p in shorter if not np.isnan(known[child, p][0])][:1]
-        sums = sum((value for _, value in alive), np.zeros(2))
-        out += [(child, parents, float((v[0] - v[1]) / _log_mean(sums))) for parents, v in alive]
+    for child in dict.fromkeys(form.child):
+        mine, theirs = (_alive(form, known, child, c, side) for side, c in enumerate((answer, against)))
+        sums = np.array([sum(mine.values()) if mine else 1.0, sum(theirs.values()) if theirs else 1.0])
+        if mine.keys() == theirs.keys():
+            out += [(child, p, float((mine[p] - theirs[p]) / _log_mean(sums))) for p in mine]
+        else:  # networks of two classes: one part, from all columns that either looks at
+            parents = tuple(dict.fromkeys(j for p in (*mine, *theirs) for j in p))
+            out.append((child, parents, float(np.log(sums[0]) - np.log(sums[1]))))
+    return out
+
+
+def _alive(form: ProductOfSums, known: dict[Any, np.ndarray], child: int, c: int, side: int) -> dict[ParentSet, float]:
+    """The parent sets of a column that speak for class c, and what they say; `side` is its place in `known`."""
+    only = form.only or ((),) * len(form.child)
+    terms = [t for t, i in enumerate(form.child) if i == child and (not only[t] or c in only[t])]
+    out: dict[ParentSet, float] = {}
+    for parents, weight in ((form.parents[t], form.weight[t]) for t in terms):
+        value = known[child, parents][side] if weight > 0 else np.nan
+        if not np.isnan(value):
+            out[parents] = out.get(parents, 0.0) + weight * value
+    voting = [form.parents[t] for t in terms if form.weight[t] > 0]
+    if terms and not out:  # a missing parent: the longest family that is there, down to the class alone
+        first = voting[0] if len(voting) == 1 else ()
+        shorter = (first[:size] for size in range(len(first), -1, -1))
+        out = dict([(p, known[child, p][side]) for p in shorter if not np.isnan(known[child, p][side])][:1])
     return out
 
 

@@ -2,7 +2,7 @@
 
 A classifier says which families and which of the two ways; it neither counts nor loops over rows.
 
-    product of sums   P(y, x) = P(y) prod_i sum_{pa in PA_i} w P(x_i | y, pa)
+    product of sums   P(y, x) = P(y | pa_y) prod_i sum_{pa in PA_i} w P(x_i | y, pa)
     sum of products   P(y, x) = sum_s w P(y, x_s) prod_{j not in s} P(x_j | y, x_s)  over s seen often enough
 """
 
@@ -21,16 +21,26 @@ from tanager.counts.estimates import Estimate
 from tanager.counts.joint import JointCounts
 
 ParentSet = tuple[int, ...]
+LeftOut = tuple[np.ndarray, np.ndarray | None]  # labels and weights of rows that are to be answered without themselves
 COMPILED_LIMIT = 2**24  # cells of compiled tables (128 MB) beyond which rows are answered straight from the counts
 
 
 @dataclass(frozen=True)
 class ProductOfSums:
-    """Every column has one or more parent sets (beside the class); their estimates are summed, the sums multiplied."""
+    """Every column has one or more parent sets (beside the class); their estimates are summed, the sums multiplied.
+
+    Columns that are no child are not read. With ``class_parents``, P(y | these columns) takes the place of P(y).
+    ``only`` says for every term which classes it speaks for (() for all): a multi-net has one term for each column
+    and class. ``free`` are the families of a network that do not know the class; they matter only where a missing value
+    is summed out.
+    """
 
     child: tuple[int, ...]
     parents: tuple[ParentSet, ...]
     weight: tuple[float, ...]
+    class_parents: ParentSet = ()
+    only: tuple[tuple[int, ...], ...] = ()
+    free: tuple[tuple[int, ParentSet], ...] = ()
 
     @classmethod
     def one_each(cls, parents: Iterable[ParentSet]) -> ProductOfSums:
@@ -40,21 +50,27 @@ class ProductOfSums:
 
     @property
     def n_networks(self) -> int:
-        """How many networks vote: the product of the number of parent sets with a weight."""
-        return math.prod(Counter(c for c, w in zip(self.child, self.weight, strict=True) if w > 0).values())
+        """How many networks vote for a class: the product of the number of parent sets with a weight."""
+        only = self.only or ((),) * len(self.child)
+        voting = [t for t, weight in enumerate(self.weight) if weight > 0]
+        classes = {c for classes in only for c in classes} or {0}
+        return max(
+            math.prod(Counter(self.child[t] for t in voting if not only[t] or c in only[t]).values()) for c in classes
+        )
 
     def families(self) -> list[tuple[int, ...]]:
         """Families beyond pairs, with all their prefixes, as parents and child."""
         wide = {
             (*parents[:size], child)
-            for child, parents in zip(self.child, self.parents, strict=True)
+            for child, parents in (*zip(self.child, self.parents, strict=True), *self.free)
             for size in range(2, len(parents) + 1)
         }
+        wide |= {self.class_parents[:size] for size in range(3, len(self.class_parents) + 1)}
         return sorted(wide, key=lambda family: (len(family), family))
 
     def build(self, plan: _kernels.Plan, unit: float) -> None:
         """Tell the kernels."""
-        plan.product(self.child, self.parents, self.weight)
+        plan.product(self.child, self.parents, self.weight, self.class_parents, self.only, self.free)
 
 
 @dataclass(frozen=True)
@@ -225,7 +241,7 @@ class View:
         child: int,
         parents: ParentSet,
         codes: np.ndarray,
-        left_out: tuple[np.ndarray, np.ndarray | None] | None = None,
+        left_out: LeftOut | None = None,
     ) -> np.ndarray:
         """P(child | class, parents) for every row and class, NaN where one of them is missing."""
         out = np.empty((len(codes), self.counts.n_classes))

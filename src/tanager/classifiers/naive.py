@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.discriminative import DiscriminativeMixin
 from tanager.classifiers.forms import Form, ProductOfSums, View
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.subsumption import SubsumptionMixin
@@ -19,7 +20,7 @@ from tanager.encoding.chunks import rows_of_dicts
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class NaiveBayes(SubsumptionMixin, CountsClassifier):
+class NaiveBayes(DiscriminativeMixin, SubsumptionMixin, CountsClassifier):
     """Naive Bayes: every column depends on the class alone. Categorical, Gaussian or mixed.
 
     The cheapest view on the counts and the yardstick for the others. Good from the first rows on; overconfident when
@@ -32,6 +33,11 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
     subsumption : float or None, default=None
         NBsr: leave out, row by row, values that only repeat another value of the row, judged on values seen more often
         than this (50 is customary). Needs pair counts.
+    fit_by : {"likelihood", "conditional_likelihood", "weights", "elr"}, default="likelihood"
+        Which parameters: by counting; those that make the classes most probable, as in logistic regression; one
+        exponent per column; or probabilities that make the classes most probable. All but the first keep the rows.
+    penalty : float, default=1.0
+        How strongly such parameters are held to the counted ones; 0 trusts the rows alone.
 
     Attributes
     ----------
@@ -39,6 +45,10 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
         All that was learned about columns with codes; merge, save or look at it on its own.
     moments_ : Moments
         All that was learned about Gaussian columns.
+    fitting_ : Fitting or None
+        The conditional log-likelihood before and after, where parameters were searched for.
+    weights_ : dict
+        The exponent of every column, with ``fit_by="weights"``.
 
     Notes
     -----
@@ -59,6 +69,9 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
 
     def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
         return ProductOfSums.one_each(((),) * counts.n_features)
+
+    def _likelihood_only(self) -> list[str]:
+        return ["gaussian"] * bool(self.gaussian) + ["subsumption"] * (self.subsumption is not None)
 
     def _answers_by_kernel(self) -> bool:
         return not self._has_moments() and super()._answers_by_kernel()
@@ -143,9 +156,10 @@ class NaiveBayes(SubsumptionMixin, CountsClassifier):
         return prior, parts
 
     def _extra_arrays(self) -> dict[str, np.ndarray]:
-        return self.moments_.to_arrays() if self._has_moments() else {}
+        return super()._extra_arrays() | (self.moments_.to_arrays() if self._has_moments() else {})
 
     def _take_extra_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        super()._take_extra_arrays(arrays)
         columns = self.encoder_.schema.columns
         n = sum(column.kind == "continuous" for column in columns)
         self.moments_ = Moments.from_arrays(arrays, len(self.classes_), n) if n else None

@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.door import check_lengths, check_weights, one_dimensional
 from tanager.counts.align import as_label_array
 from tanager.encoding import Column, Schema
 from tanager.encoding.chunks import n_rows, take_rows
+from tanager.encoding.door import check_lengths, check_weights, one_dimensional
 from tanager.encoding.values import is_missing, plain
 from tanager.errors import DataError
-
-STALE = 1.01  # rows may grow by this factor before single-row answers learn the structure anew
 
 
 class OneRowMixin:
@@ -184,7 +182,7 @@ class OneRowMixin:
         """How many rows the present view may answer in turn: until its form must be learned again."""
         if not self._adaptive():
             return most
-        room = self._view_rows * STALE - self.counts_.n_rows
+        room = self._view_rows * self.stale - self.counts_.n_rows
         if weights is None:
             return min(most, max(0, int(room)) + 1)
         return min(most, 1 + int(np.searchsorted(np.cumsum(weights), room, side="right")))

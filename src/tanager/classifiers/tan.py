@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.choose import column_place
-from tanager.classifiers.forms import Form, ProductOfSums, View
-from tanager.classifiers.marginal import score_tree
+from tanager.classifiers.discriminative import DiscriminativeMixin
+from tanager.classifiers.forms import Form, ProductOfSums
+from tanager.classifiers.marginal import MarginalMixin
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.single import SingleNetworkMixin
 from tanager.counts.joint import JointCounts
@@ -20,10 +17,8 @@ from tanager.structure.trees import GAINS, NO_PARENT, Edge, direct, heaviest_for
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _Augmented(SingleNetworkMixin, CountsClassifier):
+class _Augmented(DiscriminativeMixin, SingleNetworkMixin, MarginalMixin):
     """What trees and forests share: edges chosen from the counts, hung up by a root, one parent per column."""
-
-    missing: str = "drop"
 
     def _edges(self, counts: JointCounts) -> list[Edge]:
         raise NotImplementedError
@@ -34,40 +29,13 @@ class _Augmented(SingleNetworkMixin, CountsClassifier):
     def _adaptive(self) -> bool:
         return True
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        check_option("missing", self.missing, ("drop", "marginal"))
+    def _likelihood_only(self) -> list[str]:
+        return ['missing="marginal"'] * (self.missing == "marginal")
 
     def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
         score = class_information(counts)
         parents = direct(self._edges(counts), counts.n_features, score, self._root(counts))
         return ProductOfSums.one_each(() if parent == NO_PARENT else (parent,) for parent in parents)
-
-    def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
-        out = super()._score_codes(codes, view, X, log_joint=log_joint)
-        gaps = self._gaps(codes)
-        if gaps.any():
-            out[gaps] = score_tree(view, codes[gaps], log_joint=log_joint)
-        return out
-
-    def _leave_one_out(self, codes: Any, labels: Any, weights: Any, X: Any = None) -> np.ndarray:
-        out = super()._leave_one_out(codes, labels, weights, X)
-        gaps = self._gaps(codes)
-        if gaps.any():
-            left_out = labels[gaps], None if weights is None else weights[gaps]
-            view = self._structure(fresh=True)
-            out[gaps] = score_tree(view, codes[gaps], log_joint=False, left_out=left_out)
-        return out
-
-    def _gaps(self, codes: np.ndarray) -> np.ndarray:
-        """The rows that the tree must answer by itself: those with missing cells, where these are to be summed out."""
-        if self.missing == "drop":
-            return np.zeros(len(codes), dtype=bool)
-        n_codes = self.counts_.schema.n_values + (self.unseen == "smooth")
-        return np.asarray((codes >= n_codes).any(axis=1))
-
-    def _answers_by_kernel(self) -> bool:
-        return self.missing == "drop" and super()._answers_by_kernel()
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -83,6 +51,9 @@ class TAN(_Augmented):
         The column the tree hangs from; by default the one that tells most about the class.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead.
+    fit_by, penalty
+        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
+        former; see NaiveBayes.
 
     Attributes
     ----------
@@ -126,6 +97,9 @@ class FAN(_Augmented):
         What an edge must gain: penalised likelihood, a significant G² test, or the BDeu score.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead.
+    fit_by, penalty
+        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
+        former; see NaiveBayes.
 
     Examples
     --------

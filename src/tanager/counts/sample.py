@@ -6,13 +6,23 @@ goes. Every answer is remembered, so that thresholds, folds and learners share t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tanager.encoding.schema import Schema
-from tanager.errors import SchemaMismatch, nearest
+from tanager import _kernels
+from tanager.counts.memory import check_budget
+from tanager.encoding.door import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
+from tanager.encoding.encoder import Encoder
+from tanager.encoding.labels import encode_labels
+from tanager.encoding.schema import OTHER, Schema, refuse_duplicates
+from tanager.encoding.tables import Table, read_table
+from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, nearest
+
+SCORES = ("ll", "aic", "bic", "k2", "bdeu")
+Variable = str | int  # by name or by position
 
 
 class Information(NamedTuple):
@@ -28,6 +38,10 @@ class Information(NamedTuple):
 class Sample:
     """Rows of codes over named variables, the class among them where there is one.
 
+    ``Sample.of(X, y)`` makes one from any table. Rows that lack a variable are left out of every answer that needs it,
+    and of no other. A distribution that is known exactly is a sample, too: all its configurations, weighted by their
+    probabilities.
+
     Parameters
     ----------
     codes : array (n_rows, n_variables), uint8 or uint16
@@ -38,6 +52,25 @@ class Sample:
         The names of the variables.
     weights : array or None
         Of the rows.
+
+    Attributes
+    ----------
+    n_asked, n_counted : int
+        Questions for information so far, and how many of them had to be worked out; the rest were remembered.
+
+    Examples
+    --------
+    Two coins, and whether they agree: any two of the three tell nothing about each other, until the third is known.
+
+    >>> X = {"first": [0, 0, 1, 1], "second": [0, 1, 0, 1]}
+    >>> sample = Sample.of(X, ["yes", "no", "no", "yes"], target="agree")
+    >>> sample.count("first", "agree")
+    array([[1., 1.],
+           [1., 1.]])
+    >>> sample.information("first", "second").value
+    0.0
+    >>> sample.information("first", "second", given=["agree"])  # log(2), as sure as can be
+    Information(value=0.69314718056, rows=4.0, df=2.0, naive_df=2.0, pearson=4.0)
     """
 
     def __init__(
@@ -47,13 +80,55 @@ class Sample:
         names: Sequence[str],
         weights: np.ndarray | None = None,
     ) -> None:
+        if not np.ndim(codes) == 2 or not codes.shape[1] == len(values) == len(names):
+            raise DataError(
+                f"codes of shape {np.shape(codes)}, values of {len(values)} variables and {len(names)} names "
+                "do not belong together; each variable is a column, with values and a name."
+            )
+        refuse_duplicates(names)
         self.codes = np.asfortranarray(codes)
-        self.values = tuple(tuple(v) for v in values)
+        self.values = tuple(tuple(_plain(value) for value in own) for own in values)
         self.names = tuple(names)
-        self.weights = weights
-        self.n_values = np.array([len(v) for v in self.values], dtype=np.int64)
+        self.weights = check_weights(weights, len(codes))
+        self.n_values = np.array([len(own) for own in self.values], dtype=np.int64)
+        self.n_asked = self.n_counted = 0
+        self._rows = _kernels.Sample(self.codes, self.n_values.tolist(), self.weights)
         self._information: dict[tuple[int, int, frozenset[int]], Information] = {}
-        self._scores: dict[tuple[object, ...], float] = {}
+        self._scores: dict[tuple[str, float, int, frozenset[int]], float] = {}
+        self._parts: dict[tuple[int, int], Sample] = {}
+        self._filled: Sample | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sample, (self.codes, self.values, self.names, self.weights)
+
+    @classmethod
+    def of(
+        cls, X: Any, y: Any = None, *, target: str | None = None, sample_weight: Any = None, **encoder_options: Any
+    ) -> Sample:
+        """Any table, its columns encoded as by a classifier; the class, where there is one, comes last.
+
+        The class is ``y``, under the name ``target`` or its own or "class"; without ``y``, the column of X that
+        ``target`` names; without either there is none, and numbers need ``bins="frequency"`` or "width". All other
+        options are those of ``Encoder``.
+        """
+        if encoder_options.get("continuous"):
+            raise OptionError("a sample has codes only: continuous columns cannot be counted. Leave out continuous=.")
+        table = read_table(X)
+        weights = check_weights(sample_weight, table.n_rows)
+        encoder = Encoder(**encoder_options)
+        if y is None and target is None:
+            codes = encoder.fit_transform(table, None, weights)
+            return cls(codes, _values(encoder.schema), encoder.schema.names, weights)
+        if y is None:
+            table, y = _take_out(table, str(target))
+        else:
+            target = target or column_name(y) or "class"
+            y = one_dimensional(y)
+            check_lengths(table.n_rows, y)
+        labels, classes = encode_labels(y)
+        refuse_fractions(classes)
+        codes = encoder.fit_transform(table, labels, weights, len(classes))
+        return cls.of_rows(codes, labels, weights, encoder.schema, classes, str(target))
 
     @classmethod
     def of_rows(
@@ -68,70 +143,126 @@ class Sample:
         """The columns of a schema and, last, the class, under a name that no column has."""
         while target in schema:
             target += "_"
-        values = [[column.describe(v) for v in range(column.n_values)] for column in schema.columns]
         wide = max(codes.dtype, labels.dtype)
         both = np.empty((len(codes), codes.shape[1] + 1), dtype=wide, order="F")
         for part, place in ((codes, slice(0, -1)), (labels[:, None], slice(-1, None))):
-            both[:, place] = np.where(part == np.iinfo(part.dtype).max, np.iinfo(wide).max, part)
-        return cls(both, [*values, list(classes)], [*schema.names, target], weights)
+            both[:, place] = part
+            if part.dtype != wide:
+                both[:, place][part == np.iinfo(part.dtype).max] = np.iinfo(wide).max
+        return cls(both, [*_values(schema), list(classes)], [*schema.names, target], weights)
 
-    def index(self, name: str | int) -> int:
+    def index(self, variable: Variable) -> int:
         """Position of a variable given by name or position; refused where there is none."""
-        if isinstance(name, str):
-            if name not in self.names:
-                raise SchemaMismatch(f"there is no variable {name!r}.{nearest(name, self.names)}")
-            return self.names.index(name)
-        if not 0 <= name < len(self.names):
-            raise SchemaMismatch(f"there is no variable {name!r}; they are numbered from 0 to {len(self.names) - 1}.")
-        return int(name)
+        if isinstance(variable, str):
+            if variable not in self.names:
+                raise SchemaMismatch(f"there is no variable {variable!r}.{nearest(variable, self.names)}")
+            return self.names.index(variable)
+        if not 0 <= variable < len(self.names):
+            raise SchemaMismatch(
+                f"there is no variable {variable!r}; they are numbered from 0 to {len(self.names) - 1}."
+            )
+        return int(variable)
+
+    def _places(self, variables: Iterable[Variable]) -> list[int]:
+        """Positions of variables; refused where one is there twice."""
+        places = [self.index(variable) for variable in variables]
+        if len(set(places)) < len(places):
+            twice = next(i for i in places if places.count(i) > 1)
+            raise DataError(f"variable {self.names[twice]!r} is named twice; each can be asked for once.")
+        return places
 
     @property
     def n_rows(self) -> float:
         """Total weight of the rows."""
         return float(len(self.codes) if self.weights is None else self.weights.sum())
 
-    def count(self, *variables: int) -> np.ndarray:
+    def count(self, *variables: Variable) -> np.ndarray:
         """How often the values of these variables occurred together, one axis each; rows that lack one are left out."""
-        shape = tuple(int(self.n_values[i]) for i in variables)
-        columns = self.codes[:, list(variables)].astype(np.int64)
-        known = (columns < np.array(shape, dtype=np.int64)).all(axis=1) if variables else np.ones(len(columns), bool)
-        cells = np.zeros(len(columns), dtype=np.int64)
-        for column, size in zip(columns.T, shape, strict=True):
-            cells = cells * size + column
-        w = None if self.weights is None else self.weights[known]
-        size = int(np.prod(shape, dtype=np.int64))
-        return np.bincount(cells[known], w, minlength=size).astype(float).reshape(shape)
+        places = self._places(variables)
+        cells = math.prod(int(self.n_values[i]) for i in places)
+        check_budget(8.0 * cells, "2 GB", f"a table of {len(places)} variables", "Count fewer of them together.")
+        return self._rows.count(places)
 
-    def information(self, x: int, z: int, given: Iterable[int] = ()) -> Information:
+    def information(self, x: Variable, z: Variable, given: Iterable[Variable] = ()) -> Information:
         """I(X; Z | given) with its degrees of freedom; the same whichever comes first."""
-        c = frozenset(int(i) for i in given)
-        key = (min(x, z), max(x, z), c)
-        if key not in self._information:
-            self._information[key] = self._work_out(key[0], key[1], sorted(c))
-        return self._information[key]
+        first, second, *rest = self._places((x, z, *given))
+        key = (min(first, second), max(first, second), frozenset(rest))
+        self.n_asked += 1
+        found = self._information.get(key)
+        if found is None:
+            self.n_counted += 1
+            found = Information(*self._rows.information(key[0], key[1], sorted(rest)))
+            self._information[key] = found
+        return found
 
-    def _work_out(self, x: int, z: int, given: list[int]) -> Information:
-        table = self.count(x, z, *given).reshape(int(self.n_values[x]), int(self.n_values[z]), -1)
-        rows = table.sum()
+    def score(self, kind: str, child: Variable, parents: Iterable[Variable] = (), strength: float = 1.0) -> float:
+        """How well a family fits, over the rows in which all of it is present. Larger is better.
 
-        def n_log_n(n: np.ndarray) -> float:
-            return float((n * np.log(np.where(n > 0, n, 1.0))).sum())
+        "ll" is the log-likelihood, "aic" and "bic" less their penalties, "k2" and "bdeu" (of equivalent sample size
+        ``strength``) the logarithm of the marginal likelihood.
+        """
+        return float(self.scores(kind, child, [parents], strength)[0])
 
-        xc, zc, c = table.sum(1), table.sum(0), table.sum((0, 1))
-        total = n_log_n(table) + n_log_n(c) - n_log_n(xc) - n_log_n(zc)
-        value = max(round(total / rows, 12), 0.0) if rows > 0 else 0.0
-        r_x, r_z = (xc > 0).sum(0), (zc > 0).sum(0)
-        df = float(((r_x - 1) * (r_z - 1))[c > 0].sum())
-        expected = xc[:, None] * zc[None] / np.where(c > 0, c, 1.0)
-        pearson = float(((table - expected) ** 2 / np.where(expected > 0, expected, 1.0))[expected > 0].sum())
-        naive = float((table.shape[0] - 1) * (table.shape[1] - 1) * table.shape[2])
-        return Information(value, float(rows), df, naive, pearson)
+    def scores(
+        self, kind: str, child: Variable, parents: Iterable[Iterable[Variable]], strength: float = 1.0
+    ) -> np.ndarray:
+        """The scores of one child with each of several sets of parents; sets that differ in one share the counting."""
+        check_option("score", kind, SCORES)
+        if kind == "bdeu" and not 0 < strength < math.inf:
+            raise OptionError(f"the equivalent sample size of BDeu is {strength!r}; it must be positive and finite.")
+        at = self.index(child)
+        sets = [frozenset(self._places((at, *own))[1:]) for own in parents]
+        keys = [(kind, float(strength) if kind == "bdeu" else 0.0, at, own) for own in sets]
+        new = list(dict.fromkeys(key for key in keys if key not in self._scores))
+        if new:
+            found = self._rows.scores(kind, at, [sorted(key[-1]) for key in new], float(strength))
+            self._scores.update(zip(new, found.tolist(), strict=True))
+        return np.array([self._scores[key] for key in keys])
 
-    def where(self, variable: int, value: int) -> Sample:
-        """The rows in which a variable has a value, as a sample of their own."""
-        return self.take(np.flatnonzero(self.codes[:, variable] == value))
+    def filled(self) -> Sample:
+        """The same rows with the most common value of its variable in every missing cell.
+
+        Scores over different rows cannot be compared, so searches fill first. Itself where nothing is missing.
+        """
+        if self._filled is None:
+            lacking = [
+                i for i in range(len(self.names)) if self.n_values[i] and (self.codes[:, i] >= self.n_values[i]).any()
+            ]
+            codes = self.codes.copy() if lacking else self.codes
+            for i in lacking:
+                codes[codes[:, i] >= self.n_values[i], i] = self.count(i).argmax()
+            self._filled = Sample(codes, self.values, self.names, self.weights) if lacking else self
+        return self._filled
+
+    def where(self, variable: Variable, code: int) -> Sample:
+        """The rows in which a variable has a value, given by its code, as a sample of their own."""
+        key = (self.index(variable), int(code))
+        if key not in self._parts:  # kept, so that what is worked out in it serves every learner
+            self._parts[key] = self.take(np.flatnonzero(self.codes[:, key[0]] == code))
+        return self._parts[key]
 
     def take(self, rows: np.ndarray) -> Sample:
         """Some rows, by position, as a sample of their own."""
         weights = None if self.weights is None else self.weights[rows]
         return Sample(self.codes[rows], self.values, self.names, weights)
+
+
+def _plain(value: object) -> object:
+    """A value as Python's own type: networks are written to files and compared with what was read."""
+    return value.item() if isinstance(value, np.generic) else str(value) if value is OTHER else value
+
+
+def _values(schema: Schema) -> list[list[object]]:
+    return [[column.describe(v) for v in range(column.n_values)] for column in schema.columns]
+
+
+def _take_out(table: Table, target: str) -> tuple[Table, Any]:
+    """A table without one of its columns, and that column."""
+    names = table.names
+    if names is None:
+        raise DataError(f"X has no column names, so target={target!r} names none of them. Pass that column as y.")
+    if target not in names:
+        raise SchemaMismatch(f"X has no column {target!r}.{nearest(target, names)}")
+    rest = [i for i, name in enumerate(names) if name != target]
+    readers = [table.readers[i] for i in rest]
+    return Table([names[i] for i in rest], table.n_rows, readers, gaps=table.gaps), table.column(names.index(target))

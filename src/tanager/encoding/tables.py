@@ -137,7 +137,9 @@ def _code_numbers(codes: np.ndarray) -> Cells:
 
 
 def read_column(cells: Any, name: str) -> Cells:
-    """One column of any kind: an array, a pandas, polars or Arrow column, or a sequence of objects."""
+    """One column of any kind: an array, a pandas, polars or Arrow column, a sequence of objects, or cells already."""
+    if isinstance(cells, Numbers | Categories):
+        return cells
     if isinstance(cells, np.ndarray):
         return read_array(cells, name)
     if frames.is_pandas(cells):

@@ -1,36 +1,146 @@
-"""What every structure learner takes and gives."""
+"""What every structure learner takes and gives, and the trace of what it did."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import numbers
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from typing import Any
 
-from tanager.counts.sample import Sample
+from tanager.counts.sample import Information, Sample
+from tanager.errors import OptionError, is_number
 from tanager.networks.network import Arc, Network
+from tanager.structure.constraints import Constraints
 
 Progress = Callable[[str, int, int | None], None]  # what is being done, how much is done, and of how much if known
+
+SECONDS_BETWEEN_PROGRESS = 0.05
+DONE = {
+    "add": "added",
+    "remove": "removed",
+    "keep": "kept",
+    "skip": "left out",
+    "orient": "directed",
+    "reverse": "turned round",
+    "refuse": "refused",
+}
 
 
 @dataclass(frozen=True)
 class Step:
     """One thing that a learner did, as a person can read it."""
 
-    phase: str  # "draft", "thicken", "thin", "orient", "search"
-    action: str  # "add", "remove", "keep", "skip", "orient", "reverse", "refuse"
+    phase: str  # "tree", "draft", "thicken", "thin", "orient", "extend", "limit", "search"
+    action: str  # one of DONE
     arc: Arc
-    value: float  # the test value or score gain behind it
+    value: float  # the information or the gain in score behind it
     given: tuple[str, ...] = ()  # the cut set
-    note: str = ""
+    note: str = ""  # why
+    directed: bool = True  # whether the arc had a direction yet
+
+    def __str__(self) -> str:
+        return f"{self.edge}  {self.words}"
+
+    @property
+    def edge(self) -> str:
+        """The arc, as ``a -> b`` or ``a - b``."""
+        return f"{self.arc[0]} {'->' if self.directed else '-'} {self.arc[1]}"
+
+    @property
+    def words(self) -> str:
+        """What was done and why."""
+        given = f" given {', '.join(self.given)}" if self.given else ""
+        return f"{DONE[self.action]}{given}" + (f": {self.note}" if self.note else "")
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A structure without tables, how it came about, and which arcs the data leave without a direction."""
+    """A structure without tables, how it came about, and which arcs the data leave without a direction.
+
+    ``print(learned.trace())`` shows what was done; ``steps`` and ``to_dicts()`` hold the same for programs.
+    """
 
     network: Network
     steps: tuple[Step, ...] = ()
-    undirected: tuple[Arc, ...] = ()
+    undirected: tuple[Arc, ...] = ()  # as they stand in the network
     n_tests: int = 0  # answers that were asked for, remembered ones included
+
+    def trace(self) -> str:
+        """What each phase did, a line for every step, to be read by a person."""
+        lines = []
+        for phase, group in groupby(self.steps, key=lambda step: step.phase):
+            steps = list(group)
+            width = min(max(len(step.edge) for step in steps), 50)
+            lines += [phase, *(f"  {step.edge:<{width}}  {step.words}" for step in steps)]
+        free = ", ".join(f"{u} - {v}" for u, v in self.undirected)
+        asked = f" after {self.n_tests} tests" if self.n_tests else ""
+        lines.append(f"{len(self.network.arcs)} arcs{asked}" + (f"; the data do not direct {free}" if free else ""))
+        return "\n".join(lines)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The steps as plain dicts, one each."""
+        return [asdict(step) for step in self.steps]
+
+
+@dataclass
+class Task:
+    """One run of a learner: who may be joined with whom, questions to the sample, and what was done so far.
+
+    Nodes are numbered 0, 1, ... in the order of the table, or as they were given.
+    """
+
+    sample: Sample
+    nodes: tuple[int, ...]
+    given: tuple[int, ...]
+    root: int | None  # as a position in the sample
+    rules: Constraints
+    progress: Progress | None = None
+    steps: list[Step] = field(default_factory=list)
+    n_tests: int = 0
+    _last: float = 0.0
+
+    @property
+    def n_nodes(self) -> int:
+        """How many variables are in play."""
+        return len(self.nodes)
+
+    def ask(self, a: int, b: int, given: Iterable[int] = ()) -> Information:
+        """What two nodes tell about each other given other nodes (and what is given in every test)."""
+        self.n_tests += 1
+        nodes = self.nodes
+        return self.sample.information(nodes[a], nodes[b], (*(nodes[c] for c in given), *self.given))
+
+    def note(
+        self,
+        phase: str,
+        action: str,
+        arc: tuple[int, int],
+        value: float,
+        *,
+        given: Collection[int] = (),
+        note: str = "",
+        directed: bool = True,
+    ) -> None:
+        """Write down a step."""
+        names = self.rules.names
+        cut = tuple(names[c] for c in sorted(given))
+        self.steps.append(Step(phase, action, (names[arc[0]], names[arc[1]]), value, cut, note, directed))
+
+    def tick(self, what: str, done: int, of: int | None = None) -> None:
+        """Tell how far the work is, but not more often than a person can read."""
+        if self.progress is not None and time.monotonic() - self._last >= SECONDS_BETWEEN_PROGRESS:
+            self._last = time.monotonic()
+            self.progress(what, done, of)
+
+    def learned(self, parents: Sequence[Collection[int]], undirected: Iterable[tuple[int, int]] = ()) -> Learned:
+        """The network over the names of the sample."""
+        names = self.rules.names
+        variables = {name: self.sample.values[i] for name, i in zip(names, self.nodes, strict=True)}
+        arcs = [(names[u], names[v]) for v, own in enumerate(parents) for u in sorted(own)]
+        free = tuple((names[u], names[v]) for u, v in undirected)
+        return Learned(Network(variables, arcs), tuple(self.steps), free, self.n_tests)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +155,9 @@ class Learner:
         No arc from a later tier to an earlier one. Variables that are not named are free.
     """
 
-    required: tuple[Arc, ...] = ()
-    forbidden: tuple[Arc, ...] = ()
-    tiers: tuple[tuple[str, ...], ...] = ()
+    required: Sequence[Arc] = ()
+    forbidden: Sequence[Arc] = ()
+    tiers: Sequence[Sequence[str]] = ()
 
     def learn(
         self,
@@ -60,7 +170,25 @@ class Learner:
     ) -> Learned:
         """A network over the nodes (all variables but ``given`` by default).
 
+        The order of the nodes decides where all else is equal: the class of a general network is best put first.
         ``given`` are conditioned on in every test, and are parents in every family, without being nodes: the class of
         an augmented network. ``root`` comes before all others and never is a child: the class of a general network.
         """
+        given = tuple(sample.index(i) for i in given)
+        chosen = dict.fromkeys(range(len(sample.names)) if nodes is None else map(sample.index, nodes))
+        own = tuple(i for i in chosen if i not in given)
+        if root is not None and sample.index(root) not in own:
+            raise OptionError(f"the root {sample.names[sample.index(root)]!r} is not among the nodes.")
+        root = None if root is None else sample.index(root)
+        asked = {"required": self.required, "forbidden": self.forbidden, "tiers": self.tiers}
+        rules = Constraints(sample, own, given=given, root=root, **asked)
+        return self._learn(Task(sample, own, given, root, rules, progress))
+
+    def _learn(self, task: Task) -> Learned:
         raise NotImplementedError
+
+
+def check_whole(name: str, value: object, least: int = 0) -> None:
+    """Refuse an option that is not a whole number of at least that much."""
+    if not (is_number(value, least) and isinstance(value, numbers.Integral)):
+        raise OptionError(f"{name}={value!r}: give a whole number of at least {least}.")

@@ -1,0 +1,83 @@
+// Log-linear tables for Python. Terms and rows are checked once, when an object is made; tables with every call.
+#include "bind_arrays.hpp"
+#include "loglinear.hpp"
+#include "threads.hpp"
+
+using namespace tanager::scoring;
+using namespace arrays;
+
+namespace {
+
+void check_terms(const std::vector<int> &limits, const std::vector<int> &child,
+                 const std::vector<std::vector<int>> &parents, int k) {
+    const auto known = [&](int i) { return i >= 0 && i < int(limits.size()); };
+    expect(k > 0 && k < 65536, "there must be classes");
+    expect(child.size() == parents.size(), "every term has a child and parents");
+    double places = 0;
+    for (const int limit : limits) expect(limit >= 0 && limit < 65536, "a column has less than no values, or too many");
+    for (std::size_t t = 0; t < child.size(); ++t) {
+        expect(known(child[t]), "a term belongs to an unknown column");
+        double size = limits[std::size_t(child[t])];
+        for (const int p : parents[t]) {
+            expect(known(p), "a term has an unknown parent");
+            size *= limits[std::size_t(p)] + 1;
+        }
+        places += size;
+    }
+    expect(places * k < 4294967296.0, "the tables have more cells than can be numbered");
+}
+
+void check_tables(const Doubles &prior, const Doubles &cells, int k, std::int64_t n_cells) {
+    expect(prior.ndim() == 1 && std::int64_t(prior.shape(0)) == k, "the prior must have one number per class");
+    expect(cells.ndim() == 2 && std::int64_t(cells.size()) == n_cells && std::int64_t(cells.shape(1)) == k,
+           "the cells must have one row per place and one column per class");
+}
+
+void score(const LogLinear &self, const AnyArray &codes_, const Doubles &prior, const Doubles &cells, const Doubles &out_,
+           bool log_joint, int n_jobs) {
+    const Codes codes = as_codes(codes_, int(self.slots.limit.size()));
+    check_tables(prior, cells, self.k, self.n_places * self.k);
+    double *out = as_output(out_, codes.n_rows, self.k);
+    nb::gil_scoped_release release;
+    tanager::parallel_rows(codes.n_rows, n_jobs, [&](std::int64_t begin, std::int64_t end) {
+        self.score(codes, begin, end, prior.data(), cells.data(), log_joint, out);
+    });
+}
+
+LabelledRows rows(const LogLinear &self, const AnyArray &codes_, const AnyArray &labels_,
+                  std::optional<Weights> weights_) {
+    const Codes codes = as_codes(codes_, int(self.slots.limit.size())), labels = as_labels(labels_, codes.n_rows);
+    const double *weights = as_weights(weights_, codes.n_rows);
+    for (std::int64_t r = 0; r < codes.n_rows; ++r) expect(labels.at(r, 0) < self.k, "a label is none of the classes");
+    nb::gil_scoped_release release;
+    return LabelledRows(self, codes, labels, weights);
+}
+
+double gradient(const LabelledRows &self, const Doubles &prior, const Doubles &cells, const Doubles &d_prior,
+                const Doubles &d_cells, int n_jobs) {
+    check_tables(prior, cells, self.k, self.n_cells);
+    check_tables(d_prior, d_cells, self.k, self.n_cells);
+    nb::gil_scoped_release release;
+    return self.gradient(prior.data(), cells.data(), d_prior.data(), d_cells.data(), n_jobs);
+}
+
+}  // namespace
+
+void bind_loglinear(nb::module_ &m) {
+    nb::class_<LabelledRows>(m, "LabelledRows", "Labelled rows as the cells they read; rows that are alike once.")
+        .def_prop_ro("n_rows", &LabelledRows::n_rows)
+        .def("gradient", &gradient, nb::arg("prior"), nb::arg("cells"), nb::arg("d_prior"), nb::arg("d_cells"),
+             nb::arg("n_jobs") = 1);
+    nb::class_<LogLinear>(m, "LogLinear", "Tables over families whose sums are log joints.")
+        .def("__init__",
+             [](LogLinear *self, const std::vector<int> &limits, const std::vector<int> &child,
+                const std::vector<std::vector<int>> &parents, int n_classes) {
+                 check_terms(limits, child, parents, n_classes);
+                 new (self) LogLinear(limits, child, parents, n_classes);
+             },
+             nb::arg("limits"), nb::arg("child"), nb::arg("parents"), nb::arg("n_classes"))
+        .def_ro("n_places", &LogLinear::n_places)
+        .def("rows", &rows, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none() = nb::none())
+        .def("score", &score, nb::arg("codes"), nb::arg("prior"), nb::arg("cells"), nb::arg("out"),
+             nb::arg("log_joint") = false, nb::arg("n_jobs") = 1);
+}

@@ -1,0 +1,60 @@
+"""BAN: naive Bayes with any network of dependences among the columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tanager.classifiers.forms import ProductOfSums
+from tanager.classifiers.learned import Found, LearnsNetwork, by_information, places
+from tanager.classifiers.single import SingleNetworkMixin
+from tanager.counts.sample import Sample
+from tanager.structure.hill_climb import HillClimb
+from tanager.structure.learner import Learner
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BAN(SingleNetworkMixin, LearnsNetwork):
+    """Bayesian network augmented naive Bayes: the class is a parent of all columns, and these form any network.
+
+    Where TAN gives every column one parent, this one learns how many it needs. Choose it when columns depend on
+    each other in more than a tree and all of them matter; see GeneralNetwork when some do not.
+
+    Parameters
+    ----------
+    learner : CBL, HillClimb, K2, ChowLiu or None, default=None
+        How the arcs among the columns are learned, given the class. None is ``HillClimb()``, by the BIC score; ``CBL()``
+        learns by independence tests.
+    missing : {"drop", "marginal"}, default="drop"
+        At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
+    smoothing : default=None
+        ``BackOff(1)``: configurations of parents that were never seen fall back to fewer parents.
+
+    Attributes
+    ----------
+    parents_ : dict
+        The parents of every column beside the class, most informative first.
+    network_ : Network
+        The class and all columns, with tables.
+    learned_ : Learned
+        Every step that led to the network.
+
+    Notes
+    -----
+    Friedman, Geiger and Goldszmidt (1997), by score; Cheng and Greiner (1999), by independence tests.
+
+    Examples
+    --------
+    >>> from tanager import BAN
+    >>> X = [["sun", "dry"], ["sun", "dry"], ["rain", "wet"], ["rain", "wet"]] * 10
+    >>> BAN().fit(X, ["play", "stay", "play", "stay"] * 10).parents_
+    {'x0': (), 'x1': ('x0',)}
+    """
+
+    usual = HillClimb()
+
+    def _find(self, sample: Sample, learner: Learner) -> Found:
+        n = len(sample.names) - 1
+        learned = learner.learn(sample, nodes=range(n), given=[n])
+        parents = places(learned.network, sample)
+        form = ProductOfSums.one_each(by_information(sample, i, parents[i], [n]) for i in range(n))
+        return Found(form, (learned,))

@@ -1,0 +1,120 @@
+"""NetworkClassifier: the structure is drawn by a person, the parameters come from the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.forms import Form, ProductOfSums
+from tanager.classifiers.marginal import MarginalMixin
+from tanager.classifiers.rows import Rows
+from tanager.classifiers.single import SingleNetworkMixin
+from tanager.counts.estimates import BackOff, Estimate
+from tanager.counts.joint import JointCounts
+from tanager.encoding import Schema
+from tanager.errors import OptionError, nearest
+from tanager.networks.network import Network
+
+
+@dataclass(eq=False, repr=False)
+class NetworkClassifier(SingleNetworkMixin, MarginalMixin, CountsClassifier):
+    """Answers with a network that is given: an expert's drawing, a file, or a learned network that a person has edited.
+
+    Only the arcs are taken from the network; its tables are learned from the data, in batch or as a stream, without
+    keeping rows. Columns outside the Markov blanket of the class are not read.
+
+    Parameters
+    ----------
+    network : Network or None, default=None
+        Over the columns and the class. None is naive Bayes.
+    target : str or None, default=None
+        The variable that is the class. By default the name of y where it has one, else the only variable of the network
+        that is no column.
+    missing : {"drop", "marginal"}, default="drop"
+        At prediction, a missing parent leaves the parents before it; "marginal" sums it out exactly.
+    smoothing : default=None
+        ``BackOff(1)``: configurations of parents that were never seen fall back to fewer parents, the last one first.
+
+    Attributes
+    ----------
+    network_ : Network
+        The class and its Markov blanket, with tables learned.
+    blanket_ : tuple of str
+        The columns in the Markov blanket: all that answers depend on.
+
+    Examples
+    --------
+    >>> from tanager import Network, NetworkClassifier
+    >>> network = Network({"sky": ["sun", "rain"], "ground": ["dry", "wet"], "plan": ["play", "stay"]},
+    ...                   [("sky", "plan"), ("ground", "plan")])
+    >>> X = {"sky": ["sun", "sun", "rain", "rain"] * 5, "ground": ["dry", "wet", "dry", "wet"] * 5}
+    >>> model = NetworkClassifier(network).fit(X, ["play", "stay", "stay", "stay"] * 5)
+    >>> model.predict({"sky": ["sun"], "ground": ["dry"]})
+    array(['play'], dtype='<U4')
+    """
+
+    network: Network | None = None
+    target: str | None = None
+    missing: str = "drop"
+    smoothing: float | Estimate | None = None
+
+    published = BackOff(1.0)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        if self.network is not None and not isinstance(self.network, Network):
+            kind = type(self.network).__name__
+            raise OptionError(f"network={self.network!r} is a {kind}; give a Network, such as read_network gives.")
+        if self.network is not None and self.target is not None and self.target not in self.network.names:
+            raise OptionError(
+                f"target={self.target!r} is no variable of the network.{nearest(self.target, self.network.names)}"
+            )
+
+    def _shape(self, schema: Schema) -> dict[str, Any]:
+        return {"order": self.order, "families": self._blanket(schema).families()}
+
+    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+        return self._blanket(counts.schema)
+
+    def _blanket(self, schema: Schema) -> ProductOfSums:
+        if self.network is None:
+            return ProductOfSums.one_each([()] * len(schema))
+        target = self._target(schema)
+        blanket = set(self.network.markov_blanket(target))
+        for name in blanket:
+            if name not in schema:
+                raise OptionError(
+                    f"the class {target!r} depends on {name!r}, which is no column.{nearest(name, schema.names)}"
+                )
+        children = self.network.children(target)
+
+        def parents(name: str) -> tuple[int, ...]:
+            return tuple(schema.index(p) for p in self.network.parents(name) if p in blanket)  # type: ignore[union-attr]
+
+        return ProductOfSums(
+            tuple(schema.index(name) for name in children),
+            tuple(parents(name) for name in children),
+            (1.0,) * len(children),
+            class_parents=parents(target),
+            free=tuple((schema.index(name), parents(name)) for name in schema.names if name in blanket - {*children}),
+        )
+
+    def _target(self, schema: Schema) -> str:
+        """The variable of the network that is the class."""
+        assert self.network is not None
+        names = self.network.names
+        if self.target is not None:
+            return self.target
+        if self.target_name_ in names:
+            return self.target_name_
+        others = [name for name in names if name not in schema]
+        if len(others) != 1:
+            found = f"{', '.join(map(repr, others))} are" if others else "none is"
+            raise OptionError(
+                f"the class should be the one variable of the network that is no column, and {found}. Name it: target=..."
+            )
+        return others[0]
+
+    def _class_name(self) -> str:
+        return self._target(self.counts_.schema) if self.network is not None else super()._class_name()

@@ -1,0 +1,88 @@
+"""GeneralNetwork: an unrestricted Bayesian network, of which the class's Markov blanket answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tanager.classifiers.forms import ProductOfSums
+from tanager.classifiers.learned import Found, LearnsNetwork, by_information, places
+from tanager.classifiers.single import SingleNetworkMixin
+from tanager.counts.sample import Sample
+from tanager.errors import check_option
+from tanager.structure.learner import Learner
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class GeneralNetwork(SingleNetworkMixin, LearnsNetwork):
+    """A Bayesian network over the class and all columns; only the Markov blanket of the class is kept.
+
+    The class is a variable like the others, so columns that say nothing beside the rest drop out: it selects features
+    and shows how they hang together. Choose it for a picture that people can read and correct, with many rows. How many
+    arcs there are depends on the learner's threshold; ``Wrapped(GeneralNetwork())`` finds a good one.
+
+    Parameters
+    ----------
+    learner : CBL, HillClimb, K2, ChowLiu or None, default=None
+        How the network is learned; None is ``CBL()``, independence tests without a given order of the columns.
+    class_root : bool, default=True
+        The class comes before all columns and has no parents.
+    missing : {"drop", "marginal"}, default="drop"
+        At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
+    smoothing : default=None
+        ``BackOff(1)``: configurations of parents that were never seen fall back to fewer parents.
+
+    Attributes
+    ----------
+    network_ : Network
+        The class and its Markov blanket, with tables.
+    blanket_ : tuple of str
+        The columns in the Markov blanket: all that answers depend on.
+    parents_ : dict
+        The parents, beside the class, of the columns that depend on the class.
+    learned_ : Learned
+        The whole network, and every step that led to it.
+
+    Notes
+    -----
+    Cheng and Greiner (2001). Families of more than a million cells leave out their least informative parents.
+
+    Examples
+    --------
+    The second column repeats the first, and the third has nothing to do with the class:
+
+    >>> from tanager import GeneralNetwork
+    >>> X = [["sun", "dry", "a"], ["sun", "dry", "b"], ["rain", "wet", "a"], ["rain", "wet", "b"]] * 10
+    >>> model = GeneralNetwork().fit(X, ["play", "play", "stay", "stay"] * 10)
+    >>> model.blanket_
+    ('x0',)
+    >>> model.predict([["rain", "dry", "a"]])
+    array(['stay'], dtype='<U4')
+    """
+
+    class_root: bool = True
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_option("class_root", self.class_root, (True, False))
+
+    def _find(self, sample: Sample, learner: Learner) -> Found:
+        target = len(sample.names) - 1
+        learned = learner.learn(sample, root=target if self.class_root else None)
+        return Found(blanket_form(places(learned.network, sample), sample), (learned,))
+
+
+def blanket_form(parents: dict[int, tuple[int, ...]], sample: Sample) -> ProductOfSums:
+    """The Markov blanket of the last variable, the class: what its parents and its children depend on."""
+    target = len(sample.names) - 1
+    children = [i for i, own in parents.items() if target in own]
+    families = {i: by_information(sample, i, set(parents[i]) - {target}, [target]) for i in children}
+    class_parents = by_information(sample, target, parents.get(target, ()))
+    others = {*class_parents, *(j for own in families.values() for j in own)} - set(children)
+    free = [(i, by_information(sample, i, others.union(children) & set(parents[i]))) for i in sorted(others)]
+    return ProductOfSums(
+        tuple(children),
+        tuple(families[i] for i in children),
+        (1.0,) * len(children),
+        class_parents=class_parents,
+        free=tuple(free),
+    )

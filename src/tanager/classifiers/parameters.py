@@ -1,0 +1,275 @@
+"""Parameters of a form by conditional likelihood: they make the classes of the rows probable, not the rows themselves.
+
+    log P(y, x) = prior[y] + sum_i cells[x_i, parents of i, y]         over the columns i that are present
+
+The numbers start at the logs of the estimates from counts, and L-BFGS takes them to the largest
+
+    sum_r w_r log P(y_r | x_r) - penalty / 2 |numbers - start|²
+
+There are three sorts of numbers to choose from: every cell by itself, which is logistic regression (``Cells``); logs
+of probabilities that sum to one (``Probabilities``); and one exponent per column (``Exponents``).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.classifiers.forms import ProductOfSums, View
+from tanager.counts.memory import check_budget
+
+LEAST = 1e-9  # a probability of zero has no logarithm to start from; this stands for it
+GAIN, SLOPE = 1e-12, 1e-9  # the search ends where a step gains less per row, or no number slopes more
+MOST_STEPS = 1000  # without a penalty there may be no largest value, and the numbers would grow for ever
+_COPIES = 40  # of all numbers, that the search holds: ten steps and ten gradients, and what NumPy makes in passing
+
+
+class Tables:
+    """Where the numbers of a form are: a place per value of a column and slot of its parents, a number per class.
+
+    A parent has one slot more than values, for missing. With ``smooth_unseen`` a value that was never seen has a place
+    of its own.
+    """
+
+    def __init__(self, view: View, max_memory: Any = None) -> None:
+        form, counts = view.form, view.counts
+        assert isinstance(form, ProductOfSums)
+        self.form, self.n_values, self.n_classes = form, counts.schema.n_values, counts.n_classes
+        self.n_codes = self.n_values + int(view.smooth_unseen)
+        families = zip(form.child, form.parents, strict=True)
+        self.shapes = [(*(int(self.n_codes[p]) + 1 for p in ps), int(self.n_codes[i])) for i, ps in families]
+        sizes = [math.prod(shape) for shape in self.shapes]
+        needed = _COPIES * 8.0 * sum(sizes) * self.n_classes
+        way_out = 'Use fewer bins or parents, fit_by="likelihood", or raise max_memory.'
+        check_budget(needed, max_memory, "learning parameters by conditional likelihood", way_out)
+        self.starts = np.cumsum([0, *sizes])  # first place of every term
+        self._bind()
+
+    def _bind(self) -> None:
+        self.kernel = _kernels.LogLinear(self.n_codes.tolist(), self.form.child, self.form.parents, self.n_classes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "kernel"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind()
+
+    @property
+    def n_places(self) -> int:
+        return int(self.starts[-1])
+
+    def of_term(self, cells: np.ndarray, t: int) -> np.ndarray:
+        """The numbers of one term: (slots of each parent, values of the child, classes)."""
+        return cells[self.starts[t] : self.starts[t + 1]].reshape(*self.shapes[t], self.n_classes)
+
+    def generative(self, view: View) -> tuple[np.ndarray, np.ndarray]:
+        """Prior and cells by likelihood: the logs of what the view answers with, before given priors and weights."""
+        plain = View(view.counts, view.form, view.estimate, smooth_unseen=view.smooth_unseen)
+        number = {(child, tuple(parents)): at for at, (child, parents) in enumerate(plain.plan.terms())}
+        cells = np.empty((self.n_places, self.n_classes))
+        for t, (child, parents) in enumerate(zip(self.form.child, self.form.parents, strict=True)):
+            rows = self._all_rows(t)
+            value = self.of_term(cells, t).reshape(-1, self.n_classes)
+            value[:] = np.nan
+            for size in range(len(parents), -1, -1):  # where a parent is missing, those before it
+                shorter = np.empty_like(value)
+                plain.plan.term(number[child, parents[:size]], rows, shorter)
+                np.copyto(value, shorter, where=np.isnan(value))
+        nothing = np.full((1, len(self.n_values)), 255, dtype=np.uint8)
+        return np.log(np.maximum(plain.score(nothing)[0], LEAST)), np.log(np.maximum(cells, LEAST))
+
+    def _all_rows(self, t: int) -> np.ndarray:
+        """A row for every place of a term, in order; the other columns are missing."""
+        columns = [*self.form.parents[t], self.form.child[t]]
+        rows = np.full((self.starts[t + 1] - self.starts[t], len(self.n_values)), 65535, dtype=np.uint16)
+        for i, slots in zip(columns, np.indices(self.shapes[t]), strict=True):
+            rows[:, i] = np.where(slots.ravel() < self.n_codes[i], slots.ravel(), 65535)
+        return rows
+
+
+# --- which numbers are learned -----------------------------------------------------------------------------------
+
+
+class Numbers:
+    """What the search moves: a vector from which prior and cells follow."""
+
+    start: np.ndarray
+    bounds: tuple[float, float] | None = None
+
+    def __init__(self, tables: Tables, prior: np.ndarray, cells: np.ndarray) -> None:
+        raise NotImplementedError
+
+    def tables(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Prior and cells."""
+        raise NotImplementedError
+
+    def pull(self, numbers: np.ndarray, d_prior: np.ndarray, d_cells: np.ndarray) -> np.ndarray:
+        """Derivatives by prior and cells as derivatives by the numbers."""
+        raise NotImplementedError
+
+
+class Cells(Numbers):
+    """Every cell is free. The problem is concave: one maximum, which is logistic regression's."""
+
+    def __init__(self, tables: Tables, prior: np.ndarray, cells: np.ndarray) -> None:
+        self.k = len(prior)
+        self.start = np.concatenate([prior, cells.ravel()])
+
+    def tables(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return numbers[: self.k], numbers[self.k :].reshape(-1, self.k)
+
+    def pull(self, numbers: np.ndarray, d_prior: np.ndarray, d_cells: np.ndarray) -> np.ndarray:
+        return np.concatenate([d_prior, d_cells.ravel()])
+
+
+class Probabilities(Cells):
+    """Cells are logs of P(x_i | parents, y), which sum to one over the values of x_i: the network stays one (ELR).
+
+    The place of unseen values is outside this sum and stays as it is.
+    """
+
+    def __init__(self, tables: Tables, prior: np.ndarray, cells: np.ndarray) -> None:
+        super().__init__(tables, prior, cells)
+        child = np.asarray(tables.form.child)
+        sizes = np.repeat(tables.n_codes[child], np.diff(tables.starts) // np.maximum(tables.n_codes[child], 1))
+        values = np.repeat(tables.n_values[child], np.diff(tables.starts) // np.maximum(tables.n_codes[child], 1))
+        first = np.cumsum(sizes) - sizes  # of every context
+        place = np.arange(tables.n_places) - np.repeat(first, sizes)
+        self.known = np.flatnonzero(place < np.repeat(values, sizes))
+        self.sizes = values[values > 0]
+        self.first = np.cumsum(self.sizes) - self.sizes  # of every context, among the known places
+        self.cells = cells
+
+    def tables(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        prior, free = super().tables(numbers)
+        cells = self.cells.copy()
+        cells[self.known] = free[self.known] - self._over_values(np.logaddexp, free[self.known])
+        return prior - np.logaddexp.reduce(prior), cells
+
+    def pull(self, numbers: np.ndarray, d_prior: np.ndarray, d_cells: np.ndarray) -> np.ndarray:
+        prior, cells = self.tables(numbers)
+        d_free = np.zeros_like(d_cells)
+        d_known = d_cells[self.known]
+        d_free[self.known] = d_known - np.exp(cells[self.known]) * self._over_values(np.add, d_known)
+        return super().pull(numbers, d_prior - np.exp(prior) * d_prior.sum(), d_free)
+
+    def _over_values(self, reduce: np.ufunc, x: np.ndarray) -> np.ndarray:
+        """A reduction over the values of each context, repeated for each of them."""
+        if not len(self.first):
+            return x
+        return np.repeat(reduce.reduceat(x, self.first, axis=0), self.sizes, axis=0)
+
+
+class Exponents(Numbers):
+    """One exponent per column, between 0 and 1; probabilities stay as they were estimated (WANBIA)."""
+
+    bounds = (0.0, 1.0)
+
+    def __init__(self, tables: Tables, prior: np.ndarray, cells: np.ndarray) -> None:
+        self.prior, self.cells = prior, cells
+        self.term = np.repeat(np.arange(len(tables.shapes)), np.diff(tables.starts))
+        self.start = np.ones(len(tables.shapes))
+
+    def tables(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.prior, self.cells * numbers[self.term, None]
+
+    def pull(self, numbers: np.ndarray, d_prior: np.ndarray, d_cells: np.ndarray) -> np.ndarray:
+        return np.bincount(self.term, (d_cells * self.cells).sum(axis=1), minlength=len(numbers))
+
+
+# --- the search --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How the search went: the conditional log-likelihood of the learned rows before and after, and its steps.
+
+    Where ``converged`` is False the search was ended after so many steps: without a penalty there may be no maximum.
+    """
+
+    before: float
+    after: float
+    n_steps: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Prior and cells of a form, and what they come from: the log prior at the start, and exponents where learned."""
+
+    tables: Tables
+    prior: np.ndarray
+    cells: np.ndarray
+    start_prior: np.ndarray
+    exponents: np.ndarray  # one per term, or none
+    fitting: Fitting
+
+    def score(self, codes: np.ndarray, view: View, *, log_joint: bool, n_jobs: int) -> np.ndarray:
+        """Posteriors or log joints; the view says which priors and class weights were given."""
+        out = np.empty((len(codes), len(self.prior)))
+        self.tables.kernel.score(codes, self.prior_of(view), self.cells, out, log_joint, n_jobs)
+        return out
+
+    def prior_of(self, view: View) -> np.ndarray:
+        """The prior; given priors take the place of the estimated ones in it, and class weights are factors."""
+        with np.errstate(divide="ignore"):
+            priors = np.log(view.priors) - self.start_prior if view.priors else 0.0
+            return self.prior + priors + (np.log(view.factor) if view.factor else 0.0)
+
+    def parts(self, codes: np.ndarray, answer: int, against: int) -> list[tuple[int, tuple[int, ...], float]]:
+        """What every column of a row says, seen with the parents that are present: log-odds for the answer."""
+        tables, out = self.tables, []
+        slot = np.minimum(codes, tables.n_codes)
+        missing = slot == tables.n_codes
+        for t, (child, parents) in enumerate(zip(tables.form.child, tables.form.parents, strict=True)):
+            if not missing[child]:
+                numbers = tables.of_term(self.cells, t)[tuple(slot[[*parents, child]])]
+                present = tuple(p for p in parents if not missing[p])
+                out.append((child, present, float(numbers[answer] - numbers[against])))
+        return out
+
+
+def fit_parameters(
+    tables: Tables,
+    view: View,
+    rows: tuple[np.ndarray, np.ndarray, np.ndarray | None],
+    kind: type[Numbers],
+    penalty: float,
+    n_jobs: int = 1,
+) -> Parameters:
+    """Those of largest conditional likelihood, less the penalty, for labelled rows (codes, labels, weights)."""
+    prior, cells = tables.generative(view)
+    model = kind(tables, prior, cells)
+    _, labels, weights = rows
+    total = len(labels) if weights is None else weights.sum()
+    best, fitting = maximise(model, tables.kernel.rows(*rows), penalty, float(total) or 1.0, n_jobs)
+    exponents = best if kind is Exponents else np.empty(0)
+    return Parameters(tables, *model.tables(best), prior, exponents, fitting)
+
+
+def maximise(
+    model: Numbers, rows: _kernels.LabelledRows, penalty: float, weight: float, n_jobs: int = 1
+) -> tuple[np.ndarray, Fitting]:
+    """L-BFGS from the start. Losses are divided by the weight of all rows, to stop alike for few and many."""
+    from scipy.optimize import minimize
+
+    start, seen = model.start, []
+    d_prior, d_cells = (np.empty_like(table) for table in model.tables(start))
+
+    def loss(numbers: np.ndarray) -> tuple[float, np.ndarray]:
+        value = rows.gradient(*model.tables(numbers), d_prior, d_cells, n_jobs)
+        seen.append(value)
+        away = numbers - start
+        slope = model.pull(numbers, d_prior, d_cells) - penalty * away
+        return (penalty / 2 * float(away @ away) - value) / weight, -slope / weight
+
+    bounds = None if model.bounds is None else [model.bounds] * len(start)
+    options = {"maxiter": MOST_STEPS, "maxfun": 2 * MOST_STEPS, "ftol": GAIN, "gtol": SLOPE}
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    after = rows.gradient(*model.tables(found.x), d_prior, d_cells, n_jobs)
+    return found.x, Fitting(seen[0], after, int(found.nit), bool(found.success))

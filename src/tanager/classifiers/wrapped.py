@@ -1,0 +1,328 @@
+"""Wrapped: a network classifier whose threshold, or other setting of the learner, is chosen by trying."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.decide import decide
+from tanager.classifiers.delegate import DelegatesMixin
+from tanager.classifiers.forms import Form, ProductOfSums
+from tanager.classifiers.general import GeneralNetwork
+from tanager.classifiers.learned import Found, LearnsNetwork
+from tanager.classifiers.multinet import MultiNet
+from tanager.classifiers.rows import Rows
+from tanager.counts.joint import JointCounts
+from tanager.counts.sample import Sample
+from tanager.encoding import Schema
+from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option
+from tanager.structure.learner import Learner, check_whole
+
+THRESHOLDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1)
+FEW_ROWS = 1000  # fewer rows are tried by cross-validation instead of a holdout
+
+
+@dataclass
+class _Trial:
+    """One setting of the learner, and how it did on rows that it had not learned."""
+
+    setting: str
+    learner: Learner
+    right: float = 0.0  # weight of the rows answered correctly
+    own: float = 0.0  # sum of the probabilities of the true classes
+    log: float = 0.0  # sum of their logarithms
+    asked: float = 0.0
+    n_arcs: int = 0
+    n_columns: int = 0
+    note: str = ""
+    found: list[Found] = field(default_factory=list)
+
+    def add(self, found: Found, figures: tuple[float, ...] | None) -> None:
+        self.found.append(found)
+        self.n_arcs, self.n_columns = found.n_arcs, len(found.columns)
+        if figures is None:
+            self.note = "tables too large"
+            return
+        right, own, log, asked = figures
+        self.right, self.own, self.log, self.asked = (
+            self.right + right,
+            self.own + own,
+            self.log + log,
+            self.asked + asked,
+        )
+
+    def line(self) -> dict[str, Any]:
+        rows = max(self.asked, 1e-300)
+        figures = {"accuracy": self.right / rows, "mean_probability": self.own / rows, "log_loss": -self.log / rows}
+        told = {
+            "setting": self.setting,
+            **figures,
+            "arcs": self.n_arcs,
+            "columns": self.n_columns,
+            "note": self.note,
+            "asked": self.asked,
+        }
+        return told
+
+
+@dataclass(eq=False, repr=False)
+class Wrapped(DelegatesMixin, CountsClassifier):
+    """Chooses the learner's threshold for a network classifier by holding rows out, then learns all rows.
+
+    A network learned with a low threshold fits the rows too closely, with a high one it is naive. Each setting of a grid is
+    tried on rows that were held out, all tests are worked out once and shared, and the tables of the best structure are
+    learned again from all rows: some three times the cost of one run.
+
+    Parameters
+    ----------
+    model : GeneralNetwork, BAN, MultiNet, ChowLiuMultiNet or None, default=None
+        What is wrapped; None is ``GeneralNetwork()``. A ``MultiNet(features="blanket")`` wraps a general network first,
+        to choose the columns, and then the multi-net over these.
+    grid : sequence, mapping or None, default=None
+        Thresholds to try, or values of any setting of the learner: ``{"max_parents": [1, 2, 3]}``. None tries ten
+        thresholds from 0.0005 to 0.1, or with ``HillClimb`` and ``K2`` one to four parents.
+    folds : int or None, default=None
+        None holds out a third of the rows, or with fewer than 1,000 rows uses 5 folds. A number of folds uses these; then
+        the structure is learned again from all rows with the best setting.
+    criterion : {"accuracy", "log_loss"}, default="accuracy"
+        What is best. Ties go to the larger sum of the probabilities of the true classes, then to fewer arcs, then to the
+        later setting.
+    patience : int or None, default=3
+        Settings are tried from the last to the first, so from the largest threshold down. After so many in a row that did
+        worse than the best, denser structures are not tried. None tries them all.
+    random_state : int or None, default=None
+        For the rows that are held out; None is a fixed seed.
+
+    Attributes
+    ----------
+    best_ : classifier
+        The wrapped classifier with the best setting; ``model.best_.network_`` is its network.
+    table_ : list of dict
+        What was tried; ``print(model.table())`` shows it.
+
+    Notes
+    -----
+    Cheng and Greiner (2001). Rows that are the same are dealt out in turn, so a row of weight two counts as two rows.
+
+    Examples
+    --------
+    >>> from tanager import GeneralNetwork, Wrapped
+    >>> X = [["sun", "dry"], ["sun", "wet"], ["rain", "wet"], ["rain", "wet"]] * 10
+    >>> model = Wrapped(GeneralNetwork(), grid=[0.01, 0.1]).fit(X, ["play", "play", "stay", "stay"] * 10)
+    >>> print(model.table())
+    setting           accuracy  log loss  arcs  columns
+    threshold = 0.01    1.0000    0.0336     2        2
+    threshold = 0.1     1.0000    0.0336     2        2  * chosen
+    """
+
+    model: Any = None
+    grid: Any = None
+    folds: int | None = None
+    criterion: str = "accuracy"
+    patience: int | None = 3
+    random_state: int | None = None
+
+    keeps_form = True
+    stale = 2.0
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_option("criterion", self.criterion, ("accuracy", "log_loss"))
+        model = self._model()
+        if not isinstance(model, LearnsNetwork):
+            raise OptionError(
+                f"model={model!r} learns no network. Wrap GeneralNetwork, BAN, MultiNet or ChowLiuMultiNet."
+            )
+        model._check_options()
+        if isinstance(self.folds, bool) or not isinstance(self.folds, int | np.integer | None) or (self.folds or 2) < 2:
+            raise OptionError(f"folds={self.folds!r}: give a number of folds of at least 2, or None.")
+        if self.patience is not None:
+            check_whole("patience", self.patience, 1)
+        if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer | None):
+            raise OptionError(f"random_state={self.random_state!r}: give a whole number, or None.")
+        list(self._settings(model._own_learner()))
+
+    def _model(self) -> LearnsNetwork:
+        return GeneralNetwork() if self.model is None else self.model
+
+    def _settings(self, learner: Learner) -> Iterator[tuple[str, Learner]]:
+        """Every setting of the grid in words, and the learner that has it."""
+        grid = _usual_grid(learner) if self.grid is None else self.grid
+        if isinstance(grid, Sequence | np.ndarray) and not isinstance(grid, str):
+            grid = {"threshold": grid}
+        if not isinstance(grid, Mapping) or not grid or not all(len(values) for values in grid.values()):
+            raise OptionError(
+                f"grid={self.grid!r}: give a list of thresholds, or a dict from setting to a list of values."
+            )
+        for values in itertools.product(*grid.values()):
+            chosen = dict(zip(grid, values, strict=True))
+            try:
+                yield ", ".join(f"{name} = {value}" for name, value in chosen.items()), replace(learner, **chosen)
+            except TypeError:
+                raise OptionError(f"grid: {type(learner).__name__} has no setting {', '.join(grid)}.") from None
+
+    def _needs_rows(self) -> bool:
+        return True
+
+    def _shape(self, schema: Schema) -> dict[str, Any]:
+        return {"order": self.order}
+
+    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+        if rows is None:
+            raise SchemaMismatch("Wrapped tries settings on the rows, and counts alone do not hold them. Use fit.")
+        model = clone(self._model())
+        sample = self._sample(counts, rows)
+        parts = self._parts(sample, rows)
+        if isinstance(model, MultiNet) and isinstance(model.features, str):
+            general = GeneralNetwork(learner=model._own_learner(), missing=model.missing, smoothing=model.smoothing)
+            chosen, found, self.features_table_ = self._choose(general, sample, parts, counts)
+            names = [counts.schema.names[i] for i in found.columns]
+            model.set_params(features=names or None)
+            if not names:  # nothing tells about the class: naive Bayes on all columns
+                model.set_params(learner=replace(model._own_learner(), threshold=np.inf))
+        chosen, found, self.table_ = self._choose(model, sample, parts, counts)
+        model.set_params(learner=chosen)
+        model._found = found
+        self.best_ = self._attach(model, counts, rows)
+        return found.form
+
+    def _sample(self, counts: JointCounts, rows: Rows) -> Sample:
+        return Sample.of_rows(*rows.all(), counts.schema, counts.classes, self._class_name())
+
+    def _choose(
+        self, model: LearnsNetwork, sample: Sample, parts: list[tuple[Rows, Rows]], counts: JointCounts
+    ) -> tuple[Learner, Found, list[dict[str, Any]]]:
+        """The best setting, its structure, and what was tried."""
+        trials = [_Trial(*setting) for setting in self._settings(model._own_learner())]
+        halves = [(self._sample(counts, learned), learned, asked) for learned, asked in parts]
+        figures: list[dict[ProductOfSums, tuple[float, ...] | None]] = [{} for _ in parts]
+        best, worse = trials[-1], 0
+        for trial in reversed(trials):  # sparse structures first
+            if worse == self.patience:
+                trial.note = f"not tried: {self.patience} sparser ones in a row did worse than the best"
+                continue
+            for (own, learned, asked), known in zip(halves, figures, strict=True):
+                found = model._find(own, trial.learner)
+                if found.form not in known:
+                    known[found.form] = self._figures(model, found.form, learned, asked, counts)
+                trial.add(found, known[found.form])
+            better = self._rank(trial) < self._rank(best)
+            worse = 0 if better or self._rank(trial)[0] == self._rank(best)[0] else worse + 1
+            best = trial if better else best
+        found = best.found[0] if len(parts) == 1 else model._find(sample, best.learner)
+        best.note = "* chosen"
+        return best.learner, found, [trial.line() for trial in trials]
+
+    def _rank(self, trial: _Trial) -> tuple[float, ...]:
+        if trial.note or not trial.asked:
+            return (np.inf, np.inf, np.inf)
+        line = trial.line()
+        first = -line["accuracy"] if self.criterion == "accuracy" else line["log_loss"]
+        return round(first, 12), -round(line["mean_probability"], 12), trial.n_arcs
+
+    def _figures(
+        self, model: LearnsNetwork, form: ProductOfSums, learned: Rows, asked: Rows, counts: JointCounts
+    ) -> tuple[float, ...] | None:
+        """How a structure with tables from some rows answers others; None where its tables do not fit into memory."""
+        try:
+            own = JointCounts(
+                counts.schema, counts.classes, families=form.families(), max_memory=self.max_memory, spare=counts.spare
+            )
+        except MemoryBudgetError:
+            return None
+        own.update(*learned.all(), n_jobs=self._threads())
+        answering = self._attach(clone(model), own, learned)
+        codes, labels, weights = asked.all()
+        proba = answering._score_codes(codes, answering._view_of(form), None, log_joint=False)
+        w = np.ones(len(labels)) if weights is None else weights
+        of_class = proba[np.arange(len(labels)), labels]
+        right = decide(proba, own.class_counts, None) == labels
+        log = np.log(np.maximum(of_class, 1e-15))
+        return float(right @ w), float(of_class @ w), float(log @ w), float(w.sum())
+
+    def _parts(self, sample: Sample, rows: Rows) -> list[tuple[Rows, Rows]]:
+        """What is learned and what is asked: a third held out, or folds."""
+        n_parts = self.folds or (5 if rows.weight < FEW_ROWS else 3)
+        dealt = deal(sample, n_parts, 0 if self.random_state is None else int(self.random_state))
+        n_tried = 1 if self.folds is None and n_parts == 3 else n_parts
+        codes, labels, _ = rows.all()
+        return [
+            (_weighted(codes, labels, dealt.sum(axis=0) - dealt[part]), _weighted(codes, labels, dealt[part]))
+            for part in range(n_tried)
+        ]
+
+    def _answers_by_kernel(self) -> bool:
+        return self.class_weight is None and self.unseen != "error" and self._model()._answers_by_kernel()
+
+    def _choice(self) -> dict[str, Any]:
+        return {"setting": [line["note"] for line in self.table_].index("* chosen"), "table": self.table_}
+
+    def _take_choice(self, data: dict[str, Any]) -> None:
+        self.table_ = [dict(line) for line in data["table"]]
+        model = clone(self._model())
+        chosen = list(self._settings(model._own_learner()))[int(data["setting"])][1]
+        assert self._rows is not None
+        self.best_ = self._attach(model.set_params(learner=chosen), self.counts_, self._rows)
+
+    def table(self) -> str:
+        """What was tried and how it did, as text."""
+        self._ready()
+        self._structure(fresh=True)
+        width = max(7, *(len(line["setting"]) for line in self.table_))
+        lines = [f"{'setting':<{width}}  accuracy  log loss  arcs  columns"]
+        for line in self.table_:
+            figures = f"{line['accuracy']:8.4f}  {line['log_loss']:8.4f}  {line['arcs']:4d}  {line['columns']:7d}"
+            figures = figures if line["asked"] else " " * len(figures)
+            lines.append(f"{line['setting']:<{width}}  {figures}  {line['note']}".rstrip())
+        return "\n".join(lines)
+
+
+def _usual_grid(learner: Learner) -> dict[str, Sequence[Any]]:
+    return {"threshold": THRESHOLDS} if hasattr(learner, "threshold") else {"max_parents": (1, 2, 3, 4)}
+
+
+def deal(sample: Sample, n_parts: int, seed: int) -> np.ndarray:
+    """The weight of every row in each part (parts, rows), dealt out in turn class by class.
+
+    Rows that are the same follow each other, and a row of weight two is dealt like two rows; so the parts depend on what
+    the rows are, not on the order in which they came. The last variable is the class.
+    """
+    keys = np.stack([_ranks(sample, i) for i in (len(sample.names) - 1, *range(len(sample.names) - 1))], axis=1)
+    kinds, kind = np.unique(keys, axis=0, return_inverse=True)
+    place = np.random.default_rng(seed).permutation(len(kinds))
+    place = np.argsort(np.lexsort((place, kinds[:, 0])))  # by class, then at random
+    order = np.argsort(place[kind.ravel()], kind="stable")
+    weights = np.ones(len(order)) if sample.weights is None else sample.weights[order]
+    end = np.cumsum(weights)
+    start = end - weights
+    dealt = np.empty((n_parts, len(order)))
+    for part in range(n_parts):  # the part owns [part, part + 1), and the same again after every n_parts
+        dealt[part, order] = _owned(end, part, n_parts) - _owned(start, part, n_parts)
+    return dealt
+
+
+def _owned(up_to: np.ndarray, part: int, n_parts: int) -> np.ndarray:
+    """How much of the stretch from 0 on a part owns."""
+    rounds = np.floor(up_to / n_parts)
+    return rounds + np.clip(up_to - rounds * n_parts - part, 0.0, 1.0)
+
+
+def _ranks(sample: Sample, i: int) -> np.ndarray:
+    """A column as ranks of its values in the order of their names, so that the order of codes does not matter."""
+    names = [f"{type(value).__name__} {value}" for value in sample.values[i]]
+    rank = np.full(int(np.iinfo(sample.codes.dtype).max) + 1, len(names))
+    rank[: len(names)] = np.argsort(np.argsort(names, kind="stable"))
+    return rank[sample.codes[:, i]]
+
+
+def _weighted(codes: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Rows:
+    """The rows that have a weight."""
+    rows, kept = Rows(), weights > 1e-12
+    rows.replace(codes[kept], labels[kept], np.where(np.abs(weights - 1) < 1e-9, 1.0, weights)[kept])
+    return rows

@@ -1,0 +1,54 @@
+"""From counts to tables: P(child | parents) under any smoothing rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tanager.counts.estimates import BackOff, BDeu, Estimate, Lidstone, PriorCounts, as_estimate
+from tanager.networks.data import Count, counter
+
+if TYPE_CHECKING:
+    from tanager.networks.network import Network
+
+
+def tables(network: Network, data: Any, smoothing: object, target: str | None) -> dict[str, np.ndarray]:
+    """The tables of all families."""
+    rule, count = as_estimate(smoothing), counter(network, data, target)
+    return {name: _family(count, name, network.parents(name), rule, target or "class") for name in network}
+
+
+def _family(count: Count, child: str, parents: Sequence[str], rule: Estimate, target: str) -> np.ndarray:
+    """P(child | parents), the child last."""
+    # back-off never drops the first parent, and that is the class where it is one
+    ordered = sorted(parents, key=lambda name: name != target)
+    table = _table(count, child, ordered, rule)
+    return table.transpose([*(ordered.index(parent) for parent in parents), len(parents)])
+
+
+def _table(count: Count, child: str, parents: Sequence[str], rule: Estimate) -> np.ndarray:
+    cells = count(*parents, child)
+    return normalised(cells + _pseudo(count, child, parents, rule, cells))
+
+
+def _pseudo(count: Count, child: str, parents: Sequence[str], rule: Estimate, cells: np.ndarray) -> np.ndarray:
+    """What the rule adds to each cell, in a shape that fits."""
+    r = max(cells.shape[-1], 1)
+    if isinstance(rule, PriorCounts):
+        alone = count(child)
+        laplace = 0.0 if alone.all() else 1.0  # a value that never occurs would stay at zero for good
+        return rule.strength * normalised(alone + laplace) if parents else np.full(len(alone), laplace)
+    if isinstance(rule, BackOff) and len(parents) > 1:
+        return rule.strength * _table(count, child, parents[:-1], rule)[..., None, :]
+    if isinstance(rule, Lidstone):
+        return np.full(r, rule.strength)
+    contexts = max(cells.size // r, 1) if isinstance(rule, BDeu) else 1
+    return np.full(r, rule.strength / (r * contexts))
+
+
+def normalised(cells: np.ndarray) -> np.ndarray:
+    """Cells divided by their sum along the last axis; evenly spread where that is 0."""
+    sums = cells.sum(axis=-1, keepdims=True)
+    return np.where(sums > 0, cells / np.where(sums > 0, sums, 1.0), 1.0 / max(cells.shape[-1], 1))

@@ -1,0 +1,264 @@
+"""Graphs as lists of neighbours: entry i holds the parents, the children or the neighbours of node i.
+
+Plain integers and sets, since learners ask these questions for every pair of variables. Nothing here changes its input.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+Lists = Sequence[Collection[int]]
+
+
+class Partial(NamedTuple):
+    """A graph in which some edges have a direction: compelled arcs as parents, the others as neighbours."""
+
+    parents: list[set[int]]
+    neighbours: list[set[int]]
+
+
+def turned(lists: Lists) -> list[list[int]]:
+    """All arcs turned round: children from parents, parents from children; in ascending order.
+
+    >>> turned([[], [0], [0, 1]])
+    [[1, 2], [2], []]
+    """
+    out: list[list[int]] = [[] for _ in lists]
+    for node, others in enumerate(lists):
+        for other in others:
+            out[other].append(node)
+    return out
+
+
+def topological(parents: Lists) -> list[int] | None:
+    """The nodes, each after its parents, smaller numbers first where there is a choice; None where there is a cycle.
+
+    >>> topological([[2], [], [1]])
+    [1, 2, 0]
+    """
+    children = turned(parents)
+    waiting = [len(own) for own in parents]
+    ready = [node for node, n in enumerate(waiting) if n == 0]
+    order: list[int] = []
+    while ready:
+        node = heapq.heappop(ready)
+        order.append(node)
+        for child in children[node]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                heapq.heappush(ready, child)
+    return order if len(order) == len(parents) else None
+
+
+def reachable(lists: Lists, starts: Iterable[int]) -> set[int]:
+    """The nodes that can be reached, the starts among them: descendants along children, ancestors along parents."""
+    seen = set(starts)
+    stack = list(seen)
+    while stack:
+        for other in lists[stack.pop()]:
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+    return seen
+
+
+def has_path(lists: Lists, u: int, v: int) -> bool:
+    """Whether one or more steps lead from u to v, along children or neighbours.
+
+    >>> has_path([[1], [2], []], 0, 2)
+    True
+    """
+    seen: set[int] = set()
+    stack = [u]
+    while stack:
+        for other in lists[stack.pop()]:
+            if other == v:
+                return True
+            if other not in seen:
+                seen.add(other)
+                stack.append(other)
+    return False
+
+
+def path(lists: Lists, u: int, v: int) -> list[int] | None:
+    """A shortest path of one or more steps from u to v, both ends included; None where there is none."""
+    came: dict[int, int] = {}
+    queue = deque([u])
+    while queue and v not in came:
+        node = queue.popleft()
+        for other in sorted(lists[node]):
+            if other not in came:
+                came[other] = node
+                queue.append(other)
+    if v not in came:
+        return None
+    steps = [v, came[v]]
+    while steps[-1] != u:
+        steps.append(came[steps[-1]])
+    return steps[::-1]
+
+
+def cycle(parents: Lists) -> list[int] | None:
+    """A shortest cycle through the smallest node that is on one, its first node repeated at the end; None without one.
+
+    >>> cycle([[2], [0], [1]])
+    [0, 1, 2, 0]
+    """
+    children = turned(parents)
+    return next((found for node in range(len(parents)) if (found := path(children, node, node))), None)
+
+
+def d_connected(parents: Lists, a: int, b: int, given: Collection[int] = ()) -> bool:
+    """Whether some path between a and b is open given others: they can depend on each other (Bayes ball).
+
+    >>> collider = [[], [], [0, 1]]
+    >>> d_connected(collider, 0, 1), d_connected(collider, 0, 1, {2})
+    (False, True)
+    """
+    return b not in given and b in d_connected_to(parents, a, given)
+
+
+def d_connected_to(parents: Lists, a: int, given: Collection[int] = ()) -> set[int]:
+    """All nodes that a is connected with by an open path given others; a among them, but none that is given."""
+    given = frozenset(given)
+    if a in given:
+        return set()
+    children = turned(parents)
+    opens = reachable(parents, given)  # a collider lets through if it, or one of its descendants, is given
+    stack, seen = [(a, True)], {(a, True)}  # True: reached from a child, or the start
+    while stack:
+        node, from_child = stack.pop()
+        steps: list[tuple[int, bool]] = []
+        if node not in given:
+            steps += [(child, False) for child in children[node]]
+        if node in opens if not from_child else node not in given:
+            steps += [(parent, True) for parent in parents[node]]
+        for step in steps:
+            if step not in seen:
+                seen.add(step)
+                stack.append(step)
+    return {node for node, _ in seen} - given
+
+
+def nodes_between(neighbours: Lists, a: int, b: int) -> set[int]:
+    """The nodes on paths between a and b that pass no node twice; without the two ends.
+
+    With an edge a-b put in, these are the nodes that share a block with it, as any two edges of a block lie on a cycle.
+    One search from a that enters b first finds that block: what hangs on a cut node is taken off on the way.
+
+    >>> nodes_between([{1}, {0, 2, 3}, {1}, {1}], 0, 2)
+    {1}
+    """
+    found = {a: 0, b: 1}  # when the search met a node
+    lowest = {b: 0}  # the earliest node that a node's subtree has an edge to; b has the edge to a
+    block = [b]
+    stack = [(b, a, iter(neighbours[b]))]
+    while stack:
+        node, above, rest = stack[-1]
+        for other in rest:
+            if other not in found:
+                lowest[other] = found[other] = len(found)
+                block.append(other)
+                stack.append((other, node, iter(neighbours[other])))
+                break
+            if other != above and found[other] < lowest[node]:
+                lowest[node] = found[other]
+        else:
+            stack.pop()
+            if node != b:
+                lowest[above] = min(lowest[above], lowest[node])
+                if lowest[node] >= found[above]:
+                    del block[block.index(node) :]
+    return set(block) - {b}
+
+
+def skeleton(parents: Lists) -> list[set[int]]:
+    """The neighbours of every node, whichever way the arcs point."""
+    return [set(own) | set(below) for own, below in zip(parents, turned(parents), strict=True)]
+
+
+def moral(parents: Lists) -> list[set[int]]:
+    """The neighbours of every node once parents of a common child are joined and directions forgotten."""
+    joined = skeleton(parents)
+    for own in parents:
+        for u, v in combinations(own, 2):
+            joined[u].add(v)
+            joined[v].add(u)
+    return joined
+
+
+def v_structures(parents: Lists) -> set[tuple[int, int, int]]:
+    """All (u, child, v), u < v, in which two parents of a child are not joined themselves."""
+    joined = skeleton(parents)
+    return {
+        (u, child, v)
+        for child, own in enumerate(parents)
+        for u, v in combinations(sorted(own), 2)
+        if v not in joined[u]
+    }
+
+
+def cpdag(parents: Lists) -> Partial:
+    """The class of networks that no data can tell apart: arcs that point the same way in all of them, and the rest.
+
+    Chickering's labelling: an arc into y is settled by the arcs of y's latest parent x, which are settled before.
+
+    >>> cpdag([[], [0], [0, 1], []])
+    Partial(parents=[set(), set(), set(), set()], neighbours=[{1, 2}, {0, 2}, {0, 1}, set()])
+    """
+    order = topological(parents)
+    if order is None:
+        raise ValueError("the graph has a cycle")
+    place = {node: at for at, node in enumerate(order)}
+    compelled: list[set[int]] = [set() for _ in parents]
+    for y in order:
+        if parents[y]:
+            own, x = set(parents[y]), max(parents[y], key=place.__getitem__)
+            open_ended = compelled[x] - own or own - set(parents[x]) - {x}
+            compelled[y] = own if open_ended else set(compelled[x])
+    free = [set(own) - fixed for own, fixed in zip(parents, compelled, strict=True)]
+    return Partial(compelled, skeleton(free))
+
+
+def extension(partial: Partial) -> list[set[int]] | None:
+    """Parents that keep all arcs, direct all other edges and make no new v-structure; None where there are none.
+
+    Dor and Tarsi's way: take off a sink whose undirected neighbours are joined to all its neighbours, the largest
+    number first, so that arcs point from small to large where there is a choice.
+
+    >>> extension(Partial([set(), set(), set()], [{1}, {0, 2}, {1}]))
+    [set(), {0}, {1}]
+    """
+    parents = [set(own) for own in partial.parents]
+    joined = [own | free for own, free in zip(skeleton(partial.parents), partial.neighbours, strict=True)]
+    children = [set(own) for own in turned(partial.parents)]
+    left = set(range(len(parents)))
+    while left:
+        sink = next((node for node in sorted(left, reverse=True) if _can_go(node, children, joined, partial)), None)
+        if sink is None:
+            return None
+        left.remove(sink)
+        parents[sink] |= joined[sink] & partial.neighbours[sink]
+        for other in joined[sink]:
+            joined[other].remove(sink)
+            children[other].discard(sink)
+    return parents
+
+
+def _can_go(node: int, children: list[set[int]], joined: list[set[int]], partial: Partial) -> bool:
+    """Whether all undirected edges of a node can be pointed at it."""
+    others = joined[node]
+    return not children[node] and all(others <= joined[v] | {v} for v in others & partial.neighbours[node])
+
+
+def hamming(ours: Partial, theirs: Partial) -> int:
+    """Structural Hamming distance: how many pairs are joined differently, be it absent, one way, the other, or open."""
+    return sum(_mark(ours, u, v) != _mark(theirs, u, v) for u, v in combinations(range(len(ours.parents)), 2))
+
+
+def _mark(graph: Partial, u: int, v: int) -> tuple[bool, bool, bool]:
+    return u in graph.parents[v], v in graph.parents[u], v in graph.neighbours[u]

@@ -1,0 +1,179 @@
+"""Arcs that must be there, arcs that must not, and tiers: what is known before anything is learned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from tanager.counts.sample import Sample
+from tanager.errors import OptionError, SchemaMismatch
+from tanager.networks import graph
+
+Edge = tuple[int, int]
+
+
+class Constraints:
+    """What is known of the arcs between nodes 0, 1, ...; whatever contradicts itself is refused here.
+
+    ``required`` are arcs (parent, child), in the order in which they were given.
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        nodes: Sequence[int],
+        *,
+        given: Sequence[int] = (),
+        root: int | None = None,
+        required: Iterable[Sequence[str]] = (),
+        forbidden: Iterable[Sequence[str]] = (),
+        tiers: Iterable[Sequence[str]] = (),
+    ) -> None:
+        self.names = [sample.names[i] for i in nodes]
+        self.given = [sample.names[i] for i in given]
+        self.root = None if root is None else sample.names[root]
+        self.tier = _tiers(sample, tiers)
+        self._forbidden = set(_arcs(sample, "forbidden", forbidden))
+        arcs = dict.fromkeys(_arcs(sample, "required", required))
+        for arc in arcs:
+            self._check_required(*arc)
+        for parent in self.given:
+            self._check_common_parent(parent)
+        place = {name: i for i, name in enumerate(self.names)}
+        # The arcs from given variables are there in any case.
+        self.required: list[Edge] = [(place[u], place[v]) for u, v in arcs if u in place]
+        self._check_cycle()
+        self._allowed = [[self._fits(u, v) for v in self.names] for u in self.names]
+
+    def allowed(self, u: int, v: int) -> bool:
+        """Whether the arc u -> v may be there."""
+        return self._allowed[u][v]
+
+    def possible(self, u: int, v: int) -> bool:
+        """Whether the two may be joined at all."""
+        return self._allowed[u][v] or self._allowed[v][u]
+
+    def required_parents(self) -> list[set[int]]:
+        """The parents that every node must have."""
+        parents: list[set[int]] = [set() for _ in self.names]
+        for u, v in self.required:
+            parents[v].add(u)
+        return parents
+
+    def check_limit(self, max_parents: int | None) -> None:
+        """Refuse more required parents than a node may have."""
+        for child, own in zip(self.names, self.required_parents(), strict=True):
+            if max_parents is not None and len(own) > max_parents:
+                raise OptionError(
+                    f"{child!r} has {len(own)} required parents, and max_parents={max_parents}. Raise the limit."
+                )
+
+    def _fits(self, u: str, v: str) -> bool:
+        return u != v and v != self.root and (u, v) not in self._forbidden and not self._back(u, v)
+
+    def _back(self, u: str, v: str) -> bool:
+        return u in self.tier and v in self.tier and self.tier[u] > self.tier[v]
+
+    def _check_required(self, u: str, v: str) -> None:
+        said = f"the arc {u!r} -> {v!r} is required"
+        if (u, v) in self._forbidden:
+            raise OptionError(f"{said} and forbidden. Leave it out of one of the two.")
+        if self._back(u, v):
+            raise OptionError(
+                f"{said}, but {u!r} is in tier {self.tier[u] + 1} and {v!r} in tier {self.tier[v] + 1}; "
+                "no arc leads back to an earlier tier."
+            )
+        if v == self.root or v in self.given:
+            raise OptionError(f"{said}, but {v!r} comes before all others here and has no parents.")
+        for name in (u, v):
+            if name not in self.names and name not in self.given:
+                raise OptionError(f"{said}, but {name!r} is not among the variables of this network.")
+
+    def _check_common_parent(self, parent: str) -> None:
+        """A given variable is a parent of all nodes: nothing else can be asked of it."""
+        for child in self.names:
+            if (parent, child) in self._forbidden or self._back(parent, child):
+                raise OptionError(
+                    f"the arc {parent!r} -> {child!r} is forbidden, but {parent!r} is a parent of all others here."
+                )
+
+    def _check_cycle(self) -> None:
+        found = graph.cycle(self.required_parents())
+        if found is not None:
+            shown = " -> ".join(self.names[i] for i in found)
+            raise OptionError(f"the required arcs close a cycle: {shown}. Leave one of them out.")
+
+
+def node_order(order: object, sample: Sample, nodes: Sequence[int], root: int | None, rules: Constraints) -> list[int]:
+    """Positions of the nodes in an order: "given" (that of the table, the root first), or a list of names.
+
+    The root may be left out of a list, and variables that are no nodes may be in it. An order that the constraints
+    contradict is refused.
+    """
+    if isinstance(order, str):
+        if order != "given":
+            raise OptionError(f"order={order!r} is not an option; give 'given' or a list of all variables.")
+        listed = list(nodes)
+    elif isinstance(order, Iterable):
+        listed = [_index(sample, "order", name) for name in order]
+    else:
+        raise OptionError(f"order={order!r} is not an option; give 'given' or a list of all variables.")
+    if root is not None and (isinstance(order, str) or root not in listed):
+        listed = [root, *(i for i in listed if i != root)]
+    places = [nodes.index(i) for i in listed if i in nodes]
+    _check_order(places, rules)
+    return places
+
+
+def _check_order(places: list[int], rules: Constraints) -> None:
+    names = rules.names
+    for i, name in enumerate(names):
+        if places.count(i) != 1:
+            times = "not" if i not in places else "more than once"
+            raise OptionError(f"order must name each variable once; {name!r} is {times} in it.")
+    if rules.root is not None and names[places[0]] != rules.root:
+        raise OptionError(
+            f"the order starts with {names[places[0]]!r}, but {rules.root!r} comes before all others here."
+        )
+    at = {i: place for place, i in enumerate(places)}
+    for u, v in rules.required:
+        if at[u] > at[v]:
+            raise OptionError(
+                f"the arc {names[u]!r} -> {names[v]!r} is required, but the order has {names[v]!r} first."
+            )
+    tiered = [names[i] for i in places if names[i] in rules.tier]
+    for early, late in pairwise(tiered):
+        if rules.tier[early] > rules.tier[late]:
+            raise OptionError(f"the order has {early!r} before {late!r}, but the tiers have {late!r} first.")
+
+
+def _index(sample: Sample, option: str, name: str) -> int:
+    try:
+        return sample.index(name)
+    except SchemaMismatch as error:
+        raise SchemaMismatch(f"{option}: {error}") from None
+
+
+def _arcs(sample: Sample, option: str, arcs: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
+    out = []
+    for arc in arcs:
+        if isinstance(arc, str) or not isinstance(arc, Sequence) or len(arc) != 2:
+            raise OptionError(f"{option} must be pairs (parent, child), got {arc!r} among them.")
+        u, v = (sample.names[_index(sample, option, name)] for name in arc)
+        if u == v:
+            raise OptionError(f"{option}: an arc from {u!r} to itself means nothing.")
+        out.append((u, v))
+    return out
+
+
+def _tiers(sample: Sample, tiers: Iterable[Sequence[str]]) -> dict[str, int]:
+    tier: dict[str, int] = {}
+    for at, names in enumerate(tiers):
+        if isinstance(names, str) or not isinstance(names, Iterable):
+            raise OptionError(f"tiers must be lists of names, got {names!r} among them.")
+        for name in names:
+            found = sample.names[_index(sample, "tiers", name)]
+            if found in tier:
+                raise OptionError(f"{found!r} is in tier {tier[found] + 1} and in tier {at + 1}; name it once.")
+            tier[found] = at
+    return tier

@@ -1,0 +1,42 @@
+"""Scores of families, as the searches ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from tanager.errors import OptionError, check_option, is_number
+from tanager.structure.learner import Task, check_whole
+
+SCORES = ("bic", "aic", "bdeu", "k2", "ll")
+ROUNDING = 1e-11  # of a score: sums that are equal in exact arithmetic differ by less
+
+
+def check_score(score: str, ess: float, max_parents: int | None) -> None:
+    """Refuse options of a search that mean nothing."""
+    check_option("score", score, SCORES)
+    if not is_number(ess, 0) or ess == 0:
+        raise OptionError(f"ess={ess!r}: give a number above 0.")
+    if max_parents is not None:
+        check_whole("max_parents", max_parents)
+
+
+class Families:
+    """Scores of a node and its parents, those that are given in every family among them.
+
+    Missing cells are taken as the most common value: scores over different rows cannot be compared.
+    """
+
+    def __init__(self, task: Task, score: str, ess: float) -> None:
+        self.task = task
+        self.kind = score
+        self.ess = ess
+        self.sample = task.sample.filled()
+
+    def scores(self, child: int, parent_sets: Sequence[Collection[int]]) -> np.ndarray:
+        """The scores of one node with several sets of parents, counted in one go."""
+        self.task.n_tests += len(parent_sets)
+        nodes, given = self.task.nodes, self.task.given
+        families = [(*(nodes[p] for p in sorted(own)), *given) for own in parent_sets]
+        return self.sample.scores(self.kind, nodes[child], families, self.ess)

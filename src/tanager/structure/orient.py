@@ -1,0 +1,146 @@
+"""From a skeleton and the sets that separate its pairs to directions, and on to a network without a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from itertools import combinations
+
+from tanager.networks import graph
+from tanager.structure.constraints import Edge
+from tanager.structure.learner import Task
+
+Cuts = Mapping[Edge, Collection[int]]  # by (smaller, larger) node
+
+
+class Orientation:
+    """Edges that get their directions one by one; none is turned again, and none closes a cycle.
+
+    Parameters
+    ----------
+    task : Task
+        Holds the constraints, and takes down the steps.
+    neighbours : list of sets
+        The skeleton.
+    weight : callable
+        What the two ends of an edge tell about each other.
+    """
+
+    def __init__(self, task: Task, neighbours: list[set[int]], weight: Callable[[int, int], float]) -> None:
+        self.task = task
+        self.weight = weight
+        self.joined = [set(own) for own in neighbours]
+        self.free = [set(own) for own in neighbours]  # joined without a direction
+        self.parents: list[set[int]] = [set() for _ in neighbours]
+        self.above = [0] * len(neighbours)  # the ancestors of every node, as bits
+
+    def direct(self, cuts: Cuts) -> list[Edge]:
+        """Whatever constraints, colliders and the rules decide; gives the edges that are left, strongest first."""
+        self.force()
+        self.colliders(cuts)
+        self.follow()
+        return sorted(
+            ((u, v) for u, own in enumerate(self.free) for v in own if u < v), key=lambda e: (-self.weight(*e), e)
+        )
+
+    def force(self) -> None:
+        """Required arcs first, then edges with one way allowed; an edge that cannot be is dropped."""
+        for u, v in self.task.rules.required:
+            self.set(u, v, "required")
+        allowed = self.task.rules.allowed
+        one_way = [(u, v) for u, own in enumerate(self.free) for v in own if not allowed(v, u)]
+        for u, v in sorted(one_way, key=lambda e: (-self.weight(*e), e)):
+            if not self.set(u, v, "the only way allowed"):
+                _part(self.free, u, v)
+                _part(self.joined, u, v)
+
+    def colliders(self, cuts: Cuts) -> None:
+        """x -> z <- y where x and y are not joined and were separated without z; strong evidence first."""
+        names = self.task.rules.names
+        for strength, (x, y), z in self._triples(cuts):
+            for u, other in ((x, y), (y, x)):
+                cut = ", ".join(names[c] for c in sorted(cuts[x, y])) or "nothing"
+                why = f"meets {names[other]}, from which {cut} separates it"
+                self.set(u, z, why, strength)
+
+    def _triples(self, cuts: Cuts) -> list[tuple[float, Edge, int]]:
+        found = []
+        for z, around in enumerate(self.joined):
+            for x, y in combinations(sorted(around), 2):
+                if y not in self.joined[x] and (x, y) in cuts and z not in cuts[x, y]:
+                    found.append((min(self.weight(x, z), self.weight(y, z)), (x, y), z))
+        return sorted(found, key=lambda triple: (-triple[0], triple[2], triple[1]))
+
+    def follow(self) -> None:
+        """What the directions so far imply, until nothing more follows.
+
+        x -> z - y with x and y not joined makes z -> y, or z would be a collider; x - y beside a directed path from x
+        to y makes x -> y, or there would be a cycle.
+        """
+        before = None
+        while before != (before := sum(map(len, self.free))):
+            for z, own in enumerate(self.free):
+                for y in sorted(own):
+                    self._imply(z, y)
+
+    def _imply(self, z: int, y: int) -> None:
+        names = self.task.rules.names
+        if self._leads(z, y):
+            self.set(z, y, "along a directed path")
+        elif not self._leads(y, z) and (behind := self.parents[z] - self.joined[y]):
+            self.set(z, y, f"else it would meet {names[min(behind)]} in {names[z]}")
+
+    def _leads(self, u: int, v: int) -> bool:
+        return bool(self.above[v] >> u & 1)
+
+    def set(self, u: int, v: int, why: str, value: float | None = None, phase: str = "orient") -> bool:
+        """Direct u -> v, unless that is settled already, not allowed, or would close a cycle."""
+        if u in self.parents[v]:
+            return True
+        refusal = self._refusal(u, v)
+        action = "refuse" if refusal else "orient"
+        note = f"{why}; but {refusal}" if refusal else why
+        self.task.note(phase, action, (u, v), self.weight(u, v) if value is None else value, note=note)
+        if not refusal:
+            _part(self.free, u, v)
+            self.parents[v].add(u)
+            more = self.above[u] | 1 << u
+            self.above = [own | more if w == v or own >> v & 1 else own for w, own in enumerate(self.above)]
+        return not refusal
+
+    def _refusal(self, u: int, v: int) -> str:
+        if v in self.parents[u]:
+            return "it points the other way already"
+        if not self.task.rules.allowed(u, v):
+            return "that way is not allowed"
+        if self._leads(v, u):
+            found = graph.path(graph.turned(self.parents), v, u) or []
+            return "it would close a cycle with " + " -> ".join(self.task.rules.names[i] for i in found)
+        return ""
+
+    def extend(self, left: list[Edge], how: str) -> None:
+        """Direct the edges that are left: along the order of the table, or (``"pdag"``) without a new collider.
+
+        Where there is no way without a new collider, the order of the table decides.
+        """
+        whole = graph.extension(graph.Partial(self.parents, self.free)) if how == "pdag" else None
+        for u, v in left:
+            if whole is not None:
+                self.set(*((u, v) if u in whole[v] else (v, u)), "as no collider is known there", phase="extend")
+            else:
+                ahead = not self._leads(v, u)
+                why = "by the order of the table" if ahead else "against the order of the table, which closes a cycle"
+                self.set(*((u, v) if ahead else (v, u)), why, phase="extend")
+
+    def limit(self, max_parents: int) -> None:
+        """Take the weakest arcs out where a node has too many parents; required ones stay."""
+        for v, own in enumerate(self.parents):
+            spare = sorted(own - self.task.rules.required_parents()[v], key=lambda u: (self.weight(u, v), -u))
+            for u in spare[: max(len(own) - max_parents, 0)]:
+                own.discard(u)
+                note = f"{max_parents} parents at most"
+                self.task.note("limit", "remove", (u, v), self.weight(u, v), note=note)
+
+
+def _part(lists: list[set[int]], u: int, v: int) -> None:
+    lists[u].discard(v)
+    lists[v].discard(u)

@@ -1,0 +1,301 @@
+"""Drafting, thickening and thinning: which pairs stay joined when tests of independence are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, combinations
+from typing import NamedTuple
+
+from tanager.counts.sample import Information
+from tanager.networks import graph
+from tanager.structure.constraints import Edge
+from tanager.structure.learner import Task
+from tanager.structure.tests import Test
+
+MOST_EXHAUSTIVE = 12  # neighbours of which all subsets are tried
+
+
+class Attempt(NamedTuple):
+    """The last word on a pair: a set that separates it or, where there is none, the test that came closest."""
+
+    separated: bool
+    given: frozenset[int]
+    information: Information
+    note: str = ""
+
+
+class Skeleton:
+    """Edges between nodes, in the order in which they came, and what every pair tells about each other.
+
+    Parameters
+    ----------
+    task : Task
+        Answers the tests, knows the constraints and takes down the steps.
+    test : Threshold, GSquared or Pearson
+        Decides on independence.
+    max_cond : int
+        A test with more conditions than this is not asked.
+    """
+
+    def __init__(self, task: Task, test: Test, max_cond: int) -> None:
+        self.task = task
+        self.test = test
+        self.max_cond = max_cond
+        self.edges: dict[Edge, None] = {}
+        self.neighbours: list[set[int]] = [set() for _ in range(task.n_nodes)]
+        self.pairs: dict[Edge, Information] = {}
+        for at, pair in enumerate(combinations(range(task.n_nodes), 2)):
+            task.tick("comparing pairs", at, task.n_nodes * (task.n_nodes - 1) // 2)
+            self.pairs[pair] = task.ask(*pair)
+
+    def pair(self, a: int, b: int) -> Information:
+        """What two nodes tell about each other, given nothing else."""
+        return self.pairs[(a, b) if a < b else (b, a)]
+
+    def weight(self, a: int, b: int) -> float:
+        """The same as a number."""
+        return self.pair(a, b).value
+
+    def dependent(self) -> list[Edge]:
+        """Pairs that depend on each other and may be joined, strongest first."""
+        found = [pair for pair, information in self.pairs.items() if not self.test.independent(information)]
+        return sorted(filter(self._possible, found), key=lambda pair: (-self.weight(*pair), pair))
+
+    def _possible(self, pair: Edge) -> bool:
+        possible = self.task.rules.possible(*pair)
+        if not possible:
+            self.task.note("draft", "refuse", pair, self.weight(*pair), note="forbidden both ways", directed=False)
+        return possible
+
+    def join(self, a: int, b: int) -> None:
+        """Put an edge in."""
+        self.edges[a, b] = None
+        self.neighbours[a].add(b)
+        self.neighbours[b].add(a)
+
+    def part(self, a: int, b: int) -> None:
+        """Take an edge out."""
+        del self.edges[a, b]
+        self.neighbours[a].discard(b)
+        self.neighbours[b].discard(a)
+
+    def between(self, a: int, b: int) -> set[int]:
+        """The nodes on paths from a to b other than the edge itself."""
+        return graph.nodes_between(self.neighbours, a, b)
+
+    def removable(self, what: str) -> Iterator[Edge]:
+        """Edges in the order in which they came, but those that are required."""
+        required = {frozenset(arc) for arc in self.task.rules.required}
+        edges = [edge for edge in self.edges if frozenset(edge) not in required]
+        for at, edge in enumerate(edges):
+            self.task.tick(what, at, len(edges))
+            yield edge
+
+    def ask(self, a: int, b: int, given: Iterable[int]) -> Attempt:
+        """One test."""
+        given = frozenset(given)
+        information = self.task.ask(a, b, given)
+        return Attempt(self.test.independent(information), given, information)
+
+    def too_many(self, a: int, b: int) -> Attempt:
+        """The answer where a test would have too many conditions."""
+        return Attempt(False, frozenset(), self.pair(a, b), f"a test would have more than {self.max_cond} conditions")
+
+    def note(self, phase: str, action: str, edge: Edge, attempt: Attempt | None = None, *, directed: bool) -> None:
+        """Write down what was done, and the test behind it."""
+        attempt = attempt or Attempt(False, frozenset(), self.pair(*edge))
+        words = attempt.note or self.test.text(attempt.information)
+        value = self.test.strength(attempt.information)
+        self.task.note(phase, action, edge, value, given=attempt.given, note=words, directed=directed)
+
+
+class OpenSkeleton(Skeleton):
+    """The skeleton where no order is known (CBL2), and the sets by which pairs were separated."""
+
+    def __init__(self, task: Task, test: Test, max_cond: int) -> None:
+        super().__init__(task, test, max_cond)
+        self.cuts: dict[Edge, frozenset[int]] = {
+            pair: frozenset() for pair, information in self.pairs.items() if test.independent(information)
+        }
+
+    def draft(self) -> list[Edge]:
+        """Join pairs that no path joins yet; gives the others."""
+        later = []
+        for u, v in self.task.rules.required:
+            self.join(min(u, v), max(u, v))
+            self.task.note("draft", "add", (u, v), self.weight(u, v), note="required")
+        for a, b in self.dependent():
+            if graph.has_path(self.neighbours, a, b):
+                later.append((a, b))
+            else:
+                self.join(a, b)
+                self.note("draft", "add", (a, b), directed=False)
+        return [(a, b) for a, b in later if b not in self.neighbours[a]]
+
+    def thicken(self, later: list[Edge]) -> None:
+        """Join those of the other pairs that nothing on the paths between them separates."""
+        for at, (a, b) in enumerate(later):
+            self.task.tick("thickening", at, len(later))
+            attempt = self.separate_by_neighbours(a, b)
+            if not attempt.separated:
+                self.join(a, b)
+            self.note("thicken", "skip" if attempt.separated else "add", (a, b), attempt, directed=False)
+
+    def thin(self) -> None:
+        """Take out edges whose ends can be separated, now that all edges are there."""
+        for a, b in self.removable("thinning"):
+            if self.between(a, b):
+                self._settle(a, b, self.separate_by_neighbours(a, b))
+
+    def thin_more(self, exhaustive: bool) -> None:
+        """The same with the neighbours' neighbours, where an end has three neighbours or more besides the other."""
+        for a, b in self.removable("thinning once more"):
+            if max(len(self.neighbours[a]), len(self.neighbours[b])) > 3 and self.between(a, b):
+                attempt = self.separate_widely(a, b)
+                if exhaustive and not attempt.separated:
+                    attempt = self.separate_exhaustively(a, b)
+                self._settle(a, b, attempt)
+
+    def _settle(self, a: int, b: int, attempt: Attempt) -> None:
+        if attempt.separated:
+            self.part(a, b)
+        self.note("thin", "remove" if attempt.separated else "keep", (a, b), attempt, directed=False)
+
+    def recheck(self) -> None:
+        """Look once more for the sets that separate pairs with a common neighbour, in the graph as it is now."""
+        for a, b in [pair for pair, cut in self.cuts.items() if cut]:
+            if b not in self.neighbours[a] and self.neighbours[a] & self.neighbours[b]:
+                self.separate_by_neighbours(a, b)
+
+    # --- can a pair be separated? ------------------------------------------------------------------------------------
+
+    def separate_by_neighbours(self, a: int, b: int) -> Attempt:
+        """Try the neighbours of one end on paths to the other, but for known children; then those of the other."""
+        between = self.between(a, b)
+        ours = self.separate(a, b, self._may_be_parents(a, between))
+        if ours.separated:
+            return ours
+        theirs = self.separate(a, b, self._may_be_parents(b, between))
+        return min(ours, theirs, key=lambda attempt: (not attempt.separated, attempt.information.value))
+
+    def _may_be_parents(self, a: int, between: set[int]) -> set[int]:
+        return {v for v in self.neighbours[a] & between if self.task.rules.allowed(v, a)}
+
+    def separate_widely(self, a: int, b: int) -> Attempt:
+        """Try the neighbours of one end and their neighbours, on the side where these are fewer."""
+        between = self.between(a, b)
+        ours, theirs = (self._wide(end, between) for end in (a, b))
+        return self.separate(a, b, ours if len(ours) < len(theirs) else theirs)
+
+    def _wide(self, a: int, between: set[int]) -> set[int]:
+        near = self.neighbours[a] & between
+        return near.union(*(self.neighbours[v] & between for v in near)) - {a}
+
+    def separate_exhaustively(self, a: int, b: int) -> Attempt:
+        """Try all sets of neighbours of either end that lie on paths to the other, small sets first."""
+        between = self.between(a, b)
+        sides = [sorted(self.neighbours[end] & between) for end in (a, b)]
+        sides = [side for side in sides if len(side) <= MOST_EXHAUSTIVE]
+        sizes = range(1, min(self.max_cond, max(map(len, sides), default=0)) + 1)
+        sets = dict.fromkeys(chain.from_iterable(combinations(side, size) for size in sizes for side in sides))
+        attempts = []
+        for given in sets:
+            attempts.append(self.ask(a, b, given))
+            if attempts[-1].separated:
+                return self._separated(a, b, attempts[-1])
+        return min(attempts, key=lambda attempt: attempt.information.value, default=self.too_many(a, b))
+
+    def separate(self, a: int, b: int, given: Iterable[int]) -> Attempt:
+        """Separate a pair by a set, or by what is left of it when its colliders are dropped one by one.
+
+        The node whose absence leaves least information is taken to be a collider: given it, a path is open.
+        """
+        now = frozenset(given)
+        if not now:  # known to depend on each other
+            return Attempt(False, now, self.pair(a, b))
+        if len(now) > self.max_cond:
+            return self.too_many(a, b)
+        attempt = self.ask(a, b, now)
+        while not attempt.separated and len(attempt.given) > 1:
+            fewer = (self.ask(a, b, attempt.given - {c}) for c in sorted(attempt.given))
+            best = min(fewer, key=lambda option: (not option.separated, option.information.value))
+            if not best.separated and best.information.value > attempt.information.value:
+                return attempt
+            attempt = best
+        return self._separated(a, b, attempt) if attempt.separated else attempt
+
+    def _separated(self, a: int, b: int, attempt: Attempt) -> Attempt:
+        self.cuts[min(a, b), max(a, b)] = attempt.given
+        return attempt
+
+
+class OrderedSkeleton(Skeleton):
+    """The skeleton where causes come before effects in a known order (CBL1): every edge is an arc along it."""
+
+    def __init__(self, task: Task, test: Test, max_cond: int, order: list[int], max_parents: int | None) -> None:
+        super().__init__(task, test, max_cond)
+        self.place = {node: place for place, node in enumerate(order)}
+        self.most = task.n_nodes if max_parents is None else max_parents
+        self.parents: list[set[int]] = [set() for _ in order]
+
+    def draft(self) -> list[Edge]:
+        """Join pairs that no open path joins yet; gives the others."""
+        for u, v in self.task.rules.required:
+            self.join(u, v)
+            self.task.note("draft", "add", (u, v), self.weight(u, v), note="required")
+        later = []
+        arcs = [arc if self.place[arc[0]] < self.place[arc[1]] else arc[::-1] for arc in self.dependent()]
+        for a, b in arcs:
+            if not self.task.rules.allowed(a, b):
+                self.task.note("draft", "refuse", (a, b), self.weight(a, b), note="forbidden")
+            elif graph.d_connected(self.parents, a, b):
+                later.append((a, b))
+            else:
+                self._add("draft", a, b)
+        return [(a, b) for a, b in later if a not in self.parents[b]]
+
+    def thicken(self, later: list[Edge]) -> None:
+        """Join those of the other pairs that the parents of the later node do not separate."""
+        for at, (a, b) in enumerate(later):
+            self.task.tick("thickening", at, len(later))
+            attempt = self.separate(a, b, self.cut(a, b))
+            if attempt.separated:
+                self.note("thicken", "skip", (a, b), attempt, directed=True)
+            else:
+                self._add("thicken", a, b, attempt)
+
+    def thin(self) -> None:
+        """Take out arcs whose ends the other parents separate, now that all arcs are there."""
+        for a, b in self.removable("thinning"):
+            given = self.cut(a, b)
+            if given:
+                attempt = self.separate(a, b, given)
+                if attempt.separated:
+                    self.part(a, b)
+                self.note("thin", "remove" if attempt.separated else "keep", (a, b), attempt, directed=True)
+
+    def cut(self, a: int, b: int) -> set[int]:
+        """The other parents of the later node that lie on paths to the earlier."""
+        return self.parents[b] & self.between(a, b)
+
+    def separate(self, a: int, b: int, given: set[int]) -> Attempt:
+        """One test, unless it has too many conditions."""
+        return self.too_many(a, b) if len(given) > self.max_cond else self.ask(a, b, given)
+
+    def join(self, a: int, b: int) -> None:
+        """Put an arc in."""
+        super().join(a, b)
+        self.parents[b].add(a)
+
+    def part(self, a: int, b: int) -> None:
+        """Take an arc out."""
+        super().part(a, b)
+        self.parents[b].discard(a)
+
+    def _add(self, phase: str, a: int, b: int, attempt: Attempt | None = None) -> None:
+        if len(self.parents[b]) < self.most:
+            self.join(a, b)
+            self.note(phase, "add", (a, b), attempt, directed=True)
+        else:
+            full = f"{self.task.rules.names[b]} has {self.most} parents already"
+            self.task.note(phase, "refuse", (a, b), self.weight(a, b), note=full)

@@ -1,0 +1,190 @@
+"""Tests of independence: small values that judge what two variables tell about each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tanager.counts.sample import Information
+from tanager.errors import OptionError, is_number
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Independent where the information is at most ``tau`` nats, however many rows there are.
+
+    Choose it to look for what matters rather than for what is real: with a million rows every weak dependence is
+    significant. 0.01 is the usual value, and exact distributions can be asked with 0. Under independence some
+    ``df / (2 rows)`` nats are to be expected by chance; a threshold below that keeps noise.
+
+    Parameters
+    ----------
+    tau : float, default=0.01
+        In nats; a threshold in bits is to be multiplied by log 2.
+
+    Examples
+    --------
+    >>> from tanager import Sample, Threshold
+    >>> same = Sample.of([["sun"], ["sun"], ["rain"], ["rain"]], ["play", "play", "stay", "stay"]).information(0, 1)
+    >>> Threshold(0.01).independent(same), Threshold(0.01).text(same)
+    (False, 'I = 0.6931 > 0.01')
+    """
+
+    tau: float = 0.01
+
+    def __post_init__(self) -> None:
+        if not is_number(self.tau, 0):
+            raise OptionError(f"Threshold({self.tau!r}): the threshold must be a finite number of at least 0, in nats.")
+
+    def independent(self, information: Information) -> bool:
+        """Whether the two are taken to be independent."""
+        return information.value <= self.tau
+
+    def strength(self, information: Information) -> float:
+        """The number that is compared with ``tau``."""
+        return information.value
+
+    def text(self, information: Information) -> str:
+        """The comparison, as a person reads it."""
+        return f"I = {_short(information.value)} {'<=' if self.independent(information) else '>'} {self.tau:g}"
+
+
+@dataclass(frozen=True)
+class _ChiSquared:
+    """A statistic that follows chi-squared where the two are independent.
+
+    Parameters
+    ----------
+    level : float, default=0.05
+        Independent where chance alone gives as much with at least this probability.
+    guard : bool, default=True
+        Also independent where there are fewer than five rows per degree of freedom: not enough data, no edge.
+    naive : bool, default=False
+        Count all degrees of freedom, those of combinations that cannot occur included.
+    """
+
+    level: float = 0.05
+    guard: bool = True
+    naive: bool = False
+
+    def __post_init__(self) -> None:
+        if not is_number(self.level, 0) or not 0 < self.level < 1:
+            raise OptionError(f"{type(self).__name__}({self.level!r}): the level must lie between 0 and 1.")
+
+    def statistic(self, information: Information) -> float:
+        """The statistic."""
+        raise NotImplementedError
+
+    def df(self, information: Information) -> float:
+        """The degrees of freedom."""
+        return information.naive_df if self.naive else information.df
+
+    def p_value(self, information: Information) -> float:
+        """How probable such a statistic, or a larger one, is under independence; 1 without any degree of freedom."""
+        from scipy.special import chdtrc  # the tail of chi-squared
+
+        df = self.df(information)
+        return float(chdtrc(df, self.statistic(information))) if df > 0 else 1.0
+
+    def _too_few(self, information: Information) -> bool:
+        return self.guard and information.rows < 5 * self.df(information)
+
+    def independent(self, information: Information) -> bool:
+        """Whether the two are taken to be independent."""
+        return self._too_few(information) or self.p_value(information) >= self.level
+
+    def strength(self, information: Information) -> float:
+        """The statistic as a multiple of the value that the level allows: the two are dependent above 1."""
+        from scipy.special import chdtri  # the quantiles of chi-squared
+
+        df = self.df(information)
+        if df <= 0 or self._too_few(information):
+            return 0.0
+        return self.statistic(information) / float(chdtri(df, self.level))
+
+    def text(self, information: Information) -> str:
+        """The comparison, as a person reads it."""
+        df = self.df(information)
+        if self._too_few(information):
+            return f"{information.rows:g} rows are too few for {df:g} degrees of freedom"
+        sign = ">=" if self.independent(information) else "<"
+        p = _short(self.p_value(information))
+        return f"{self._symbol} = {self.statistic(information):.2f}, df {df:g}, p = {p} {sign} {self.level:g}"
+
+    @property
+    def _symbol(self) -> str:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class GSquared(_ChiSquared):
+    """The G² test (likelihood ratio): G² = 2 M I against chi-squared.
+
+    Choose it where rows are few and an edge should be there only if chance does not explain it. In effect a threshold
+    that follows the number of rows and of cells.
+
+    Parameters
+    ----------
+    level : float, default=0.05
+        Independent where chance alone gives as much with at least this probability.
+    guard : bool, default=True
+        Also independent where there are fewer than five rows per degree of freedom: not enough data, no edge.
+    naive : bool, default=False
+        Count all degrees of freedom, those of combinations that cannot occur included.
+
+    Examples
+    --------
+    >>> from tanager import GSquared, Sample
+    >>> X, y = [["sun"]] * 30 + [["rain"]] * 30, ["play"] * 20 + ["stay"] * 40
+    >>> information = Sample.of(X, y).information("x0", "class")
+    >>> GSquared().text(information)
+    'G² = 38.19, df 1, p = 6.4e-10 < 0.05'
+    >>> GSquared(0.001).independent(information)
+    False
+    """
+
+    def statistic(self, information: Information) -> float:
+        """G²."""
+        return 2 * information.rows * information.value
+
+    @property
+    def _symbol(self) -> str:
+        return "G²"
+
+
+@dataclass(frozen=True)
+class Pearson(_ChiSquared):
+    """Pearson's X² test: the sum of (seen - expected)² / expected against chi-squared.
+
+    Much the same as ``GSquared``; closer to chi-squared where expected counts are small.
+
+    Parameters
+    ----------
+    level : float, default=0.05
+        Independent where chance alone gives as much with at least this probability.
+    guard : bool, default=True
+        Also independent where there are fewer than five rows per degree of freedom: not enough data, no edge.
+    naive : bool, default=False
+        Count all degrees of freedom, those of combinations that cannot occur included.
+
+    Examples
+    --------
+    >>> from tanager import Pearson, Sample
+    >>> X, y = [["sun"]] * 30 + [["rain"]] * 30, ["play"] * 20 + ["stay"] * 40
+    >>> Pearson().statistic(Sample.of(X, y).information("x0", "class"))
+    30.0
+    """
+
+    def statistic(self, information: Information) -> float:
+        """X²."""
+        return information.pearson
+
+    @property
+    def _symbol(self) -> str:
+        return "X²"
+
+
+Test = Threshold | GSquared | Pearson
+
+
+def _short(number: float) -> str:
+    return f"{number:.4f}" if number == 0 or number >= 0.001 else f"{number:.2g}"

@@ -1,0 +1,181 @@
+"""Networks sum missing values out exactly: any arcs, parents of the class, columns without the class, multi-nets."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracle
+from instances import terms_of, view_of
+from strategies import tables
+from tanager import TAN, BackOff, BDeu, DataWarning, Lidstone, NaiveBayes, PriorCounts
+from tanager.classifiers.forms import ProductOfSums, View
+from tanager.classifiers.marginal import score_with_gaps
+from tanager.counts.joint import JointCounts
+
+SMOOTHINGS = [Lidstone(1.0), Lidstone(0.0), BDeu(3.0), PriorCounts(2.0), BackOff(1.5)]
+
+
+@st.composite
+def arcs(draw, names):
+    """Up to three parents for every name, among those before it in some order."""
+    order = draw(st.permutations(names))
+    earlier = [order[:place] for place in range(len(order))]
+    lists = [draw(st.lists(st.sampled_from(some), unique=True, max_size=3)) if some else [] for some in earlier]
+    return {name: tuple(parents) for name, parents in zip(order, lists, strict=True)}
+
+
+@st.composite
+def networks(draw, n):
+    """A network over n columns and the class, which may stand anywhere."""
+    parents = draw(arcs([*range(n), "class"]))
+    children = [i for i in range(n) if "class" in parents[i]]
+    return ProductOfSums(
+        tuple(children),
+        tuple(tuple(p for p in parents[i] if p != "class") for i in children),
+        (1.0,) * len(children),
+        class_parents=parents["class"],
+        free=tuple((i, parents[i]) for i in range(n) if i not in children),
+    )
+
+
+@st.composite
+def multi_nets(draw, n, k):
+    """A network over the columns for every class."""
+    nets = [draw(arcs(range(n))) for _ in range(k)]
+    cells = [(i, c) for c in range(k) for i in range(n)]
+    return ProductOfSums(
+        tuple(i for i, _ in cells),
+        tuple(nets[c][i] for i, c in cells),
+        (1.0,) * len(cells),
+        only=tuple((c,) for _, c in cells),
+    )
+
+
+@st.composite
+def networks_on_tables(draw, **options):
+    table = draw(tables(**options).filter(lambda table: 0 not in map(len, table.seen())))
+    k = len(set(table.labels))
+    return table, draw(st.one_of(networks(table.n), multi_nets(table.n, k)))
+
+
+def expected_of(data, x, form, smoothing):
+    rule = smoothing.kind, smoothing.strength
+    return oracle.posterior(data, oracle.marginalised(data, x, terms_of(form), rule, form.class_parents, form.free))
+
+
+@settings(max_examples=80)
+@given(made=networks_on_tables(), smoothing=st.sampled_from(SMOOTHINGS), smooth=st.booleans())
+def test_missing_values_are_summed_out(made, smoothing, smooth):
+    table, form = made
+    view, _, _, model = view_of(table, form, smoothing, unseen="smooth" if smooth else "ignore")
+    data = table.data()
+    got = score_with_gaps(view, model._encode(table.Q), log_joint=False)
+    logs = score_with_gaps(view, model._encode(table.Q), log_joint=True)
+    for r, x in enumerate(table.coded_queries(oracle.UNSEEN if smooth else None)):
+        np.testing.assert_allclose(got[r], expected_of(data, x, form, smoothing), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(np.exp(logs[r]) / np.exp(logs[r]).sum(), got[r], rtol=1e-9, atol=1e-12)
+
+
+@settings(max_examples=80)
+@given(made=networks_on_tables(min_rows=2, max_rows=10), smoothing=st.sampled_from(SMOOTHINGS))
+def test_rows_with_gaps_are_left_out_exactly(made, smoothing):
+    """A family with a missing member does not hold the row, but shorter ones behind its estimate may."""
+    table, form = made
+    view, codes, labels, _ = view_of(table, form, smoothing)
+    data = table.data()
+    got = score_with_gaps(view, codes, log_joint=False, left_out=(labels, None))
+    for r, row in enumerate(data.rows):
+        rest = data.without(r)
+        np.testing.assert_allclose(got[r], expected_of(rest, row, form, smoothing), rtol=1e-9, atol=1e-12)
+
+
+@given(made=networks_on_tables(missing=False), smoothing=st.sampled_from(SMOOTHINGS))
+def test_rows_without_gaps_are_answered_alike_either_way(made, smoothing):
+    table, form = made
+    view, codes, labels, _ = view_of(
+        table, form, smoothing, priors=[1 / len(set(table.labels))] * len(set(table.labels))
+    )
+    np.testing.assert_allclose(score_with_gaps(view, codes, log_joint=False), view.score(codes), rtol=1e-9, atol=1e-12)
+    alone = view.leave_one_out(codes, labels)
+    np.testing.assert_allclose(
+        score_with_gaps(view, codes, log_joint=False, left_out=(labels, None)), alone, rtol=1e-9, atol=1e-12
+    )
+
+
+@given(table=tables(min_columns=3))
+def test_a_parent_without_a_family_stands_alone(table):
+    bare = ProductOfSums((0,), ((1, 2),), (1.0,), class_parents=(2,))
+    told = ProductOfSums((0,), ((1, 2),), (1.0,), class_parents=(2,), free=((1, ()), (2, ())))
+    answers = []
+    for form in (bare, told):
+        view, _, _, model = view_of(table, form, Lidstone(1.0))
+        answers.append(score_with_gaps(view, model._encode(table.Q), log_joint=False))
+    np.testing.assert_array_equal(*answers)
+
+
+@given(table=tables(max_columns=3), smoothing=st.sampled_from(SMOOTHINGS))
+def test_columns_without_a_value_change_nothing(table, smoothing):
+    """As a child, and as the last parent of a column or of the class."""
+    n = table.n
+    alone = ProductOfSums.one_each([()] * n)
+    wide = ProductOfSums(tuple(range(n + 1)), ((n,),) * n + ((0,),), (1.0,) * (n + 1), class_parents=(n,))
+    X, Q = ([[*row, None] for row in rows] for rows in (table.X, table.Q))
+    model = NaiveBayes().fit(X, table.y)
+    view, _, _, narrow = view_of(table, alone, smoothing)
+    counts = JointCounts(model.counts_.schema, model.classes_)
+    counts.update(*model._known_rows(X, table.y, None)[:2])
+    got = score_with_gaps(View(counts, wide, smoothing), model._encode(Q), log_joint=False)
+    expected = score_with_gaps(view, narrow._encode(table.Q), log_joint=False)
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("parent_of", [lambda i: 0, lambda i: i - 1], ids=["star", "chain"])
+def test_products_of_hundreds_of_rare_values_do_not_vanish(parent_of):
+    """Against sum-product in logs, from the last column to the first."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 30).astype(np.uint8)
+    X = rng.integers(0, 6, (60, 300), dtype=np.uint8)
+    form = ProductOfSums.one_each([(), *[(parent_of(i),) for i in range(1, 300)]])
+    view = View(TAN().fit(X, y).counts_, form, Lidstone(0.001))
+    X[:, 0] = 255
+    X[1::2, 5::2] = 255
+    joint = score_with_gaps(view, X, log_joint=True)
+    assert (joint < -745).any()
+    for r in (0, 1):
+        below = np.zeros((300, 6, 2))  # log P(all columns below i | y, x_i), by value and class
+        for j in reversed(range(300)):
+            parents = form.parents[j]
+            probe = np.full((36, 300), 255, dtype=np.uint8)
+            probe[:, j] = np.tile(np.arange(6), 6)
+            probe[:, parents] = np.repeat(np.arange(6), 6)[:, None]
+            own = np.log(view.term(j, parents, probe)).reshape(6, 6, 2) + below[j]
+            up = np.logaddexp.reduce(own if X[r, j] == 255 else own[:, X[r, j], None], axis=1)
+            if parents:
+                below[parents[0]] += up
+        np.testing.assert_allclose(joint[r], np.log(0.5) + up[0], rtol=1e-9)
+
+
+def test_tables_beyond_ten_million_cells_are_dropped_with_a_warning():
+    """24 columns of two values, every two of which have a child: when all are missing, they must be summed together."""
+    rng = np.random.default_rng(0)
+    pairs = list(itertools.combinations(range(24), 2))
+    codes = rng.integers(0, 2, (50, 24 + len(pairs)), dtype=np.uint8)
+    labels = rng.integers(0, 2, 50).astype(np.uint8)
+    form = ProductOfSums.one_each([()] * 24 + pairs)
+    schema = NaiveBayes().fit(codes, labels).counts_.schema
+    view = View(JointCounts(schema, [0, 1], families=form.families()).update(codes, labels), form, Lidstone(1.0))
+    codes[0, :24], codes[1, :6] = 255, 255
+    with pytest.warns(DataWarning, match="1 of 2 rows"):
+        got = score_with_gaps(view, codes[:2], log_joint=False)
+    np.testing.assert_array_equal(got[0], view.score(codes[:1])[0])
+    assert (got[1] != view.score(codes[1:2])[0]).any()
+
+
+def test_votes_of_many_networks_are_refused():
+    form = ProductOfSums((0, 0), ((), (1,)), (1.0, 1.0))
+    model = TAN().fit([["a", "b"], ["b", "b"]], [0, 1])
+    with pytest.raises(ValueError, match="single networks only"):
+        score_with_gaps(View(model.counts_, form, Lidstone(1.0)), np.array([[0, 255]], dtype=np.uint8), log_joint=False)

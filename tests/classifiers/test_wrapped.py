@@ -1,0 +1,156 @@
+"""Wrapped: settings of a learner tried on rows that were held out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tanager import BAN, CBL, GeneralNetwork, HillClimb, MultiNet, OptionError, Wrapped, load
+from tanager.classifiers.forms import View
+from tanager.classifiers.wrapped import THRESHOLDS, deal
+from tanager.counts.sample import Sample
+from test_network_classifiers import chained
+
+
+def a_sample(n_rows, seed, weights=None):
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, 2, n_rows), rng.integers(0, 3, n_rows)]).astype(np.uint8)
+    return Sample(codes, [("a", "b"), ("u", "v", "w")], ["x", "class"], weights)
+
+
+@given(n_rows=st.integers(1, 60), seed=st.integers(0, 99), n_parts=st.integers(2, 5))
+def test_rows_are_dealt_out_in_turn(n_rows, seed, n_parts):
+    sample = a_sample(n_rows, seed)
+    dealt = deal(sample, n_parts, seed)
+    assert set(np.unique(dealt)) <= {0.0, 1.0}
+    assert (dealt.sum(axis=0) == 1).all()
+    sizes = dealt.sum(axis=1)
+    assert sizes.max() - sizes.min() <= 1
+    for c in range(3):
+        of_class = dealt[:, sample.codes[:, 1] == c].sum(axis=1)
+        assert of_class.max() - of_class.min() <= 1
+
+
+@given(seed=st.integers(0, 99), n_parts=st.integers(2, 4))
+def test_a_weight_of_two_is_dealt_like_two_rows_in_any_order(seed, n_parts):
+    rng = np.random.default_rng(seed)
+    once = a_sample(20, seed)
+    weights = rng.integers(1, 4, 20)
+    twice = np.repeat(np.arange(20), weights)
+    rng.shuffle(twice)
+    weighted = deal(Sample(once.codes, once.values, once.names, weights.astype(float)), n_parts, seed)
+    repeated = deal(once.take(twice), n_parts, seed)
+    kinds = once.codes[:, 0] * 3 + once.codes[:, 1]
+    for part in range(n_parts):
+        by_weight = np.bincount(kinds, weighted[part], minlength=6)
+        by_rows = np.bincount(kinds[twice], repeated[part], minlength=6)
+        np.testing.assert_allclose(by_weight, by_rows, atol=1e-9)
+
+
+def test_the_setting_that_does_best_on_rows_held_out_is_kept():
+    X, y = chained(3000)
+    model = Wrapped(GeneralNetwork()).fit(X, y)
+    assert [line["setting"] for line in model.table_] == [f"threshold = {tau}" for tau in THRESHOLDS]
+    best = max(line["accuracy"] for line in model.table_)
+    (chosen,) = [line for line in model.table_ if line["note"] == "* chosen"]
+    assert chosen["accuracy"] == best
+    assert "* chosen" in model.table()
+    assert model.best_.blanket_
+
+
+def test_a_holdout_equals_learning_two_thirds_and_asking_the_rest():
+    X, y = chained(3000)
+    model = Wrapped(GeneralNetwork(), grid=[0.01]).fit(X, y)
+    sample = model._sample(model.counts_, model._rows)
+    held = deal(sample, 3, 0)[0] > 0
+    schema = model.counts_.schema
+    learned = GeneralNetwork(learner=CBL(threshold=0.01), schema=schema)
+    learned.fit({name: column[~held] for name, column in X.items()}, y[~held])
+    asked = {name: column[held] for name, column in X.items()}
+    assert model.table_[0]["accuracy"] == pytest.approx(learned.score(asked, y[held]), abs=1e-12)
+    assert model._structure(fresh=True).form == learned._structure(fresh=True).form  # its structure, all rows' tables
+    again = View(model.counts_, model._view.form, model.best_._estimate())
+    codes = model.encoder_.transform(X)
+    assert (model.predict_proba(X) == again.score(codes)).all()
+
+
+def test_few_rows_are_cross_validated_and_the_structure_follows_all_rows():
+    X, y = chained(300)
+    model = Wrapped(GeneralNetwork(), grid=[0.01, 0.05]).fit(X, y)
+    chosen = 0.01 if model.table_[0]["note"] else 0.05
+    alone = GeneralNetwork(learner=CBL(threshold=chosen)).fit(X, y)
+    assert model._structure(fresh=True).form == alone._structure(fresh=True).form
+    assert (model.predict_proba(X) == alone.predict_proba(X)).all()
+
+
+def test_the_blanket_of_a_wrapped_general_network_gives_the_columns_of_a_multi_net():
+    X, y = chained(3000)
+    general = Wrapped(GeneralNetwork()).fit(X, y)
+    model = Wrapped(MultiNet(features="blanket")).fit(X, y)
+    assert model.best_.features_ == general.best_.blanket_
+    assert [line["setting"] for line in model.features_table_] == [line["setting"] for line in general.table_]
+
+
+def test_with_an_empty_blanket_all_columns_are_naive():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (2000, 3)).astype(str), rng.integers(0, 2, 2000)
+    model = Wrapped(MultiNet(features="blanket"), grid=[0.05, 0.1]).fit(X, y)
+    assert model.best_.features_ == ("x0", "x1", "x2")
+    assert all(not network.arcs for network in model.best_.networks_.values())
+
+
+def test_any_setting_of_a_learner_can_be_tried():
+    X, y = chained(500)
+    model = Wrapped(BAN(), grid={"max_parents": [0, 2], "score": ["bic", "aic"]}).fit(X, y)
+    assert [line["setting"] for line in model.table_][:2] == [
+        "max_parents = 0, score = bic",
+        "max_parents = 0, score = aic",
+    ]
+    assert isinstance(model.best_.learner, HillClimb)
+
+
+def test_tests_are_worked_out_once_for_all_thresholds(monkeypatch):
+    X, y = chained(3000)
+    seen = []
+    original = Sample.information
+
+    def counted(self, x, z, given=()):
+        known = len(self._information)
+        answer = original(self, x, z, given)
+        seen.append(len(self._information) > known)
+        return answer
+
+    monkeypatch.setattr(Sample, "information", counted)
+    Wrapped(MultiNet()).fit(X, y)
+    assert sum(seen) < len(seen) / 3
+
+
+def test_a_loaded_model_answers_and_tells_the_same(tmp_path):
+    X, y = chained(1500)
+    for wrapped in (GeneralNetwork(), MultiNet(features="blanket")):
+        model = Wrapped(wrapped, grid=[0.005, 0.05]).fit(X, y)
+        model.save(tmp_path / "m.tanager")
+        loaded = load(tmp_path / "m.tanager")
+        assert (loaded.predict_proba(X) == model.predict_proba(X)).all()
+        assert loaded.table() == model.table()
+        assert loaded.best_.learner == model.best_.learner
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (Wrapped(3), "learns no network"),
+        (Wrapped(GeneralNetwork(), grid=[]), "give a list of thresholds"),
+        (Wrapped(GeneralNetwork(), grid={"thresold": [1]}), "no setting thresold"),
+        (Wrapped(BAN(), grid=[0.1]), "no setting threshold"),
+        (Wrapped(GeneralNetwork(), folds=1), "at least 2"),
+        (Wrapped(GeneralNetwork(), criterion="auc"), "criterion"),
+    ],
+    ids=repr,
+)
+def test_options_that_mean_nothing_are_refused(model, words):
+    X, y = chained(100)
+    with pytest.raises(OptionError, match=words):
+        model.fit(X, y)

@@ -1,0 +1,167 @@
+"""The slow, obvious twin of CBL: the algorithm as it is printed, with all paths enumerated."""
+
+import itertools
+
+
+def simple_paths(graph, a, b, seen=()):
+    """All paths from a to b that pass no node twice."""
+    if a == b:
+        yield (*seen, b)
+        return
+    for c in sorted(graph[a]):
+        if c not in seen:
+            yield from simple_paths(graph, c, b, (*seen, a))
+
+
+def on_paths(edges, a, b):
+    """Nodes on paths between a and b, without the ends and without the edge between them."""
+    graph = neighbours(edges - {frozenset((a, b))})
+    return {c for path in simple_paths(graph, a, b) for c in path} - {a, b}
+
+
+class Neighbours(dict):
+    def __missing__(self, key):
+        return set()
+
+
+def neighbours(edges):
+    graph = Neighbours()
+    for a, b in map(tuple, edges):
+        graph.setdefault(a, set()).add(b)
+        graph.setdefault(b, set()).add(a)
+    return graph
+
+
+def dependent_pairs(nodes, info, tau):
+    pairs = [pair for pair in itertools.combinations(nodes, 2) if info(*pair, ()) > tau]
+    return sorted(pairs, key=lambda pair: (-info(*pair, ()), pair))
+
+
+def ancestors(parents, v):
+    return {v}.union(*(ancestors(parents, u) for u in parents[v]))
+
+
+def cbl1(order, info, tau, max_cond):
+    """Parents of every node."""
+    place = {v: at for at, v in enumerate(order)}
+    parents = {v: set() for v in order}
+
+    def edges():
+        return {frozenset((u, v)) for v in order for u in parents[v]}
+
+    def needed(a, b):
+        cut = {c for c in parents[b] - {a} if c in on_paths(edges(), a, b)}
+        return len(cut) > max_cond or info(a, b, cut) > tau
+
+    pairs = [sorted(pair, key=place.get) for pair in dependent_pairs(sorted(order), info, tau)]
+    drafted, later = [], []
+    for a, b in pairs:
+        if ancestors(parents, a) & ancestors(parents, b):  # the only open paths, given nothing
+            later.append((a, b))
+        else:
+            parents[b].add(a)
+            drafted.append((a, b))
+    for a, b in later:
+        if needed(a, b):
+            parents[b].add(a)
+            drafted.append((a, b))
+    for a, b in drafted:
+        if on_paths(edges(), a, b) and not needed(a, b):
+            parents[b].remove(a)
+    return parents
+
+
+class Cbl2:
+    """Edges, cut sets and directions where no order is known."""
+
+    def __init__(self, nodes, info, tau, max_cond):
+        self.nodes, self.info, self.tau, self.max_cond = nodes, info, tau, max_cond
+        self.edges, self.cuts, came = set(), {}, []
+        pairs = dependent_pairs(nodes, info, tau)
+        for pair in itertools.combinations(nodes, 2):
+            if pair not in pairs:
+                self.cuts[pair] = set()
+        later = []
+        for a, b in pairs:
+            if any(simple_paths(neighbours(self.edges), a, b)):
+                later.append((a, b))
+            else:
+                self.edges.add(frozenset((a, b)))
+                came.append((a, b))
+        for a, b in later:
+            if self.needed_by_heuristic(a, b):
+                self.edges.add(frozenset((a, b)))
+                came.append((a, b))
+        for a, b in came:
+            if on_paths(self.edges, a, b) and not self.needed_by_heuristic(a, b):
+                self.edges.remove(frozenset((a, b)))
+        for a, b in [pair for pair in came if frozenset(pair) in self.edges]:
+            graph = neighbours(self.edges)
+            crowded = len(graph[a] - {b}) >= 3 or len(graph[b] - {a}) >= 3
+            if crowded and on_paths(self.edges, a, b) and not self.needed(a, b):
+                self.edges.remove(frozenset((a, b)))
+
+    def needed_by_heuristic(self, a, b):
+        graph, between = neighbours(self.edges), on_paths(self.edges, a, b)
+        return not (self.separated(a, b, graph[a] & between) or self.separated(a, b, graph[b] & between))
+
+    def needed(self, a, b):
+        graph, between = neighbours(self.edges), on_paths(self.edges, a, b)
+
+        def wide(end):
+            near = graph[end] & between
+            return near | {w for v in near for w in graph[v] & between} - {a, b}
+
+        ours, theirs = wide(a), wide(b)
+        return not self.separated(a, b, ours if len(ours) < len(theirs) else theirs)
+
+    def separated(self, a, b, cut):
+        cut = set(cut)
+        if not cut or len(cut) > self.max_cond:
+            return False
+        s = self.info(a, b, cut)
+        if s <= self.tau:
+            self.cuts[a, b] = cut
+            return True
+        while len(cut) > 1:
+            lowest, drop = min((self.info(a, b, cut - {c}), c) for c in cut)
+            if lowest <= self.tau:
+                self.cuts[a, b] = cut - {drop}
+                return True
+            if lowest > s:
+                return False
+            cut, s = cut - {drop}, lowest
+        return False
+
+    def directed(self):
+        """The arcs that colliders and rules give."""
+        graph, arcs = neighbours(self.edges), set()
+
+        def weight(x, y):
+            return self.info(min(x, y), max(x, y), ())
+
+        def leads(u, v):
+            return any((u, w) in arcs and (w == v or leads(w, v)) for w in self.nodes)
+
+        def direct(u, v):
+            if (u, v) not in arcs and (v, u) not in arcs and not leads(v, u):
+                arcs.add((u, v))
+
+        triples = [
+            (-min(weight(x, z), weight(y, z)), z, (x, y))
+            for z in self.nodes
+            for x, y in itertools.combinations(sorted(graph[z]), 2)
+            if y not in graph[x] and (x, y) in self.cuts and z not in self.cuts[x, y]
+        ]
+        for _, z, (x, y) in sorted(triples):
+            direct(x, z)
+            direct(y, z)
+        before = None
+        while before != arcs:
+            before = set(arcs)
+            for z, y in itertools.product(self.nodes, self.nodes):
+                if frozenset((z, y)) not in self.edges or (z, y) in arcs or (y, z) in arcs or leads(y, z):
+                    continue
+                if leads(z, y) or any((x, z) in arcs and y not in graph[x] for x in self.nodes):
+                    direct(z, y)
+        return arcs
