@@ -15,7 +15,7 @@ from tanager.classifiers.forms import ProductOfSums, View
 from tanager.classifiers.marginal import score_with_gaps
 from tanager.counts.joint import JointCounts
 
-SMOOTHINGS = [Lidstone(1.0), Lidstone(0.0), BDeu(3.0), PriorCounts(2.0), BackOff(1.5)]
+SMOOTHINGS = [Lidstone(1.0), Lidstone(0.0), BDeu(3.0), PriorCounts(2.0), BackOff(1.5, first=0.7)]
 
 
 @st.composite
@@ -62,7 +62,7 @@ def networks_on_tables(draw, **options):
 
 
 def expected_of(data, x, form, smoothing):
-    rule = smoothing.kind, smoothing.strength
+    rule = oracle.rule_of(smoothing)
     return oracle.posterior(data, oracle.marginalised(data, x, terms_of(form), rule, form.class_parents, form.free))
 
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from exact_samples import asia, diamond, five
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_cbl import Cbl2, cbl1
 from plain_search import is_acyclic
 from random_samples import samples
 
+from exact_samples import asia, diamond, five
 from tanager.errors import OptionError
 from tanager.structure.cbl import CBL
 from tanager.structure.tests import Threshold
