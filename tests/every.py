@@ -9,8 +9,11 @@ import numpy as np
 import tanager
 from tanager import (
     AODE,
+    BAN,
+    CBL,
     FAN,
     FANC,
+    K2,
     KDB,
     SPC,
     SPODE,
@@ -19,9 +22,16 @@ from tanager import (
     BackOff,
     BestOf,
     Collection,
+    GeneralNetwork,
+    GSquared,
+    HillClimb,
     MEstimate,
+    MultiNet,
     NaiveBayes,
+    Network,
+    NetworkClassifier,
     PriorCounts,
+    Wrapped,
 )
 from tanager.classifiers.base import CountsClassifier
 
@@ -54,6 +64,14 @@ OPTIONS: list[CountsClassifier] = [
     TC(order_weights=(1, 2, 3), priors=[0.2, 0.3, 0.5]),
     Collection({"x1": [[], ["x0"], ["x0", "x2"]]}, {"x1": [1, 2, 3]}),
     BestOf([NaiveBayes(), KDB(k=2), AODE(smoothing=MEstimate(2))], criterion="rmse"),
+    GeneralNetwork(learner=HillClimb(score="aic"), class_root=False, missing="marginal"),
+    BAN(learner=CBL(test=GSquared(0.1), order="given"), smoothing=1.0),
+    MultiNet(learner=CBL(threshold=0.05), features=["x1", "x0", "x3"], thresholds={"low": 0.1}),
+    NetworkClassifier(
+        Network({"x0": (), "x2": (), "class": ()}, [("class", "x0"), ("x2", "class")]), missing="marginal"
+    ),
+    Wrapped(MultiNet(features="blanket"), grid=[0.02, 0.1], folds=2, criterion="log_loss"),
+    Wrapped(BAN(learner=K2(order="given")), grid={"max_parents": [1, 2]}),
 ]
 
 ALL = PLAIN + OPTIONS

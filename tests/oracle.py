@@ -91,12 +91,12 @@ def marginal(data, i, v):
 
 
 def prior(data, y, smoothing):
-    kind, strength = smoothing
+    kind, *strengths = smoothing  # a back-off may have a second strength, for the first level
     num, den, k = count(data, {}, y), count(data, {}), data.k
     if kind == "prior":
         add = 0.0 if all(count(data, {}, c) > 0 for c in range(k)) else 1.0
     elif kind == "backoff":
-        add = strength / k
+        add = strengths[-1] / k
     else:
         add = pseudo(smoothing, k, 1)
     return (num + add) / (den + k * add) if den + k * add > 0 else 1 / k
@@ -104,7 +104,7 @@ def prior(data, y, smoothing):
 
 def conditional(data, i, v, y, parents, smoothing):
     """P(x_i = v | y, parents): parents is a list of (column, value), most important first; y may be None, any class."""
-    kind, strength = smoothing
+    kind, strength = smoothing[:2]
     r = data.n_values[i]
     if r == 0:  # a column without a single value
         return 1.0
@@ -113,7 +113,8 @@ def conditional(data, i, v, y, parents, smoothing):
         add, total = strength * marginal(data, i, v), strength
     elif kind == "backoff":
         shorter = conditional(data, i, v, y, parents[:-1], smoothing) if parents else 1 / r
-        add, total = strength * shorter, strength
+        total = strength if parents else smoothing[-1]
+        add = total * shorter
     else:
         q = (1 if y is None else data.k) * math.prod(max(data.n_values[j], 1) for j, _ in parents)
         add = pseudo(smoothing, r, q)
@@ -123,7 +124,7 @@ def conditional(data, i, v, y, parents, smoothing):
 
 def joint(data, y, values, smoothing):
     """P(y, x_s) for one or two super-parents."""
-    kind, strength = smoothing
+    kind, strength = smoothing[:2]
     num, den = count(data, dict(values), y), present(data, [i for i, _ in values])
     if kind == "prior":
         p0 = math.prod(marginal(data, i, v) for i, v in values)
@@ -136,6 +137,12 @@ def joint(data, y, values, smoothing):
     r = data.k * math.prod(data.n_values[i] for i, _ in values)
     add = pseudo(smoothing, r, 1)
     return (num + add) / (den + add * r) if den + add * r > 0 else 0.0
+
+
+def rule_of(estimate):
+    """The kind and strength of one of the library's estimates, and the strength of its first level where it differs."""
+    first = getattr(estimate, "first", None)
+    return (estimate.kind, estimate.strength) if first is None else (estimate.kind, estimate.strength, first)
 
 
 LAPLACE = ("lidstone", 1.0)
@@ -169,7 +176,7 @@ def class_given(data, x, y, parents, smoothing):
         return class_given(data, x, y, parents[:-1], smoothing)
     if not parents:
         return prior(data, y, smoothing)
-    kind, strength = smoothing
+    kind, strength = smoothing[:2]
     values = {p: x[p] for p in parents}
     num, den = count(data, values, y), count(data, values)
     if kind == "prior":
@@ -323,8 +330,10 @@ def every_network(data, x, sets, smoothing):
 def marginalised(data, x, terms, smoothing=LAPLACE, class_parents=(), free=()):
     """P(y, observed part of x) of a network, every missing value summed out by brute force.
 
-    ``free`` are the families (child, parents) without the class.
+    ``free`` are the families (child, parents) without the class; one without a missing member is the same for all
+    classes and left out.
     """
+    free = [(i, parents) for i, parents in free if None in [x[j] for j in (i, *parents)]]
     choices = [range(data.n_values[i]) if v is None else [v] for i, v in enumerate(x)]
     total = [0.0] * data.k
     for full in itertools.product(*choices):

@@ -157,9 +157,10 @@ struct PyPlan {
     std::unique_ptr<Marginal> marginal;
 
     PyPlan(std::shared_ptr<PyStore> s, const std::string &kind, double strength, double unit, bool smooth_unseen,
-           bool fast)
+           bool fast, double first)
         : store(std::move(s)),
-          shared(std::make_shared<Plan>(store->store, Estimate{kind_of(kind), strength, unit}, smooth_unseen)),
+          shared(std::make_shared<Plan>(store->store, Estimate{kind_of(kind), strength, unit, first < 0 ? strength : first},
+                                        smooth_unseen)),
           plan(*shared) {
         plan.fast = fast;
         for (int i = 0; i < plan.store.n; ++i)
@@ -386,9 +387,9 @@ void bind_score(nb::module_ &m) {
         .def("resolve", &resolve, nb::arg("codes"), nb::arg("out"), nb::arg("least"), nb::arg("unit") = 1.0,
              nb::arg("left_out").none() = nb::none(), nb::arg("n_jobs") = 1);
     nb::class_<PyPlan>(m, "Plan", "How a classifier reads the counts of a Store.")
-        .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool>(), nb::arg("store"),
+        .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool, double>(), nb::arg("store"),
              nb::arg("kind"), nb::arg("strength"), nb::arg("unit") = 1.0, nb::arg("smooth_unseen") = false,
-             nb::arg("fast") = true)
+             nb::arg("fast") = true, nb::arg("first") = -1.0)
         .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"),
              nb::arg("class_parents") = std::vector<int>{}, nb::arg("only") = std::vector<std::vector<int>>{},
              nb::arg("free") = std::vector<std::pair<int, std::vector<int>>>{})

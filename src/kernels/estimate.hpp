@@ -10,16 +10,17 @@ namespace tanager::scoring {
 
 enum class Smoothing { lidstone, m_estimate, bdeu, prior_counts, back_off };
 
-// `strength` is alpha, M, ess or N0. Decayed stores hold true counts times `unit`; so strength comes times `unit` too.
+// `strength` is alpha, M, ess or N0; `first` is M where back-off has no attribute parents. Decayed stores hold true counts
+// times `unit`; so both come times `unit` too.
 struct Estimate {
     Smoothing kind = Smoothing::lidstone;
-    double strength = 1, unit = 1;
+    double strength = 1, unit = 1, first = 1;
     bool constant() const { return kind != Smoothing::prior_counts && kind != Smoothing::back_off; }
     // Pseudo-count of one of r outcomes in one of q contexts (constant kinds; the uniform start of the others).
     double cell(double r, double q) const {
         if (kind == Smoothing::lidstone) return strength;
         if (kind == Smoothing::bdeu) return r > 0 ? strength / (r * q) : 0;
-        return r > 0 ? strength / r : 0;
+        return r > 0 ? (kind == Smoothing::back_off ? first : strength) / r : 0;
     }
 };
 
@@ -104,8 +105,8 @@ inline bool term_value(const Store &s, const Estimate &e, const std::vector<Term
         pseudo = e.strength * marginal(s, e, i, slot, own_left_out);
         total = e.strength;
     } else if (e.kind == Smoothing::back_off) {
-        total = e.strength;
-        pseudo = s.n_values[i] ? e.strength / s.n_values[i] : 0;
+        total = t.parents.empty() ? e.first : e.strength;
+        pseudo = e.cell(s.n_values[i], 1);
         own_prior = t.prefix >= 0 && term_value(s, e, terms, terms[t.prefix], slot, sub, left_out, out, absent);
     }
     const auto seen = [&](int c) {  // N(parents, y) over the rows with the child present

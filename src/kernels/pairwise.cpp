@@ -26,7 +26,7 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
         w.here.push_back(i);
         const double *cells = s.singles + w.cell[i];
         double *count = &w.count[i * k], *base = &w.base[i * k], *pseudo = &w.pseudo[i * k];
-        const double total = p.totals[p.total_of[i]];
+        const double total = p.estimate.kind == Smoothing::back_off ? p.estimate.first : p.totals[p.total_of[i]];
         double start = p.cells[i];
         if (p.estimate.kind == Smoothing::prior_counts)
             start = p.estimate.strength * marginal(s, p.estimate, i, slot, left_out);

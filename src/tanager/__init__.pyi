@@ -2,11 +2,16 @@
 
 from tanager.classifiers.a2de import A2DE as A2DE
 from tanager.classifiers.aode import AODE as AODE
+from tanager.classifiers.ban import BAN as BAN
 from tanager.classifiers.best import BestOf as BestOf
 from tanager.classifiers.collection import Collection as Collection
+from tanager.classifiers.drawn import NetworkClassifier as NetworkClassifier
 from tanager.classifiers.fanc import FANC as FANC
+from tanager.classifiers.general import GeneralNetwork as GeneralNetwork
 from tanager.classifiers.hidden import HNB as HNB
 from tanager.classifiers.kdb import KDB as KDB
+from tanager.classifiers.multinet import ChowLiuMultiNet as ChowLiuMultiNet
+from tanager.classifiers.multinet import MultiNet as MultiNet
 from tanager.classifiers.naive import NaiveBayes as NaiveBayes
 from tanager.classifiers.spc import SPC as SPC
 from tanager.classifiers.spode import SPODE as SPODE
@@ -15,6 +20,7 @@ from tanager.classifiers.tan import FAN as FAN
 from tanager.classifiers.tan import TAN as TAN
 from tanager.classifiers.tc import TC as TC
 from tanager.classifiers.waode import WAODE as WAODE
+from tanager.classifiers.wrapped import Wrapped as Wrapped
 from tanager.counts.estimates import BackOff as BackOff
 from tanager.counts.estimates import BDeu as BDeu
 from tanager.counts.estimates import Lidstone as Lidstone
@@ -31,9 +37,13 @@ from tanager.errors import MemoryBudgetError as MemoryBudgetError
 from tanager.errors import ModelFileError as ModelFileError
 from tanager.errors import OptionError as OptionError
 from tanager.errors import SchemaMismatch as SchemaMismatch
+from tanager.networks.files import read_network as read_network
+from tanager.networks.files import write_network as write_network
 from tanager.networks.network import Network as Network
 from tanager.persist import load as load
 from tanager.persist import save as save
+from tanager.plot import network_text as network_text
+from tanager.plot import plot_network as plot_network
 from tanager.structure.cbl import CBL as CBL
 from tanager.structure.chow_liu import ChowLiu as ChowLiu
 from tanager.structure.hill_climb import HillClimb as HillClimb

@@ -116,7 +116,9 @@ class Plan:
         unit: float = 1.0,
         smooth_unseen: bool = False,
         fast: bool = True,
-    ) -> None: ...
+        first: float = -1.0,
+    ) -> None:
+        """`first` is the strength of a back-off where there are no parents; below 0 it is the same."""
     def product(
         self,
         child: Sequence[int],

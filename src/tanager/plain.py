@@ -1,7 +1,7 @@
 """Options, tables and structures as plain data for JSON, and back. What has no plain form is refused with a sentence.
 
 JSON's own types stand for themselves. Everything else is an object with one telling key: ``{"tuple": [...]}``,
-``{"dict": [[key, value], ...]}``, ``{"array": [dtype, shape, cells]}``, ``{"estimate": [kind, strength]}``,
+``{"dict": [[key, value], ...]}``, ``{"array": [dtype, shape, cells]}``, ``{"estimate": [kind, strength, ...]}``,
 ``{"classifier": name, "params": {...}}``, ``{"value": [name, {...}]}`` for a structure learner and a few more.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, astuple, fields
 from datetime import date, datetime
 from typing import Any
 
@@ -54,7 +54,7 @@ def to_plain(value: Any, place: str) -> Any:
     if isinstance(value, Schema):
         return {"schema": value.to_dict()}
     if type(value) in ESTIMATES.values():
-        return {"estimate": [value.kind, to_plain(value.strength, place)]}
+        return {"estimate": [value.kind, *(to_plain(own, place) for own in astuple(value))]}
     if isinstance(value, Network):
         return {"network": value.to_dict()}
     if _VALUES.get(type(value).__name__) is type(value):
@@ -111,7 +111,7 @@ def _array(data: list[Any]) -> Any:
 
 
 def _estimate(data: list[Any]) -> Estimate:
-    return ESTIMATES[data[0]](from_plain(data[1]))
+    return ESTIMATES[data[0]](*from_plain(data[1:]))
 
 
 def _value(data: list[Any]) -> Any:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from test_network_classifiers import chained
 
 from tanager import BAN, CBL, GeneralNetwork, HillClimb, MultiNet, OptionError, Wrapped, load
 from tanager.classifiers.forms import View
 from tanager.classifiers.wrapped import THRESHOLDS, deal
 from tanager.counts.sample import Sample
-from test_network_classifiers import chained
 
 
 def a_sample(n_rows, seed, weights=None):

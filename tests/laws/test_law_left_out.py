@@ -53,7 +53,7 @@ def test_leaving_a_row_out_equals_counting_again_without_it(name, smoothing, tab
     data, rule = table.data(), as_estimate(smoothing)
     for r, row in enumerate(data.rows):
         rest = data.without(r)
-        expected = oracle.posterior(rest, formula(rest, row, (rule.kind, rule.strength)))
+        expected = oracle.posterior(rest, formula(rest, row, oracle.rule_of(rule)))
         np.testing.assert_allclose(got[r], expected, rtol=1e-9, atol=1e-12)
 
 

@@ -42,11 +42,8 @@ SMOOTHINGS = [
     PriorCounts(0.5),
     BackOff(1.0),
     BackOff(3.0),
+    BackOff(3.0, first=0.5),
 ]
-
-
-def pair(smoothing):
-    return smoothing.kind, smoothing.strength
 
 
 VIEWS = {
@@ -87,7 +84,7 @@ def test_answers_are_those_of_the_formula(name, table, smoothing, smooth):
     for x, got in zip(
         table.coded_queries(oracle.UNSEEN if smooth else None), model.predict_proba(table.Q), strict=True
     ):
-        expected = oracle.posterior(data, formula(data, x, pair(smoothing)))
+        expected = oracle.posterior(data, formula(data, x, oracle.rule_of(smoothing)))
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
 
 
@@ -151,7 +148,7 @@ def test_marginal_tan_sums_missing_values_out(smoothing, table):
         return
     terms = oracle.tree_terms(oracle.tan_parents(data))
     for x, got in zip(table.coded_queries(), model.predict_proba(table.Q), strict=True):
-        expected = oracle.posterior(data, oracle.marginalised(data, x, terms, pair(smoothing)))
+        expected = oracle.posterior(data, oracle.marginalised(data, x, terms, oracle.rule_of(smoothing)))
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
 
 

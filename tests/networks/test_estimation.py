@@ -23,7 +23,7 @@ from tanager import (
 from tanager.counts.sample import Sample
 
 D10 = ["1111", "1111", "1121", "1221", "1222", "2112", "2123", "2123", "2223", "2213"]
-RULES = [0, 1, Lidstone(0.5), MEstimate(2), BDeu(1), PriorCounts(5), BackOff(1)]
+RULES = [0, 1, Lidstone(0.5), MEstimate(2), BDeu(1), PriorCounts(5), BackOff(1), BackOff(3, first=0.5)]
 
 
 def d10():
@@ -53,8 +53,8 @@ def slow_table(rows, network, child, rule):
             p0 = (own + extra) / (sum(counts) + extra * r) if sum(counts) + extra else 1 / r
             return (num + rule.strength * p0) / (den + rule.strength) if context else p0
         if isinstance(rule, BackOff):
-            shorter = estimate(context[:-1], value) if len(context) > 1 else 1 / r
-            return (num + rule.strength * shorter) / (den + rule.strength)
+            shorter, strength = (estimate(context[:-1], value), rule.strength) if context else (1 / r, rule.at_first)
+            return (num + strength * shorter) / (den + strength)
         q = np.prod([len(network.values(p)) for p in parents])
         cell = {
             MEstimate: lambda: rule.strength / r,

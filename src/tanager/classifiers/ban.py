@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tanager.classifiers.discriminative import DiscriminativeMixin
 from tanager.classifiers.forms import ProductOfSums
 from tanager.classifiers.learned import Found, LearnsNetwork, by_information, places
 from tanager.classifiers.single import SingleNetworkMixin
@@ -13,7 +14,7 @@ from tanager.structure.learner import Learner
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BAN(SingleNetworkMixin, LearnsNetwork):
+class BAN(DiscriminativeMixin, SingleNetworkMixin, LearnsNetwork):
     """Bayesian network augmented naive Bayes: the class is a parent of all columns, and these form any network.
 
     Where TAN gives every column one parent, this one learns how many it needs. Choose it when columns depend on
@@ -22,12 +23,12 @@ class BAN(SingleNetworkMixin, LearnsNetwork):
     Parameters
     ----------
     learner : CBL, HillClimb, K2, ChowLiu or None, default=None
-        How the arcs among the columns are learned, given the class. None is ``HillClimb()``, by the BIC score; ``CBL()``
-        learns by independence tests.
+        How the arcs among the columns are learned, given the class. None is ``HillClimb()``, by the BIC score;
+        ``CBL()`` learns by independence tests.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
     smoothing : default=None
-        ``BackOff(1)``: configurations of parents that were never seen fall back to fewer parents.
+        ``BackOff(20, first=1)``: thin configurations of parents fall back to fewer parents.
 
     Attributes
     ----------
@@ -51,6 +52,9 @@ class BAN(SingleNetworkMixin, LearnsNetwork):
     """
 
     usual = HillClimb()
+
+    def _likelihood_only(self) -> list[str]:
+        return ['missing="marginal"'] * (self.missing == "marginal")
 
     def _find(self, sample: Sample, learner: Learner) -> Found:
         n = len(sample.names) - 1

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.forms import Form, ProductOfSums
 from tanager.classifiers.marginal import MarginalMixin
 from tanager.classifiers.rows import Rows
@@ -18,7 +17,7 @@ from tanager.networks.network import Network
 
 
 @dataclass(eq=False, repr=False)
-class NetworkClassifier(SingleNetworkMixin, MarginalMixin, CountsClassifier):
+class NetworkClassifier(SingleNetworkMixin, MarginalMixin):
     """Answers with a network that is given: an expert's drawing, a file, or a learned network that a person has edited.
 
     Only the arcs are taken from the network; its tables are learned from the data, in batch or as a stream, without
@@ -34,7 +33,7 @@ class NetworkClassifier(SingleNetworkMixin, MarginalMixin, CountsClassifier):
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves the parents before it; "marginal" sums it out exactly.
     smoothing : default=None
-        ``BackOff(1)``: configurations of parents that were never seen fall back to fewer parents, the last one first.
+        ``BackOff(20, first=1)``: thin configurations of parents fall back to fewer parents, the last one first.
 
     Attributes
     ----------
@@ -56,10 +55,10 @@ class NetworkClassifier(SingleNetworkMixin, MarginalMixin, CountsClassifier):
 
     network: Network | None = None
     target: str | None = None
-    missing: str = "drop"
+    _: KW_ONLY
     smoothing: float | Estimate | None = None
 
-    published = BackOff(1.0)
+    published = BackOff(20.0, first=1.0)
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -112,7 +111,8 @@ class NetworkClassifier(SingleNetworkMixin, MarginalMixin, CountsClassifier):
         if len(others) != 1:
             found = f"{', '.join(map(repr, others))} are" if others else "none is"
             raise OptionError(
-                f"the class should be the one variable of the network that is no column, and {found}. Name it: target=..."
+                f"the class should be the one variable of the network that is no column, and {found}. "
+                "Name it: target=..."
             )
         return others[0]
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tanager import _kernels
-from tanager.counts.estimates import Estimate
+from tanager.counts.estimates import BackOff, Estimate
 from tanager.counts.joint import JointCounts
 
 ParentSet = tuple[int, ...]
@@ -134,7 +134,9 @@ class View:
     def _plan_of(self, form: Form) -> _kernels.Plan:
         assert self.layout is not None
         estimate, unit = self.estimate, self.unit
-        plan = _kernels.Plan(self.layout, estimate.kind, estimate.strength * unit, unit, self.smooth_unseen, self.fast)
+        first = estimate.at_first * unit if isinstance(estimate, BackOff) else -1.0
+        strength = estimate.strength * unit
+        plan = _kernels.Plan(self.layout, estimate.kind, strength, unit, self.smooth_unseen, self.fast, first)
         form.build(plan, unit)
         plan.classes(self.priors, self.factor)
         if isinstance(form, SumOfProducts) and form.otherwise is not None:

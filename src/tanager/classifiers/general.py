@@ -29,7 +29,7 @@ class GeneralNetwork(SingleNetworkMixin, LearnsNetwork):
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
     smoothing : default=None
-        ``BackOff(1)``: configurations of parents that were never seen fall back to fewer parents.
+        ``BackOff(20, first=1)``: thin configurations of parents fall back to fewer parents.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class GeneralNetwork(SingleNetworkMixin, LearnsNetwork):
 
     Notes
     -----
-    Cheng and Greiner (2001). Families of more than a million cells leave out their least informative parents.
+    Cheng and Greiner (2001). A parent is left out where its family would have more contexts than there are rows.
 
     Examples
     --------
@@ -67,7 +67,8 @@ class GeneralNetwork(SingleNetworkMixin, LearnsNetwork):
 
     def _find(self, sample: Sample, learner: Learner) -> Found:
         target = len(sample.names) - 1
-        learned = learner.learn(sample, root=target if self.class_root else None)
+        nodes = [target, *range(target)]  # where all else is equal, arcs point away from the class
+        learned = learner.learn(sample, nodes=nodes, root=target if self.class_root else None)
         return Found(blanket_form(places(learned.network, sample), sample), (learned,))
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.forms import Form, ParentSet, ProductOfSums
 from tanager.classifiers.marginal import MarginalMixin
 from tanager.classifiers.rows import Rows
@@ -19,8 +18,6 @@ from tanager.errors import OptionError, SchemaMismatch
 from tanager.networks.network import Network
 from tanager.structure.cbl import CBL
 from tanager.structure.learner import Learned, Learner
-
-LARGEST_FAMILY = 2**20  # cells: parents beyond this are left out, least informative first
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class Found:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LearnsNetwork(MarginalMixin, CountsClassifier):
+class LearnsNetwork(MarginalMixin):
     """Keeps the rows, as codes; a subclass says what to learn from them (``_find``).
 
     The structure follows all rows in ``fit`` and in the batch methods after ``partial_fit``; with ``learn_one`` and
@@ -51,10 +48,9 @@ class LearnsNetwork(MarginalMixin, CountsClassifier):
     """
 
     learner: Learner | None = None
-    missing: str = "drop"
     smoothing: float | Estimate | None = None
 
-    published = BackOff(1.0)
+    published = BackOff(20.0, first=1.0)
     usual: ClassVar[Learner] = CBL()  # what learner=None stands for
     stale = 2.0
     keeps_form = True
@@ -63,8 +59,8 @@ class LearnsNetwork(MarginalMixin, CountsClassifier):
         super()._check_options()
         if self.learner is not None and not isinstance(self.learner, Learner):
             raise OptionError(
-                f"learner={self.learner!r} is a {type(self.learner).__name__}; give CBL, HillClimb, K2 or ChowLiu, or None "
-                f"for {self.usual!r}."
+                f"learner={self.learner!r} is a {type(self.learner).__name__}; give CBL, HillClimb, K2 or ChowLiu, or "
+                f"None for {self.usual!r}."
             )
 
     def _needs_rows(self) -> bool:
@@ -104,18 +100,18 @@ class LearnsNetwork(MarginalMixin, CountsClassifier):
 
 
 def by_information(sample: Sample, child: int, parents: Iterable[int], given: Sequence[int] = ()) -> ParentSet:
-    """Parents from the most to the least informative on the child, as many as fit into one table.
+    """Parents from the most to the least informative on the child, without those that would make contexts too thin.
 
-    Back-off and missing values drop them from the end.
+    A parent is left out where the family would have more contexts than there are rows. Back-off and missing values
+    drop parents from the end.
     """
     ranked = sorted(parents, key=lambda p: (-sample.information(child, p, given).value, p))
-    cells = math.prod(int(sample.n_values[i]) for i in (child, *given))
+    contexts = math.prod(int(sample.n_values[i]) for i in given)
     kept: list[int] = []
     for parent in ranked:
-        cells *= int(sample.n_values[parent])
-        if cells > LARGEST_FAMILY:
-            break
-        kept.append(parent)
+        if contexts * int(sample.n_values[parent]) <= sample.n_rows:
+            contexts *= int(sample.n_values[parent])
+            kept.append(parent)
     return tuple(kept)
 
 

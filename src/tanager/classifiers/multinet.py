@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,13 +12,12 @@ from tanager.classifiers.forms import ProductOfSums
 from tanager.classifiers.general import blanket_form
 from tanager.classifiers.learned import Found, LearnsNetwork, by_information, places
 from tanager.classifiers.single import form_columns
+from tanager.counts.estimates import Estimate
 from tanager.counts.sample import Sample
 from tanager.errors import OptionError, nearest
 from tanager.networks.network import Network
 from tanager.structure.chow_liu import ChowLiu
 from tanager.structure.learner import Learned, Learner
-
-FEWEST_ROWS = 10  # a class with fewer has no arcs
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -41,7 +40,7 @@ class MultiNet(LearnsNetwork):
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
     smoothing : default=None
-        ``BackOff(1)``: configurations of parents that were never seen fall back to fewer parents.
+        ``BackOff(20, first=1)``: thin configurations of parents fall back to fewer parents.
 
     Attributes
     ----------
@@ -73,6 +72,8 @@ class MultiNet(LearnsNetwork):
     thresholds: Any = None
     features: Any = None
 
+    fewest_rows: ClassVar[int] = 10  # a class with fewer has no arcs
+
     def _check_options(self) -> None:
         super()._check_options()
         if self.thresholds is not None and not isinstance(self.thresholds, Mapping):
@@ -84,6 +85,13 @@ class MultiNet(LearnsNetwork):
             raise OptionError(
                 f'features={self.features!r} is not an option; give "blanket", a list of columns, or None.'
             )
+
+    def _check_learned(self) -> None:
+        classes = self.classes_.tolist()
+        for label in self.thresholds or ():  # in a stream a class may still come
+            if label not in classes:
+                raise OptionError(f"thresholds: {label!r} is none of the classes.{nearest(label, classes)}")
+        super()._check_learned()
 
     def _find(self, sample: Sample, learner: Learner) -> Found:
         columns = self._columns(sample, learner)
@@ -107,15 +115,10 @@ class MultiNet(LearnsNetwork):
     def _learn_each(self, sample: Sample, learner: Learner, columns: list[int]) -> tuple[Learned, ...]:
         target = len(sample.names) - 1
         own = {label: replace(learner, threshold=tau) for label, tau in (self.thresholds or {}).items()}  # type: ignore
-        for label in own:
-            if label not in sample.values[target]:
-                raise OptionError(
-                    f"thresholds: {label!r} is none of the classes.{nearest(label, sample.values[target])}"
-                )
         found = []
         for c, label in enumerate(sample.values[target]):
             part = sample.where(target, c)
-            if part.n_rows < FEWEST_ROWS:
+            if part.n_rows < self.fewest_rows:
                 names = {sample.names[i]: sample.values[i] for i in columns}
                 found.append(Learned(Network(names)))
             else:
@@ -197,6 +200,7 @@ class ChowLiuMultiNet(MultiNet):
     [('x0', 'x1')]
     """
 
-    smoothing: float | None = 1.0  # type: ignore[assignment]
+    smoothing: float | Estimate | None = 1.0
 
     usual = ChowLiu()
+    fewest_rows = 1

@@ -11,6 +11,7 @@ from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.discriminative import DiscriminativeMixin
 from tanager.classifiers.forms import Form, ProductOfSums, View
 from tanager.classifiers.rows import Rows
+from tanager.classifiers.single import SingleNetworkMixin
 from tanager.classifiers.subsumption import SubsumptionMixin
 from tanager.counts.align import class_map
 from tanager.counts.joint import JointCounts
@@ -20,7 +21,7 @@ from tanager.encoding.chunks import rows_of_dicts
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class NaiveBayes(DiscriminativeMixin, SubsumptionMixin, CountsClassifier):
+class NaiveBayes(DiscriminativeMixin, SingleNetworkMixin, SubsumptionMixin, CountsClassifier):
     """Naive Bayes: every column depends on the class alone. Categorical, Gaussian or mixed.
 
     The cheapest view on the counts and the yardstick for the others. Good from the first rows on; overconfident when

@@ -6,6 +6,7 @@ from typing import Any
 
 from tanager.classifiers.forms import ProductOfSums
 from tanager.encoding import Schema
+from tanager.errors import OptionError
 from tanager.networks.network import Network
 
 
@@ -22,11 +23,22 @@ class SingleNetworkMixin:
 
     @property
     def network_(self: Any) -> Network:
-        """The class and all columns that answers depend on, with tables."""
+        """The class and all columns that answers depend on, with tables.
+
+        Parameters that were learned by conditional likelihood are no tables of counts; then there are arcs alone.
+        """
         self._ready()
         form = self._structure(fresh=True).form
+        gaussian = [column.name for column in self.counts_.schema.columns if column.kind == "continuous"]
+        if gaussian:
+            raise OptionError(
+                f"column {gaussian[0]!r} is Gaussian, and a network has tables alone. Leave out gaussian= to cut "
+                "numbers into bins."
+            )
         target = self._class_name()
         network = as_network(form, self.counts_.schema, self.classes_.tolist(), target)
+        if getattr(self, "fit_by", "likelihood") != "likelihood":
+            return network
         return network.estimate(self.counts_, self._estimate(), target=target)
 
     @property
@@ -44,7 +56,7 @@ def form_columns(form: ProductOfSums) -> set[int]:
 
 def as_network(form: ProductOfSums, schema: Schema, classes: list[Any], target: str) -> Network:
     """The network of a form with one term per column: the class first, without tables."""
-    families = {i: parents for i, parents in zip(form.child, form.parents, strict=True)} | dict(form.free)
+    families = dict(zip(form.child, form.parents, strict=True)) | dict(form.free)
     used = sorted({*families, *form.class_parents, *(j for parents in families.values() for j in parents)})
     names = schema.names
     variables = {target: classes}

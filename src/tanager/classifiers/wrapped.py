@@ -18,11 +18,13 @@ from tanager.classifiers.general import GeneralNetwork
 from tanager.classifiers.learned import Found, LearnsNetwork
 from tanager.classifiers.multinet import MultiNet
 from tanager.classifiers.rows import Rows
+from tanager.classifiers.shared import attach
 from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.encoding import Schema
 from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option
-from tanager.structure.learner import Learner, check_whole
+from tanager.structure.cbl import CBL
+from tanager.structure.learner import Learner
 
 THRESHOLDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1)
 FEW_ROWS = 1000  # fewer rows are tried by cross-validation instead of a holdout
@@ -75,9 +77,9 @@ class _Trial:
 class Wrapped(DelegatesMixin, CountsClassifier):
     """Chooses the learner's threshold for a network classifier by holding rows out, then learns all rows.
 
-    A network learned with a low threshold fits the rows too closely, with a high one it is naive. Each setting of a grid is
-    tried on rows that were held out, all tests are worked out once and shared, and the tables of the best structure are
-    learned again from all rows: some three times the cost of one run.
+    A network learned with a low threshold fits the rows too closely, with a high one it is naive. Each setting of a
+    grid is tried on rows that were held out, all tests are worked out once and shared, and the tables of the best
+    structure are learned again from all rows: some three times the cost of one run.
 
     Parameters
     ----------
@@ -86,16 +88,14 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         to choose the columns, and then the multi-net over these.
     grid : sequence, mapping or None, default=None
         Thresholds to try, or values of any setting of the learner: ``{"max_parents": [1, 2, 3]}``. None tries ten
-        thresholds from 0.0005 to 0.1, or with ``HillClimb`` and ``K2`` one to four parents.
+        thresholds from 0.0005 to 0.1 (without those that chance alone exceeds), or with ``HillClimb`` and ``K2`` one to
+        four parents.
     folds : int or None, default=None
-        None holds out a third of the rows, or with fewer than 1,000 rows uses 5 folds. A number of folds uses these; then
-        the structure is learned again from all rows with the best setting.
+        None holds out a third of the rows, or with fewer than 1,000 rows uses 5 folds. A number of folds uses these;
+        then the structure is learned again from all rows with the best setting.
     criterion : {"accuracy", "log_loss"}, default="accuracy"
-        What is best. Ties go to the larger sum of the probabilities of the true classes, then to fewer arcs, then to the
-        later setting.
-    patience : int or None, default=3
-        Settings are tried from the last to the first, so from the largest threshold down. After so many in a row that did
-        worse than the best, denser structures are not tried. None tries them all.
+        What is best. Ties go to the larger sum of the probabilities of the true classes, then to fewer arcs, then to
+        the later setting.
     random_state : int or None, default=None
         For the rows that are held out; None is a fixed seed.
 
@@ -125,7 +125,6 @@ class Wrapped(DelegatesMixin, CountsClassifier):
     grid: Any = None
     folds: int | None = None
     criterion: str = "accuracy"
-    patience: int | None = 3
     random_state: int | None = None
 
     keeps_form = True
@@ -140,10 +139,13 @@ class Wrapped(DelegatesMixin, CountsClassifier):
                 f"model={model!r} learns no network. Wrap GeneralNetwork, BAN, MultiNet or ChowLiuMultiNet."
             )
         model._check_options()
+        if getattr(model, "fit_by", "likelihood") != "likelihood":
+            raise OptionError(
+                f"model={model!r}: settings are tried with counted parameters. Wrap it without fit_by=, then fit it "
+                "with the learner that was chosen, best_.learner."
+            )
         if isinstance(self.folds, bool) or not isinstance(self.folds, int | np.integer | None) or (self.folds or 2) < 2:
             raise OptionError(f"folds={self.folds!r}: give a number of folds of at least 2, or None.")
-        if self.patience is not None:
-            check_whole("patience", self.patience, 1)
         if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer | None):
             raise OptionError(f"random_state={self.random_state!r}: give a whole number, or None.")
         list(self._settings(model._own_learner()))
@@ -185,7 +187,7 @@ class Wrapped(DelegatesMixin, CountsClassifier):
             names = [counts.schema.names[i] for i in found.columns]
             model.set_params(features=names or None)
             if not names:  # nothing tells about the class: naive Bayes on all columns
-                model.set_params(learner=replace(model._own_learner(), threshold=np.inf))
+                model.set_params(learner=CBL(threshold=1e9))
         chosen, found, self.table_ = self._choose(model, sample, parts, counts)
         model.set_params(learner=chosen)
         model._found = found
@@ -202,19 +204,17 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         trials = [_Trial(*setting) for setting in self._settings(model._own_learner())]
         halves = [(self._sample(counts, learned), learned, asked) for learned, asked in parts]
         figures: list[dict[ProductOfSums, tuple[float, ...] | None]] = [{} for _ in parts]
-        best, worse = trials[-1], 0
-        for trial in reversed(trials):  # sparse structures first
-            if worse == self.patience:
-                trial.note = f"not tried: {self.patience} sparser ones in a row did worse than the best"
+        best, floor = trials[-1], chance(halves[0][0]) if self.grid is None else 0.0
+        for trial in reversed(trials):  # ties go to the later one
+            if getattr(trial.learner, "threshold", floor) < floor and trial is not best:
+                trial.note = f"not tried: chance alone gives two columns {floor:.2g}"
                 continue
             for (own, learned, asked), known in zip(halves, figures, strict=True):
                 found = model._find(own, trial.learner)
                 if found.form not in known:
                     known[found.form] = self._figures(model, found.form, learned, asked, counts)
                 trial.add(found, known[found.form])
-            better = self._rank(trial) < self._rank(best)
-            worse = 0 if better or self._rank(trial)[0] == self._rank(best)[0] else worse + 1
-            best = trial if better else best
+            best = min(best, trial, key=self._rank)
         found = best.found[0] if len(parts) == 1 else model._find(sample, best.learner)
         best.note = "* chosen"
         return best.learner, found, [trial.line() for trial in trials]
@@ -237,7 +237,8 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         except MemoryBudgetError:
             return None
         own.update(*learned.all(), n_jobs=self._threads())
-        answering = self._attach(clone(model), own, learned)
+        plain = clone(model).set_params(priors=None, class_weight=None)  # a structure is as good as its own answers
+        answering = attach(plain, own, self.encoder_, learned)
         codes, labels, weights = asked.all()
         proba = answering._score_codes(codes, answering._view_of(form), None, log_joint=False)
         w = np.ones(len(labels)) if weights is None else weights
@@ -287,21 +288,29 @@ def _usual_grid(learner: Learner) -> dict[str, Sequence[Any]]:
     return {"threshold": THRESHOLDS} if hasattr(learner, "threshold") else {"max_parents": (1, 2, 3, 4)}
 
 
+def chance(sample: Sample) -> float:
+    """What two independent columns seem to tell about each other in so many rows: the median of df / 2M over pairs."""
+    free = sample.n_values - 1.0
+    pairs = np.outer(free, free)[np.triu_indices(len(free), 1)]
+    return float(np.median(pairs) / (2 * max(sample.n_rows, 1.0))) if len(pairs) else 0.0
+
+
 def deal(sample: Sample, n_parts: int, seed: int) -> np.ndarray:
     """The weight of every row in each part (parts, rows), dealt out in turn class by class.
 
-    Rows that are the same follow each other, and a row of weight two is dealt like two rows; so the parts depend on what
-    the rows are, not on the order in which they came. The last variable is the class.
+    Rows that are the same follow each other, and a row of weight two is dealt like two rows; so the parts depend on
+    what the rows are, not on the order in which they came. The last variable is the class.
     """
-    keys = np.stack([_ranks(sample, i) for i in (len(sample.names) - 1, *range(len(sample.names) - 1))], axis=1)
+    weights = np.ones(len(sample.codes)) if sample.weights is None else sample.weights
+    there = np.flatnonzero(weights)
+    keys = np.stack([_ranks(sample, i)[there] for i in (len(sample.names) - 1, *range(len(sample.names) - 1))], axis=1)
     kinds, kind = np.unique(keys, axis=0, return_inverse=True)
     place = np.random.default_rng(seed).permutation(len(kinds))
     place = np.argsort(np.lexsort((place, kinds[:, 0])))  # by class, then at random
-    order = np.argsort(place[kind.ravel()], kind="stable")
-    weights = np.ones(len(order)) if sample.weights is None else sample.weights[order]
-    end = np.cumsum(weights)
-    start = end - weights
-    dealt = np.empty((n_parts, len(order)))
+    order = there[np.argsort(place[kind.ravel()], kind="stable")]
+    end = np.cumsum(weights[order])
+    start = end - weights[order]
+    dealt = np.zeros((n_parts, len(weights)))
     for part in range(n_parts):  # the part owns [part, part + 1), and the same again after every n_parts
         dealt[part, order] = _owned(end, part, n_parts) - _owned(start, part, n_parts)
     return dealt

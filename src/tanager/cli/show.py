@@ -203,7 +203,7 @@ def _draw(screen: Screen, model: Any, output: str) -> None:
                 f"{type(core).__name__} votes over many networks; the picture shows the tree (TAN) over its counts"
             )
             core = tanager.TAN.from_counts(core.counts_)
-        figure = plot_network(core, class_name=model.target_name_ or "class")
+        figure = plot_network(core, target=model.target_name_)
     except ModuleNotFoundError as error:
         raise OptionError(f"drawing needs {error.name}. Install it with: pip install 'tanager[plot]'") from None
     with written(output) as file:

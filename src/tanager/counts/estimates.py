@@ -72,11 +72,23 @@ class BackOff(Estimate):
     """``(num + M p) / (den + M)`` with p the same estimate without the last parent, down to ``1 / r``.
 
     A configuration of parents that never occurred falls back to the shorter context instead of to uniform. The class
-    is never dropped.
+    is never dropped. ``first`` is M where there are no parents beside the class; by default it is the same. Large
+    families like a larger M, which at that first level would only blur.
     """
 
     kind = "backoff"
     strength: float = 1.0
+    first: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.first is not None and not (np.isfinite(self.first) and self.first >= 0):
+            raise OptionError(f"BackOff(first={self.first!r}): the strength must be a finite number of at least 0.")
+
+    @property
+    def at_first(self) -> float:
+        """M where there are no parents beside the class."""
+        return self.strength if self.first is None else self.first
 
 
 ESTIMATES: dict[str, type[Estimate]] = {cls.kind: cls for cls in (Lidstone, MEstimate, BDeu, PriorCounts, BackOff)}

@@ -22,26 +22,30 @@ def tables(network: Network, data: Any, smoothing: object, target: str | None) -
 
 def _family(count: Count, child: str, parents: Sequence[str], rule: Estimate, target: str) -> np.ndarray:
     """P(child | parents), the child last."""
-    # back-off never drops the first parent, and that is the class where it is one
+    # back-off drops the last parent first, and never the class
     ordered = sorted(parents, key=lambda name: name != target)
-    table = _table(count, child, ordered, rule)
+    table = _table(count, child, ordered, rule, target)
     return table.transpose([*(ordered.index(parent) for parent in parents), len(parents)])
 
 
-def _table(count: Count, child: str, parents: Sequence[str], rule: Estimate) -> np.ndarray:
+def _table(count: Count, child: str, parents: Sequence[str], rule: Estimate, target: str) -> np.ndarray:
     cells = count(*parents, child)
-    return normalised(cells + _pseudo(count, child, parents, rule, cells))
+    return normalised(cells + _pseudo(count, child, parents, rule, cells, target))
 
 
-def _pseudo(count: Count, child: str, parents: Sequence[str], rule: Estimate, cells: np.ndarray) -> np.ndarray:
+def _pseudo(
+    count: Count, child: str, parents: Sequence[str], rule: Estimate, cells: np.ndarray, target: str
+) -> np.ndarray:
     """What the rule adds to each cell, in a shape that fits."""
     r = max(cells.shape[-1], 1)
     if isinstance(rule, PriorCounts):
         alone = count(child)
         laplace = 0.0 if alone.all() else 1.0  # a value that never occurs would stay at zero for good
         return rule.strength * normalised(alone + laplace) if parents else np.full(len(alone), laplace)
-    if isinstance(rule, BackOff) and len(parents) > 1:
-        return rule.strength * _table(count, child, parents[:-1], rule)[..., None, :]
+    if isinstance(rule, BackOff):
+        if not parents or list(parents) == [target]:
+            return np.full(r, rule.at_first / r)
+        return rule.strength * _table(count, child, parents[:-1], rule, target)[..., None, :]
     if isinstance(rule, Lidstone):
         return np.full(r, rule.strength)
     contexts = max(cells.size // r, 1) if isinstance(rule, BDeu) else 1

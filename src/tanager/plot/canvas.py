@@ -32,6 +32,17 @@ def panel(figure: Any, left: float, bottom: float, width: float, height: float) 
     return axes
 
 
+def text_size(text: str, points: float, *, bold: bool = False) -> tuple[float, float]:
+    """Width and height, in inches, that a text of one or more lines takes."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=points, weight="bold" if bold else "normal")
+    lines = text.split("\n")
+    widest = max(text_to_path.get_text_width_height_descent(line or " ", font, False)[0] for line in lines)
+    return widest / 72, len(lines) * points * 1.24 / 72
+
+
 def canvas(width: float, height: float, *, margin: float, head: float, foot: float) -> tuple[Any, Any]:
     """A figure whose axes are measured in inches."""
     inner = max(width, 5.6)
