@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_cbl import Cbl2, cbl1
 from plain_search import is_acyclic
-from random_samples import samples
+from random_samples import samples, tangled_samples
 
 from exact_samples import asia, diamond, five
 from tanager.errors import OptionError
@@ -25,7 +25,11 @@ def arcs_of(learned, sample):
     return {(sample.index(u), sample.index(v)) for u, v in learned.network.arcs}
 
 
-@given(samples(max_rows=200, max_variables=6), thresholds, limits)
+tables = st.one_of(samples(max_rows=200, max_variables=6), tangled_samples(), tangled_samples())
+
+
+@settings(max_examples=60)
+@given(tables, thresholds, limits)
 def test_along_an_order_the_arcs_are_those_of_the_plain_algorithm(sample, threshold, limit):
     order = list(reversed(range(len(sample.names))))
     learned = CBL(threshold=threshold, order=[sample.names[i] for i in order], max_cond=limit).learn(sample)
@@ -33,7 +37,8 @@ def test_along_an_order_the_arcs_are_those_of_the_plain_algorithm(sample, thresh
     assert arcs_of(learned, sample) == {(u, v) for v in order for u in parents[v]}
 
 
-@given(samples(max_rows=200, max_variables=6), thresholds, limits)
+@settings(max_examples=100)
+@given(tables, thresholds, limits)
 def test_without_an_order_edges_and_directions_are_those_of_the_plain_algorithm(sample, threshold, limit):
     learned = CBL(threshold=threshold, max_cond=limit).learn(sample)
     plain = Cbl2(range(len(sample.names)), questions(sample), threshold, limit)
@@ -41,6 +46,14 @@ def test_without_an_order_edges_and_directions_are_those_of_the_plain_algorithm(
     assert {frozenset(arc) for arc in arcs} == plain.edges
     free = {(sample.index(u), sample.index(v)) for u, v in learned.undirected}
     assert arcs - free == plain.directed()
+
+
+@given(tangled_samples(), thresholds, st.integers(0, 3))
+def test_a_known_root_is_never_a_condition_of_its_neighbours_side(sample, threshold, root):
+    """Its neighbours are its children: only parents of the other end can separate it from there."""
+    learned = CBL(threshold=threshold).learn(sample, root=root)
+    plain = Cbl2(range(len(sample.names)), questions(sample), threshold, 8, root=root)
+    assert {frozenset(arc) for arc in arcs_of(learned, sample)} == plain.edges
 
 
 @given(samples(max_rows=200, min_variables=2, max_variables=5), thresholds)
@@ -61,7 +74,7 @@ def test_the_order_of_rows_does_not_matter(sample, threshold, chance):
         assert learner.learn(shuffled).steps == learner.learn(sample).steps
 
 
-@given(samples(max_rows=200, max_variables=6), thresholds)
+@given(tables, thresholds)
 def test_a_consistent_extension_keeps_the_directions_and_makes_no_cycle(sample, threshold):
     ordered, consistent = (CBL(threshold=threshold, extend=how).learn(sample) for how in ("order", "pdag"))
     known = set(ordered.network.arcs) - set(ordered.undirected)

@@ -307,7 +307,7 @@ class Network:
             A number is Lidstone's pseudo-count; 0 trusts the data alone.
         target : str, default=None
             The class. With JointCounts, which variable their class is ("class" by default). ``BackOff`` drops parents
-            from the last on and keeps the first; the class is taken as the first.
+            from the last on, but never the class.
         """
         return self.with_tables(estimation.tables(self, data, smoothing, target))
 
@@ -356,12 +356,15 @@ class Network:
         return sampling.draw(self, n, random_state, as_)
 
     def _require(self, names: Iterable[str]) -> None:
-        """Refuse where one of these variables has no table."""
-        without = [name for name in names if name not in self._tables]
-        if without:
-            raise DataError(
-                f"{self.family(without[0])} has no table. Make tables from data with estimate(data), or give them."
-            )
+        """Refuse where one of these variables has no table, or nothing to put in it."""
+        for name in names:
+            if name not in self._tables:
+                raise DataError(
+                    f"{self.family(name)} has no table. Make tables from data with estimate(data), or give them."
+                )
+            if 0 in self.shape(name):
+                empty = next(other for other in (*self.parents(name), name) if not self._values[other])
+                raise DataError(f"variable {empty!r} has no values. Leave it out, with keep(names) of the others.")
 
     # --- as plain data and files ------------------------------------------------------------------------------------
 
