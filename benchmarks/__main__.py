@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 
-from benchmarks import command, counting, files, fit, frames, memory, predict, stream
+from benchmarks import command, counting, files, fit, frames, memory, networks, predict, stream
 from tanager import _kernels
 
 GROUPS = {
@@ -14,6 +14,7 @@ GROUPS = {
     "fit": fit,
     "predict": predict,
     "stream": stream,
+    "networks": networks,
     "frames": frames,
     "files": files,
     "command": command,

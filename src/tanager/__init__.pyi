@@ -37,6 +37,8 @@ from tanager.errors import MemoryBudgetError as MemoryBudgetError
 from tanager.errors import ModelFileError as ModelFileError
 from tanager.errors import OptionError as OptionError
 from tanager.errors import SchemaMismatch as SchemaMismatch
+from tanager.networks.files import read_network as read_network
+from tanager.networks.files import write_network as write_network
 from tanager.networks.network import Network as Network
 from tanager.persist import load as load
 from tanager.persist import save as save

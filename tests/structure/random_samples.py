@@ -25,6 +25,23 @@ def samples(draw, max_rows=60, min_variables=1, max_variables=6, missing=True):
 
 
 @st.composite
+def tangled_samples(draw, min_variables=4, max_variables=7):
+    """Rows in which variables depend on up to three earlier ones, so that edges abound and the data contradict."""
+    n = draw(st.integers(min_variables, max_variables))
+    m = draw(st.sampled_from([40, 150, 600]))
+    n_values = [draw(st.integers(2, 3)) for _ in range(n)]
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    codes = np.empty((m, n), dtype=np.uint8)
+    for i in range(n):
+        parents = rng.choice(i, min(i, rng.integers(0, 4)), replace=False)
+        tables = rng.dirichlet(np.full(n_values[i], 0.5), 3 ** len(parents)).cumsum(1)
+        case = (codes[:, parents] @ 3 ** np.arange(len(parents))).astype(int)
+        codes[:, i] = (rng.random(m)[:, None] > tables[case, :-1]).sum(1)
+    order = rng.permutation(n)
+    return Sample(codes[:, order], [range(n_values[i]) for i in order], [f"x{i}" for i in range(n)])
+
+
+@st.composite
 def constraints(draw, n):
     """Required, forbidden and tiered arcs over x0, x1, ... that do not contradict each other."""
     order = draw(st.permutations(range(n)))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_search import family_score, is_acyclic, moves, network_score, plain_hill_climb, plain_k2
-from random_samples import samples
+from random_samples import samples, tangled_samples
 
 from tanager.counts.sample import Sample
 from tanager.errors import OptionError
@@ -20,7 +20,7 @@ def parents_of(learned, sample):
     return {sample.index(v): frozenset(sample.index(u) for u in network.parents(v)) for v in network.names}
 
 
-whole_samples = samples(min_variables=2, max_variables=5, missing=False)
+whole_samples = st.one_of(samples(min_variables=2, max_variables=5, missing=False), tangled_samples(4, 5))
 
 
 @given(whole_samples, st.sampled_from(KINDS), st.integers(0, 3))
@@ -68,6 +68,19 @@ def test_the_trace_leads_to_the_network_and_its_gains_add_up(sample, kind):
     empty = network_score(sample, kind, dict.fromkeys(range(len(sample.names)), frozenset()))
     gained = network_score(sample, kind, parents_of(learned, sample)) - empty
     assert sum(step.value for step in learned.steps) == pytest.approx(gained, abs=1e-6)
+
+
+@given(tangled_samples(), st.sampled_from([2, 5]))
+def test_what_was_done_lately_is_not_undone_unless_that_leads_to_a_new_best(sample, tabu):
+    steps = HillClimb(tabu=tabu, patience=20, max_parents=2).learn(sample).steps
+    scores = np.concatenate([[0], np.cumsum([step.value for step in steps])])
+    undoing = {"add": ("remove", 1), "remove": ("add", 1), "reverse": ("reverse", -1)}
+    for at, step in enumerate(steps):
+        undone = {
+            (undoing[past.action][0], past.arc[:: undoing[past.action][1]]) for past in steps[max(at - tabu, 0) : at]
+        }
+        if (step.action, step.arc) in undone:
+            assert scores[at + 1] > scores[: at + 1].max()
 
 
 def two_hills():

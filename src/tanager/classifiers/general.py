@@ -67,7 +67,8 @@ class GeneralNetwork(SingleNetworkMixin, LearnsNetwork):
 
     def _find(self, sample: Sample, learner: Learner) -> Found:
         target = len(sample.names) - 1
-        learned = learner.learn(sample, root=target if self.class_root else None)
+        nodes = [target, *range(target)]  # where all else is equal, arcs point away from the class
+        learned = learner.learn(sample, nodes=nodes, root=target if self.class_root else None)
         return Found(blanket_form(places(learned.network, sample), sample), (learned,))
 
 
