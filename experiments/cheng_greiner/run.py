@@ -26,6 +26,7 @@ DRAWS = 3
 LEFT_OUT = {"adult": "fnlwgt"}  # the weight of a row in the census; the source has 13 attributes of the 14
 SIX = ("W-GBN", "W-GBN-O", "W-MN", "W-MN-O", "W-MN-FS", "W-MN-FS-O")
 YARDSTICKS = ("NB", "TAN")
+GRID = tuple(float(f"{tau:.2g}") for tau in np.geomspace(0.001, 0.1, 15))  # the source tried 7 to 15 thresholds
 
 Progress = Callable[[int, int, str], None]
 
@@ -46,18 +47,14 @@ def order(data: Dataset) -> tuple[str, ...]:
 
 def models(data: Any) -> dict[str, Any]:
     """The classifiers for one data set: the six of the source (O: order given), naive Bayes and TAN."""
-    columns = data.options
-    free, ordered = CBL(), CBL(order=order(data))
-    return {
-        "NB": NaiveBayes(**columns),
-        "TAN": TAN(**columns),
-        "W-GBN": Wrapped(GeneralNetwork(learner=free, **columns)),
-        "W-GBN-O": Wrapped(GeneralNetwork(learner=ordered, **columns)),
-        "W-MN": Wrapped(MultiNet(learner=free, **columns)),
-        "W-MN-O": Wrapped(MultiNet(learner=ordered, **columns)),
-        "W-MN-FS": Wrapped(MultiNet(learner=free, features="blanket", **columns)),
-        "W-MN-FS-O": Wrapped(MultiNet(learner=ordered, features="blanket", **columns)),
-    }
+    columns = {"smoothing": 1.0, **data.options}
+    free, ordered = CBL(), CBL(order=order(data), max_cond=len(data.X.column_names))
+    made: dict[str, Any] = {"NB": NaiveBayes(**columns), "TAN": TAN(**columns)}
+    for mark, learner in (("", free), ("-O", ordered)):
+        made[f"W-GBN{mark}"] = Wrapped(GeneralNetwork(learner=learner, **columns), grid=GRID)
+        made[f"W-MN{mark}"] = Wrapped(MultiNet(learner=learner, **columns), grid=GRID)
+        made[f"W-MN-FS{mark}"] = Wrapped(MultiNet(learner=learner, features="blanket", **columns), grid=GRID)
+    return made
 
 
 def plans(names: Sequence[str], draws: int) -> list[Plan]:
@@ -116,5 +113,8 @@ def one(plan: Plan, part: int, name: str) -> dict[str, Any]:
 
 
 def chosen(model: Any) -> dict[str, Any]:
-    """What the wrapper took: the threshold, the attributes that matter, and the arcs."""
-    return {"threshold": None, "features": None, "arcs": None}
+    """What the wrapper took: the threshold, how many attributes answers depend on, and how many arcs."""
+    if not isinstance(model, Wrapped):
+        return {"threshold": None, "features": None, "arcs": None}
+    line = next(line for line in model.table_ if line["note"] == "* chosen")
+    return {"threshold": model.best_.learner.threshold, "features": line["columns"], "arcs": line["arcs"]}
