@@ -302,18 +302,22 @@ def deal(sample: Sample, n_parts: int, seed: int) -> np.ndarray:
     what the rows are, not on the order in which they came. The last variable is the class.
     """
     weights = np.ones(len(sample.codes)) if sample.weights is None else sample.weights
-    there = np.flatnonzero(weights)
-    keys = np.stack([_ranks(sample, i)[there] for i in (len(sample.names) - 1, *range(len(sample.names) - 1))], axis=1)
-    kinds, kind = np.unique(keys, axis=0, return_inverse=True)
-    place = np.random.default_rng(seed).permutation(len(kinds))
-    place = np.argsort(np.lexsort((place, kinds[:, 0])))  # by class, then at random
-    order = there[np.argsort(place[kind.ravel()], kind="stable")]
+    order = np.lexsort((_mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))  # by class, then at random
     end = np.cumsum(weights[order])
     start = end - weights[order]
-    dealt = np.zeros((n_parts, len(weights)))
+    dealt = np.empty((n_parts, len(weights)))
     for part in range(n_parts):  # the part owns [part, part + 1), and the same again after every n_parts
         dealt[part, order] = _owned(end, part, n_parts) - _owned(start, part, n_parts)
     return dealt
+
+
+def _mixed(sample: Sample, seed: int) -> np.ndarray:
+    """A number for every row, as if drawn at random, but the same for rows that are the same."""
+    mixed = np.full(len(sample.codes), seed % 2**63 + 1, dtype=np.uint64)
+    for i in range(len(sample.names)):
+        mixed = (mixed ^ _ranks(sample, i)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
 
 
 def _owned(up_to: np.ndarray, part: int, n_parts: int) -> np.ndarray:
@@ -325,7 +329,7 @@ def _owned(up_to: np.ndarray, part: int, n_parts: int) -> np.ndarray:
 def _ranks(sample: Sample, i: int) -> np.ndarray:
     """A column as ranks of its values in the order of their names, so that the order of codes does not matter."""
     names = [f"{type(value).__name__} {value}" for value in sample.values[i]]
-    rank = np.full(int(np.iinfo(sample.codes.dtype).max) + 1, len(names))
+    rank = np.full(int(np.iinfo(sample.codes.dtype).max) + 1, len(names), dtype=np.uint64)
     rank[: len(names)] = np.argsort(np.argsort(names, kind="stable"))
     return rank[sample.codes[:, i]]
 
