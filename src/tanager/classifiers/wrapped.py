@@ -25,8 +25,10 @@ from tanager.encoding import Schema
 from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option
 from tanager.structure.cbl import CBL
 from tanager.structure.learner import Learner
+from tanager.structure.tests import Threshold
 
 THRESHOLDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1)
+LEVELS = (0.2, 0.1, 0.05, 0.01, 0.001, 0.0001, 0.00001)  # of significance
 FEW_ROWS = 1000  # fewer rows are tried by cross-validation instead of a holdout
 
 
@@ -88,8 +90,8 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         to choose the columns, and then the multi-net over these.
     grid : sequence, mapping or None, default=None
         Thresholds to try, or values of any setting of the learner: ``{"max_parents": [1, 2, 3]}``. None tries ten
-        thresholds from 0.0005 to 0.1 (without those that chance alone exceeds), or with ``HillClimb`` and ``K2`` one to
-        four parents.
+        thresholds from 0.0005 to 0.1 (without those that chance alone exceeds); with ``CBL(test=GSquared())`` levels of
+        significance from 0.2 to 0.00001, with ``HillClimb`` and ``K2`` one to four parents.
     folds : int or None, default=None
         None holds out a third of the rows, or with fewer than 1,000 rows uses 5 folds. A number of folds uses these;
         then the structure is learned again from all rows with the best setting.
@@ -158,6 +160,8 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         grid = _usual_grid(learner) if self.grid is None else self.grid
         if isinstance(grid, Sequence | np.ndarray) and not isinstance(grid, str):
             grid = {"threshold": grid}
+            if getattr(learner, "test", None) is not None:
+                raise OptionError(f"grid: {learner!r} has a test of its own, and no threshold. Give {{'test': [...]}}.")
         if not isinstance(grid, Mapping) or not grid or not all(len(values) for values in grid.values()):
             raise OptionError(
                 f"grid={self.grid!r}: give a list of thresholds, or a dict from setting to a list of values."
@@ -285,6 +289,8 @@ class Wrapped(DelegatesMixin, CountsClassifier):
 
 
 def _usual_grid(learner: Learner) -> dict[str, Sequence[Any]]:
+    if isinstance(learner, CBL) and learner.test is not None and not isinstance(learner.test, Threshold):
+        return {"test": [replace(learner.test, level=level) for level in LEVELS]}
     return {"threshold": THRESHOLDS} if hasattr(learner, "threshold") else {"max_parents": (1, 2, 3, 4)}
 
 
