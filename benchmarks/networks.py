@@ -8,9 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.harness import Line, best_times, seconds
-from tanager import GSquared, Sample
-from tanager.structure.cbl import CBL
-from tanager.structure.hill_climb import HillClimb
+from tanager import CBL, GSquared, HillClimb, Sample
 
 
 def network_rows(n_rows: int, n_columns: int = 20, n_values: int = 2, n_parents: int = 2, seed: int = 0) -> np.ndarray:

@@ -31,7 +31,8 @@ class MultiNet(LearnsNetwork):
     Parameters
     ----------
     learner : CBL, HillClimb, K2, ChowLiu or None, default=None
-        How each network is learned; None is ``CBL()``.
+        How each network is learned; None is ``CBL()``. Its threshold holds for a class of average size: chance gives a
+        class of half the rows twice the information, so its threshold is twice as high.
     thresholds : dict, default=None
         Classes whose learner has another threshold: ``{"spam": 0.02}``.
     features : "blanket", list of columns or None, default=None
@@ -86,6 +87,13 @@ class MultiNet(LearnsNetwork):
                 f'features={self.features!r} is not an option; give "blanket", a list of columns, or None.'
             )
 
+    def _check_learned(self) -> None:
+        classes = self.classes_.tolist()
+        for label in self.thresholds or ():  # in a stream a class may still come
+            if label not in classes:
+                raise OptionError(f"thresholds: {label!r} is none of the classes.{nearest(label, classes)}")
+        super()._check_learned()
+
     def _find(self, sample: Sample, learner: Learner) -> Found:
         columns = self._columns(sample, learner)
         if not columns:  # an empty blanket: naive Bayes on all columns
@@ -108,11 +116,6 @@ class MultiNet(LearnsNetwork):
     def _learn_each(self, sample: Sample, learner: Learner, columns: list[int]) -> tuple[Learned, ...]:
         target = len(sample.names) - 1
         own = {label: replace(learner, threshold=tau) for label, tau in (self.thresholds or {}).items()}  # type: ignore
-        for label in own:
-            if label not in sample.values[target]:
-                raise OptionError(
-                    f"thresholds: {label!r} is none of the classes.{nearest(label, sample.values[target])}"
-                )
         found = []
         for c, label in enumerate(sample.values[target]):
             part = sample.where(target, c)
@@ -120,7 +123,8 @@ class MultiNet(LearnsNetwork):
                 names = {sample.names[i]: sample.values[i] for i in columns}
                 found.append(Learned(Network(names)))
             else:
-                found.append(own.get(label, learner).learn(part, nodes=columns))
+                fair = sample.n_rows / len(sample.values[target]) / part.n_rows
+                found.append((own.get(label) or _scaled(learner, fair)).learn(part, nodes=columns))
         return tuple(found)
 
     @property
@@ -154,6 +158,12 @@ class MultiNet(LearnsNetwork):
     def learned_(self) -> dict[Any, Learned]:  # type: ignore[override]
         """How the network of every class came about."""
         return dict(zip(self.classes_.tolist(), self._all_learned(), strict=False))
+
+
+def _scaled(learner: Learner, factor: float) -> Learner:
+    """The learner with a threshold so many times as high, where it has one."""
+    threshold = getattr(learner, "threshold", None)
+    return learner if threshold is None else replace(learner, threshold=factor * threshold)  # type: ignore[call-arg]
 
 
 def _one_network_each(sample: Sample, columns: list[int], learned: Sequence[Learned]) -> ProductOfSums:

@@ -13,7 +13,7 @@ from tanager.structure.phases import OpenSkeleton, OrderedSkeleton
 from tanager.structure.tests import Test, Threshold
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CBL(Learner):
     """Draft, thicken and thin by tests of independence, then direct; Cheng's CBL1 with an order, CBL2 without.
 

@@ -11,7 +11,7 @@ from tanager.structure.constraints import Constraints
 from tanager.structure.learner import Learned, Learner, Task
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ChowLiu(Learner):
     """The tree of largest likelihood: edges by what their ends tell about each other, most first, as long as no circle.
 

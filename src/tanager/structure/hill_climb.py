@@ -17,7 +17,7 @@ from tanager.structure.learner import Learned, Learner, Step, Task, check_whole
 MOVES = ("add", "remove", "reverse")  # where two gain the same, the earlier kind is made
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class HillClimb(Learner):
     """The network that no single change makes better: greedy search by a score.
 
