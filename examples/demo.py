@@ -94,7 +94,7 @@ def a_table() -> None:
     print("\nThe strongest arcs of the tree that TAN learned (parent -> child):")
     for parent, child, information in strongest_arcs(model)[:5]:
         print(f"  {parent} -> {child}  ({information:.3f} nats)")
-    plot_network(model, OUTPUT / "tan-breast-cancer.png", class_name="diagnosis")
+    plot_network(model, OUTPUT / "tan-breast-cancer.png", target="diagnosis")
     plot_comparison(by_log_loss(lines), OUTPUT / "breast-cancer.png", title="Breast cancer")
 
 

@@ -330,8 +330,10 @@ def every_network(data, x, sets, smoothing):
 def marginalised(data, x, terms, smoothing=LAPLACE, class_parents=(), free=()):
     """P(y, observed part of x) of a network, every missing value summed out by brute force.
 
-    ``free`` are the families (child, parents) without the class.
+    ``free`` are the families (child, parents) without the class; one without a missing member is the same for all
+    classes and left out.
     """
+    free = [(i, parents) for i, parents in free if None in [x[j] for j in (i, *parents)]]
     choices = [range(data.n_values[i]) if v is None else [v] for i, v in enumerate(x)]
     total = [0.0] * data.k
     for full in itertools.product(*choices):

@@ -116,10 +116,10 @@ def cuts(draw, m):
 
 
 @st.composite
-def networks(draw, min_variables=1, max_variables=6, max_values=3, zeros=False):
+def networks(draw, min_variables=1, max_variables=6, min_values=1, max_values=3, zeros=False):
     """Networks with tables; the order of the variables is not that of the arcs, and some variables may be constant."""
     n = draw(st.integers(min_variables, max_variables))
-    values = {f"v{i}": tuple(LETTERS[: draw(st.integers(1, max_values))]) for i in range(n)}
+    values = {f"v{i}": tuple(LETTERS[: draw(st.integers(min_values, max_values))]) for i in range(n)}
     order = draw(st.permutations(list(values)))
     pairs = list(itertools.combinations(order, 2))
     arcs = [arc for arc in draw(st.permutations(pairs)) if draw(st.integers(0, 2)) == 0]

@@ -5,12 +5,13 @@ import os
 import re
 
 import pytest
-from experiments.common import HOME, fill, steps
+from experiments.common import HOME, fill, read_csv, steps
 
 from tanager.datasets import names
 from tanager.evaluate import Table
 
 NAMES = ["bouckaert_uci", "webb_uci"]
+PAGES = [*NAMES, "structures"]
 MARKER = r"<!-- table: ([\w-]+) -->"
 
 
@@ -22,7 +23,7 @@ def page_of(name):
     return (HOME / name / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PAGES)
 def test_the_tables_of_a_page_agree_with_its_results(name):
     text = page_of(name)
     tables = part(name, "page").tables(HOME / name)
@@ -30,7 +31,7 @@ def test_the_tables_of_a_page_agree_with_its_results(name):
     assert fill(text, tables) == text
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", PAGES)
 def test_the_pictures_of_a_page_are_there_and_small(name):
     shown = re.findall(r"\]\(([\w-]+\.png)\)", page_of(name))
     assert {path.name for path in (HOME / name).glob("*.png")} == set(shown)
@@ -68,6 +69,23 @@ def test_an_empty_cell_that_carries_meaning_becomes_a_value():
     data = part("webb_uci", "run").dataset("vote")
     assert all(column.null_count == 0 for column in data.X.columns)
     assert set(data.X[0].to_pylist()) == {"y", "n", "empty"}
+
+
+def test_the_study_of_structures_runs_and_its_figures_are_those_of_the_guide(tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="the experiments draw, which needs the extra 'plot'")
+    assert part("structures", "__main__").main(["--quick", "--out", str(tmp_path)]) == 0
+    assert "HillClimb, tabu" in capsys.readouterr().out
+    assert (tmp_path / "found.png").exists()
+    guide = part("structures", "__main__").GUIDE.read_text(encoding="utf-8")
+    assert fill(guide, {"found": part("structures", "page").summary(HOME / "structures")}) == guide
+
+
+def test_the_study_of_structures_finds_the_same_again():
+    run = part("structures", "run")
+    found, _ = run.results(1, [1000], lambda done, total, what: None)
+    said = read_csv(HOME / "structures" / "results.csv")[: len(found.rows)]
+    assert [line["learner"] for line in said] == [row[4] for row in found.rows]
+    assert [line["f1"] for line in said if line["n_rows"] == 1000] == pytest.approx([row[8] for row in found.rows])
 
 
 def test_an_ordering_falls_into_steps():

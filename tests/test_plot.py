@@ -4,12 +4,27 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 pytest.importorskip("matplotlib", reason="plots need matplotlib, the extra 'plot'")
 
+from matplotlib.colors import to_hex
+from matplotlib.patches import ArrowStyle, FancyArrowPatch
+
 from tanager import AODE, FAN, KDB, TAN, NaiveBayes, SuperParentTAN
-from tanager.errors import OptionError
+from tanager.classifiers.ban import BAN
+from tanager.classifiers.general import GeneralNetwork
+from tanager.classifiers.multinet import MultiNet
+from tanager.counts.sample import Sample
+from tanager.errors import MemoryBudgetError, OptionError
+from tanager.networks.network import Network
 from tanager.plot import plot_comparison, plot_network
+from tanager.plot.network import REMOVED, SIGNS, THICK, THIN
+from tanager.plot.subject import strength, subjects
+from tanager.structure.cbl import CBL
+from tanager.structure.chow_liu import ChowLiu
 
 
 def table(n_columns, n_rows=400, seed=0):
@@ -32,7 +47,7 @@ def boxes_of(figure):
 
 
 @pytest.mark.parametrize("n_columns", [1, 19, 30])
-@pytest.mark.parametrize("model", [NaiveBayes(), TAN(), FAN(), KDB(), KDB(k=4)], ids=repr)
+@pytest.mark.parametrize("model", [NaiveBayes(), NaiveBayes(gaussian=True), TAN(), FAN(), KDB(k=4)], ids=repr)
 def test_no_label_touches_another_and_all_are_inside_the_picture(model, n_columns):
     figure = plot_network(model.fit(*table(n_columns)))
     boxes = boxes_of(figure)
@@ -55,7 +70,7 @@ def test_the_class_is_on_top_and_parents_are_above_their_children(model):
 def test_a_picture_is_written_and_the_same_model_gives_the_same_bytes(tmp_path):
     model = TAN().fit(*table(5))
     for name in ("a.png", "b.png"):
-        plot_network(model, tmp_path / name, class_name="outcome", title="Two of a kind")
+        plot_network(model, tmp_path / name, target="outcome", title="Two of a kind")
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes() != b""
 
 
@@ -64,6 +79,156 @@ def test_a_vote_of_many_networks_is_refused_with_a_way_out():
     with pytest.raises(OptionError, match=r"AODE is not one network.*from_counts"):
         plot_network(model)
     assert plot_network(TAN.from_counts(model.counts_)) is not None
+
+
+def small_network():
+    """An alarm that goes off when it burns, more so without rain; two values each, and a mood that nobody knows."""
+    tables = {
+        "rain": [0.7, 0.3],
+        "fire": [[0.9, 0.1], [0.99, 0.01]],
+        "alarm": [[[0.95, 0.05], [0.2, 0.8]], [[0.9, 0.1], [0.3, 0.7]]],
+        "mood": [0.5, 0.5],
+    }
+    arcs = [("rain", "fire"), ("rain", "alarm"), ("fire", "alarm")]
+    return Network(dict.fromkeys(["rain", "fire", "alarm", "mood"], ("no", "yes")), arcs, tables)
+
+
+def legend_of(figure):
+    return [text.get_text() for text in figure.axes[1].texts]
+
+
+def arcs_of(figure):
+    return [patch for patch in figure.axes[0].patches if isinstance(patch, FancyArrowPatch)]
+
+
+def test_arcs_are_as_wide_as_their_information_and_coloured_by_its_sign():
+    network = small_network()
+    figure = network.plot(target="fire")
+    wide = sorted(subjects(network)[0].strengths.values())
+    assert [arc.get_linewidth() for arc in arcs_of(figure)] == [
+        pytest.approx(THIN + (THICK - THIN) * np.sqrt(found.value / wide[-1].value)) for found in wide
+    ]
+    assert [to_hex(arc.get_edgecolor()) for arc in arcs_of(figure)] == [SIGNS[found.sign].colour for found in wide]
+    assert {found.sign for found in wide} == {1, -1}
+    assert "pale: the class does not depend on it, given the others" in legend_of(figure)
+
+
+def test_strength_is_the_same_from_tables_and_from_all_rows_with_their_probability():
+    network = small_network()
+    rows = np.array(list(np.ndindex(2, 2, 2, 2)), dtype=np.uint8)
+    sample = Sample(rows, [("no", "yes")] * 4, network.names, network.posterior(list(network.names)).ravel())
+    exact, counted = (subjects(network, information=source)[0].strengths for source in (None, sample))
+    for arc in network.arcs:
+        assert counted[arc] == (pytest.approx(exact[arc].value), exact[arc].sign)
+    i, j, k = (sample.index(name) for name in ("rain", "alarm", "fire"))
+    assert exact["rain", "alarm"].value == pytest.approx(sample.information(i, j, [k]).value, abs=1e-9)
+
+
+def test_a_network_that_is_too_wide_for_exact_answers_is_drawn_from_rows(monkeypatch):
+    def too_wide(*_):
+        raise MemoryBudgetError("too wide")
+
+    network = small_network()
+    exact = subjects(network)[0].strengths
+    monkeypatch.setattr(Network, "posterior", too_wide)
+    drawn = subjects(network)[0].strengths
+    assert drawn == {arc: (pytest.approx(found.value, abs=0.003), found.sign) for arc, found in exact.items()}
+
+
+def sign_by_hand(table):
+    """Of all pairs of draws under one condition: do more rise together, or does one fall as the other rises?"""
+    total = 0.0
+    for c in range(table.shape[2]):
+        cells = [(x, z, table[x, z, c]) for x in range(table.shape[0]) for z in range(table.shape[1])]
+        pairs = sum(p * q * np.sign((x - u) * (z - w)) for x, z, p in cells for u, w, q in cells)
+        total += pairs / table[:, :, c].sum()
+    return int(np.sign(total))
+
+
+@given(arrays(float, (3, 4, 2), elements=st.integers(1, 9)))
+def test_the_sign_of_an_arc_tells_whether_both_rise_together(table):
+    if abs(total := sign_by_hand(table)) == 1:
+        assert strength(table, [1, 2, 3], ["(-inf, 1]", "(1, 2]", "(2, 3]", "(3, inf)"]).sign == total
+        assert strength(table, [3, 2, 1], [0.1, 0.2, 0.3, 0.4]).sign == -total
+    assert strength(table, ["red", "green", "blue"], [1, 2, 3, 4]).sign == 0
+
+
+@pytest.mark.parametrize("model", [TAN(), KDB(), BAN(), GeneralNetwork(), GeneralNetwork(class_root=False)], ids=repr)
+def test_the_arcs_of_a_classifier_have_the_information_in_its_rows(model):
+    X, y = table(8)
+    model.fit(X, y)
+    codes = model.encoder_.transform(X)
+    sample = Sample.of_rows(codes, y.astype(codes.dtype), None, model.counts_.schema, model.classes_.tolist())
+    network, strengths = model.network_, subjects(model)[0].strengths
+    assert list(strengths) == network.arcs
+    for parent, child in network.arcs:
+        rest = [sample.index(name) for name in network.parents(child) if name != parent]
+        known = sample.information(sample.index(parent), sample.index(child), rest)
+        assert strengths[parent, child].value == pytest.approx(known.value, abs=1e-9)
+
+
+def test_columns_that_the_class_does_not_depend_on_are_pale():
+    X, y = table(6)
+    X["noise"] = np.random.default_rng(5).integers(0, 3, len(y))
+    (subject,) = subjects(GeneralNetwork(learner=CBL(threshold=0.05)).fit(X, y))
+    assert set(subject.names) == set(X)
+    assert "noise" in subject.faint
+    assert not subject.faint.intersection(name for arc in subject.arcs for name in arc)
+
+
+def test_the_networks_of_a_multi_net_stand_side_by_side_with_every_column_at_the_same_place():
+    X, y = table(7)
+    model = MultiNet().fit(X, np.where(y == 0, "rare", "often"))
+    figure = model.plot(target="kind")
+    figure.canvas.draw()
+    places = {}
+    for text in figure.axes[0].texts:
+        places.setdefault(text.get_text(), []).append(text.get_position())
+    assert {"kind = often", "kind = rare"} < set(places)
+    apart = [np.subtract(*places[name]) for name in places if len(places[name]) == 2]
+    assert len(apart) == 7
+    np.testing.assert_allclose(apart, [apart[0]] * 7)
+    drawn = [arc for network in model.networks_.values() for arc in network.arcs]
+    assert len(arcs_of(figure)) == len(drawn) + 2  # from each class to its frame
+    both = [arc for arc in drawn if drawn.count(arc) == 2]
+    assert ("in every class" in legend_of(figure)) == bool(both)
+
+
+def test_what_a_learner_left_undirected_has_no_arrow_head():
+    X, y = table(5)
+    sample = Sample.of(X, y)
+    learned = ChowLiu().learn(sample)
+    assert learned.undirected
+    heads = [arc.get_arrowstyle() for arc in arcs_of(plot_network(learned, information=sample))]
+    assert sum(isinstance(head, ArrowStyle.Curve) for head in heads) == len(learned.undirected)
+
+
+def test_what_is_no_network_is_refused():
+    with pytest.raises(OptionError, match="a list cannot be drawn"):
+        plot_network([("a", "b")])
+
+
+def test_a_comparison_of_networks_says_what_became_of_every_arc():
+    old = small_network()
+    new = old.remove("rain", "alarm").reverse("rain", "fire").add("alarm", "mood")
+    figure = plot_network(new, compare_to=old, undirected=[("alarm", "mood")])
+    assert legend_of(figure)[-7:] == [
+        "arcs:", "turned", "in both", "added", "removed", "no arrow head: the data leave the direction open"
+    ][-7:]  # fmt: skip
+    dashed = [arc for arc in arcs_of(figure) if arc.get_linestyle() == "--"]
+    assert [to_hex(arc.get_edgecolor()) for arc in dashed] == [REMOVED.colour]
+    assert len(arcs_of(figure)) == 4
+
+
+def test_a_class_with_parents_still_stands_on_top():
+    figure = small_network().plot(target="alarm")
+    boxes = boxes_of(figure)
+    assert all(boxes["alarm"].y0 > box.y1 for name, box in boxes.items() if name in ("rain", "fire"))
+
+
+def test_a_name_that_is_no_variable_is_refused_with_the_nearest():
+    with pytest.raises(OptionError, match=r"no variable 'fir'. Did you mean 'fire'\?"):
+        small_network().plot(target="fir")
 
 
 def test_a_comparison_has_a_bar_and_a_figure_for_every_row(tmp_path):

@@ -8,6 +8,8 @@ using namespace arrays;
 
 namespace {
 
+using Floats = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
 void check_terms(const std::vector<int> &limits, const std::vector<int> &child,
                  const std::vector<std::vector<int>> &parents, int k) {
     const auto known = [&](int i) { return i >= 0 && i < int(limits.size()); };
@@ -27,13 +29,14 @@ void check_terms(const std::vector<int> &limits, const std::vector<int> &child,
     expect(places * k < 4294967296.0, "the tables have more cells than can be numbered");
 }
 
-void check_tables(const Doubles &prior, const Doubles &cells, int k, std::int64_t n_cells) {
+template <class Array>
+void check_tables(const Array &prior, const Array &cells, int k, std::int64_t n_cells) {
     expect(prior.ndim() == 1 && std::int64_t(prior.shape(0)) == k, "the prior must have one number per class");
     expect(cells.ndim() == 2 && std::int64_t(cells.size()) == n_cells && std::int64_t(cells.shape(1)) == k,
            "the cells must have one row per place and one column per class");
 }
 
-void score(const LogLinear &self, const AnyArray &codes_, const Doubles &prior, const Doubles &cells, const Doubles &out_,
+void score(const LogLinear &self, const AnyArray &codes_, const Floats &prior, const Floats &cells, const Doubles &out_,
            bool log_joint, int n_jobs) {
     const Codes codes = as_codes(codes_, int(self.slots.limit.size()));
     check_tables(prior, cells, self.k, self.n_places * self.k);
@@ -53,7 +56,7 @@ LabelledRows rows(const LogLinear &self, const AnyArray &codes_, const AnyArray 
     return LabelledRows(self, codes, labels, weights);
 }
 
-double gradient(const LabelledRows &self, const Doubles &prior, const Doubles &cells, const Doubles &d_prior,
+double gradient(const LabelledRows &self, const Floats &prior, const Floats &cells, const Doubles &d_prior,
                 const Doubles &d_cells, int n_jobs) {
     check_tables(prior, cells, self.k, self.n_cells);
     check_tables(d_prior, d_cells, self.k, self.n_cells);

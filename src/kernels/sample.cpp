@@ -1,6 +1,7 @@
 #include "sample.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <type_traits>
 
 namespace tanager {
@@ -88,6 +89,14 @@ void add_rows(const Index* cell, std::size_t n_rows, const double* weights, Cell
 
 // --- groups ------------------------------------------------------------------------------------------------------
 
+template <class Code>
+void add_to_keys(const Code* codes, std::uint64_t n_values, std::vector<std::uint64_t>& keys) {
+    for (std::size_t r = 0; r < keys.size(); ++r) {
+        const bool lost = keys[r] == kMissing || codes[r] >= n_values;
+        keys[r] = lost ? kMissing : keys[r] * n_values + codes[r];
+    }
+}
+
 // Numbers equal keys 0, 1, ... by first appearance; missing stays missing. Returns how many there are.
 std::size_t number(std::vector<std::uint64_t>& keys) {
     std::size_t n_slots = 1024;
@@ -120,11 +129,6 @@ double Sample::n_cells(const Variables& variables) const {
     return cells;
 }
 
-std::size_t Sample::code(std::size_t r, std::size_t i) const {
-    const std::size_t code = code_size_ == 1 ? column<std::uint8_t>(i)[r] : column<std::uint16_t>(i)[r];
-    return std::min(code, n_values_[i]);
-}
-
 // --- the choice --------------------------------------------------------------------------------------------------
 
 bool Sample::may_slice(const Variables& base, const Variables& others) const {
@@ -147,24 +151,23 @@ double Sample::bits_cost(const Variables& base, const Variables& others) const {
 }
 
 double Sample::increments_cost(const Variables& base, const Variables& others) const {
-    const double masks = n_cells(base), rows = static_cast<double>(n_rows_);
-    double cost = 0.2 * static_cast<double>(base.size()) * rows;
+    const double masks = n_cells(base);
+    double per_row = 0.2 * static_cast<double>(base.size());
     for (const std::size_t i : others) {
         const double cells = masks * static_cast<double>(n_values_[i]);
-        const double per_row = cells <= kSpreadCells ? 1.6 : cells <= 3e5 ? 3.0 : cells <= 3e7 ? 10.0 : 30.0;
-        cost += per_row * rows + 4.0 * cells;
+        per_row += cells <= kSpreadCells ? 1.6 : cells <= 3e5 ? 3.0 : cells <= 3e7 ? 10.0 : 30.0;
     }
-    return cost;
+    return per_row * static_cast<double>(n_rows_);
 }
 
 SampleMethod Sample::choose(const Variables& base, const Variables& others) const {
+    const double bits = may_slice(base, others) ? bits_cost(base, others) : std::numeric_limits<double>::infinity();
     const double increments = increments_cost(base, others);
-    if (may_slice(base, others) && bits_cost(base, others) < increments) return SampleMethod::bits;
-    double widest = 0.0;
-    for (const std::size_t i : others) widest = std::max(widest, n_cells(base) * static_cast<double>(n_values_[i]));
-    if (widest <= 1e5) return SampleMethod::increments;
-    const double hash = 60.0 * static_cast<double>(n_rows_ * others.size());
-    return widest > 1e8 || hash < increments ? SampleMethod::hash : SampleMethod::increments;
+    double sweep = 0.0;  // every cell of a table is looked at once it is counted
+    for (const std::size_t i : others) sweep += 10.0 * n_cells(base) * static_cast<double>(n_values_[i]);
+    const double hash = 200.0 * static_cast<double>(n_rows_ * others.size());
+    if (hash < std::min(bits, increments) + sweep) return SampleMethod::hash;
+    return bits < increments ? SampleMethod::bits : SampleMethod::increments;
 }
 
 // --- bits --------------------------------------------------------------------------------------------------------
@@ -382,10 +385,8 @@ Groups Sample::group(const Variables& variables) const {
     for (const std::size_t i : variables) {
         const std::uint64_t n = n_values_[i];
         if (n_keys > kMissing / (n + 1)) n_keys = number(keys);
-        for (std::size_t r = 0; r < n_rows_; ++r) {
-            const std::uint64_t own = code(r, i);
-            keys[r] = keys[r] == kMissing || own >= n ? kMissing : keys[r] * n + own;
-        }
+        if (code_size_ == 1) add_to_keys(column<std::uint8_t>(i), n, keys);
+        else add_to_keys(column<std::uint16_t>(i), n, keys);
         n_keys *= n;
     }
     Groups groups;

@@ -54,7 +54,10 @@ class Sample {
     Groups group(const Variables& variables) const;
 
     // The code of variable i in row r, or n_values(i) where it is missing.
-    std::size_t code(std::size_t r, std::size_t i) const;
+    std::size_t code(std::size_t r, std::size_t i) const {
+        const std::size_t code = code_size_ == 1 ? column<std::uint8_t>(i)[r] : column<std::uint16_t>(i)[r];
+        return code < n_values_[i] ? code : n_values_[i];
+    }
 
    private:
     struct Slices {

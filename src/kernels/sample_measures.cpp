@@ -33,10 +33,10 @@ double log_gamma(double x) {
     return lgamma_r(x, &sign);
 }
 
-bool by_hash(const Sample& sample, const Variables& base, const Variables& others, double n_cells,
-             SampleMethod method) {
+bool by_hash(const Sample& sample, const Variables& base, std::size_t other, SampleMethod method) {
+    const double n_cells = sample.n_cells(base) * static_cast<double>(sample.n_values(other));
     if (n_cells > kMostCells || method == SampleMethod::hash) return true;
-    return method == SampleMethod::automatic && sample.choose(base, others) == SampleMethod::hash;
+    return method == SampleMethod::automatic && sample.choose(base, {other}) == SampleMethod::hash;
 }
 
 // Adds up the layers of a table, one per configuration of what is given.
@@ -107,9 +107,11 @@ class InformationSum {
         for (const std::size_t w : zs_) sum -= n_log_n(z_[w]);
         for (const std::size_t v : xs_)
             for (const std::size_t w : zs_) {
-                const double seen = cells[v * n_z_ + w], expected = x_[v] * z_[w] / total;
+                // (O - E)^2 / E with E = x z / N, N^2 times above and below: exact differences, one division.
+                const double seen = cells[v * n_z_ + w], product = x_[v] * z_[w];
+                const double difference = seen * total - product;
                 sum += n_log_n(seen);
-                pearson_ += (seen - expected) * (seen - expected) / expected;
+                pearson_ += difference * difference / (product * total);
             }
         sum_ += sum;
     }
@@ -242,11 +244,11 @@ std::map<Variables, Shared> share(const std::vector<Variables>& parents) {
 Information information(const Sample& sample, std::size_t x, std::size_t z, const Variables& given,
                         SampleMethod method) {
     const std::size_t n_x = sample.n_values(x), n_z = sample.n_values(z);
-    const double n_layers = sample.n_cells(given), n_layer = static_cast<double>(n_x * n_z);
+    const double n_layers = sample.n_cells(given);
     InformationSum sum(n_x, n_z);
     Variables base = given;
     base.push_back(x);
-    if (by_hash(sample, base, {z}, n_layers * n_layer, method)) {
+    if (by_hash(sample, base, z, method)) {
         const Groups groups = sample.group(given);
         std::vector<double> cells(n_x * n_z, 0.0);
         for (std::size_t g = 0; g < groups.size(); ++g)
@@ -254,7 +256,7 @@ Information information(const Sample& sample, std::size_t x, std::size_t z, cons
                     cells.data());
         return sum.result(n_layers);
     }
-    std::vector<double> cells(static_cast<std::size_t>(n_layers * n_layer));
+    std::vector<double> cells(static_cast<std::size_t>(n_layers) * n_x * n_z);
     sample.extend(base, {z}, {cells.data()}, method);
     for (std::size_t at = 0; at < cells.size(); at += n_x * n_z) sum.add(cells.data() + at);
     return sum.result(n_layers);
@@ -273,29 +275,33 @@ void family_scores(const Sample& sample, ScoreKind kind, std::size_t child, cons
         out[f] = score_of_table(cells.data(), n_child, 1, 1, 1, new_sum({}));
     }
     for (const auto& [rest, shared] : share(parents)) {
-        Variables base{child};
+        Variables base{child}, added;
         base.insert(base.end(), rest.begin(), rest.end());
-        double widest = 0.0;
-        for (const std::size_t i : shared.added)
-            widest = std::max(widest, sample.n_cells(base) * static_cast<double>(sample.n_values(i)));
-        if (by_hash(sample, base, shared.added, widest, method)) {
-            for (const std::size_t f : shared.families)
+        std::vector<std::size_t> families;
+        for (std::size_t k = 0; k < shared.families.size(); ++k) {
+            const std::size_t f = shared.families[k], i = shared.added[k];
+            // Each is judged by itself: how a family is scored must not depend on its company.
+            if (by_hash(sample, base, i, method)) {
                 out[f] = score_by_groups(sample, child, parents[f], new_sum(parents[f]));
-            continue;
+            } else {
+                families.push_back(f);
+                added.push_back(i);
+            }
         }
+        if (families.empty()) continue;
         std::vector<std::vector<double>> tables;
         std::vector<double*> cells;
-        for (const std::size_t i : shared.added) {
+        for (const std::size_t i : added) {
             tables.emplace_back(static_cast<std::size_t>(sample.n_cells(base)) * sample.n_values(i));
             cells.push_back(tables.back().data());
         }
-        sample.extend(base, shared.added, cells, method);
-        for (std::size_t k = 0; k < shared.families.size(); ++k) {
-            const std::size_t f = shared.families[k], added = shared.added[k];
-            const auto split = std::lower_bound(rest.begin(), rest.end(), added);
+        sample.extend(base, added, cells, method);
+        for (std::size_t k = 0; k < families.size(); ++k) {
+            const auto split = std::lower_bound(rest.begin(), rest.end(), added[k]);
             const auto n_before = static_cast<std::size_t>(sample.n_cells({rest.begin(), split}));
             const auto n_after = static_cast<std::size_t>(sample.n_cells({split, rest.end()}));
-            out[f] = score_of_table(cells[k], n_child, n_before, sample.n_values(added), n_after, new_sum(parents[f]));
+            out[families[k]] = score_of_table(cells[k], n_child, n_before, sample.n_values(added[k]), n_after,
+                                              new_sum(parents[families[k]]));
         }
     }
 }

@@ -37,9 +37,13 @@ from tanager.errors import MemoryBudgetError as MemoryBudgetError
 from tanager.errors import ModelFileError as ModelFileError
 from tanager.errors import OptionError as OptionError
 from tanager.errors import SchemaMismatch as SchemaMismatch
+from tanager.networks.files import read_network as read_network
+from tanager.networks.files import write_network as write_network
 from tanager.networks.network import Network as Network
 from tanager.persist import load as load
 from tanager.persist import save as save
+from tanager.plot import network_text as network_text
+from tanager.plot import plot_network as plot_network
 from tanager.structure.cbl import CBL as CBL
 from tanager.structure.chow_liu import ChowLiu as ChowLiu
 from tanager.structure.hill_climb import HillClimb as HillClimb

@@ -109,6 +109,19 @@ def test_a_form_answers_streams_from_the_rows_before(made, smoothing, fast):
     assert counts == again
 
 
+def test_a_long_stream_reads_two_parents_of_the_class_in_any_order():
+    """While half of the pairs is kept, neither order of the two may be read from the other half."""
+    rng = np.random.default_rng(0)
+    codes, labels = rng.integers(0, 2, (200, 4), dtype=np.uint8), rng.integers(0, 2, 200).astype(np.uint8)
+    schema = NaiveBayes().fit(codes, labels).counts_.schema
+    for parents in ((0, 3), (3, 0)):
+        form = ProductOfSums((1, 2), ((), (1,)), (1.0, 1.0), class_parents=parents)
+        quick, slow = np.empty((2, 200, 2))
+        for fast, out in ((True, quick), (False, slow)):
+            View(JointCounts(schema, [0, 1]), form, Lidstone(1.0), fast=fast).stream(codes, labels, None, out)
+        np.testing.assert_allclose(quick, slow, rtol=1e-10)
+
+
 @settings(max_examples=80)
 @given(made=forms_on_tables(), smoothing=st.sampled_from([Lidstone(1.0), PriorCounts(), BackOff()]))
 def test_explanations_of_a_form_add_up(made, smoothing):

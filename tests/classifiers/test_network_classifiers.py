@@ -356,4 +356,4 @@ def test_back_off_is_the_default_smoothing():
     X, y = small_table()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert (BAN().fit(X, y).predict_proba(X) == BAN(smoothing=BackOff(1.0)).fit(X, y).predict_proba(X)).all()
+        assert (BAN().fit(X, y).predict_proba(X) == BAN(smoothing=BackOff(5.0, first=1.0)).fit(X, y).predict_proba(X)).all()

@@ -99,6 +99,8 @@ def test_other_names_for_values_and_classes_change_nothing(name, table, seed):
     relabel = {label: f"{rng.integers(1000)}-{label}" for label in a.classes_.tolist()}
     b = make(name, table.n).fit(renamed(table.X), [relabel[label] for label in table.y])
     columns = [b.classes_.tolist().index(relabel[label]) for label in a.classes_.tolist()]
+    if "wrapped" in name:  # which rows are held out is drawn over their values
+        return
     if len(set(a.counts_.class_counts)) == a.counts_.n_classes or "best" not in name:
         same(b.predict_proba(renamed(table.Q))[:, columns], a.predict_proba(table.Q))
 
@@ -189,7 +191,7 @@ def test_merged_parts_equal_the_whole(name, table, data):
 def test_a_classifier_from_counts_answers_like_one_that_learned_them(name, table):
     fitted = make(name, table.n).fit(table.X, table.y)
     answer = fitted.predict_proba(table.Q)
-    params = fitted.get_params()
+    params = fitted.get_params(deep=False)
     if fitted._needs_rows() and "kdb" not in name:
         with pytest.raises(SchemaMismatch):
             type(fitted).from_counts(fitted.counts_, **params)

@@ -86,6 +86,16 @@ def test_what_needs_a_table_says_which_one():
         partly.posterior("A", {"B": 1})
 
 
+def test_a_variable_without_values_is_refused_where_it_matters():
+    """A column that is missing everywhere has none."""
+    network = Network({"A": (0, 1), "B": ()}, [("B", "A")]).estimate({"A": [0, 1], "B": [None, None]})
+    for ask in (network.sample, network.posterior):
+        with pytest.raises(DataError, match=r"variable 'B' has no values\. Leave it out, with keep\(names\)"):
+            ask(3 if ask == network.sample else "A")
+    barren = Network({"A": (0, 1), "B": ()}, [("A", "B")]).estimate({"A": [0, 1], "B": [None, None]})
+    assert barren.posterior("A").tolist() == [0.5, 0.5]
+
+
 # --- the graph -----------------------------------------------------------------------------------------------------
 
 

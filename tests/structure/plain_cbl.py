@@ -74,8 +74,8 @@ def cbl1(order, info, tau, max_cond):
 class Cbl2:
     """Edges, cut sets and directions where no order is known."""
 
-    def __init__(self, nodes, info, tau, max_cond):
-        self.nodes, self.info, self.tau, self.max_cond = nodes, info, tau, max_cond
+    def __init__(self, nodes, info, tau, max_cond, root=None):
+        self.nodes, self.info, self.tau, self.max_cond, self.root = nodes, info, tau, max_cond, root
         self.edges, self.cuts, came = set(), {}, []
         pairs = dependent_pairs(nodes, info, tau)
         for pair in itertools.combinations(nodes, 2):
@@ -103,7 +103,8 @@ class Cbl2:
 
     def needed_by_heuristic(self, a, b):
         graph, between = neighbours(self.edges), on_paths(self.edges, a, b)
-        return not (self.separated(a, b, graph[a] & between) or self.separated(a, b, graph[b] & between))
+        sides = [graph[end] & between if end != self.root else () for end in (a, b)]
+        return not any(self.separated(a, b, side) for side in sides)
 
     def needed(self, a, b):
         graph, between = neighbours(self.edges), on_paths(self.edges, a, b)

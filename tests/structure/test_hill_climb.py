@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from plain_search import family_score, is_acyclic, moves, network_score, plain_hill_climb, plain_k2
-from random_samples import samples
+from random_samples import samples, tangled_samples
 
 from tanager.counts.sample import Sample
 from tanager.errors import OptionError
@@ -20,7 +20,7 @@ def parents_of(learned, sample):
     return {sample.index(v): frozenset(sample.index(u) for u in network.parents(v)) for v in network.names}
 
 
-whole_samples = samples(min_variables=2, max_variables=5, missing=False)
+whole_samples = st.one_of(samples(min_variables=2, max_variables=5, missing=False), tangled_samples(4, 5))
 
 
 @given(whole_samples, st.sampled_from(KINDS), st.integers(0, 3))
@@ -45,7 +45,7 @@ def test_no_single_move_makes_what_was_found_better(sample, kind, tabu, restarts
     learner = HillClimb(score=kind, max_parents=2, tabu=tabu, restarts=restarts)
     found = parents_of(learner.learn(sample), sample)
     score = network_score(sample, kind, found)
-    for option in moves(found):
+    for option in moves(found).values():
         if is_acyclic(option) and max(map(len, option.values())) <= 2:
             assert network_score(sample, kind, option) <= score + 1e-8
 
@@ -68,6 +68,13 @@ def test_the_trace_leads_to_the_network_and_its_gains_add_up(sample, kind):
     empty = network_score(sample, kind, dict.fromkeys(range(len(sample.names)), frozenset()))
     gained = network_score(sample, kind, parents_of(learned, sample)) - empty
     assert sum(step.value for step in learned.steps) == pytest.approx(gained, abs=1e-6)
+
+
+@given(tangled_samples(4, 5), st.sampled_from([1, 3, 10]), st.sampled_from([2, 10]))
+def test_with_tabu_the_way_is_that_of_a_plain_search(sample, tabu, patience):
+    learned = HillClimb(tabu=tabu, patience=patience, max_parents=2).learn(sample)
+    parents, _ = plain_hill_climb(sample, "bic", 2, tabu=tabu, patience=patience)
+    assert parents_of(learned, sample) == parents
 
 
 def two_hills():

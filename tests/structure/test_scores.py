@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -100,3 +102,12 @@ def test_conditional_log_likelihood_is_the_sum_of_log_posteriors(seed):
         evidence = {name: sample.values[i][row[i]] for i, name in enumerate(NAMES) if name != "a"}
         total += math.log(drawn.posterior("a", evidence)[row[0]])
     assert conditional_log_likelihood(drawn, sample, "a") == pytest.approx(total, rel=1e-9, abs=1e-12)
+
+
+def test_the_page_prints_what_it_claims(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "tests-and-scores.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "tests-and-scores.md", "exec"), {})
+    claims = re.findall(r"^print\(.*\)  # (.*)$", code, re.MULTILINE)
+    assert len(claims) == 5
+    assert capsys.readouterr().out.splitlines() == claims

@@ -535,11 +535,17 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
             raise DataError(f"y has the label {new[0]!r}, which was never learned.")
         return codes, labels, check_weights(sample_weight, len(codes))
 
-    # --- files --------------------------------------------------------------------------------------------------
+    # --- pictures and files -------------------------------------------------------------------------------------
+
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Draw the network behind this model; see ``tanager.plot_network``."""
+        import tanager  # the door, where all layers are known
+
+        return tanager.plot_network(self, path, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to one file; see ``tanager.save``."""
-        import tanager  # the door, where all layers are known
+        import tanager
 
         tanager.save(self, path)
 

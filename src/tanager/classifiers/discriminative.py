@@ -105,7 +105,8 @@ class DiscriminativeMixin:
         assert isinstance(view.form, ProductOfSums)
         if kind is Cells and not perfect(view.form):
             kind = Probabilities
-        tables = Tables(view, self.max_memory)
+        tables = Tables(view)
+        tables.check_memory(len(rows), self.max_memory)
         return fit_parameters(tables, view, rows.all(), kind, float(self.penalty), self._threads())
 
     # Answers

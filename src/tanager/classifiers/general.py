@@ -48,14 +48,14 @@ class GeneralNetwork(SingleNetworkMixin, LearnsNetwork):
 
     Examples
     --------
-    The second column repeats the first, and the third has nothing to do with the class:
+    The second column has nothing to do with the class:
 
     >>> from tanager import GeneralNetwork
-    >>> X = [["sun", "dry", "a"], ["sun", "dry", "b"], ["rain", "wet", "a"], ["rain", "wet", "b"]] * 10
+    >>> X = [["sun", "mon"], ["sun", "tue"], ["rain", "mon"], ["rain", "tue"]] * 10
     >>> model = GeneralNetwork().fit(X, ["play", "play", "stay", "stay"] * 10)
     >>> model.blanket_
     ('x0',)
-    >>> model.predict([["rain", "dry", "a"]])
+    >>> model.predict([["rain", "mon"]])
     array(['stay'], dtype='<U4')
     """
 
@@ -67,7 +67,8 @@ class GeneralNetwork(SingleNetworkMixin, LearnsNetwork):
 
     def _find(self, sample: Sample, learner: Learner) -> Found:
         target = len(sample.names) - 1
-        learned = learner.learn(sample, root=target if self.class_root else None)
+        nodes = [target, *range(target)]  # where all else is equal, arcs point away from the class
+        learned = learner.learn(sample, nodes=nodes, root=target if self.class_root else None)
         return Found(blanket_form(places(learned.network, sample), sample), (learned,))
 
 

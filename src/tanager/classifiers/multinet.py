@@ -87,6 +87,13 @@ class MultiNet(LearnsNetwork):
                 f'features={self.features!r} is not an option; give "blanket", a list of columns, or None.'
             )
 
+    def _check_learned(self) -> None:
+        classes = self.classes_.tolist()
+        for label in self.thresholds or ():  # in a stream a class may still come
+            if label not in classes:
+                raise OptionError(f"thresholds: {label!r} is none of the classes.{nearest(label, classes)}")
+        super()._check_learned()
+
     def _find(self, sample: Sample, learner: Learner) -> Found:
         columns = self._columns(sample, learner)
         if not columns:  # an empty blanket: naive Bayes on all columns
@@ -109,11 +116,6 @@ class MultiNet(LearnsNetwork):
     def _learn_each(self, sample: Sample, learner: Learner, columns: list[int]) -> tuple[Learned, ...]:
         target = len(sample.names) - 1
         own = {label: replace(learner, threshold=tau) for label, tau in (self.thresholds or {}).items()}  # type: ignore
-        for label in own:
-            if label not in sample.values[target]:
-                raise OptionError(
-                    f"thresholds: {label!r} is none of the classes.{nearest(label, sample.values[target])}"
-                )
         found = []
         for c, label in enumerate(sample.values[target]):
             part = sample.where(target, c)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,29 +36,28 @@ class Tables:
     of its own.
     """
 
-    def __init__(self, view: View, max_memory: Any = None) -> None:
+    def __init__(self, view: View) -> None:
         form, counts = view.form, view.counts
         assert isinstance(form, ProductOfSums)
         self.form, self.n_values, self.n_classes = form, counts.schema.n_values, counts.n_classes
         self.n_codes = self.n_values + int(view.smooth_unseen)
         families = zip(form.child, form.parents, strict=True)
         self.shapes = [(*(int(self.n_codes[p]) + 1 for p in ps), int(self.n_codes[i])) for i, ps in families]
-        sizes = [math.prod(shape) for shape in self.shapes]
-        needed = _COPIES * 8.0 * sum(sizes) * self.n_classes
-        way_out = 'Use fewer bins or parents, fit_by="likelihood", or raise max_memory.'
-        check_budget(needed, max_memory, "learning parameters by conditional likelihood", way_out)
-        self.starts = np.cumsum([0, *sizes])  # first place of every term
-        self._bind()
+        self.starts = np.cumsum([0, *map(math.prod, self.shapes)])  # first place of every term
 
-    def _bind(self) -> None:
-        self.kernel = _kernels.LogLinear(self.n_codes.tolist(), self.form.child, self.form.parents, self.n_classes)
+    @cached_property
+    def kernel(self) -> _kernels.LogLinear:
+        """The compiled side."""
+        return _kernels.LogLinear(self.n_codes.tolist(), self.form.child, self.form.parents, self.n_classes)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "kernel"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._bind()
+    def check_memory(self, n_rows: int, max_memory: Any) -> None:
+        """Refuse a search, before it begins, that takes more memory than allowed."""
+        needed = 8.0 * _COPIES * self.n_places * self.n_classes + n_rows * (4.0 * len(self.shapes) + 34)
+        way_out = 'Use fewer bins or parents, fit_by="likelihood", or raise max_memory.'
+        check_budget(needed, max_memory, "learning parameters by conditional likelihood", way_out)
 
     @property
     def n_places(self) -> int:
@@ -257,6 +257,7 @@ def maximise(
 ) -> tuple[np.ndarray, Fitting]:
     """L-BFGS from the start. Losses are divided by the weight of all rows, to stop alike for few and many."""
     from scipy.optimize import minimize
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
     start, seen = model.start, []
     d_prior, d_cells = (np.empty_like(table) for table in model.tables(start))
@@ -270,6 +271,7 @@ def maximise(
 
     bounds = None if model.bounds is None else [model.bounds] * len(start)
     options = {"maxiter": MOST_STEPS, "maxfun": 2 * MOST_STEPS, "ftol": GAIN, "gtol": SLOPE}
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    with threadpool_limits(1):  # its vectors are short, and threads would wait for each other
+        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     after = rows.gradient(*model.tables(found.x), d_prior, d_cells, n_jobs)
     return found.x, Fitting(seen[0], after, int(found.nit), bool(found.success))

@@ -18,6 +18,7 @@ from tanager.classifiers.general import GeneralNetwork
 from tanager.classifiers.learned import Found, LearnsNetwork
 from tanager.classifiers.multinet import MultiNet
 from tanager.classifiers.rows import Rows
+from tanager.classifiers.shared import attach
 from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.encoding import Schema
@@ -116,8 +117,8 @@ class Wrapped(DelegatesMixin, CountsClassifier):
     >>> model = Wrapped(GeneralNetwork(), grid=[0.01, 0.1]).fit(X, ["play", "play", "stay", "stay"] * 10)
     >>> print(model.table())
     setting           accuracy  log loss  arcs  columns
-    threshold = 0.01    1.0000    0.0336     2        2
-    threshold = 0.1     1.0000    0.0336     2        2  * chosen
+    threshold = 0.01    1.0000    0.0225     2        2
+    threshold = 0.1     1.0000    0.0225     2        2  * chosen
     """
 
     model: Any = None
@@ -138,6 +139,11 @@ class Wrapped(DelegatesMixin, CountsClassifier):
                 f"model={model!r} learns no network. Wrap GeneralNetwork, BAN, MultiNet or ChowLiuMultiNet."
             )
         model._check_options()
+        if getattr(model, "fit_by", "likelihood") != "likelihood":
+            raise OptionError(
+                f"model={model!r}: settings are tried with counted parameters. Wrap it without fit_by=, then fit it "
+                "with the learner that was chosen, best_.learner."
+            )
         if isinstance(self.folds, bool) or not isinstance(self.folds, int | np.integer | None) or (self.folds or 2) < 2:
             raise OptionError(f"folds={self.folds!r}: give a number of folds of at least 2, or None.")
         if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer | None):
@@ -231,7 +237,8 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         except MemoryBudgetError:
             return None
         own.update(*learned.all(), n_jobs=self._threads())
-        answering = self._attach(clone(model), own, learned)
+        plain = clone(model).set_params(priors=None, class_weight=None)  # a structure is as good as its own answers
+        answering = attach(plain, own, self.encoder_, learned)
         codes, labels, weights = asked.all()
         proba = answering._score_codes(codes, answering._view_of(form), None, log_joint=False)
         w = np.ones(len(labels)) if weights is None else weights
@@ -294,15 +301,16 @@ def deal(sample: Sample, n_parts: int, seed: int) -> np.ndarray:
     Rows that are the same follow each other, and a row of weight two is dealt like two rows; so the parts depend on
     what the rows are, not on the order in which they came. The last variable is the class.
     """
-    keys = np.stack([_ranks(sample, i) for i in (len(sample.names) - 1, *range(len(sample.names) - 1))], axis=1)
+    weights = np.ones(len(sample.codes)) if sample.weights is None else sample.weights
+    there = np.flatnonzero(weights)
+    keys = np.stack([_ranks(sample, i)[there] for i in (len(sample.names) - 1, *range(len(sample.names) - 1))], axis=1)
     kinds, kind = np.unique(keys, axis=0, return_inverse=True)
     place = np.random.default_rng(seed).permutation(len(kinds))
     place = np.argsort(np.lexsort((place, kinds[:, 0])))  # by class, then at random
-    order = np.argsort(place[kind.ravel()], kind="stable")
-    weights = np.ones(len(order)) if sample.weights is None else sample.weights[order]
-    end = np.cumsum(weights)
-    start = end - weights
-    dealt = np.empty((n_parts, len(order)))
+    order = there[np.argsort(place[kind.ravel()], kind="stable")]
+    end = np.cumsum(weights[order])
+    start = end - weights[order]
+    dealt = np.zeros((n_parts, len(weights)))
     for part in range(n_parts):  # the part owns [part, part + 1), and the same again after every n_parts
         dealt[part, order] = _owned(end, part, n_parts) - _owned(start, part, n_parts)
     return dealt

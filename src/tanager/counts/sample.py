@@ -225,9 +225,8 @@ class Sample:
         Scores over different rows cannot be compared, so searches fill first. Itself where nothing is missing.
         """
         if self._filled is None:
-            lacking = [
-                i for i in range(len(self.names)) if self.n_values[i] and (self.codes[:, i] >= self.n_values[i]).any()
-            ]
+            most = [int(self.codes[:, i].max(initial=0)) for i in range(len(self.names))]
+            lacking = [i for i, n in enumerate(self.n_values.tolist()) if 0 < n <= most[i]]
             codes = self.codes.copy() if lacking else self.codes
             for i in lacking:
                 codes[codes[:, i] >= self.n_values[i], i] = self.count(i).argmax()

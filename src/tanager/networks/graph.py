@@ -153,26 +153,25 @@ def nodes_between(neighbours: Lists, a: int, b: int) -> set[int]:
     >>> nodes_between([{1}, {0, 2, 3}, {1}, {1}], 0, 2)
     {1}
     """
-    found = {a: 0, b: 1}  # when the search met a node
-    lowest = {b: 0}  # the earliest node that a node's subtree has an edge to; b has the edge to a
-    block = [b]
-    stack = [(b, a, iter(neighbours[b]))]
-    while stack:
-        node, above, rest = stack[-1]
-        for other in rest:
-            if other not in found:
-                lowest[other] = found[other] = len(found)
-                block.append(other)
-                stack.append((other, node, iter(neighbours[other])))
-                break
-            if other != above and found[other] < lowest[node]:
-                lowest[node] = found[other]
+    unseen = set(range(len(neighbours))) - {a, b}
+    path = [a, b]  # the way of the search to where it is
+    lowest = [0, 0]  # per node of the path: the earliest place on it that its subtree has an edge to; b has one to a
+    block, starts = [b], [0, 0]  # what may be in the block, and where in it the subtrees of the path start
+    while len(path) > 1:
+        fresh = unseen.intersection(neighbours[path[-1]])
+        if fresh:
+            node = fresh.pop()
+            unseen.remove(node)
+            lowest.append(next(place for place, above in enumerate(path) if above in neighbours[node]))
+            path.append(node)
+            starts.append(len(block))
+            block.append(node)
         else:
-            stack.pop()
-            if node != b:
-                lowest[above] = min(lowest[above], lowest[node])
-                if lowest[node] >= found[above]:
-                    del block[block.index(node) :]
+            path.pop()
+            low, start = lowest.pop(), starts.pop()
+            lowest[-1] = min(lowest[-1], low)
+            if low >= len(path) - 1 > 0:
+                del block[start:]
     return set(block) - {b}
 
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tanager.encoding.schema import OTHER
 from tanager.errors import DataError, SchemaMismatch, check_option, nearest
 from tanager.networks import estimation, graph, inference, likelihood, sampling
+from tanager.networks.values import values_from_plain, values_to_plain
 
 Arc = tuple[str, str]  # parent, child
 
@@ -63,7 +63,8 @@ class Network:
         self._values = {name: _checked_values(name, values) for name, values in variables.items()}
         self._places = {name: i for i, name in enumerate(self._values)}
         self._parents: tuple[tuple[int, ...], ...] = self._read_arcs(arcs)
-        self._tables = {name: self._checked_table(name, table) for name, table in (tables or {}).items()}
+        self._tables: dict[str, np.ndarray] = {}
+        self._take_tables(tables or {})
 
     def _read_arcs(self, arcs: Iterable[Arc]) -> tuple[tuple[int, ...], ...]:
         parents: list[list[int]] = [[] for _ in self._places]
@@ -77,10 +78,16 @@ class Network:
             raise DataError(f"the arcs close the cycle {self._chain(circle)}. Leave one of them out, or turn it.")
         return tuple(tuple(own) for own in parents)
 
-    def _checked_table(self, name: str, table: Any) -> np.ndarray:
-        cells = np.array(table, dtype=float)
-        expected = self.shape(name)
-        family = self.family(name)
+    def _take_tables(self, tables: Mapping[str, Any]) -> None:
+        self._tables |= {name: self.checked_table(name, table) for name, table in tables.items()}
+
+    def checked_table(self, name: str, table: Any) -> np.ndarray:
+        """A table of a variable as an array of its own; refused where it does not fit."""
+        expected, family = self.shape(name), self.family(name)
+        try:
+            cells = np.array(table, dtype=float)
+        except (TypeError, ValueError):
+            raise DataError(f"the table of {family} must be an array of numbers of the shape {expected}.") from None
         if cells.shape != expected:
             axes = " x ".join(
                 f"{size} ({axis})" for axis, size in zip([*self.parents(name), name], expected, strict=True)
@@ -100,7 +107,7 @@ class Network:
 
     # --- what it is made of -----------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The variables."""
         return tuple(self._values)
@@ -113,7 +120,8 @@ class Network:
 
     def values(self, name: str) -> tuple[object, ...]:
         """The values of a variable."""
-        return self._values[self.names[self.index(name)]]
+        self.index(name)
+        return self._values[name]
 
     def code(self, name: str, value: object) -> int:
         """The position of a value among those of its variable; text will do for a number, as files have text alone."""
@@ -256,12 +264,13 @@ class Network:
         kept = self._named(sorted(places))
         arcs = [(u, v) for u, v in self.arcs if u in kept and v in kept]
         whole = {name for name in kept if places.issuperset(self._parents[self._places[name]])}
-        tables = {name: table for name, table in self._tables.items() if name in whole}
-        return Network({name: self._values[name] for name in kept}, arcs, tables)
+        return Network({name: self._values[name] for name in kept}, arcs)._with_checked(self._tables, whole)
 
     def with_tables(self, tables: Mapping[str, Any]) -> Network:
         """The network with these tables in place of, or besides, its own."""
-        return Network(self._values, self.arcs, {**self._tables, **tables})
+        same = Network(self._values, self.arcs)._with_checked(self._tables, self._tables)
+        same._take_tables(tables)
+        return same
 
     def _find(self, parent: str, child: str) -> tuple[int, int]:
         u, v = self.index(parent), self.index(child)
@@ -277,8 +286,12 @@ class Network:
             raise DataError(f"{doing} {arc} would close the cycle {self._chain([*way, v])}.")
 
     def _with_arcs(self, arcs: Iterable[Arc], touched: Collection[str]) -> Network:
-        tables = {name: table for name, table in self._tables.items() if name not in touched}
-        return Network(self._values, arcs, tables)
+        return Network(self._values, arcs)._with_checked(self._tables, self._tables.keys() - touched)
+
+    def _with_checked(self, tables: Mapping[str, np.ndarray], names: Collection[str]) -> Network:
+        """This new network, with some tables of another one that fit its families."""
+        self._tables = {name: table for name, table in tables.items() if name in names}
+        return self
 
     # --- tables and what follows from them --------------------------------------------------------------------------
 
@@ -294,7 +307,7 @@ class Network:
             A number is Lidstone's pseudo-count; 0 trusts the data alone.
         target : str, default=None
             The class. With JointCounts, which variable their class is ("class" by default). ``BackOff`` drops parents
-            from the last on and keeps the first; the class is taken as the first.
+            from the last on, but never the class.
         """
         return self.with_tables(estimation.tables(self, data, smoothing, target))
 
@@ -343,12 +356,15 @@ class Network:
         return sampling.draw(self, n, random_state, as_)
 
     def _require(self, names: Iterable[str]) -> None:
-        """Refuse where one of these variables has no table."""
-        without = [name for name in names if name not in self._tables]
-        if without:
-            raise DataError(
-                f"{self.family(without[0])} has no table. Make tables from data with estimate(data), or give them."
-            )
+        """Refuse where one of these variables has no table, or nothing to put in it."""
+        for name in names:
+            if name not in self._tables:
+                raise DataError(
+                    f"{self.family(name)} has no table. Make tables from data with estimate(data), or give them."
+                )
+            if 0 in self.shape(name):
+                empty = next(other for other in (*self.parents(name), name) if not self._values[other])
+                raise DataError(f"variable {empty!r} has no values. Leave it out, with keep(names) of the others.")
 
     # --- as plain data and files ------------------------------------------------------------------------------------
 
@@ -357,19 +373,15 @@ class Network:
         return {"variables": [self._variable(name) for name in self._values]}
 
     def _variable(self, name: str) -> dict[str, Any]:
-        values = [value for value in self._values[name] if value is not OTHER]
+        values = values_to_plain(self._values[name])
         data: dict[str, Any] = {"name": name, "values": values, "parents": list(self.parents(name))}
-        if len(values) < len(self._values[name]):
-            data["other"] = True
-        if name in self._tables:
-            data["table"] = self._tables[name].tolist()
-        return data
+        return data | ({"table": self._tables[name].tolist()} if name in self._tables else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Network:
         """The network that ``to_dict`` wrote."""
         variables = data["variables"]
-        values = {v["name"]: [*v["values"], *([OTHER] if v.get("other") else [])] for v in variables}
+        values = {v["name"]: values_from_plain(v["values"]) for v in variables}
         if len(values) < len(variables):
             raise DataError("two variables have the same name.")
         arcs = [(parent, v["name"]) for v in variables for parent in v["parents"]]
@@ -412,6 +424,18 @@ class Network:
         n = len(self._tables)
         tables = "" if n == 0 else ", with tables" if n == len(self) else f", with {n} tables"
         return f"<Network of {len(self)} variable{'s' * (len(self) != 1)}{tables}: {shown}>"
+
+    def plot(self, path: Any = None, **options: Any) -> Any:
+        """Draw it; see ``tanager.plot_network``."""
+        import tanager  # the door, where all layers are known
+
+        return tanager.plot_network(self, path, **options)
+
+    def text(self, **options: Any) -> str:
+        """Draw it with characters, for a terminal; see ``tanager.network_text``."""
+        import tanager
+
+        return tanager.network_text(self, **options)
 
 
 def _checked_values(name: str, values: Sequence[object]) -> tuple[object, ...]:

@@ -1,6 +1,6 @@
 """Pictures: the network behind a classifier, and classifiers side by side.
 
-Needs matplotlib, the extra ``plot``.
+Needs matplotlib, the extra ``plot``; drawings of networks as text do not.
 
 Figures are made without pyplot, so nothing opens a window and nothing has to be closed. Every function returns the
 figure, and writes it where a path is given.
@@ -11,5 +11,6 @@ from tanager.plot.network import plot_network
 from tanager.plot.ranks import plot_ranks
 from tanager.plot.reliability import plot_reliability
 from tanager.plot.scatter import plot_scatter
+from tanager.plot.text import network_text
 
-__all__ = ["plot_comparison", "plot_network", "plot_ranks", "plot_reliability", "plot_scatter"]
+__all__ = ["network_text", "plot_comparison", "plot_network", "plot_ranks", "plot_reliability", "plot_scatter"]

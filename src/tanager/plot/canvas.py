@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from os import PathLike
+import os
 from typing import Any
 
-Path = str | PathLike[str]
+from tanager.errors import OptionError
+from tanager.writing import whole_file
+
+Path = str | os.PathLike[str]
+
+# Endings, and what a file would say about when it was written.
+PICTURES: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 INK, QUIET, FAINT, ARC = "#22303c", "#5b6975", "#c9d1d8", "#c2571a"
 # Told apart in print and by most colour-blind readers.
@@ -32,6 +38,17 @@ def panel(figure: Any, left: float, bottom: float, width: float, height: float) 
     return axes
 
 
+def text_size(text: str, points: float, *, bold: bool = False) -> tuple[float, float]:
+    """Width and height, in inches, that a text of one or more lines takes."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=points, weight="bold" if bold else "normal")
+    lines = text.split("\n")
+    widest = max(text_to_path.get_text_width_height_descent(line or " ", font, False)[0] for line in lines)
+    return widest / 72, len(lines) * points * 1.24 / 72
+
+
 def canvas(width: float, height: float, *, margin: float, head: float, foot: float) -> tuple[Any, Any]:
     """A figure whose axes are measured in inches."""
     inner = max(width, 5.6)
@@ -52,6 +69,14 @@ def headed(figure: Any, title: str | None, top: float = 0.1) -> None:
 
 
 def written(figure: Any, path: Path | None) -> Any:
+    """The figure, and where a path is given a file, whose ending says the format; the same figure, the same bytes."""
     if path is not None:
-        figure.savefig(path)
+        from matplotlib import rc_context
+
+        ending = os.path.splitext(path)[1][1:].lower()
+        if ending not in PICTURES:
+            listed = ", ".join(f".{known}" for known in PICTURES)
+            raise OptionError(f"cannot draw {os.fspath(path)!r}: the ending says no picture. Use one of {listed}.")
+        with rc_context({"svg.hashsalt": "tanager"}), whole_file(path) as file:
+            figure.savefig(file, format=ending, metadata=PICTURES[ending])
     return figure

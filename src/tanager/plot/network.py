@@ -1,41 +1,73 @@
-"""The network behind a classifier."""
+"""The network behind a classifier, or a network itself."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tanager.errors import OptionError
-from tanager.plot.canvas import ARC, FAINT, INK, QUIET, Path, canvas, headed, written
-from tanager.structure.measures import class_information, conditional_information
+from tanager.networks.network import Arc
+from tanager.plot.canvas import INK, Path, headed, panel, paper, written
+from tanager.plot.ink import DARK, EDGE, Brush, Pen, box_size, wrapped
+from tanager.plot.layers import SHAPE, layered
+from tanager.plot.legend import Legend
+from tanager.plot.pieces import GAP
+from tanager.plot.subject import Information, Subject, subjects
 
-_CHARACTER, _LINE = 0.083, 0.155  # inches that a character of 9 points takes
-_GAP, _DROP = 0.24, 0.62  # inches between boxes of a row, and between rows
-_LOW, _HIGH = np.array([0xF4, 0xF7, 0xFA]) / 255, np.array([0x8F, 0xBC, 0xDD]) / 255
+MARGIN, BETWEEN, PAD = 0.3, 0.55, 0.24  # inches around all, between panels, and from a frame to what is in it
+THIN, THICK = 0.7, 4.6  # points, of arcs
+LOW, HIGH = np.array([0xF6, 0xF8, 0xFA]) / 255, np.array([0xA9, 0xC4, 0xD9]) / 255  # shades of boxes
+
+# Colours that most colour-blind readers tell apart (Okabe and Ito); what is not there is dashed as well.
+GREY, BLUE, GREEN, RED = "#6b7680", "#0072b2", "#009e73", "#d55e00"
+PLAIN = Pen(GREY, "no order")
+SIGNS = {1: Pen(BLUE, "both rise together"), -1: Pen(RED, "one falls as the other rises"), 0: PLAIN}
+KEPT, TURNED, ADDED, REMOVED = Pen(GREY, "in both"), Pen(BLUE, "turned"), Pen(GREEN, "added"), Pen(RED, "removed", "--")
+EVERYWHERE, SOMEWHERE, HERE = Pen(GREY, "in every class"), Pen(BLUE, "in some"), Pen(RED, "in this class only")
 
 
-def plot_network(model: Any, path: Path | None = None, *, class_name: str = "class", title: str | None = None) -> Any:
-    """Draw the network of a fitted classifier, parents above their children and the class on top.
+def plot_network(
+    what: Any,
+    path: Path | None = None,
+    *,
+    target: str | None = None,
+    information: Information = None,
+    compare_to: Any = None,
+    undirected: Iterable[Arc] = (),
+    title: str | None = None,
+    caption: str | None = None,
+) -> Any:
+    """Draw a network or the network of a fitted classifier: the class on top, parents above their children.
 
-    The width of an arc is I(child; parent | class). The darker a box, the more its column tells about the class.
-    Made for classifiers with one network: NaiveBayes, TAN, FAN, KDB and SuperParentTAN.
+    The width of an arc is I(parent; child | other parents). Its colour says whether both rise together, where both are
+    numbers, bins or one of two values. The darker a box, the more its column tells about the class; what the class does
+    not depend on is pale. A frame with the class above it means that the class is a parent of every column in it. The
+    networks of a multi-net are drawn side by side, each variable at the same place.
 
     Parameters
     ----------
-    model : classifier
-        Fitted.
+    what : Network, Learned or classifier
+        A fitted one, which has one network (all but votes of many, such as AODE) or one for every class. Arcs that a
+        learner left without a direction are drawn without a head.
     path : path or None, default=None
         Where to write the picture; the ending says the format.
-    class_name : str, default="class"
-        What the box on top says.
+    target : str or None, default=None
+        Which variable of a network is the class; how the class of a classifier is called.
+    information : mapping from arcs to nats, Sample or None, default=None
+        What is behind the arcs, or rows to learn it from. By default tables and counts tell.
+    compare_to : Network, classifier or None, default=None
+        An expert's or an earlier network: colours then say which arcs are in both, added, removed or turned round.
+    undirected : iterable of (name, name)
+        More arcs whose direction is open.
     title : str or None, default=None
         By default the classifier and what it was learned from.
+    caption : str or None, default=None
+        A line below the picture.
 
     Returns
     -------
@@ -50,221 +82,174 @@ def plot_network(model: Any, path: Path | None = None, *, class_name: str = "cla
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['x0', 'x1', 'class']
     """
-    parents = _parents(model)
-    counts = model.counts_
-    told = class_information(counts)
-    shared = conditional_information(counts) if any(parents) else np.zeros((len(parents), len(parents)))
-    top = len(parents)  # the class: one more box, drawn as the parent of columns that have no other
-    boxes = [_Box.of(name) for name in (*counts.schema.names, class_name)]
-    drawing = _Layers([*(own or (top,) for own in parents), ()], boxes)
-
-    figure, axes = canvas(drawing.width, drawing.height, margin=0.3, head=0.55, foot=0.55)
-    largest = max([shared[i, j] for i, p in enumerate(parents) for j in p], default=0.0) or 1.0
-    for (j, i), stops in drawing.routes.items():
-        if j == top:
-            axes.plot([boxes[j].x, boxes[i].x], [boxes[j].bottom, boxes[i].top], color=FAINT, lw=0.8, zorder=1)
-        else:
-            _arc(axes, boxes[j], stops, boxes[i], width=0.8 + 4.2 * shared[i, j] / largest)
-    strongest = told.max(initial=0.0) or 1.0
-    for box, information in zip(boxes[:top], told, strict=True):
-        _draw_box(axes, box, _LOW + (_HIGH - _LOW) * information / strongest, INK)
-    _draw_box(axes, boxes[top], "#33475b", "white", bold=True)
-    n_arcs = sum(len(p) for p in parents)
-    heading = f"{type(model).__name__}: {counts.n_rows:,.0f} rows, {top} columns"
-    heading += f", {n_arcs} arcs among them" if n_arcs else ""
-    headed(figure, title or heading, top=0.12)
-    arcs = f"Arc width: I(child; parent | class), up to {largest:.3g} nats. " if n_arcs else ""
-    shades = f"Box shade: I(column; class), up to {strongest:.3g} nats." if told.any() else ""
-    only = ", grey where it is the only one" if n_arcs else ""
-    note = f"{arcs}{shades}\nThe class is a parent of every column{only}."
-    figure.text(0.5, 0.08 / figure.get_figheight(), note, ha="center", va="bottom", fontsize=8, color=QUIET)
-    return written(figure, path)
+    shown = subjects(what, target, information)
+    if compare_to is not None:
+        shown, pens = compared(shown, subjects(compare_to, shown[0].target if len(shown) == 1 else target))
+    else:
+        pens = _by_class(shown) if len(shown) > 1 else [_by_sign(shown[0])]
+    headless = {frozenset(arc) for arc in (*undirected, *shown[0].undirected)}
+    picture = _Picture(shown, pens, headless)
+    return written(picture.figure(title or shown[0].heading, caption), path)
 
 
-# --- who depends on whom ----------------------------------------------------------------------------------------
+# --- what colours mean ------------------------------------------------------------------------------------------
 
 
-def _parents(model: Any) -> list[tuple[int, ...]]:
-    """The parents of every column as places."""
-    from tanager.classifiers.naive import NaiveBayes
+def _by_sign(subject: Subject) -> dict[Arc, Pen]:
+    return {arc: SIGNS[subject.strengths[arc].sign if arc in subject.strengths else 0] for arc in subject.arcs}
 
-    if isinstance(model, NaiveBayes):
-        model._ready()
-        return [()] * model.counts_.n_features
-    if not hasattr(type(model), "parents_"):
-        raise OptionError(
-            f"{type(model).__name__} is not one network but a vote of many. Draw NaiveBayes, TAN, FAN, KDB or "
-            "SuperParentTAN; all of them can be made from the same counts with from_counts(model.counts_)."
+
+def _by_class(shown: Sequence[Subject]) -> list[dict[Arc, Pen]]:
+    """How many of the networks of a multi-net have the arc."""
+    n_having = {arc: sum(arc in subject.arcs for subject in shown) for subject in shown for arc in subject.arcs}
+    pens = {1: HERE, len(shown): EVERYWHERE}
+    return [{arc: pens.get(n_having[arc], SOMEWHERE) for arc in subject.arcs} for subject in shown]
+
+
+def compared(shown: Sequence[Subject], others: Sequence[Subject]) -> tuple[list[Subject], list[dict[Arc, Pen]]]:
+    """Every subject with the arcs of the other one as well, and what became of each arc."""
+    together, pens = [], []
+    for subject, other in zip(shown, itertools.cycle(others), strict=False):
+        new, old = subject.arcs, other.arcs
+        if set(subject.implied) != set(other.implied):
+            new, old = subject.all_arcs, other.all_arcs
+            subject = replace(subject, implied=())
+        pen = {arc: KEPT if arc in old else TURNED if arc[::-1] in old else ADDED for arc in new}
+        pen |= {arc: REMOVED for arc in old if arc not in new and arc[::-1] not in new}
+        names = tuple(dict.fromkeys((*subject.names, *other.names)))
+        together.append(replace(subject, names=names, arcs=list(pen), faint=frozenset()))
+        pens.append(pen)
+    return together, pens
+
+
+# --- the picture ------------------------------------------------------------------------------------------------
+
+
+class _Picture:
+    """Panels, one per subject, with every variable at the same place in each."""
+
+    def __init__(self, shown: Sequence[Subject], pens: Sequence[dict[Arc, Pen]], headless: set[frozenset[str]]) -> None:
+        self.shown, self.pens, self.headless = shown, pens, headless
+        self.first = shown[0]
+        self.heads = [wrapped(subject.target, 24, 30) if subject.target else "" for subject in shown]
+        self.labels = {name: wrapped(name) for name in self.first.names}
+        self.sizes = {name: box_size(label) for name, label in self.labels.items()}
+        self.across = len(shown) if len(shown) < 4 else math.ceil(math.sqrt(len(shown)))
+        self.down = math.ceil(len(shown) / self.across)
+        self.strongest = max(
+            (s.strengths[arc].value for s in shown for arc in s.arcs if arc in s.strengths), default=0.0
         )
-    named = model.parents_
-    names = model.counts_.schema.names
-    return [tuple(names.index(parent) for parent in named[name]) for name in names]
-
-
-# --- layers -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(eq=False)
-class _Box:
-    """A box with its label; or, without a label, a place that a long arc passes through."""
-
-    label: str = ""
-    width: float = 0.12
-    height: float = 0.0
-    x: float = 0.0
-    y: float = 0.0
-    neighbours: list[_Box] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, name: str) -> _Box:
-        if len(name) > 52:  # names that differ often differ at the end
-            name = f"{name[:33]}... {name[-15:]}"
-        lines = _wrapped(name)
-        return cls("\n".join(lines), max(map(len, lines)) * _CHARACTER + 0.22, len(lines) * _LINE + 0.14)
+        self.most_told = max(self.first.told.values(), default=0.0)
+        self._lay_out()
 
     @property
-    def top(self) -> float:
-        return self.y + self.height / 2
+    def framed(self) -> bool:
+        """Whether the class stands above a frame with its children, instead of having arcs to them."""
+        return bool(self.first.implied)
 
-    @property
-    def bottom(self) -> float:
-        return self.y - self.height / 2
+    def _lay_out(self) -> None:
+        """Places of all boxes, from the arcs of all panels together; those that most have point down."""
+        often = Counter(arc for subject in self.shown for arc in subject.arcs)
+        arcs, shape = [arc for arc, _ in often.most_common()], SHAPE * max(self.down / self.across, 0.5)
+        held = {name: size for name, size in self.sizes.items() if not self.framed or name in self.first.implied}
+        left = {name: size for name, size in self.sizes.items() if name not in held}
+        head = max((box_size(label, bold=True) for label in self.heads), key=lambda size: size[0])
+        if self.first.target is not None and not self.framed:
+            held[self.first.target] = self.sizes[self.first.target] = head
+        self.inside = layered(held, arcs, None if self.framed else self.first.target, shape=shape)
+        area = sum((width + GAP) * (height + GAP) for width, height in left.values())
+        self.outside = layered(left, (), shape=max(self.inside.width, 6.0) ** 2 / max(area, 1.0))
+        self.pad = PAD if self.framed else 0.0
+        self.width = max(self.inside.width + 2 * self.pad, self.outside.width, head[0])
+        self.floor = self.outside.height + 0.3 if left else 0.0  # of the frame
+        self.ceiling = self.floor + self.inside.height + 2 * self.pad
+        self.height = self.ceiling + 0.42 + head[1] if self.framed else self.ceiling
 
+    def figure(self, title: str, caption: str | None) -> Any:
+        """Everything on paper."""
+        inner = max(self.across * (self.width + BETWEEN) - BETWEEN, 5.6)
+        tall = self.down * (self.height + BETWEEN) - BETWEEN
+        legend = self._legend()
+        below = legend.height(inner) + (0.24 if caption else 0.0) + 0.1
+        figure = paper(inner + 2 * MARGIN, MARGIN + below + tall + (0.58 if title else 0.25))
+        axes, notes = _whole(figure), _whole(figure)
+        for n, (subject, pens) in enumerate(zip(self.shown, self.pens, strict=True)):
+            line, place = divmod(n, self.across)
+            in_line = min(self.across, len(self.shown) - line * self.across)
+            left = MARGIN + (inner - in_line * (self.width + BETWEEN) + BETWEEN) / 2
+            bottom = below + MARGIN + (self.down - 1 - line) * (self.height + BETWEEN)
+            self._panel(Brush(axes, left + place * (self.width + BETWEEN), bottom), subject, pens, self.heads[n])
+        legend.draw(notes, MARGIN + inner / 2, below, inner)
+        if caption:
+            notes.text(MARGIN + inner / 2, 0.12, caption, ha="center", va="bottom", fontsize=8, color=INK)
+        headed(figure, title, top=0.16)
+        return figure
 
-def _wrapped(name: str, width: int = 14, most: int = 18) -> list[str]:
-    """A name in short lines, broken after spaces, underscores, dots, slashes and hyphens; longer words are cut."""
-    lines = [""]
-    for word in re.findall(r"[^\s_./-]*[\s_./-]?", name):
-        for piece in [word[at : at + most] for at in range(0, len(word), most)]:
-            if len((lines[-1] + piece).rstrip()) <= width or not lines[-1]:
-                lines[-1] += piece
+    def _panel(self, brush: Brush, subject: Subject, pens: Mapping[Arc, Pen], head: str) -> None:
+        middle = self.width / 2
+        inside = brush.moved(middle - self.inside.width / 2, self.floor + self.pad)
+        outside = brush.moved(middle - self.outside.width / 2, 0.0)
+        for arc in sorted(subject.arcs, key=lambda arc: self._thickness(subject, arc)):
+            faint, headless = not subject.faint.isdisjoint(arc), frozenset(arc) in self.headless
+            inside.arc(
+                self.inside.routes[arc], pens[arc], self._thickness(subject, arc), head=not headless, faint=faint
+            )
+        for name, size in self.sizes.items():
+            here, layout = (inside, self.inside) if name in self.inside.places else (outside, self.outside)
+            if name == subject.target:
+                here.box(layout.places[name], size, head, DARK, bold=True)
             else:
-                lines.append(piece)
-    return [line.strip() for line in lines]
+                faint = name in subject.faint
+                shade = "white" if faint else self._shade(subject.told.get(name, 0.0))
+                here.box(layout.places[name], size, self.labels[name], shade, faint=faint)
+        if self.framed:
+            size = box_size(head, bold=True)
+            wide, high = self.inside.width + 2 * self.pad, self.inside.height + 2 * self.pad
+            brush.frame(middle - wide / 2, self.floor, wide, high)
+            brush.arc([(middle, self.height - size[1]), (middle, self.ceiling)], Pen(DARK, ""), 2.0)
+            brush.box((middle, self.height - size[1] / 2), size, head, DARK, bold=True)
+
+    def _thickness(self, subject: Subject, arc: Arc) -> float:
+        return self._width(subject.strengths[arc].value) if arc in subject.strengths and self.strongest else 1.4
+
+    def _width(self, value: float) -> float:
+        return THIN + (THICK - THIN) * math.sqrt(value / self.strongest)
+
+    def _shade(self, told: float) -> Any:
+        return LOW + (HIGH - LOW) * (told / self.most_told if self.most_told > 0 else 0.0)
+
+    def _legend(self) -> Legend:
+        legend = Legend()
+        if self.strongest > 0:
+            legend.about("I(parent; child | other parents), nats:")
+            for value in (self.strongest, _rounded(self.strongest / 4), _rounded(self.strongest / 40)):
+                legend.line(f"{value:.2g}", GREY, self._width(value))
+        used = dict.fromkeys(pen for pens in self.pens for pen in pens.values())
+        if any(pen is not PLAIN for pen in used):
+            legend.about("arcs:")
+            for pen in used:
+                legend.line(pen.meaning, pen.colour, 2.4, pen.style)
+        if any(frozenset(arc) in self.headless for subject in self.shown for arc in subject.arcs):
+            legend.about("no arrow head: the data leave the direction open")
+        if self.most_told > 0:
+            legend.about("I(column; class), nats:")
+            for told in (self.most_told, self.most_told / 2, 0.0):
+                legend.box(f"{told:.2g}", self._shade(told), EDGE)
+        if any(subject.faint for subject in self.shown):
+            legend.about("pale: the class does not depend on it, given the others")
+        if self.framed:
+            legend.about("The class is a parent of every column in the frame.")
+        return legend
 
 
-class _Layers:
-    """Places boxes in rows: parents above children, short arcs, rows not too long. The last box is the class."""
-
-    def __init__(self, parents: Sequence[tuple[int, ...]], boxes: Sequence[_Box]) -> None:
-        most = max(6, math.ceil(1.5 * math.sqrt(len(boxes))))
-        if len(boxes) > most:  # rows of about one length
-            most = math.ceil((len(boxes) - 1) / math.ceil((len(boxes) - 1) / most))
-        row_of = _rows(parents, most)
-        rows: list[list[_Box]] = [[] for _ in range(max(row_of, default=-1) + 1)]
-        for i in sorted(range(len(boxes)), key=lambda i: row_of[i]):
-            rows[row_of[i]].append(boxes[i])
-        self.routes: dict[tuple[int, int], list[_Box]] = {}
-        for i, own in enumerate(parents):
-            for j in own:
-                # The class has too many arcs to go round boxes; its straight lines pass behind them.
-                stops = [] if j == len(boxes) - 1 else [_Box() for _ in range(row_of[i] - row_of[j] - 1)]
-                for at, stop in enumerate(stops, start=row_of[j] + 1):
-                    rows[at].append(stop)
-                chain = [boxes[j], *stops, boxes[i]]
-                for a, b in itertools.pairwise(chain):
-                    a.neighbours.append(b)
-                    b.neighbours.append(a)
-                self.routes[j, i] = stops
-        for row in rows:
-            _spread(row, keep_order=True)
-        for sweep in range(24):
-            for row in rows if sweep % 2 == 0 else reversed(rows):
-                for box in row:
-                    if box.neighbours:
-                        box.x = sum(b.x for b in box.neighbours) / len(box.neighbours)
-                _spread(row, keep_order=sweep > 16)
-        left = min((b.x - b.width / 2 for row in rows for b in row), default=0.0)
-        self.width = max((b.x + b.width / 2 for row in rows for b in row), default=0.0) - left
-        depth = 0.0
-        for row in reversed(rows):
-            tall = max(b.height for b in row)
-            for box in row:
-                box.x, box.y = box.x - left, depth + tall / 2
-            depth += tall + _DROP
-        self.height = depth - _DROP
+def _whole(figure: Any) -> Any:
+    """Axes over the whole figure, in inches."""
+    size = figure.get_figwidth(), figure.get_figheight()
+    axes = panel(figure, 0, 0, *size)
+    axes.set(xlim=(0, size[0]), ylim=(0, size[1]))
+    axes.set_axis_off()
+    return axes
 
 
-def _rows(parents: Sequence[tuple[int, ...]], most: int) -> list[int]:
-    """The row of every column, parents before children and at most so many in a row; long branches go first."""
-    children: list[list[int]] = [[] for _ in parents]
-    for i, own in enumerate(parents):
-        for j in own:
-            children[j].append(i)
-    order = sorted(range(len(parents)), key=lambda i: -_count_below(i, children))
-    row_of = [-1] * len(parents)
-    filled: dict[int, int] = {}
-    waiting = order
-    while waiting:
-        ready = [i for i in waiting if all(row_of[j] >= 0 for j in parents[i])]
-        i = ready[0]
-        row = max((row_of[j] + 1 for j in parents[i]), default=0)
-        while filled.get(row, 0) >= most:
-            row += 1
-        filled[row] = filled.get(row, 0) + 1
-        row_of[i] = row
-        waiting = [other for other in waiting if other != i]
-    return row_of
-
-
-def _count_below(i: int, children: Sequence[Sequence[int]]) -> int:
-    """How many columns hang below one."""
-    below: set[int] = set()
-    queue = list(children[i])
-    while queue:
-        j = queue.pop()
-        if j not in below:
-            below.add(j)
-            queue += children[j]
-    return len(below)
-
-
-def _spread(row: list[_Box], *, keep_order: bool) -> None:
-    """Move the boxes of a row as little as possible (least squares) so that none touch."""
-    if not keep_order:
-        row.sort(key=lambda box: box.x)
-    # Take away the room that the boxes before each one need; what is left must not descend (pool adjacent violators).
-    needed = np.cumsum([0.0, *((a.width + b.width) / 2 + _GAP for a, b in itertools.pairwise(row))])
-    blocks: list[tuple[float, int]] = []
-    for box, offset in zip(row, needed, strict=True):
-        blocks.append((box.x - offset, 1))
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (a, n), (b, m) = blocks[-2:]
-            blocks[-2:] = [((a * n + b * m) / (n + m), n + m)]
-    free = np.repeat([mean for mean, _ in blocks], [size for _, size in blocks])
-    for box, x in zip(row, free + needed, strict=True):
-        box.x = float(x)
-
-
-# --- ink --------------------------------------------------------------------------------------------------------
-
-
-def _draw_box(axes: Any, box: _Box, fill: Any, ink: str, *, bold: bool = False) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    style = "round,pad=0,rounding_size=0.07"
-    corner = (box.x - box.width / 2, box.bottom)
-    axes.add_patch(
-        FancyBboxPatch(
-            corner, box.width, box.height, boxstyle=style, fc=fill, ec="#5b7083", lw=0.8, zorder=3, clip_on=False
-        )
-    )
-    weight = "bold" if bold else "normal"
-    axes.text(box.x, box.y, box.label, ha="center", va="center", fontsize=9, color=ink, weight=weight, zorder=4)
-
-
-def _arc(axes: Any, parent: _Box, stops: Sequence[_Box], child: _Box, *, width: float) -> None:
-    """A curve that leaves the parent downwards, passes the stops and enters the child from above."""
-    from matplotlib.patches import FancyArrowPatch
-    from matplotlib.path import Path as Curve
-
-    points = [(parent.x, parent.bottom), *((s.x, s.y) for s in stops), (child.x, child.top + 0.02)]
-    vertices, codes = [points[0]], [Curve.MOVETO]
-    for (x0, y0), (x1, y1) in itertools.pairwise(points):
-        middle = (y0 + y1) / 2
-        vertices += [(x0, middle), (x1, middle), (x1, y1)]
-        codes += [Curve.CURVE4] * 3
-    head = f"-|>,head_length={2.2 + 0.5 * width:.2f},head_width={1.2 + 0.35 * width:.2f}"
-    axes.add_patch(
-        FancyArrowPatch(path=Curve(vertices, codes), arrowstyle=head, mutation_scale=2, lw=width, color=ARC, zorder=2)
-    )
+def _rounded(value: float) -> float:
+    return float(f"{value:.1g}")

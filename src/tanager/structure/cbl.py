@@ -13,7 +13,7 @@ from tanager.structure.phases import OpenSkeleton, OrderedSkeleton
 from tanager.structure.tests import Test, Threshold
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CBL(Learner):
     """Draft, thicken and thin by tests of independence, then direct; Cheng's CBL1 with an order, CBL2 without.
 
@@ -51,6 +51,22 @@ class CBL(Learner):
     -----
     With an order O(n²) tests; without one O(n⁴) in the worst case and about O(n²) in practice. Where the data
     contradict themselves (too few rows, a coarse threshold), stronger evidence wins, and there never is a cycle.
+
+    Examples
+    --------
+    >>> from tanager import CBL, learn_network
+    >>> rows = [[a, b, a & b] for a in (0, 1) for b in (0, 1)]
+    >>> learned = learn_network(rows, learner=CBL())
+    >>> learned.network.arcs
+    [('x0', 'x2'), ('x1', 'x2')]
+    >>> print(learned.trace())
+    draft
+      x0 - x2  added: I = 0.2158 > 0.01
+      x1 - x2  added: I = 0.2158 > 0.01
+    orient
+      x0 -> x2  directed: meets x1, from which nothing separates it
+      x1 -> x2  directed: meets x0, from which nothing separates it
+    2 arcs after 3 tests
 
     References
     ----------

@@ -17,7 +17,7 @@ from tanager.structure.learner import Learned, Learner, Step, Task, check_whole
 MOVES = ("add", "remove", "reverse")  # where two gain the same, the earlier kind is made
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class HillClimb(Learner):
     """The network that no single change makes better: greedy search by a score.
 
@@ -55,8 +55,8 @@ class HillClimb(Learner):
     >>> from tanager import HillClimb, learn_network
     >>> rows = [[a, b, a & b] for a in (0, 1) for b in (0, 1)] * 5
     >>> learned = learn_network(rows, learner=HillClimb())
-    >>> sorted(learned.network.arcs)
-    [('x0', 'x1'), ('x0', 'x2'), ('x1', 'x2')]
+    >>> learned.network.arcs
+    [('x0', 'x2'), ('x1', 'x2')]
     """
 
     score: str = "bic"

@@ -12,7 +12,7 @@ from tanager.structure.families import ROUNDING, Families, check_score
 from tanager.structure.learner import Learned, Learner, Task
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class K2(Learner):
     """Greedy search along an order: each variable takes the best of the earlier ones as parents, one at a time.
 

@@ -26,11 +26,11 @@ def learn_network(
     X : table
         As classifiers take it: text, numbers and gaps; numbers are cut into bins.
     y : array-like, default=None
-        The class, a variable like all others. By default there is none.
+        The class, a variable like all others; where the data leave a direction open, arcs point away from it.
     learner : Learner, default=None
         How: one of ``CBL`` (the default), ``ChowLiu``, ``HillClimb`` and ``K2``.
     target : str, default=None
-        The name of the class.
+        The name of the class or, without y, the column of X that is taken for it.
     progress : callable, default=None
         Called as ``progress(what, done, of)`` every now and then.
     **encoder_options
@@ -45,4 +45,8 @@ def learn_network(
     learner = CBL() if learner is None else learner
     if not isinstance(learner, Learner):
         raise OptionError(f"learner={learner!r} is not a learner; give CBL(), ChowLiu(), HillClimb() or K2().")
-    return learner.learn(Sample.of(X, y, target=target, **encoder_options), progress=progress)
+    sample = Sample.of(X, y, target=target, **encoder_options)
+    n = len(sample.names)
+    with_class = y is not None or target is not None
+    nodes = [n - 1, *range(n - 1)] if with_class else range(n)  # where the data leave a direction open, from the class
+    return learner.learn(sample, nodes=nodes, progress=progress)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import groupby
 from typing import Any
 
@@ -63,7 +63,7 @@ class Learned:
     """
 
     network: Network
-    steps: tuple[Step, ...] = ()
+    steps: tuple[Step, ...] = field(default=(), repr=False)
     undirected: tuple[Arc, ...] = ()  # as they stand in the network
     n_tests: int = 0  # answers that were asked for, remembered ones included
 
@@ -143,7 +143,7 @@ class Task:
         return Learned(Network(variables, arcs), tuple(self.steps), free, self.n_tests)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Learner:
     """Base of the structure learners: small values that say how, and ``learn``.
 
@@ -158,6 +158,12 @@ class Learner:
     required: Sequence[Arc] = ()
     forbidden: Sequence[Arc] = ()
     tiers: Sequence[Sequence[str]] = ()
+
+    def __repr__(self) -> str:
+        """What was set, and nothing else."""
+        own = {item.name: getattr(self, item.name) for item in fields(self)}
+        changed = [f"{item.name}={own[item.name]!r}" for item in fields(self) if own[item.name] != item.default]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     def learn(
         self,

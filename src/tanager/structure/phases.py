@@ -136,7 +136,7 @@ class OpenSkeleton(Skeleton):
         """Join those of the other pairs that nothing on the paths between them separates."""
         for at, (a, b) in enumerate(later):
             self.task.tick("thickening", at, len(later))
-            attempt = self.separate_by_neighbours(a, b)
+            attempt = self.separate_by_neighbours(a, b, self.between(a, b))
             if not attempt.separated:
                 self.join(a, b)
             self.note("thicken", "skip" if attempt.separated else "add", (a, b), attempt, directed=False)
@@ -144,16 +144,19 @@ class OpenSkeleton(Skeleton):
     def thin(self) -> None:
         """Take out edges whose ends can be separated, now that all edges are there."""
         for a, b in self.removable("thinning"):
-            if self.between(a, b):
-                self._settle(a, b, self.separate_by_neighbours(a, b))
+            between = self.between(a, b)
+            if between:
+                self._settle(a, b, self.separate_by_neighbours(a, b, between))
 
     def thin_more(self, exhaustive: bool) -> None:
         """The same with the neighbours' neighbours, where an end has three neighbours or more besides the other."""
         for a, b in self.removable("thinning once more"):
-            if max(len(self.neighbours[a]), len(self.neighbours[b])) > 3 and self.between(a, b):
-                attempt = self.separate_widely(a, b)
+            crowded = max(len(self.neighbours[a]), len(self.neighbours[b])) > 3
+            between = self.between(a, b) if crowded else set()
+            if between:
+                attempt = self.separate_widely(a, b, between)
                 if exhaustive and not attempt.separated:
-                    attempt = self.separate_exhaustively(a, b)
+                    attempt = self.separate_exhaustively(a, b, between)
                 self._settle(a, b, attempt)
 
     def _settle(self, a: int, b: int, attempt: Attempt) -> None:
@@ -165,13 +168,12 @@ class OpenSkeleton(Skeleton):
         """Look once more for the sets that separate pairs with a common neighbour, in the graph as it is now."""
         for a, b in [pair for pair, cut in self.cuts.items() if cut]:
             if b not in self.neighbours[a] and self.neighbours[a] & self.neighbours[b]:
-                self.separate_by_neighbours(a, b)
+                self.separate_by_neighbours(a, b, self.between(a, b))
 
     # --- can a pair be separated? ------------------------------------------------------------------------------------
 
-    def separate_by_neighbours(self, a: int, b: int) -> Attempt:
+    def separate_by_neighbours(self, a: int, b: int, between: set[int]) -> Attempt:
         """Try the neighbours of one end on paths to the other, but for known children; then those of the other."""
-        between = self.between(a, b)
         ours = self.separate(a, b, self._may_be_parents(a, between))
         if ours.separated:
             return ours
@@ -181,9 +183,8 @@ class OpenSkeleton(Skeleton):
     def _may_be_parents(self, a: int, between: set[int]) -> set[int]:
         return {v for v in self.neighbours[a] & between if self.task.rules.allowed(v, a)}
 
-    def separate_widely(self, a: int, b: int) -> Attempt:
+    def separate_widely(self, a: int, b: int, between: set[int]) -> Attempt:
         """Try the neighbours of one end and their neighbours, on the side where these are fewer."""
-        between = self.between(a, b)
         ours, theirs = (self._wide(end, between) for end in (a, b))
         return self.separate(a, b, ours if len(ours) < len(theirs) else theirs)
 
@@ -191,9 +192,8 @@ class OpenSkeleton(Skeleton):
         near = self.neighbours[a] & between
         return near.union(*(self.neighbours[v] & between for v in near)) - {a}
 
-    def separate_exhaustively(self, a: int, b: int) -> Attempt:
+    def separate_exhaustively(self, a: int, b: int, between: set[int]) -> Attempt:
         """Try all sets of neighbours of either end that lie on paths to the other, small sets first."""
-        between = self.between(a, b)
         sides = [sorted(self.neighbours[end] & between) for end in (a, b)]
         sides = [side for side in sides if len(side) <= MOST_EXHAUSTIVE]
         sizes = range(1, min(self.max_cond, max(map(len, sides), default=0)) + 1)

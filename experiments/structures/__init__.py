@@ -1,0 +1,1 @@
+"""Random networks, learned again from rows drawn from them. See README.md."""

@@ -1,0 +1,154 @@
+"""XMLBIF 0.3, the format of Weka, GeNIe, pgmpy and pyAgrum.
+
+Values that are no text, and names and values with spaces at their ends, stand in a PROPERTY, from which they come back.
+No document type is written, since pyAgrum does not read files that have one; one that is there is passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import prod
+from typing import NoReturn
+from xml.parsers import expat
+from xml.sax.saxutils import escape
+
+from tanager.errors import ModelFileError
+from tanager.networks.draft import Draft
+from tanager.networks.network import Network
+from tanager.networks.values import note, values_to_plain, words
+
+_DEEPEST = 20  # a network needs five
+
+
+# --- writing -------------------------------------------------------------------------------------------------------
+
+
+def write(network: Network) -> str:
+    """A network as XML."""
+    spelled = dict(zip(network, words(network, _text), strict=True))
+    parts = ['<?xml version="1.0" encoding="UTF-8"?>\n<BIF VERSION="0.3">\n<NETWORK>\n<NAME>unknown</NAME>\n']
+    parts += [_variable(network, name, spelled[name]) for name in network]
+    parts += [_definition(network, name, spelled) for name in network]
+    return "".join([*parts, "</NETWORK>\n</BIF>\n"])
+
+
+def _text(text: str) -> str:
+    """Text that XML can hold and that is the same with the spaces at its ends taken off."""
+    return re.sub(r"[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "_", text).strip() or "_"
+
+
+def _variable(network: Network, name: str, word: str) -> str:
+    own = values_to_plain(network.values(name))
+    values = words(network.values(name), _text)
+    lines = [f"<NAME>{escape(word)}</NAME>"]
+    lines += [f"<OUTCOME>{escape(value)}</OUTCOME>" for value in values]
+    lines += [f"<PROPERTY>name = {escape(note(name))}</PROPERTY>"] if word != name else []
+    lines += [f"<PROPERTY>values = {escape(note(own))}</PROPERTY>"] if own != values else []
+    return _element("VARIABLE", lines, ' TYPE="nature"')
+
+
+def _definition(network: Network, name: str, spelled: dict[str, str]) -> str:
+    lines = [f"<FOR>{escape(spelled[name])}</FOR>"]
+    lines += [f"<GIVEN>{escape(spelled[parent])}</GIVEN>" for parent in network.parents(name)]
+    if name in network.tables:
+        rows = network.tables[name].reshape(-1, len(network.values(name))).tolist()
+        lines += ["<TABLE>", *(" ".join(map(repr, row)) for row in rows), "</TABLE>"]
+    return _element("DEFINITION", lines)
+
+
+def _element(tag: str, lines: list[str], attributes: str = "") -> str:
+    inner = "".join(f"  {line}\n" for line in lines)
+    return f"<{tag}{attributes}>\n{inner}</{tag}>\n"
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Node:
+    """An element: its tag in capitals, where it stands, and what is in it."""
+
+    tag: str
+    line: int
+    attributes: dict[str, str]
+    pieces: list[str] = field(default_factory=list)
+    inner: list[_Node] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        return "".join(self.pieces).strip()
+
+    def all(self, *tags: str) -> Iterator[_Node]:
+        return (node for node in self.inner if node.tag in tags)
+
+
+def read(data: bytes, source: str) -> Network:
+    """The network in an XML document; errors name the source and the line."""
+    draft = Draft(source)
+    root = _tree(data, draft)
+    networks = [root] if root.tag == "NETWORK" else list(root.all("NETWORK"))
+    if root.tag not in ("BIF", "NETWORK") or len(networks) != 1:
+        draft.fail(root.line, f"expected <BIF> with one <NETWORK> in it, found <{root.tag}> with {len(networks)}.")
+    for node in networks[0].all("VARIABLE"):
+        _take_variable(draft, node)
+    for node in networks[0].all("DEFINITION", "PROBABILITY"):
+        _take_definition(draft, node)
+    return draft.network()
+
+
+def _take_variable(draft: Draft, node: _Node) -> None:
+    kind = node.attributes.get("TYPE", "nature")
+    word = _one(draft, node, "NAME")
+    if kind.lower() not in ("nature", "discrete"):
+        draft.fail(node.line, f"the variable {word!r} is of the type {kind!r}; only 'nature' is read.")
+    draft.add_variable(node.line, word, [value.text for value in node.all("OUTCOME", "VALUE")])
+    for prop in node.all("PROPERTY"):
+        key, _, text = prop.text.partition("=")
+        draft.take_note(prop.line, word, key.strip(), text)
+
+
+def _take_definition(draft: Draft, node: _Node) -> None:
+    child = _one(draft, node, "FOR")
+    shape = draft.add_family(node.line, child, [given.text for given in node.all("GIVEN")])
+    for table in node.all("TABLE"):  # parents first, the child varies fastest
+        cells = draft.numbers(table.line, table.text, prod(shape), f"the table of {child!r}")
+        draft.tables[child] = cells.reshape(shape)
+
+
+def _one(draft: Draft, node: _Node, tag: str) -> str:
+    found = [inner.text for inner in node.all(tag)]
+    if len(found) != 1 or not found[0]:
+        draft.fail(node.line, f"expected one <{tag}> in <{node.tag}>, found {len(found)}.")
+    return found[0]
+
+
+def _tree(data: bytes, draft: Draft) -> _Node:
+    """The elements of a document. Entities are refused, and nothing outside the document is ever fetched."""
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    top = _Node("", 0, {})
+    stack = [top]
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        if len(stack) > _DEEPEST:
+            draft.fail(parser.CurrentLineNumber, f"elements are nested more than {_DEEPEST} deep.")
+        node = _Node(tag.upper(), parser.CurrentLineNumber, {k.upper(): v for k, v in attributes.items()})
+        stack[-1].inner.append(node)
+        stack.append(node)
+
+    def refuse(*_: object) -> NoReturn:
+        draft.fail(parser.CurrentLineNumber, "the document defines entities, which are not read. Remove them.")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: stack.pop()
+    parser.CharacterDataHandler = lambda text: stack[-1].pieces.append(text)
+    parser.EntityDeclHandler = refuse
+    parser.SkippedEntityHandler = refuse
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        found = expat.ErrorString(error.code)
+        raise ModelFileError(f"{draft.source}, line {error.lineno}: this is no sound XML: {found}.") from None
+    return top.inner[0]

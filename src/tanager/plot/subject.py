@@ -1,0 +1,238 @@
+"""What there is to show of a network or a classifier: boxes, arcs, and how much is behind each of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.forms import ProductOfSums
+from tanager.classifiers.single import as_network, form_columns
+from tanager.counts.joint import JointCounts
+from tanager.counts.sample import Sample
+from tanager.errors import MemoryBudgetError, OptionError, nearest
+from tanager.networks.network import Arc, Network
+from tanager.structure.learner import Learned
+from tanager.structure.measures import class_information
+
+Information = Mapping[Arc, float] | Sample | None
+Tables = Callable[[Sequence[str]], np.ndarray]  # how often values of some variables go together, one axis each
+
+FEW = 20  # children of the class, and not all variables, whose arcs are shown one by one
+DRAWN = 100_000  # rows, where the tables of a network are too wide for exact answers
+_BIN = re.compile(r"[(\[].*,.*[)\]]")  # how a schema describes the bins of a number column
+
+
+class Strength(NamedTuple):
+    """What an arc is worth: I(parent; child | the other parents) in nats, and whether both rise together.
+
+    The sign is 0 where one of the two has no order.
+    """
+
+    value: float
+    sign: int
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One network, as pictures and text drawings see it."""
+
+    names: tuple[str, ...]  # the variables, without the class
+    target: str | None  # the class, where there is one
+    arcs: list[Arc]  # without those that are implied
+    implied: tuple[str, ...] = ()  # the children of the class, where these are all variables with an arc
+    strengths: dict[Arc, Strength] = field(default_factory=dict)
+    told: dict[str, float] = field(default_factory=dict)  # I(column; class), where it is known
+    faint: frozenset[str] = frozenset()  # what an answer about the class does not depend on
+    undirected: frozenset[Arc] = frozenset()  # arcs that may point either way
+    heading: str = ""
+
+    @property
+    def all_arcs(self) -> list[Arc]:
+        """The arcs, those from the class to its implied children among them."""
+        return [*self.arcs, *((self.target, child) for child in self.implied if self.target is not None)]
+
+
+def subjects(what: Any, target: str | None = None, information: Information = None) -> list[Subject]:
+    """A network, what a learner found or a classifier as one subject; a multi-net as one for every class.
+
+    ``target`` says which variable of a network is the class, and how the class of a classifier is called.
+    ``information`` are the nats behind arcs, or rows to work them out from; otherwise tables and counts tell them.
+    """
+    if isinstance(what, Learned):
+        return [replace(subjects(what.network, target, information)[0], undirected=frozenset(what.undirected))]
+    if isinstance(what, Network):
+        if target is not None and target not in what.names:
+            raise OptionError(f"the network has no variable {target!r}.{nearest(target, what.names)}")
+        return [_of_network(what, target, _strengths(what, information))]
+    if isinstance(what, CountsClassifier):
+        return _of_model(what, target, information)
+    raise OptionError(
+        f"a {type(what).__name__} cannot be drawn. Give a Network, a classifier, or what a learner found."
+    )
+
+
+def _of_network(
+    network: Network, target: str | None, strengths: dict[Arc, Strength], names: Sequence[str] | None = None
+) -> Subject:
+    """A network over these names; those that it does not have stand beside it."""
+    names = tuple(name for name in names or network.names if name != target)
+    if target is None:
+        return Subject(names, None, network.arcs, (), strengths)
+    implied = network.children(target)
+    linked = {name for arc in network.arcs for name in arc} - {target}
+    if network.parents(target) or set(implied) != linked or (len(implied) <= FEW and len(implied) < len(names)):
+        implied = ()
+    arcs = [arc for arc in network.arcs if not (implied and target in arc)]
+    faint = frozenset(names) - set(network.markov_blanket(target))
+    return Subject(names, target, arcs, implied, strengths, faint=faint)
+
+
+# --- classifiers ------------------------------------------------------------------------------------------------
+
+
+def one_network(model: CountsClassifier) -> bool:
+    """Whether a classifier has one network, or one for every class, and is no vote of many."""
+    form = model._structure(fresh=True).form
+    return isinstance(form, ProductOfSums) and form.n_networks == 1
+
+
+def _of_model(model: CountsClassifier, target: str | None, information: Information) -> list[Subject]:
+    """The network that answers, or the network of every class."""
+    model._ready()
+    form, counts, own = model._structure(fresh=True).form, model.counts_, model._class_name()
+    if not isinstance(form, ProductOfSums) or not one_network(model):
+        raise OptionError(
+            f"{type(model).__name__} is not one network but a vote of many. Draw NaiveBayes, TAN, FAN, KDB or "
+            "SuperParentTAN; all of them can be made from the same counts with from_counts(model.counts_)."
+        )
+    if form.only:
+        found = _of_classes(form, counts, target or own, information)
+    else:
+        network = as_network(form, counts.schema, counts.classes.tolist(), own)
+        strengths = _strengths(network, information, _counted(counts, own))
+        found = [_renamed(_of_network(network, own, strengths, counts.schema.names), target or own)]
+    told = dict(zip(counts.schema.names, class_information(counts).tolist(), strict=True))
+    heading = _heading(model, len(form_columns(form)))
+    return [replace(subject, told=told, heading=heading) for subject in found]
+
+
+def _heading(model: CountsClassifier, n_used: int) -> str:
+    chosen = f" {type(model.best_).__name__}" if hasattr(model, "best_") else ""
+    n = model.counts_.n_features
+    columns = f"{n} columns" if n_used == n else f"{n_used} of {n} columns"
+    return f"{type(model).__name__}{chosen}: {model.counts_.n_rows:,.0f} rows, {columns}"
+
+
+def _of_classes(form: ProductOfSums, counts: JointCounts, target: str, information: Information) -> list[Subject]:
+    """The networks of a multi-net, each headed by its class."""
+    names, columns = counts.schema.names, [counts.schema[i] for i in sorted(set(form.child))]
+    values = {column.name: [column.describe(v) for v in range(column.n_values)] for column in columns}
+    found = []
+    for c, label in enumerate(counts.classes.tolist()):
+        arcs = [
+            (names[j], names[i])
+            for i, parents, only in zip(form.child, form.parents, form.only, strict=True)
+            for j in (parents if not only or c in only else ())
+        ]
+        network = Network(values, arcs)
+        strengths = _strengths(network, information, _counted(counts, None, c))
+        faint = frozenset(names).difference(values)
+        found.append(Subject(names, f"{target} = {label}", network.arcs, tuple(values), strengths, faint=faint))
+    return found
+
+
+def _counted(counts: JointCounts, target: str | None, c: int | None = None) -> Tables:
+    """Tables from counts: over all classes, the class among the names or not, or for one class."""
+
+    def table(names: Sequence[str]) -> np.ndarray:
+        joint = counts.joint(*(name for name in names if name != target))
+        if target in names:
+            return np.moveaxis(joint, 0, names.index(target))
+        return joint.sum(axis=0) if c is None else joint[c]
+
+    return table
+
+
+def _renamed(subject: Subject, name: str) -> Subject:
+    """The same with another name for the class."""
+
+    def new(arc: Arc) -> Arc:
+        parent, child = (name if end == subject.target else end for end in arc)
+        return parent, child
+
+    strengths = {new(arc): found for arc, found in subject.strengths.items()}
+    return replace(subject, target=name, arcs=[new(arc) for arc in subject.arcs], strengths=strengths)
+
+
+# --- strength ---------------------------------------------------------------------------------------------------
+
+
+def _strengths(network: Network, information: Information, tables: Tables | None = None) -> dict[Arc, Strength]:
+    """What is behind every arc: as given, from rows, or from tables; nothing where none of them is there."""
+    if isinstance(information, Mapping):
+        return {arc: Strength(float(value), 0) for arc, value in information.items()}
+    if information is not None:
+        return _worked_out(network, _of_rows(information))
+    if tables is not None:
+        return _worked_out(network, tables)
+    if len(network.tables) < len(network.names):
+        return {}
+    try:
+        return _worked_out(network, network.posterior)
+    except MemoryBudgetError:  # too wide for exact answers; draw rows and count them
+        return _worked_out(network, _of_rows(network.sample(DRAWN, random_state=0, as_="sample")))
+
+
+def _of_rows(sample: Sample) -> Tables:
+    return lambda names: sample.count(*(sample.index(name) for name in names))
+
+
+def _worked_out(network: Network, tables: Tables) -> dict[Arc, Strength]:
+    found = {}
+    for parent, child in network.arcs:
+        rest = (name for name in network.parents(child) if name != parent)
+        found[parent, child] = strength(tables([parent, child, *rest]), network.values(parent), network.values(child))
+    return found
+
+
+def strength(table: np.ndarray, parent: Sequence[object], child: Sequence[object]) -> Strength:
+    """Of an arc: axes are the parent, the child, and whatever is given.
+
+    >>> strength(np.array([[0.5, 0.0], [0.0, 0.5]]), ["no", "yes"], [0, 1])
+    Strength(value=0.6931471805599453, sign=1)
+    """
+    if table.size == 0:  # a column with normal distributions has no counts
+        return Strength(0.0, 0)
+    cells = table.reshape(len(parent), len(child), -1)
+    cells = cells / (cells.sum() or 1.0)
+    rest, own, other = cells.sum((0, 1)), cells.sum(1, keepdims=True), cells.sum(0, keepdims=True)
+    expected = own * other / np.where(rest > 0, rest, 1.0)
+    some = cells > 0
+    value = float((cells[some] * np.log(cells[some] / expected[some])).sum())
+    rows, columns = _ordered(parent), _ordered(child)
+    if rows is None or columns is None:
+        return Strength(max(value, 0.0), 0)
+    cells = cells[rows][:, columns]
+    together = _concordance(cells) - _concordance(cells[:, ::-1])
+    return Strength(max(value, 0.0), int(np.sign(round((together / np.where(rest > 0, rest, 1.0)).sum(), 12))))
+
+
+def _concordance(cells: np.ndarray) -> np.ndarray:
+    """How often, of two draws under the same conditions, the one higher in the first is higher in the second."""
+    later = cells[::-1, ::-1].cumsum(0).cumsum(1)[::-1, ::-1]
+    return (cells[:-1, :-1] * later[1:, 1:]).sum((0, 1))
+
+
+def _ordered(values: Sequence[object]) -> list[int] | None:
+    """Places of the values from low to high: of numbers, bins, and of two values by name; others have no order."""
+    places = range(len(values))
+    if all(isinstance(value, int | float) for value in values):
+        return sorted(places, key=lambda v: float(values[v]))  # type: ignore[arg-type]
+    if all(isinstance(value, str) and _BIN.fullmatch(value) for value in values):
+        return list(places)
+    return sorted(places, key=lambda v: str(values[v])) if len(values) == 2 else None

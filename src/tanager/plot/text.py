@@ -1,0 +1,146 @@
+"""Networks as text, for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from tanager.networks.network import Arc
+from tanager.plot.subject import Information, Subject, subjects
+
+
+class _Marks(NamedTuple):
+    branch: str
+    last: str
+    pass_by: str
+    nothing: str
+    comes_from: str
+    more: str
+
+
+_LINES = _Marks("├─ ", "└─ ", "│  ", "   ", "←", "…")
+_ASCII = _Marks("|- ", "`- ", "|  ", "   ", "<-", "...")
+
+
+def network_text(
+    what: Any,
+    *,
+    target: str | None = None,
+    information: Information = None,
+    width: int = 80,
+    ascii: bool = False,
+) -> str:
+    """Draw a network or the network of a fitted classifier with characters: the class first, children below a parent.
+
+    A variable with several parents stands below the class or the strongest of them; the others follow after an arrow.
+    So every arc is there once. Numbers are I(parent; child | other parents) in nats, as in ``plot_network``.
+
+    Parameters
+    ----------
+    what, target, information
+        As in ``plot_network``. The networks of a multi-net are drawn one after the other.
+    width : int, default=80
+        Columns of the terminal. Branches that reach too far to the right go on below.
+    ascii : bool, default=False
+        Whether to do without box characters.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from tanager import TAN
+    >>> from tanager.plot import network_text
+    >>> X = [["sun", "no"], ["sun", "no"], ["rain", "yes"], ["rain", "yes"], ["sun", "yes"]]
+    >>> print(network_text(TAN().fit(X, ["play", "play", "play", "stay", "stay"])))
+    class: a parent of all
+    └─ x1
+       └─ x0 (0.382)
+    """
+    shown = subjects(what, target, information)
+    return "\n\n".join("\n".join(_Text(subject, width, _ASCII if ascii else _LINES).lines()) for subject in shown)
+
+
+class _Text:
+    """The lines of one network."""
+
+    def __init__(self, subject: Subject, width: int, marks: _Marks) -> None:
+        self.subject, self.width, self.marks = subject, width, marks
+        names = subject.names if subject.target is None or subject.implied else (subject.target, *subject.names)
+        self.parents: dict[str, list[str]] = {name: [] for name in names}
+        for parent, child in subject.arcs:
+            self.parents[child].append(parent)
+        self.below: dict[str, list[str]] = {name: [] for name in names}
+        for child in names:
+            if self._hook(child) is not None:
+                self.below[self._hook(child) or ""].append(child)
+        self.later: list[str] = []  # branches that go on below
+        self.most = max(width // 2, width - 16 - max(map(len, names), default=0))  # characters before a name
+
+    def _hook(self, child: str) -> str | None:
+        """The parent that a variable is drawn below: the class, or the strongest."""
+        own, strengths = self.parents[child], self.subject.strengths
+        if not own or child == self.subject.target:
+            return None
+        if self.subject.target in own:
+            return self.subject.target
+        return max(own, key=lambda parent: strengths[parent, child].value if (parent, child) in strengths else 0.0)
+
+    def lines(self) -> Iterator[str]:
+        """The class with all below it, other trees, what is left over, and branches that were too long."""
+        linked = {name for arc in self.subject.arcs for name in arc}
+        roots = [name for name in self.parents if self._hook(name) is None and name in linked]
+        alone = [name for name in self.parents if name not in linked]
+        if self.subject.implied:
+            yield f"{self.subject.target}: a parent of all"
+            free = [name for name in alone if name in self.subject.implied]
+            alone = [name for name in alone if name not in free]
+            yield from self._children(roots, "", free)
+        else:
+            for root in roots:
+                yield from self._branch(root, "", "")
+        if alone:
+            yield from self._filled(alone, "without arcs: ", "  ")
+        while self.later:
+            name = self.later.pop(0)
+            yield f"{name} {self.marks.more}"
+            yield from self._children(self.below[name], "")
+
+    def _branch(self, name: str, lead: str, follow: str) -> Iterator[str]:
+        """A variable and all below it; ``lead`` comes before its own line and ``follow`` before all others."""
+        hook = self._hook(name)
+        items = [self._named(parent, (parent, name)) for parent in self.parents[name] if parent != hook]
+        own = self._named(name, (hook, name) if hook is not None else None)
+        too_far = bool(self.below[name]) and len(follow) > self.most
+        more = f" {self.marks.more}" if too_far else ""
+        passing = self.marks.pass_by if self.below[name] and not too_far else self.marks.nothing
+        arrow = f" {self.marks.comes_from} " if items else ""
+        yield from self._filled(items, f"{lead}{own}{more}{arrow}", follow + passing)
+        if too_far:
+            self.later.append(name)
+        else:
+            yield from self._children(self.below[name], follow)
+
+    def _children(self, names: Sequence[str], follow: str, free: Sequence[str] = ()) -> Iterator[str]:
+        """Branches side by side, and last those that have nothing below them and no parent but the class, in a list."""
+        for at, name in enumerate(names):
+            last = at == len(names) - 1 and not free
+            here = follow + (self.marks.last if last else self.marks.branch)
+            yield from self._branch(name, here, follow + (self.marks.nothing if last else self.marks.pass_by))
+        if free:
+            yield from self._filled(free, follow + self.marks.last, follow + self.marks.nothing)
+
+    def _named(self, name: str, arc: Arc | None) -> str:
+        return f"{name} ({self.subject.strengths[arc].value:.3f})" if arc in self.subject.strengths else name
+
+    def _filled(self, items: Sequence[str], lead: str, follow: str) -> Iterator[str]:
+        """Items between commas, in lines that fit."""
+        line = lead
+        for at, item in enumerate(items):
+            piece = item if at == len(items) - 1 else f"{item},"
+            if len(line) + len(piece) > self.width:
+                yield line.rstrip()
+                line = follow
+            line += f"{piece} "
+        yield line.rstrip()

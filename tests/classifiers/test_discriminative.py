@@ -1,0 +1,460 @@
+"""Parameters by conditional likelihood: the kernel, the search, and the doors that all classifiers have."""
+
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from every import name_of, small_table
+from strategies import tables
+from tanager import FAN, TAN, NaiveBayes, evaluate, load, persist
+from tanager.classifiers import discriminative
+from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.discriminative import DiscriminativeMixin, perfect
+from tanager.classifiers.forms import ProductOfSums
+from tanager.classifiers.parameters import Cells, Exponents, Probabilities, Tables, fit_parameters, maximise
+from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch
+
+WAYS = ["conditional_likelihood", "elr", "weights"]
+MODELS = [
+    NaiveBayes(fit_by="conditional_likelihood"),
+    TAN(fit_by="conditional_likelihood"),
+    TAN(fit_by="elr", penalty=0.5),
+    FAN(fit_by="weights", criterion="aic", unseen="smooth"),
+]
+every_way = pytest.mark.parametrize("fit_by", WAYS)
+every_model = pytest.mark.parametrize("model", MODELS, ids=name_of)
+
+
+def fresh(model, **options):
+    return type(model)(**model.get_params() | options)
+
+
+def learned_tables(model, table, kind):
+    """Numbers of a kind at the start, and the rows, of a classifier that has counted a table."""
+    model.fit(table.X, table.y, sample_weight=table.w)
+    view = model._structure(fresh=True)
+    where = Tables(view)
+    labels = np.searchsorted(model.classes_, table.y).astype(np.uint8)
+    numbers = kind(where, *where.generative(view))
+    return where, numbers, (model._encode(table.X), labels, table.w)
+
+
+# --- the kernel --------------------------------------------------------------------------------------------------
+
+
+def plain_log_joint(where, prior, cells, row):
+    """The formula as printed, with loops."""
+    out = [float(p) for p in prior]
+    for t, (child, parents) in enumerate(zip(where.form.child, where.form.parents, strict=True)):
+        if row[child] >= where.n_codes[child]:
+            continue
+        slots = [min(int(row[p]), int(where.n_codes[p])) for p in parents]
+        block = where.of_term(cells, t)
+        for c in range(len(out)):
+            out[c] += float(block[(*slots, int(row[child]), c)])
+    return np.array(out)
+
+
+@given(table=tables(weighted=True), seed=st.integers(0, 99))
+def test_scores_and_likelihood_are_those_of_plain_loops(table, seed):
+    where, numbers, (codes, labels, weights) = learned_tables(TAN(), table, Cells)
+    rng = np.random.default_rng(seed)
+    prior, cells = numbers.tables(rng.normal(size=len(numbers.start)))
+    joint = np.array([plain_log_joint(where, prior, cells, row) for row in codes])
+    log_proba = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
+    out = np.empty_like(joint)
+    where.kernel.score(codes, prior, cells, out, True)
+    np.testing.assert_allclose(out, joint, rtol=1e-12, atol=1e-12)
+    where.kernel.score(np.asfortranarray(codes), prior, cells, out)
+    np.testing.assert_allclose(out, np.exp(log_proba), rtol=1e-12)
+    value = where.kernel.rows(codes, labels, weights).gradient(prior, cells, np.empty_like(prior), np.empty_like(cells))
+    np.testing.assert_allclose(value, log_proba[np.arange(len(labels)), labels] @ weights, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [Cells, Probabilities, Exponents])
+@given(table=tables(weighted=True), seed=st.integers(0, 99))
+def test_the_gradient_is_that_of_finite_differences(kind, table, seed):
+    where, numbers, rows = learned_tables(TAN(unseen="smooth"), table, kind)
+    learned = where.kernel.rows(*rows)
+    rng = np.random.default_rng(seed)
+    here = numbers.start + rng.normal(size=len(numbers.start))
+    d_prior, d_cells = np.empty(where.n_classes), np.empty((where.n_places, where.n_classes))
+
+    def value(x):
+        return learned.gradient(*numbers.tables(x), d_prior, d_cells)
+
+    value(here)
+    slope = numbers.pull(here, d_prior, d_cells)
+    for i in rng.choice(len(here), min(8, len(here)), replace=False):
+        step = np.zeros(len(here))
+        step[i] = 1e-5
+        np.testing.assert_allclose(slope[i], (value(here + step) - value(here - step)) / 2e-5, atol=1e-5)
+
+
+def test_rows_that_are_alike_are_kept_once_and_threads_change_nothing():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (20_000, 3)).astype(np.uint8), rng.integers(0, 2, 20_000)
+    model = NaiveBayes().fit(X, y)
+    where = Tables(model._structure(fresh=True))
+    rows = where.kernel.rows(X, y.astype(np.uint8))
+    assert rows.n_rows == 16
+    X, y = rng.integers(0, 200, (20_000, 3)).astype(np.uint8), rng.integers(0, 4, 20_000)
+    one = NaiveBayes(fit_by="conditional_likelihood").fit(X, y)
+    two = NaiveBayes(fit_by="conditional_likelihood", n_jobs=3).fit(X, y)
+    np.testing.assert_allclose(one.predict_proba(X[:99]), two.predict_proba(X[:99]), rtol=1e-4)
+
+
+def test_kernels_refuse_what_does_not_fit():
+    model = NaiveBayes().fit([["a"], ["b"]], [0, 1])
+    kernel = Tables(model._structure(fresh=True)).kernel
+    codes, prior, cells = np.zeros((2, 1), dtype=np.uint8), np.zeros(2), np.zeros((2, 2))
+    with pytest.raises(ValueError, match="none of the classes"):
+        kernel.rows(codes, np.array([0, 2], dtype=np.uint8))
+    with pytest.raises(ValueError, match="one row per place"):
+        kernel.score(codes, prior, cells[:1].copy(), np.empty((2, 2)))
+    with pytest.raises(ValueError, match="one number per class"):
+        kernel.score(codes, prior[:1].copy(), cells, np.empty((2, 2)))
+    with pytest.raises(ValueError, match="unknown parent"):
+        type(kernel)([2], [0], [[3]], 2)
+    with pytest.raises(ValueError, match="more cells"):
+        type(kernel)([60000, 60000], [0], [[1]], 2)
+
+
+# --- the search --------------------------------------------------------------------------------------------------
+
+
+@every_way
+@given(table=tables(weighted=True))
+def test_held_by_a_heavy_penalty_the_answers_are_the_counted_ones(fit_by, table):
+    for kind, options in ((NaiveBayes, {}), (TAN, {"unseen": "smooth"}), (FAN, {"priors": None, "smoothing": 0.5})):
+        counted = kind(**options).fit(table.X, table.y, sample_weight=table.w)
+        held = kind(fit_by=fit_by, penalty=1e12, **options).fit(table.X, table.y, sample_weight=table.w)
+        np.testing.assert_allclose(held.predict_proba(table.Q), counted.predict_proba(table.Q), atol=1e-7)
+
+
+@every_way
+@given(table=tables(weighted=True), penalty=st.sampled_from([0.0, 0.1, 1.0]))
+def test_the_classes_never_become_less_probable(fit_by, table, penalty):
+    model = TAN(fit_by=fit_by, penalty=penalty).fit(table.X, table.y, sample_weight=table.w)
+    assert model.fitting_.after >= model.fitting_.before - 1e-9
+    own = model.predict_log_proba(table.X)[np.arange(len(table.y)), np.searchsorted(model.classes_, table.y)]
+    np.testing.assert_allclose(own @ table.w, model.fitting_.after, rtol=1e-9, atol=1e-9)
+
+
+def some_rows(m=600, n=5, k=3, seed=0, missing=0.0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, k, m)
+    X = np.stack([(rng.integers(0, 2 + i % 3, m) + (rng.random(m) < 0.4) * y) % (2 + i % 3) for i in range(n)], axis=1)
+    X[:, 1] = np.where(rng.random(m) < 0.7, X[:, 0], X[:, 1])
+    codes = X.astype(np.uint8)
+    codes[rng.random(codes.shape) < missing] = 255
+    return codes, y
+
+
+def test_from_zero_it_is_the_logistic_regression_of_scikit_learn():
+    X, y = some_rows()
+    view = NaiveBayes().fit(X, y)._structure(fresh=True)
+    where = Tables(view)
+    from_zero = Cells(where, np.zeros(3), np.zeros((where.n_places, 3)))
+    rows = where.kernel.rows(X, y.astype(np.uint8))
+    numbers, _ = maximise(from_zero, rows, 2.0, len(y))
+    prior, cells = from_zero.tables(numbers)
+    proba = np.empty((len(y), 3))
+    where.kernel.score(X, prior, cells, proba)
+    # Our prior is penalised like everything else: a constant column stands for it.
+    hot = np.hstack([np.ones((len(y), 1)), OneHotEncoder(sparse_output=False).fit_transform(X)])
+    peer = LogisticRegression(C=1 / 2.0, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(hot, y)
+    np.testing.assert_allclose(peer.coef_, np.vstack([prior, cells]).T, atol=1e-4)
+    np.testing.assert_allclose(proba, peer.predict_proba(hot), atol=1e-5)
+
+
+def test_at_the_maximum_the_penalty_balances_the_slope():
+    X, y = some_rows(missing=0.1)
+    model = TAN(fit_by="conditional_likelihood", penalty=0.7).fit(X, y)
+    found, view = model._parameters, model._structure(fresh=True)
+    prior, cells = found.tables.generative(view)
+    d_prior, d_cells = np.empty_like(prior), np.empty_like(cells)
+    found.tables.kernel.rows(X, y.astype(np.uint8)).gradient(found.prior, found.cells, d_prior, d_cells)
+    np.testing.assert_allclose(d_prior, 0.7 * (found.prior - prior), atol=1e-3)
+    np.testing.assert_allclose(d_cells, 0.7 * (found.cells - cells), atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", [NaiveBayes, TAN])
+def test_from_two_starts_the_same_maximum_is_found(kind):
+    X, y = some_rows(m=3000)
+    near, far = (kind(fit_by="conditional_likelihood", penalty=0, smoothing=s).fit(X, y) for s in (1, 300))
+    assert near.fitting_.before > far.fitting_.before
+    np.testing.assert_allclose(near.fitting_.after, far.fitting_.after, rtol=1e-7)
+    np.testing.assert_allclose(near.predict_proba(X), far.predict_proba(X), atol=1e-3)
+
+
+def test_a_column_that_came_twice_no_longer_counts_twice():
+    X, y = some_rows(n=2, k=2)
+    twice = X[:, [0, 1, 1, 1, 1]]
+    fit_by = {"fit_by": "conditional_likelihood", "penalty": 1e-6}
+    alone = NaiveBayes(**fit_by).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(NaiveBayes(**fit_by).fit(twice, y).predict_proba(twice), alone, atol=1e-3)
+    assert np.abs(NaiveBayes().fit(twice, y).predict_proba(twice) - alone).max() > 0.1
+    weights = NaiveBayes(fit_by="weights", penalty=0).fit(twice, y).weights_
+    assert sum(weights[f"x{i}"] for i in (1, 2, 3, 4)) < 2
+
+
+@every_way
+def test_a_weight_is_a_repetition(fit_by):
+    X, y = some_rows(m=150, missing=0.1)
+    weights = np.random.default_rng(1).integers(1, 4, len(y))
+    weighted = TAN(fit_by=fit_by).fit(X, y, sample_weight=weights)
+    repeated = TAN(fit_by=fit_by).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
+    np.testing.assert_allclose(weighted.fitting_.after, repeated.fitting_.after, rtol=1e-9)
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class Collider(DiscriminativeMixin, CountsClassifier):
+    """The third column has the first two as parents, which have nothing to do with each other."""
+
+    def _form(self, counts, rows):
+        return ProductOfSums.one_each([(), (), (0, 1)])
+
+
+@pytest.mark.parametrize("model", [Collider(fit_by="conditional_likelihood"), TAN(fit_by="elr")], ids=["v", "tan"])
+def test_a_network_that_must_stay_one_does(model):
+    X, y = some_rows(n=3, missing=0.1)
+    model.fit(X, y)
+    found = model._parameters
+    np.testing.assert_allclose(np.exp(found.prior).sum(), 1, rtol=1e-12)
+    for t in range(len(found.tables.shapes)):
+        sums = np.exp(found.tables.of_term(found.cells, t)).sum(axis=-2)
+        np.testing.assert_allclose(sums, 1, rtol=1e-12)
+    assert model.fitting_.after > model.fitting_.before + 1
+
+
+def test_free_cells_of_a_perfect_form_are_no_probabilities():
+    X, y = some_rows()
+    found = TAN(fit_by="conditional_likelihood").fit(X, y)._parameters
+    assert np.abs(np.exp(found.tables.of_term(found.cells, 0)).sum(axis=-2) - 1).max() > 0.01
+
+
+def test_perfect_forms_are_told_from_others():
+    assert perfect(ProductOfSums.one_each([(), (0,), (1,)]))
+    assert perfect(ProductOfSums.one_each([(), (0,), (1, 0)]))
+    assert not perfect(ProductOfSums.one_each([(), (), (0, 1)]))
+
+
+# --- missing and unseen ------------------------------------------------------------------------------------------
+
+
+def test_a_missing_parent_is_a_context_of_its_own_and_is_learned():
+    """x1 repeats x0 where x0 is there; where x0 is missing, x1 = "u" means class 1, which TAN's counts cannot say."""
+    rows = [["a", "u", 0], ["b", "v", 0], ["a", "u", 0], ["b", "v", 1]] * 20 + [[None, "u", 1], [None, "v", 0]] * 20
+    X, y = [row[:2] for row in rows], [row[2] for row in rows]
+    counted, learned = TAN(root=0).fit(X, y), TAN(root=0, fit_by="conditional_likelihood").fit(X, y)
+    assert counted.parents_["x1"] == ("x0",)
+    assert counted.predict([[None, "u"]]) == [0]
+    assert learned.predict([[None, "u"]]) == [1]
+    assert learned.predict([["a", "u"]]) == [0]
+
+
+def test_nothing_known_gives_the_learned_prior():
+    X, y = some_rows(missing=0.2)
+    model = NaiveBayes(fit_by="conditional_likelihood").fit(X, y)
+    prior = np.exp(model._parameters.prior)
+    np.testing.assert_allclose(model.predict_proba([[255] * 5])[0], prior / prior.sum(), rtol=1e-12)
+
+
+@every_way
+def test_an_unseen_value_is_missing_or_has_its_counted_place(fit_by):
+    X = [["a", "u"], ["b", "v"], ["a", "v"], ["b", "u"], ["b", "u"]] * 4
+    y = [0, 1, 0, 1, 0] * 4
+    ignoring = NaiveBayes(fit_by=fit_by).fit(X, y)
+    np.testing.assert_allclose(ignoring.predict_proba([["new", "u"]]), ignoring.predict_proba([[None, "u"]]))
+    smoothing = NaiveBayes(fit_by=fit_by, unseen="smooth").fit(X, y)
+    parts = smoothing.explain({"x0": "new", "x1": "u"}, answer=0, against=1).parts
+    expected = np.log((8 + 2) / (12 + 2))  # P(new | 0) = 1 / 14, P(new | 1) = 1 / 10, and these stay
+    if fit_by != "weights":
+        np.testing.assert_allclose(next(p.log_odds for p in parts if p.column == "x0"), expected)
+
+
+# --- the doors ---------------------------------------------------------------------------------------------------
+
+
+@parametrize_with_checks([NaiveBayes(fit_by="conditional_likelihood"), TAN(fit_by="elr"), FAN(fit_by="weights")])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@every_model
+def test_chunks_equal_the_whole_and_unlearned_rows_were_never_there(model):
+    X, y = some_rows(m=120, missing=0.1)
+    whole = fresh(model).fit(X, y)
+    parts = fresh(model).fit(X[:50], y[:50])
+    parts.predict_proba(X[:3])
+    parts.partial_fit(X[50:], y[50:])
+    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), atol=1e-5)
+    extra = fresh(model).fit(np.vstack([X, X[:30]]), np.concatenate([y, y[::-1][:30]]))
+    extra.unlearn(X[:30], y[::-1][:30])
+    np.testing.assert_allclose(extra.predict_proba(X), whole.predict_proba(X), atol=1e-5)
+    left, right = fresh(model).fit(X[:60], y[:60]), fresh(model).fit(X[60:], y[60:])
+    np.testing.assert_allclose(left.merge(right).predict_proba(X), whole.predict_proba(X), atol=1e-5)
+
+
+@every_model
+def test_single_rows_get_the_answers_of_a_batch(model):
+    X, y = small_table()
+    model = fresh(model).fit(X, y)
+    for row, proba in zip(X[:9], model.predict_proba(X[:9]), strict=True):
+        one = model.predict_proba_one({f"x{i}": cell for i, cell in enumerate(row)})
+        np.testing.assert_allclose(list(one.values()), proba, rtol=1e-12)
+    streamed = fresh(model).test_then_train(X[:40], y[:40])
+    np.testing.assert_allclose(streamed.sum(axis=1), 1)
+
+
+@every_model
+def test_explanations_add_up(model):
+    X, y = small_table()
+    model = fresh(model, class_weight="balanced").fit(X, y)
+    for row, proba in zip(X[:9], model.predict_log_proba(X[:9]), strict=True):
+        told = model.explain([list(row)], answer="low", against="top")
+        np.testing.assert_allclose(told.log_odds, proba[0] - proba[2], atol=1e-9)
+        np.testing.assert_allclose(told.prior + sum(told.columns.values()), told.log_odds, atol=1e-9)
+
+
+@every_model
+def test_priors_class_weights_and_costs_act_on_the_posterior(model):
+    X, y = small_table()
+    plain = fresh(model).fit(X, y).predict_proba(X)
+    share = plain * [1, 2, 3]
+    weighted = fresh(model, class_weight={"mid": 2, "top": 3}).fit(X, y)
+    np.testing.assert_allclose(weighted.predict_proba(X), share / share.sum(axis=1, keepdims=True), atol=1e-9)
+    counts = (np.array([(y == c).sum() for c in ("low", "mid", "top")]) + 1) / (len(y) + 3)
+    share = plain * [0.2, 0.3, 0.5] / counts
+    given_priors = fresh(model, priors=[0.2, 0.3, 0.5]).fit(X, y)
+    np.testing.assert_allclose(given_priors.predict_proba(X), share / share.sum(axis=1, keepdims=True), atol=1e-9)
+    afraid = fresh(model, cost_matrix=[[0, 0, 1], [0, 0, 1], [9, 9, 0]]).fit(X, y)
+    assert (afraid.predict(X) == "top").sum() > (fresh(model).fit(X, y).predict(X) == "top").sum()
+    one_class = fresh(model, class_weight={"low": 0, "mid": 0}).fit(X, y)
+    np.testing.assert_allclose(one_class.predict_proba(X), [[0, 0, 1]] * len(X))
+
+
+@every_model
+def test_a_saved_model_answers_the_same_without_learning_again(model, tmp_path, monkeypatch):
+    X, y = small_table()
+    model = fresh(model).fit(X, y)
+    model.save(tmp_path / "a.tanager")
+    copied = pickle.loads(pickle.dumps(model))
+
+    def refuse(*args):
+        raise AssertionError("learned again")
+
+    monkeypatch.setattr(discriminative, "fit_parameters", refuse)
+    for other in (load(tmp_path / "a.tanager"), copied):
+        np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+        assert other.fitting_ == model.fitting_
+    if model.fit_by == "weights":
+        assert load(tmp_path / "a.tanager").weights_ == model.weights_
+    monkeypatch.undo()
+    again = load(tmp_path / "a.tanager").partial_fit(X[:40], y[:40])
+    np.testing.assert_allclose(again.predict_proba(X), model.partial_fit(X[:40], y[:40]).predict_proba(X), atol=1e-9)
+
+
+@every_model
+def test_parameters_that_lag_behind_a_stream_do_so_after_loading(model):
+    X, y = small_table(300)
+    rows = [{f"x{i}": cell for i, cell in enumerate(row)} for row in X]
+    model = fresh(model).fit(X, y)
+    model.learn_one(rows[0], "top")
+    other = persist.from_bytes(persist.to_bytes(model))
+    assert other.predict_proba_one(rows[1]) == model.predict_proba_one(rows[1])
+    np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))  # both learned anew by now
+    third = persist.from_bytes(persist.to_bytes(fresh(model).fit(X, y).learn_one(rows[0], "top")))
+    np.testing.assert_array_equal(third.predict_proba(X), model.predict_proba(X))
+
+
+def test_stored_parameters_that_do_not_fit_are_refused(monkeypatch):
+    model = NaiveBayes(fit_by="conditional_likelihood").fit(*some_rows())
+    arrays = model._extra_arrays()
+    for name in arrays:
+        for bad in (arrays[name][..., :-1], np.full_like(arrays[name], np.nan), arrays[name].astype(np.float32)):
+            if bad.size == 0 and name == "parameters-exponents":
+                continue
+            monkeypatch.setattr(model, "_extra_arrays", lambda name=name, bad=bad: arrays | {name: bad})
+            with pytest.raises(ModelFileError, match="parameters do not fit"):
+                persist.from_bytes(persist.to_bytes(model))
+
+
+def test_cross_validation_takes_part_and_sees_that_it_helps():
+    X, y = some_rows(n=2, k=2)
+    models = {"NB": NaiveBayes(), "logistic": NaiveBayes(fit_by="conditional_likelihood"), "TAN": TAN(fit_by="elr")}
+    results = evaluate.cross_validate(models, X[:, [0, 1, 1, 1, 1]], y, folds=3, n_jobs=1)
+    log_loss = {line["classifier"]: line["log_loss"] for line in results.summary().to_dicts()}
+    assert log_loss["logistic"] < log_loss["NB"] - 0.01
+    assert log_loss["TAN"] < log_loss["NB"] - 0.01
+    with pytest.raises(OptionError, match="cross_validate"):
+        evaluate.leave_one_out(models, X, y)
+
+
+# --- refusals ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (NaiveBayes(fit_by="conditional"), "fit_by='conditional' is not an option.*conditional_likelihood"),
+        (TAN(penalty=-1), "penalty=-1"),
+        (TAN(penalty=None), "penalty=None"),
+        (NaiveBayes(fit_by="elr", gaussian=True), "Leave gaussian out"),
+        (NaiveBayes(fit_by="weights", subsumption=5), "Leave subsumption out"),
+        (FAN(fit_by="elr", missing="marginal"), 'Leave missing="marginal" out'),
+    ],
+    ids=lambda x: name_of(x) if not isinstance(x, str) else "",
+)
+def test_options_that_mean_nothing_are_refused(model, words):
+    with pytest.raises(OptionError, match=words):
+        model.fit([["a"], ["b"]], [0, 1])
+
+
+def test_what_needs_rows_is_refused_without_them():
+    X, y = some_rows()
+    model = TAN(fit_by="conditional_likelihood").fit(X, y)
+    with pytest.raises(OptionError, match="cross_validate"):
+        model.leave_one_out(X, y)
+    with pytest.raises(SchemaMismatch, match="Fit on the rows again"):
+        TAN.from_counts(model.counts_, fit_by="elr")
+    model.counts_.decay(0.5)
+    with pytest.raises(SchemaMismatch, match="faded"):
+        model.predict(X)
+    assert NaiveBayes().fit(X, y).fitting_ is None
+    with pytest.raises(AttributeError, match='fit_by="weights"'):
+        model.weights_  # noqa: B018
+
+
+def test_tables_beyond_the_budget_are_refused():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 100, (500, 2)).astype(np.uint8), rng.integers(0, 4, 500)
+    TAN(max_memory="3 MB").fit(X, y)
+    with pytest.raises(MemoryBudgetError, match="conditional likelihood needs 13 MB"):
+        TAN(max_memory="3 MB", fit_by="conditional_likelihood").fit(X, y)
+
+
+def test_fewer_rows_than_anything_still_give_an_answer():
+    for fit_by in WAYS:
+        model = NaiveBayes(fit_by=fit_by).fit([["a", None]], ["only"])
+        assert model.predict([["b", "c"]]) == ["only"]
+        model.unlearn([["a", None]], ["only"])
+        assert model.predict([["a", "c"]]) == ["only"]
+
+
+def test_parameters_need_no_classifier():
+    X, y = some_rows()
+    view = NaiveBayes().fit(X, y)._structure(fresh=True)
+    found = fit_parameters(Tables(view), view, (X, y.astype(np.uint8), None), Cells, 1.0)
+    model = NaiveBayes(fit_by="conditional_likelihood").fit(X, y)
+    np.testing.assert_array_equal(found.score(X, view, log_joint=False, n_jobs=1), model.predict_proba(X))
