@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 
@@ -33,6 +34,13 @@ double log_gamma(double x) {
     return lgamma_r(x, &sign);
 }
 
+// In a wide table most layers are empty; looking at bits is cheaper than adding.
+bool all_zero(const double* cells, std::size_t n) {
+    std::uint64_t any = 0;
+    for (std::size_t k = 0; k < n; ++k) any |= std::bit_cast<std::uint64_t>(cells[k]);
+    return any == 0;
+}
+
 bool by_hash(const Sample& sample, const Variables& base, std::size_t other, SampleMethod method) {
     const double n_cells = sample.n_cells(base) * static_cast<double>(sample.n_values(other));
     if (n_cells > kMostCells || method == SampleMethod::hash) return true;
@@ -46,13 +54,16 @@ class InformationSum {
 
     // A layer from its cells [x, z].
     void add(const double* cells) {
-        for (std::size_t v = 0; v < n_x_; ++v)
+        if (all_zero(cells, n_x_ * n_z_)) return;
+        for (std::size_t v = 0; v < n_x_; ++v, cells += n_z_) {
+            if (all_zero(cells, n_z_)) continue;
             for (std::size_t w = 0; w < n_z_; ++w) {
-                x_[v] += cells[v * n_z_ + w];
-                z_[w] += cells[v * n_z_ + w];
+                x_[v] += cells[w];
+                z_[w] += cells[w];
             }
-        for (std::size_t v = 0; v < n_x_; ++v)
-            if (x_[v] > 0.0) xs_.push_back(v);
+            xs_.push_back(v);
+        }
+        cells -= n_x_ * n_z_;
         for (std::size_t w = 0; w < n_z_; ++w)
             if (z_[w] > 0.0) zs_.push_back(w);
         add_present(cells);
