@@ -5,8 +5,7 @@ import os
 import re
 
 import pytest
-from experiments.bouckaert_uci.page import steps
-from experiments.common import HOME, fill, read_csv
+from experiments.common import HOME, fill, read_csv, steps
 
 from tanager.datasets import names
 from tanager.evaluate import Table

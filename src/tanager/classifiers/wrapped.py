@@ -117,8 +117,8 @@ class Wrapped(DelegatesMixin, CountsClassifier):
     >>> model = Wrapped(GeneralNetwork(), grid=[0.01, 0.1]).fit(X, ["play", "play", "stay", "stay"] * 10)
     >>> print(model.table())
     setting           accuracy  log loss  arcs  columns
-    threshold = 0.01    1.0000    0.0336     2        2
-    threshold = 0.1     1.0000    0.0336     2        2  * chosen
+    threshold = 0.01    1.0000    0.0225     2        2
+    threshold = 0.1     1.0000    0.0225     2        2  * chosen
     """
 
     model: Any = None
