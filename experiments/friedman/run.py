@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from experiments.common import Given, whole, worded
-from tanager import TAN, NaiveBayes, PriorCounts
+from tanager import BAN, TAN, ChowLiuMultiNet, GeneralNetwork, HillClimb, NaiveBayes, PriorCounts
 from tanager.datasets import Dataset
-from tanager.evaluate import peers, stratified_holdout
+from tanager.evaluate import Table, peers, stratified_holdout
 from tanager.evaluate.plan import Folds, Holdout, Plan, Splits, make_plan
 
 SETS = {  # as the source calls them, in its order: as we do
@@ -43,6 +43,8 @@ GIVEN = {"letter": 15000, "mofn-3-7-10": 300, "satimage": 4435}  # rows to learn
 DRAWN = {"chess": 1066, "segment": 770, "shuttle-small": 1934, "waveform-21": 4700}  # rows to ask, drawn anew each time
 SMALL = 5800  # rows of shuttle-small
 FOLDS, REPEATS = 5, 3
+
+Progress = Callable[[int, int, str], None]
 
 
 def dataset(name: str) -> Dataset:
@@ -79,16 +81,33 @@ def plans(names: Sequence[str], repeats: int) -> list[Plan]:
 
 
 def models(data: Any) -> dict[str, Any]:
-    """The classifiers of the source, by Laplace's rule where it does not say otherwise, and variants of smoothing."""
-    columns = data.options
-    prior = {"smoothing": PriorCounts(5), **columns}
-    raw = {"smoothing": 0.0, **columns}
-    return {
-        "NB": NaiveBayes(**columns),
-        "TAN": TAN(**columns),
-        "TAN^s": TAN(**prior),
-        "tree": peers(**columns)["tree"],
-        "NB raw": NaiveBayes(**raw),
-        "TAN raw": TAN(**raw),
-        "NB^s": NaiveBayes(**prior),
-    }
+    """The networks of the source under three rules of smoothing, and a decision tree."""
+    made = {kind + mark: make(mark, data.options) for kind, make in KINDS.items() for mark in RULES}
+    return {**made, "tree": peers(**data.options)["tree"]}
+
+
+def network(kind: type, **options: Any) -> Any:
+    """A way to make one kind of network for a rule of smoothing and the kinds of columns."""
+    return lambda mark, columns: kind(smoothing=RULES[mark], **options, **columns)
+
+
+RULES = {"": 1.0, "^s": PriorCounts(5), "^0": 0.0}  # Laplace's rule, the source's smoothing, and as counted
+SEARCH = HillClimb(score="bic")  # BIC is MDL with its sign turned
+KINDS = {
+    "NB": network(NaiveBayes),
+    "TAN": network(TAN),
+    "CL": network(ChowLiuMultiNet),
+    "BAN": network(BAN, learner=SEARCH),
+    "BN": network(GeneralNetwork, learner=SEARCH, class_root=False),
+}
+
+
+def blankets(names: Sequence[str], progress: Progress) -> Table:
+    """How many attributes an unrestricted network of all rows keeps."""
+    rows = []
+    for at, name in enumerate(names):
+        progress(at, len(names), f"blanket of {name}")
+        data = dataset(name)
+        model = KINDS["BN"]("", data.options).fit(data.X, data.y)
+        rows.append([name, data.X.num_columns, len(model.blanket_)])
+    return Table(["dataset", "attributes", "blanket"], rows)
