@@ -1,6 +1,7 @@
 """SelectiveKDB chooses what a plain search over all nested networks chooses."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from tanager.classifiers.rows import Rows
 
 
 def slow_losses(data, k, loss, smoothing):
-    """Every nested network from scratch, every row really left out."""
+    """Every nested network from scratch, every row really left out (of a weight above one, one)."""
     score = [oracle.class_information(data, i) for i in range(data.n)]
     order = sorted(range(data.n), key=lambda i: (-score[i], i))
     parents = oracle.kdb_parents(data, k)
@@ -24,7 +25,8 @@ def slow_losses(data, k, loss, smoothing):
         for t in range(data.n + 1):
             terms = [(i, parents[i][:j], 1.0, ()) for i in order[:t]]
             for r, (x, y, w) in enumerate(zip(data.rows, data.labels, data.weights, strict=True)):
-                rest = data.without(r)
+                left = [max(v - 1, 0.0) if q == r else v for q, v in enumerate(data.weights)]
+                rest = replace(data, weights=tuple(left))
                 proba = oracle.posterior(rest, oracle.product_of_terms(rest, x, terms, (), smoothing))
                 answer = max(range(data.k), key=lambda c: (round(proba[c], 9), counts[c], -c))
                 out[j, t] += w * ((1 - proba[y]) ** 2 if loss == "rmse" else answer != y)

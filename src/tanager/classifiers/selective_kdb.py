@@ -109,8 +109,9 @@ class SelectiveKDB(KDB):
         self, view: View, order: list[int], parents: list[Any], codes: Any, labels: Any, weights: Any
     ) -> np.ndarray:
         """What some rows add to the loss: one factor more for each column, and for each number of parents."""
+        once = None if weights is None else np.minimum(weights, 1.0)  # a weight of two is two rows: one is left out
         classes = self._view_of(ProductOfSums((), (), ()))
-        start = np.maximum(classes.leave_one_out(codes, labels, weights, log_joint=True), np.log(TINY))
+        start = np.maximum(classes.leave_one_out(codes, labels, once, log_joint=True), np.log(TINY))
         joint = [start.copy() for _ in range(self.k + 1)]
         lost = np.zeros((self.k + 1, len(order) + 1))
         lost[:, 0] = self._loss_of(start, labels, weights)
@@ -118,7 +119,7 @@ class SelectiveKDB(KDB):
             factor = np.ones_like(start)
             for j in range(self.k + 1):
                 if j <= len(parents[i]):  # a missing parent leaves the parents before it
-                    term = view.term(i, parents[i][:j], codes, (labels, weights))
+                    term = view.term(i, parents[i][:j], codes, (labels, once))
                     factor = np.where(np.isnan(term), factor, term)
                 joint[j] += np.log(np.maximum(factor, TINY))
                 lost[j, t] = self._loss_of(joint[j], labels, weights)
