@@ -44,13 +44,14 @@ def command(
         check_output(output, model, compare_to)
         check_picture(output)
     with screen.waiting("starting"):
-        from tanager import Network
+        import tanager
 
         what = load(model)
         other = None if compare_to is None else load(compare_to)
+        alone = isinstance(what, tanager.Network)
         report = {"file": model, "size": os.path.getsize(model)}
-        report |= _of_network(what, target) if isinstance(what, Network) else _of_model(what)
-    if isinstance(what, Network):
+        report |= _of_network(what, target) if alone else _of_model(what)
+    if alone:
         _print_network(screen, what, report)
         print_text(screen, what, target)
     else:
