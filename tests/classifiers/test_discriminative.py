@@ -1,7 +1,9 @@
 """Parameters by conditional likelihood: the kernel, the search, and the doors that all classifiers have."""
 
 import pickle
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from every import name_of, small_table
 from strategies import tables
-from tanager import FAN, TAN, NaiveBayes, evaluate, load, persist
+from tanager import FAN, TAN, NaiveBayes, evaluate, files, load, persist
 from tanager.classifiers import discriminative
 from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.discriminative import DiscriminativeMixin, perfect
@@ -399,6 +401,25 @@ def test_cross_validation_takes_part_and_sees_that_it_helps():
     assert log_loss["TAN"] < log_loss["NB"] - 0.01
     with pytest.raises(OptionError, match="cross_validate"):
         evaluate.leave_one_out(models, X, y)
+
+
+def test_a_model_learned_from_a_file_is_not_measured_by_leaving_rows_out(tmp_path):
+    X, y = some_rows(m=60)
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,y\n" + "".join(f"v{a},v{b},c{c}\n" for (a, b), c in zip(X[:, :2].tolist(), y, strict=True)))
+    learned = files.learn(NaiveBayes(fit_by="weights"), files.open_table(path), "y")
+    assert learned.left_out is None
+    assert learned.model.weights_
+
+
+def test_the_examples_of_the_guide_run(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "conditional-likelihood.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names = {}
+    exec(compile(code, "conditional-likelihood.md", "exec"), names)
+    weights = names["weighted"].weights_
+    np.testing.assert_allclose(weights["x0"] + weights["x1"], 1, atol=0.1)
+    assert "Fitting(before=" in capsys.readouterr().out
 
 
 # --- refusals ----------------------------------------------------------------------------------------------------

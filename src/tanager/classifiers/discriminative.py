@@ -119,6 +119,9 @@ class DiscriminativeMixin:
     def _answers_by_kernel(self: Any) -> bool:
         return not self._discriminative() and super()._answers_by_kernel()  # type: ignore[misc]
 
+    def _leaves_out(self: Any) -> bool:
+        return not self._discriminative()
+
     def _leave_one_out(self: Any, codes: Any, labels: Any, weights: Any, X: Any = None) -> np.ndarray:
         if self._discriminative():
             raise OptionError(
