@@ -91,10 +91,8 @@ def accuracy(lines: Lines) -> Table:
             own = of(lines, dataset, name)
             each = " ".join(f"{percent([line]):.2f}" for line in own) if len(own) > 1 else ""
             top, mine = said.get(name), percent(own)
-            rows.append(
-                [dataset, name, *shown(top, own[0]["n_test"]), *shown(mine, own[0]["n_test"]), each]
-                + [None if top is None else mine - top]
-            )
+            less = None if top is None else mine - top
+            rows.append([dataset, name, *shown(top, own[0]["n_test"]), *shown(mine, own[0]["n_test"]), each, less])
     names = ["dataset", "classifier", "source", "±", "ours", "our ±", "draws", "ours less source"]
     return Table(names, rows, PERCENT)
 

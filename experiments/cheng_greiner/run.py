@@ -71,16 +71,15 @@ def plans(names: Sequence[str], draws: int) -> list[Plan]:
 
 def results(plans: Sequence[Plan], ledger: Ledger, progress: Progress) -> Table:
     """A line per data set, draw and classifier; what an earlier run has finished is taken from the ledger."""
-    todo = [(plan, part, name) for plan in plans for part in range(plan.n_parts) for name in plan.models]
-    lines = []
-    for at, (plan, part, name) in enumerate(todo):
-        progress(at, len(todo), f"{name} on {plan.name}")
-        line = ledger.find(plan, name, part)
-        if line is None:
-            line = one(plan, part, name)
-            ledger.add(plan, part, [line])
-        lines.append(line)
-    progress(len(todo), len(todo), "done")
+    parts = [(plan, part, name) for plan in plans for part in range(plan.n_parts) for name in plan.models]
+    found = {at: line for at, (plan, part, name) in enumerate(parts) if (line := ledger.find(plan, name, part))}
+    progress(len(found), len(parts), plans[0].name)
+    for at, (plan, part, name) in enumerate(parts):
+        if at not in found:
+            found[at] = one(plan, part, name)
+            ledger.add(plan, part, [found[at]])
+            progress(len(found), len(parts), f"{name} on {plan.name}")
+    lines = [found[at] for at in range(len(parts))]
     return Table(list(lines[0]), [list(line.values()) for line in lines])
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from experiments.common import ProgressLine, arguments, means, write_page
 from experiments.friedman import page
-from experiments.friedman.run import REPEATS, SETS, plans
+from experiments.friedman.run import REPEATS, SETS, blankets, plans
 from tanager.evaluate import Results
 from tanager.evaluate.ledger import Ledger
 from tanager.evaluate.run import run
@@ -16,9 +16,11 @@ from tanager.evaluate.run import run
 def main(argv: Sequence[str] | None = None) -> int:
     """Run all of it; what an earlier run has finished is taken from the ledger."""
     chosen = arguments("friedman", "Naive Bayes, TAN, multi-nets and unrestricted networks on 25 data sets.", argv)
-    work = plans(chosen.sets or list(SETS), 1 if chosen.quick else REPEATS)
+    names = chosen.sets or list(SETS)
+    work = plans(names, 1 if chosen.quick else REPEATS)
     records = run(work, chosen.jobs, ProgressLine(), Ledger(chosen.ledger), timing=False)
     means(Results(records)).to_csv(chosen.out / "results.csv")
+    blankets(names, ProgressLine()).to_csv(chosen.out / "blankets.csv")
     tables = page.tables(chosen.out)
     write_page("friedman", chosen.out, tables)
     page.pictures(chosen.out)

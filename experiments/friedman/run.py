@@ -92,22 +92,27 @@ def network(kind: type, **options: Any) -> Any:
 
 
 RULES = {"": 1.0, "^s": PriorCounts(5), "^0": 0.0}  # Laplace's rule, the source's smoothing, and as counted
-SEARCH = HillClimb(score="bic")  # BIC is MDL with its sign turned
+MDL, BAYES = (
+    HillClimb(score="bic"),
+    HillClimb(score="bdeu"),
+)  # BIC is MDL, the score of the source, with its sign turned
 KINDS = {
     "NB": network(NaiveBayes),
     "TAN": network(TAN),
     "CL": network(ChowLiuMultiNet),
-    "BAN": network(BAN, learner=SEARCH),
-    "BN": network(GeneralNetwork, learner=SEARCH, class_root=False),
+    "BAN": network(BAN, learner=MDL),
+    "BN": network(GeneralNetwork, learner=MDL, class_root=False),
+    "BN-BDeu": network(GeneralNetwork, learner=BAYES, class_root=False),
 }
 
 
 def blankets(names: Sequence[str], progress: Progress) -> Table:
-    """How many attributes an unrestricted network of all rows keeps."""
+    """How many attributes the unrestricted networks of all rows keep."""
     rows = []
     for at, name in enumerate(names):
         progress(at, len(names), f"blanket of {name}")
         data = dataset(name)
-        model = KINDS["BN"]("", data.options).fit(data.X, data.y)
-        rows.append([name, data.X.num_columns, len(model.blanket_)])
-    return Table(["dataset", "attributes", "blanket"], rows)
+        fitted = [KINDS[kind]("", data.options).fit(data.X, data.y) for kind in ("BN", "BN-BDeu")]
+        rows.append([name, data.X.num_columns, *(len(model.blanket_) for model in fitted)])
+    progress(len(names), len(names), "blankets")
+    return Table(["dataset", "attributes", "BN", "BN-BDeu"], rows)
