@@ -22,8 +22,8 @@ TABLES = {".csv": "to_csv", ".md": "to_markdown", ".tex": "to_latex"}
 
 
 @click.command(
-    epilog="\b\nModels: all, or names between commas:\n"
-    + "\n".join(f"  {name:<12}{entry.about}" for name, entry in MODELS.items())
+    epilog="\b\nModels: all, or names between commas (all leaves out those with a *):\n"
+    + "\n".join(f"  {name + '*' * (not entry.compared):<12}{entry.about}" for name, entry in MODELS.items())
     + "\n\n"
     + examples(
         "tanager compare iris.csv --target class",
@@ -96,7 +96,8 @@ def command(
 
 def _names(models: str, peers: str) -> tuple[list[str], list[str]]:
     """The classifiers asked for; slips of the pen are refused with the nearest name."""
-    ours = list(MODELS) if models.strip() == "all" else [name.strip() for name in models.split(",") if name.strip()]
+    every = [name for name, entry in MODELS.items() if entry.compared]
+    ours = every if models.strip() == "all" else [name.strip() for name in models.split(",") if name.strip()]
     theirs = [name.strip() for name in peers.split(",") if name.strip()]
     for name, known, option in [*((n, MODELS, "--models") for n in ours), *((n, PEERS, "--with") for n in theirs)]:
         if name not in known:

@@ -24,6 +24,7 @@ from tanager.cli.reading import (
     target_column,
 )
 from tanager.cli.screen import Screen, counted, file_size, listed, table
+from tanager.cli.structure import found_in, print_trace, structure, structure_options, used_columns
 from tanager.errors import OptionError
 
 MOST_CLASSES = 30  # classes of a table that are listed
@@ -38,11 +39,12 @@ FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "numeric")
         "tanager fit iris.csv --target class",
         "tanager fit iris.csv --model kdb --set k=3 -o kdb.tanager",
         "tanager fit --model kdb --options",
+        "tanager fit iris.csv --model gbn --forbid petal_width:petal_length --trace",
     )
 )
 @click.argument("data", required=False)
 @target_option
-@click.option("--model", "-m", "name", default="aode", metavar="NAME", help="What to learn; see below.")
+@click.option("--model", "-m", "name", metavar="NAME", help="What to learn; see below.  [default: aode]")
 @click.option("--output", "-o", metavar="FILE", help="The model file.  [default: DATA with the ending .tanager]")
 @click.option("--set", "pairs", multiple=True, metavar="OPTION=VALUE", help="Any option of the model; JSON or text.")
 @click.option("--options", "list_options", is_flag=True, help="List the options of the model, and learn nothing.")
@@ -51,10 +53,17 @@ FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "numeric")
 @click.option("--max-memory", metavar="SIZE", help="Refuse counts that need more.  [default: 2 GB]")
 @click.option("--schema-from", metavar="MODEL", help="Kinds and cut points of another model, to merge the two later.")
 @click.option("--no-loo", is_flag=True, help="Skip the measurement with every row left out once.")
+@structure_options
 @reading_options
 @json_option
 def command(
-    data: str | None, target: str | None, name: str, output: str | None, list_options: bool, as_json: bool, **given: Any
+    data: str | None,
+    target: str | None,
+    name: str | None,
+    output: str | None,
+    list_options: bool,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Learn a model from DATA and write it to a file.
 
@@ -62,6 +71,7 @@ def command(
     columns, and how well the model answers for rows that are left out.
     """
     screen = Screen(as_json=as_json)
+    name = name or ("network" if given["network"] else "aode")
     check_model(name)
     if list_options:
         _list_options(screen, name)
@@ -69,17 +79,22 @@ def command(
     if data is None:
         raise click.UsageError("Missing argument 'DATA'.", click.get_current_context())
     output = output or ("model" if data == "-" else Path(data.removesuffix(".gz")).stem) + ".tanager"
-    check_inputs(data, given["schema_from"])
-    check_output(output, data, given["schema_from"])
+    check_inputs(data, given["schema_from"], given["network"])
+    check_output(output, data, given["schema_from"], given["network"])
     with screen.waiting("starting"):
         from tanager.files import learn
 
         model, source, target, drop = _prepare(data, target, name, given)
+    measured = not given["no_loo"] and getattr(model, "fit_by", "likelihood") == "likelihood"
     with screen.progress(f"learning {source.name}") as tick, all_cores(model):
-        learned = learn(model, source, target, drop=drop, progress=tick, leave_one_out=not given["no_loo"])
+        learned = learn(model, source, target, drop=drop, progress=tick, leave_one_out=measured)
     model.save(output)
     report = {"data": source.name, "model": name, "output": output, "target": target, **_report(learned)}
     _print(screen, report, model.encoder_.schema)
+    if given["trace"]:
+        print_trace(screen, model, target)
+        report["steps"] = [{"class": c} | step for c, own in found_in(model).items() for step in own.to_dicts()]
+    _say_next(screen, report)
     screen.document(report)
 
 
@@ -89,17 +104,20 @@ def _prepare(data: str, target: str | None, name: str, given: dict[str, Any]) ->
     bins = None if given["bins"] is None else value_of(given["bins"])
     wanted = settings(given["pairs"], bins=bins, **{key: given[key] for key in FLAGS})
     if given["schema_from"] is None:
-        model = make(name, wanted)
+        make(name, wanted)  # a slip in an option is told before the file is opened
         source = open_data(data, **reading, categorical=given["categorical"], numeric=given["numeric"])
         check_columns(source, given["drop"], " (--drop)")
-        return model, source, target_column(source, target), given["drop"]
-    pattern = load_model(given["schema_from"])
-    schema = pattern.encoder_.schema
-    model = make(name, wanted | _like(schema, wanted))
-    source = open_for(pattern, data, **reading)
-    check_columns(source, schema.names, f", which {given['schema_from']} has")
-    target = target_column(source, target or pattern.target_name_)
-    return model, source, target, [column for column in source.columns if column not in (*schema.names, target)]
+        target, drop = target_column(source, target), given["drop"]
+    else:
+        pattern = load_model(given["schema_from"])
+        schema = pattern.encoder_.schema
+        wanted |= _like(schema, wanted)
+        source = open_for(pattern, data, **reading)
+        check_columns(source, schema.names, f", which {given['schema_from']} has")
+        target = target_column(source, target or pattern.target_name_)
+        drop = [column for column in source.columns if column not in (*schema.names, target)]
+    columns = [column for column in source.columns if column not in drop]
+    return make(name, wanted | structure(name, given, columns)), source, target, drop
 
 
 def _like(schema: Any, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -138,6 +156,7 @@ def _report(learned: Any) -> dict[str, Any]:
             for c in model.encoder_.schema.columns
         ],
         "dropped": learned.dropped,
+        "used": used_columns(model),
         "leave_one_out": measured,
         "majority_class": {"accuracy": max(shares), "log_loss": -sum(s * math.log(s) for s in shares)},
     }
@@ -168,7 +187,12 @@ def _print(screen: Screen, report: dict[str, Any], schema: Any) -> None:
     silent = [c["name"] for c in report["columns"] if c["information"] == 0]
     if silent:
         screen.show(f"\nOn their own these columns tell nothing about the class: {listed(silent)}")
+    if len(report["used"]) < len(schema):
+        screen.show(f"\nAnswers depend on {len(report['used'])} of {len(schema)} columns: {listed(report['used'], 20)}")
     _print_measured(screen, report)
+
+
+def _say_next(screen: Screen, report: dict[str, Any]) -> None:
     size = file_size(os.path.getsize(report["output"]))
     screen.say(f"\nWritten to {report['output']} ({size}). Next:")
     screen.say(f"  tanager show {report['output']}\n  tanager predict {report['output']} NEW.csv")

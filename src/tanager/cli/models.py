@@ -15,11 +15,16 @@ from tanager.errors import OptionError, nearest
 
 @dataclass(frozen=True)
 class Entry:
-    """The class behind a name, options that the name stands for, and a line of help."""
+    """The class behind a name, a line of help, options that the name stands for, and the model that it wraps.
+
+    Those that take their time, and those that need more words, are compared with others only when they are named.
+    """
 
     cls: str
     about: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    wraps: str = ""
+    compared: bool = True
 
 
 MODELS = {
@@ -40,26 +45,68 @@ MODELS = {
     "spcr": Entry("SPC", "spc with the super-parent chosen on the rows", {"super_parent": "refined"}),
     "tc": Entry("TC", "a vote of networks with up to two parents"),
     "best": Entry("BestOf", "tries several and keeps the best"),
+    "ban": Entry("BAN", "any network among the columns, below the class"),
+    "gbn": Entry("GeneralNetwork", "any network; the columns around the class answer", compared=False),
+    "mn": Entry("MultiNet", "a network of its own for every class", compared=False),
+    "clmn": Entry("ChowLiuMultiNet", "a tree of its own for every class"),
+    "w-gbn": Entry("Wrapped", "gbn with the threshold that does best", wraps="gbn", compared=False),
+    "w-mn": Entry("Wrapped", "mn with the threshold that does best", wraps="mn", compared=False),
+    "w-mn-fs": Entry(
+        "Wrapped", "w-mn on the columns that w-gbn chooses", {"features": "blanket"}, wraps="mn", compared=False
+    ),
+    "network": Entry("NetworkClassifier", "a network that a person has drawn (--network)", compared=False),
 }
 
-_NOT_HERE = {"schema"}  # has a flag of its own, --schema-from
+LEARNERS = {"cbl": "CBL", "hill-climb": "HillClimb", "k2": "K2", "chow-liu": "ChowLiu"}
+
+_NOT_HERE = {"schema", "model", "network", "target"}  # said by the name of the model, or by flags of their own
 
 
 def make(name: str, settings: Mapping[str, Any]) -> Any:
     """The classifier of that name with these options."""
-    cls, options = _class(name), {**MODELS[name].options, **settings}
-    known = [option for option in cls._get_param_names() if option not in _NOT_HERE]
+    options = {**MODELS[name].options, **settings}
+    known = option_names(name)
     for option in options:
         if option not in known:
             hint = nearest(option, known) or f" List them with: tanager fit --model {name} --options"
             raise OptionError(f"the model {name!r} has no option {option!r}.{hint}")
     if isinstance(options.get("candidates"), Sequence):
         options["candidates"] = [make(str(candidate), {}) for candidate in options["candidates"]]
+    if isinstance(options.get("learner"), str):
+        options["learner"] = learner_class(options["learner"])()
     if "smoothing" in options:
         options["smoothing"] = smoothing(options["smoothing"])
-    model = cls(**options)
+    inner = MODELS[name].wraps
+    if inner:
+        options["model"] = _class(inner)(**{key: options.pop(key) for key in [*options] if key in _own_options(inner)})
+    model = _class(name)(**options)
     model._check_options()
     return model
+
+
+def option_names(name: str) -> list[str]:
+    """The options of a model, and of the one that it wraps."""
+    inner = _own_options(MODELS[name].wraps) if MODELS[name].wraps else ()
+    own = [option for option in _class(name)._get_param_names() if option not in _NOT_HERE]
+    return sorted({*own, *inner, *(["network", "target"] if name == "network" else [])})
+
+
+def _own_options(name: str) -> set[str]:
+    """The options in which a model differs from all others, and how it smooths: what a wrapper hands on."""
+    from tanager.classifiers.base import CountsClassifier
+
+    return {*_class(name)._get_param_names()} - {*CountsClassifier._get_param_names()} | {"smoothing"}
+
+
+def learner_class(name: str) -> Any:
+    """The structure learner of that name."""
+    import tanager
+
+    if name not in LEARNERS:
+        raise OptionError(
+            f"there is no learner {name!r}.{nearest(name, LEARNERS) or f' Known are {listed(LEARNERS)}.'}"
+        )
+    return getattr(tanager, LEARNERS[name])
 
 
 def _class(name: str) -> Any:
@@ -125,16 +172,19 @@ def options_of(name: str) -> list[dict[str, Any]]:
     """The options of a model, its own first: name, default, and the words of the documentation."""
     from tanager.encoding import Encoder
 
-    cls, preset = _class(name), MODELS[name].options
+    preset = MODELS[name].options
     common: dict[str, str] = {}
     own: dict[str, str] = {}
-    for base in reversed(cls.__mro__):
-        common, own = {**common, **own}, _documented(base)
+    defaults: dict[str, Any] = {}
+    for cls in (_class(MODELS[name].wraps or name), _class(name)):
+        defaults = {option: p.default for option, p in inspect.signature(cls).parameters.items()} | defaults
+        for base in reversed(cls.__mro__[1:]):
+            common |= _documented(base)
+        own |= _documented(cls)
     words = {**common, **_documented(Encoder), **own}
-    defaults = {option: parameter.default for option, parameter in inspect.signature(cls).parameters.items()}
     return [
         {"option": option, "default": preset.get(option, defaults[option]), "about": words.get(option, "")}
-        for option in sorted(cls._get_param_names(), key=lambda option: (option not in own, option))
+        for option in sorted(option_names(name), key=lambda option: (option not in own, option))
         if option not in _NOT_HERE
     ]
 

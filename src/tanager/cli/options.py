@@ -17,8 +17,17 @@ def examples(*lines: str) -> str:
 
 
 def _names(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> list[str]:
-    """Names between commas, quoted as in a CSV file where they contain one; the option may be given several times."""
-    return [name.strip() for text in texts for name in next(csv.reader([text]), []) if name.strip()]
+    """Of an option that may be given several times."""
+    return [name for text in texts for name in names_in(text)]
+
+
+def names_in(text: str) -> list[str]:
+    """Names between commas, quoted as in a CSV file where they contain one.
+
+    >>> names_in('age, "sex, at birth"')
+    ['age', 'sex, at birth']
+    """
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip()]
 
 
 def columns_option(flag: str, text: str) -> Callable[[Command], Command]:

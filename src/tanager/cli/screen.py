@@ -33,6 +33,11 @@ class Screen:
         self.answers = self.on_the_way if data_on_stdout else Console(**plain)
         self.as_json = as_json
 
+    @property
+    def wide(self) -> bool:
+        """Whether the screen has more characters than ASCII."""
+        return self.answers.encoding.lower().startswith("utf")
+
     def say(self, text: str = "", style: str | None = None) -> None:
         """A line of the answer, for people."""
         if not self.as_json:
@@ -53,8 +58,7 @@ class Screen:
     def document(self, report: dict[str, Any]) -> None:
         """The answer for programs."""
         if self.as_json:
-            narrow = not self.answers.encoding.lower().startswith("utf")
-            print(json.dumps(_plain(report), indent=2, ensure_ascii=narrow))
+            print(json.dumps(_plain(report), indent=2, ensure_ascii=not self.wide))
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[None]:
@@ -108,7 +112,7 @@ class Screen:
 
     def bar(self, fraction: float, width: int = 20) -> str:
         """A bar of blocks, at least one where there is anything at all."""
-        block = "█" if self.answers.encoding.lower().startswith("utf") else "#"
+        block = "█" if self.wide else "#"
         return block * max(round(fraction * width), int(fraction > 0))
 
 

@@ -4,50 +4,93 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import click
 
+from tanager.cli.networks import check_picture, described, draw, listed_arcs, load, print_text
 from tanager.cli.options import examples, json_option
-from tanager.cli.output import check_output, written
-from tanager.cli.reading import check_inputs, load_model
-from tanager.cli.screen import Screen, counted, file_size, listed, table
-from tanager.errors import OptionError
-
-PARENTS = "depends on, beside the class"
-MOST_IN_TREE = 60  # columns
-PICTURES = (".png", ".svg", ".pdf")
+from tanager.cli.output import check_output
+from tanager.cli.reading import check_inputs
+from tanager.cli.screen import Screen, counted, listed, table
 
 
-@click.command(epilog=examples("tanager show iris.tanager", "tanager show iris.tanager -o iris.png"))
+@click.command(
+    epilog=examples(
+        "tanager show iris.tanager",
+        "tanager show iris.tanager -o iris.png",
+        "tanager show iris.tanager --compare-to expert.bif -o changes.svg",
+        "tanager show alarm.bif",
+    )
+)
 @click.argument("model")
-@click.option("--output", "-o", metavar="FILE", help="Draw the network: a .png, .svg or .pdf file (needs matplotlib).")
-@click.option("--top", default=15, metavar="N", help="How many columns and arcs to list.")
+@click.option("--output", "--plot", "-o", metavar="FILE", help="Draw the network: a .png, .svg or .pdf file.")
+@click.option("--compare-to", metavar="FILE", help="Another model or network: say which arcs it has, and draw both.")
+@click.option("--target", "-t", metavar="NAME", help="Of a network in a file: the variable that is the class.")
+@click.option("--top", default=15, metavar="N", help="How many columns and classes to list.")
 @json_option
-def command(model: str, output: str | None, top: int, as_json: bool) -> None:
+def command(
+    model: str, output: str | None, compare_to: str | None, target: str | None, top: int, as_json: bool
+) -> None:
     """Say what MODEL has learned: classes, columns that tell most about them, and who depends on whom.
 
-    Information is in nats. A picture of a model that votes over many networks shows the tree (TAN) over its counts.
+    MODEL may also be a network in a file (.bif, .xml, .json, .dot). Information is in nats, of arcs given the other
+    parents. A picture of a model that votes over many networks shows the tree (TAN) over its counts.
     """
     screen = Screen(as_json=as_json)
-    check_inputs(model)
+    check_inputs(model, compare_to)
     if output is not None:
-        check_output(output, model)
-        if Path(output).suffix.lower() not in PICTURES:
-            raise OptionError(f"cannot draw {output!r}: the ending says no picture. Use one of {', '.join(PICTURES)}.")
+        check_output(output, model, compare_to)
+        check_picture(output)
     with screen.waiting("starting"):
-        classifier = load_model(model)
-        report = {"file": model, "size": os.path.getsize(model), **_report(classifier)}
-    _print(screen, report, top)
+        import tanager
+
+        what = load(model)
+        other = None if compare_to is None else load(compare_to)
+        alone = isinstance(what, tanager.Network)
+        report = {"file": model, "size": os.path.getsize(model)}
+        report |= _of_network(what, target) if alone else _of_model(what)
+    if alone:
+        _print_network(screen, what, report)
+        print_text(screen, what, target)
+    else:
+        _print_model(screen, what, report, top)
+    if other is not None:
+        report["compared"] = _compare(screen, what, other, target, str(compare_to))
     if output is not None:
-        with screen.waiting("drawing"):
-            _draw(screen, classifier, output)
+        draw(screen, what, output, target=target, compare_to=other)
         screen.say(f"\nDrawn to {output}")
     screen.document(report | ({"picture": output} if output else {}))
 
 
-def _report(model: Any) -> dict[str, Any]:
+# --- a network in a file ----------------------------------------------------------------------------------------
+
+
+def _of_network(network: Any, target: str | None) -> dict[str, Any]:
+    from tanager.plot.subject import subjects
+
+    (subject,) = subjects(network, target)
+    return {
+        "variables": [{"name": name, "values": network.values(name)} for name in network.names],
+        "arcs": [_arc(subject, arc) for arc in network.arcs],
+        "tables": len(network.tables) == len(network.names),
+    }
+
+
+def _print_network(screen: Screen, network: Any, report: dict[str, Any]) -> None:
+    screen.say(f"Network in {described(report['file'])}", style="bold")
+    what = f"{counted(len(network.names), 'variable')}, {counted(len(network.arcs), 'arc')}"
+    screen.say(
+        f"{what}, {counted(network.n_parameters, 'parameter')}" + ("" if report["tables"] else ", without tables")
+    )
+    screen.say()
+
+
+# --- a model ----------------------------------------------------------------------------------------------------
+
+
+def _of_model(model: Any) -> dict[str, Any]:
     from tanager.cli.columns import told
 
     counts = model.counts_
@@ -56,9 +99,7 @@ def _report(model: Any) -> dict[str, Any]:
     information = dict(sorted(told(model).items(), key=lambda item: -item[1]))
     return {
         "classifier": type(model).__name__,
-        "options": {
-            key: value if isinstance(value, bool | int | float | str) else str(value) for key, value in changed.items()
-        },
+        "options": {key: _short(value) for key, value in changed.items()},
         "target": model.target_name_,
         "rows": counts.n_rows,
         "classes": [
@@ -75,42 +116,52 @@ def _usual(model: Any, option: str, value: Any) -> bool:
     return value is default or (type(value) is type(default) and repr(value) == repr(default))
 
 
+def _short(value: Any) -> Any:
+    """An option as a person would write it: learners and models without what they usually have."""
+    if isinstance(value, bool | int | float | str):
+        return value
+    if not is_dataclass(value) or hasattr(value, "get_params"):
+        return str(value)
+    told = [f"{f.name}={getattr(value, f.name)!r}" for f in fields(value) if getattr(value, f.name) != f.default]
+    return f"{type(value).__name__}({', '.join(told)})"
+
+
 def _structure(model: Any) -> dict[str, Any]:
-    """The arcs of one network, or the strongest pairs under a vote, each with its information given the class."""
-    from tanager.structure.measures import conditional_information
+    """What was tried; the arcs of one network or of one for every class, or the strongest pairs under a vote."""
+    from tanager.plot.subject import one_network, subjects
 
     found: dict[str, Any] = {}
     if hasattr(type(model), "table"):
-        found["candidates"] = [
-            {key: line[key] for key in ("candidate", "accuracy", "log_loss", "rmse")} for line in _candidates(model)
-        ]
-        model = model.best_
-    counts = model.counts_
+        model._structure(fresh=True)
+        found["tried"] = [{key: value for key, value in line.items() if key != "model"} for line in model.table_]
+    if not one_network(model):
+        return found | _pairs(model.counts_)
+    shown = subjects(model)
+    if len(shown) == 1:
+        return found | {"arcs": [_arc(shown[0], arc) for arc in shown[0].arcs]}
+    return found | {"networks": [{"class": s.target, "arcs": [_arc(s, arc) for arc in s.arcs]} for s in shown]}
+
+
+def _arc(subject: Any, arc: tuple[str, str]) -> dict[str, Any]:
+    information = subject.strengths[arc].value if arc in subject.strengths else None
+    return {"parent": arc[0], "child": arc[1], "information": information}
+
+
+def _pairs(counts: Any) -> dict[str, Any]:
+    """The pairs of columns that tell most about each other, given the class."""
+    from tanager.structure.measures import conditional_information
+
     if counts.order < 2:
-        return found
+        return {}
     names, shared = counts.schema.names, conditional_information(counts)
-    if hasattr(type(model), "parents_"):
-        arcs = [(parent, child) for child, parents in model.parents_.items() for parent in parents]
-        places = {name: i for i, name in enumerate(names)}
-        found["arcs"] = [_arc("parent", p, "child", c, shared[places[c], places[p]]) for p, c in arcs]
-        return found
     pairs = [(float(shared[i, j]), names[i], names[j]) for i in range(len(names)) for j in range(i)]
     strongest = sorted(pairs, key=lambda pair: -pair[0])[:1000]
-    return found | {"pairs": [_arc("column", b, "other", a, value) for value, a, b in strongest]}
+    return {"pairs": [{"column": b, "other": a, "information": value} for value, a, b in strongest]}
 
 
-def _candidates(model: Any) -> Any:
-    model._structure(fresh=True)
-    return model.table_
-
-
-def _arc(first: str, a: str, second: str, b: str, information: float) -> dict[str, Any]:
-    return {first: a, second: b, "information": float(information)}
-
-
-def _print(screen: Screen, report: dict[str, Any], top: int) -> None:
+def _print_model(screen: Screen, model: Any, report: dict[str, Any], top: int) -> None:
     rows, classes, columns = report["rows"], report["classes"], report["columns"]
-    screen.say(f"{report['classifier']} in {report['file']} ({file_size(report['size'])})", style="bold")
+    screen.say(f"{report['classifier']} in {described(report['file'])}", style="bold")
     target = f" in {report['target']!r}" if report["target"] else ""
     what = f"{counted(len(columns), 'column')}, {counted(len(classes), 'class', 'classes')}{target}"
     screen.say(f"learned from {counted(rows, 'row')}: {what}")
@@ -120,10 +171,8 @@ def _print(screen: Screen, report: dict[str, Any], top: int) -> None:
     lines = [(str(c["class"]), f"{c['rows']:,.0f}", f"{c['rows'] / max(rows, 1e-300):.1%}") for c in classes[:top]]
     screen.show(table(("class", "rows", "share"), lines, right=("rows", "share")))
     _more(screen, len(classes) - top)
-    if "candidates" in report:
-        lines = [(c["candidate"], *(f"{c[key]:.4f}" for key in ("accuracy", "log_loss"))) for c in report["candidates"]]
-        screen.say()
-        screen.show(table(("candidate", "accuracy", "log loss"), lines, right=("accuracy", "log loss")))
+    if "tried" in report:
+        screen.say(f"\n{model.table()}")
     informed = [c for c in columns if "information" in c]
     if informed:
         screen.say()
@@ -133,13 +182,14 @@ def _print(screen: Screen, report: dict[str, Any], top: int) -> None:
     normal = [c["name"] for c in columns if "information" not in c]
     if normal:
         screen.show(f"\nDescribed by a normal distribution per class: {listed(normal, top)}")
-    if "arcs" in report:
-        _print_arcs(screen, report["arcs"], [c["name"] for c in columns], top)
-    elif report.get("pairs"):
+    if report.get("pairs"):
         screen.say()
         bars = [(p["information"], p["column"], p["other"]) for p in report["pairs"][:top]]
         screen.show(_bars(screen, bars, "column", "and column", "dependence given the class"))
         _more(screen, len(report["pairs"]) - top)
+    elif "arcs" in report or "networks" in report:
+        screen.say()
+        print_text(screen, model)
 
 
 def _bars(screen: Screen, lines: Sequence[tuple[float, str, str]], first: str, second: str, what: str) -> Any:
@@ -154,57 +204,21 @@ def _more(screen: Screen, n: int) -> None:
         screen.say(f"... and {n:,} more")
 
 
-def _print_arcs(screen: Screen, arcs: list[dict[str, Any]], columns: list[str], top: int) -> None:
-    """A tree where every column has at most one parent and they are not too many, else a line for each column."""
-    parents: dict[str, list[dict[str, Any]]] = {}
-    for arc in arcs:
-        parents.setdefault(arc["child"], []).append(arc)
-    screen.say()
-    if not arcs:
-        screen.say("No column depends on another one given the class.")
-    elif max(len(own) for own in parents.values()) > 1 or len(columns) > MOST_IN_TREE:
-        lines = [
-            (name, ", ".join(f"{arc['parent']} ({arc['information']:.3f})" for arc in parents.get(name, [])))
-            for name in columns
-        ]
-        screen.show(table(("column", PARENTS), lines[:top], elastic=[PARENTS]))
-        _more(screen, len(lines) - top)
-    else:
-        screen.show(_tree(parents, columns))
+# --- two of them ------------------------------------------------------------------------------------------------
 
 
-def _tree(parents: dict[str, list[dict[str, Any]]], columns: list[str]) -> Any:
-    from rich.tree import Tree
+def _compare(screen: Screen, what: Any, other: Any, target: str | None, path: str) -> dict[str, Any]:
+    """What became of every arc of the other network."""
+    from tanager.plot.network import compared
+    from tanager.plot.subject import subjects
 
-    root = Tree("who depends on whom, beside the class (nats)")
-    branches: dict[str, Tree] = {}
-
-    def branch(name: str) -> Tree:
-        if name not in branches:
-            own = parents.get(name)
-            above = branch(own[0]["parent"]) if own else root
-            branches[name] = above.add(f"{name} ({own[0]['information']:.3f})" if own else name)
-        return branches[name]
-
-    for name in columns:
-        branch(name)
-    return root
-
-
-def _draw(screen: Screen, model: Any, output: str) -> None:
-    import tanager
-
-    try:
-        from tanager.plot import plot_network
-
-        core = getattr(model, "best_", model)
-        if not hasattr(type(core), "parents_") and not isinstance(core, tanager.NaiveBayes):
-            screen.note(
-                f"{type(core).__name__} votes over many networks; the picture shows the tree (TAN) over its counts"
-            )
-            core = tanager.TAN.from_counts(core.counts_)
-        figure = plot_network(core, target=model.target_name_)
-    except ModuleNotFoundError as error:
-        raise OptionError(f"drawing needs {error.name}. Install it with: pip install 'tanager[plot]'") from None
-    with written(output) as file:
-        figure.savefig(file, format=Path(output).suffix[1:].lower())
+    shown = subjects(what, target)
+    _, pens = compared(shown, subjects(other, shown[0].target if len(shown) == 1 else target))
+    found: dict[str, list[tuple[str, str]]] = {}
+    for pen in pens:
+        for arc, drawn in pen.items():
+            found.setdefault(drawn.meaning, []).append(arc)
+    screen.say(f"\nCompared to {path}", style="bold")
+    lines = [(meaning, str(len(arcs)), listed_arcs(arcs)) for meaning, arcs in found.items()]
+    screen.show(table(("", "arcs", ""), lines, right=["arcs"], elastic=[""]))
+    return {meaning: [list(arc) for arc in arcs] for meaning, arcs in found.items()}

@@ -114,20 +114,28 @@ def learn(
     kept = _EvenRows(LEFT_OUT if leave_one_out else 0)
     if ended:
         _refuse_one_class(source, target, sample[target])
-        model.fit(sample.select(columns), as_labels(sample[target], target))
+        _fit(model, sample, columns, target)
         kept.add(sample)
     else:
         model._begin(sample.select(columns), as_labels(sample[target], target))
+        model.target_name_ = target
         kept.expect(rows.n_rows / (source.done or 1.0))
         for chunk in chain(_drain(head), chunks):
             model.partial_fit(chunk.select(columns), as_labels(chunk[target], target))
             kept.add(chunk)
         _refuse_one_class(source, target, pa.array(model.classes_))
         model._check_learned()
-    model.target_name_ = target
     missing = {name: n for name, n in rows.missing.items() if n and name in columns}
     left_out = _leave_one_out(model, kept.table(), columns, target) if leave_one_out else None
     return Learned(model, rows.n_rows, rows.n_unlabelled, ended, sample.num_rows, dropped, missing, left_out)
+
+
+def _fit(model: Any, table: pa.Table, columns: list[str], target: str) -> None:
+    """``model.fit`` with a name for the class, which arcs that a network must or must not have may speak of."""
+    model._start()
+    model.target_name_ = target
+    model._learn(table.select(columns), as_labels(table[target], target), None, whole=True)
+    model._check_learned()
 
 
 def update(model: Any, source: Source, *, progress: Progress | None = None) -> int:

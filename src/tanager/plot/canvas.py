@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from os import PathLike
+import os
 from typing import Any
 
-Path = str | PathLike[str]
+from tanager.errors import OptionError
+from tanager.writing import whole_file
+
+Path = str | os.PathLike[str]
+
+# Endings, and what a file would say about when it was written.
+PICTURES: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 INK, QUIET, FAINT, ARC = "#22303c", "#5b6975", "#c9d1d8", "#c2571a"
 # Told apart in print and by most colour-blind readers.
@@ -63,6 +69,14 @@ def headed(figure: Any, title: str | None, top: float = 0.1) -> None:
 
 
 def written(figure: Any, path: Path | None) -> Any:
+    """The figure, and where a path is given a file, whose ending says the format; the same figure, the same bytes."""
     if path is not None:
-        figure.savefig(path)
+        from matplotlib import rc_context
+
+        ending = os.path.splitext(path)[1][1:].lower()
+        if ending not in PICTURES:
+            listed = ", ".join(f".{known}" for known in PICTURES)
+            raise OptionError(f"cannot draw {os.fspath(path)!r}: the ending says no picture. Use one of {listed}.")
+        with rc_context({"svg.hashsalt": "tanager"}), whole_file(path) as file:
+            figure.savefig(file, format=ending, metadata=PICTURES[ending])
     return figure

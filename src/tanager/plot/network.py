@@ -84,7 +84,7 @@ def plot_network(
     """
     shown = subjects(what, target, information)
     if compare_to is not None:
-        shown, pens = _compared(shown, subjects(compare_to, target))
+        shown, pens = compared(shown, subjects(compare_to, shown[0].target if len(shown) == 1 else target))
     else:
         pens = _by_class(shown) if len(shown) > 1 else [_by_sign(shown[0])]
     headless = {frozenset(arc) for arc in (*undirected, *shown[0].undirected)}
@@ -106,17 +106,18 @@ def _by_class(shown: Sequence[Subject]) -> list[dict[Arc, Pen]]:
     return [{arc: pens.get(n_having[arc], SOMEWHERE) for arc in subject.arcs} for subject in shown]
 
 
-def _compared(shown: Sequence[Subject], others: Sequence[Subject]) -> tuple[list[Subject], list[dict[Arc, Pen]]]:
+def compared(shown: Sequence[Subject], others: Sequence[Subject]) -> tuple[list[Subject], list[dict[Arc, Pen]]]:
     """Every subject with the arcs of the other one as well, and what became of each arc."""
     together, pens = [], []
-    for subject, other in zip(shown, itertools.cycle(others)):
+    for subject, other in zip(shown, itertools.cycle(others), strict=False):
         new, old = subject.arcs, other.arcs
         if set(subject.implied) != set(other.implied):
             new, old = subject.all_arcs, other.all_arcs
             subject = replace(subject, implied=())
         pen = {arc: KEPT if arc in old else TURNED if arc[::-1] in old else ADDED for arc in new}
         pen |= {arc: REMOVED for arc in old if arc not in new and arc[::-1] not in new}
-        together.append(replace(subject, arcs=list(pen), faint=frozenset()))
+        names = tuple(dict.fromkeys((*subject.names, *other.names)))
+        together.append(replace(subject, names=names, arcs=list(pen), faint=frozenset()))
         pens.append(pen)
     return together, pens
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.forms import ProductOfSums
-from tanager.classifiers.single import as_network
+from tanager.classifiers.single import as_network, form_columns
 from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, OptionError, nearest
@@ -76,8 +76,11 @@ def subjects(what: Any, target: str | None = None, information: Information = No
     )
 
 
-def _of_network(network: Network, target: str | None, strengths: dict[Arc, Strength]) -> Subject:
-    names = tuple(name for name in network.names if name != target)
+def _of_network(
+    network: Network, target: str | None, strengths: dict[Arc, Strength], names: Sequence[str] | None = None
+) -> Subject:
+    """A network over these names; those that it does not have stand beside it."""
+    names = tuple(name for name in names or network.names if name != target)
     if target is None:
         return Subject(names, None, network.arcs, (), strengths)
     implied = network.children(target)
@@ -92,11 +95,17 @@ def _of_network(network: Network, target: str | None, strengths: dict[Arc, Stren
 # --- classifiers ------------------------------------------------------------------------------------------------
 
 
+def one_network(model: CountsClassifier) -> bool:
+    """Whether a classifier has one network, or one for every class, and is no vote of many."""
+    form = model._structure(fresh=True).form
+    return isinstance(form, ProductOfSums) and form.n_networks == 1
+
+
 def _of_model(model: CountsClassifier, target: str | None, information: Information) -> list[Subject]:
     """The network that answers, or the network of every class."""
     model._ready()
     form, counts, own = model._structure(fresh=True).form, model.counts_, model._class_name()
-    if not isinstance(form, ProductOfSums) or form.n_networks > 1:
+    if not isinstance(form, ProductOfSums) or not one_network(model):
         raise OptionError(
             f"{type(model).__name__} is not one network but a vote of many. Draw NaiveBayes, TAN, FAN, KDB or "
             "SuperParentTAN; all of them can be made from the same counts with from_counts(model.counts_)."
@@ -106,13 +115,10 @@ def _of_model(model: CountsClassifier, target: str | None, information: Informat
     else:
         network = as_network(form, counts.schema, counts.classes.tolist(), own)
         strengths = _strengths(network, information, _counted(counts, own))
-        found = [_renamed(_of_network(network, own, strengths), target or own)]
-    names = counts.schema.names
-    told = dict(zip(names, class_information(counts).tolist(), strict=True))
-    heading = _heading(model, len(set(names).intersection(found[0].names)))
-    return [
-        replace(s, names=names, faint=s.faint | (set(names) - set(s.names)), told=told, heading=heading) for s in found
-    ]
+        found = [_renamed(_of_network(network, own, strengths, counts.schema.names), target or own)]
+    told = dict(zip(counts.schema.names, class_information(counts).tolist(), strict=True))
+    heading = _heading(model, len(form_columns(form)))
+    return [replace(subject, told=told, heading=heading) for subject in found]
 
 
 def _heading(model: CountsClassifier, n_used: int) -> str:
@@ -135,7 +141,8 @@ def _of_classes(form: ProductOfSums, counts: JointCounts, target: str, informati
         ]
         network = Network(values, arcs)
         strengths = _strengths(network, information, _counted(counts, None, c))
-        found.append(Subject(network.names, f"{target} = {label}", network.arcs, network.names, strengths))
+        faint = frozenset(names).difference(values)
+        found.append(Subject(names, f"{target} = {label}", network.arcs, tuple(values), strengths, faint=faint))
     return found
 
 
