@@ -29,6 +29,9 @@ class BAN(DiscriminativeMixin, SingleNetworkMixin, LearnsNetwork):
         At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
     smoothing : default=None
         ``BackOff(20, first=1)``: thin configurations of parents fall back to fewer parents.
+    fit_by, penalty
+        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
+        former; see NaiveBayes.
 
     Attributes
     ----------
