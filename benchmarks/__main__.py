@@ -6,13 +6,14 @@ import os
 import platform
 import sys
 
-from benchmarks import command, counting, files, fit, frames, memory, networks, predict, stream
+from benchmarks import command, counting, files, fit, frames, memory, networks, parameters, predict, stream
 from tanager import _kernels
 
 GROUPS = {
     "counting": counting,
     "fit": fit,
     "predict": predict,
+    "parameters": parameters,
     "stream": stream,
     "networks": networks,
     "frames": frames,

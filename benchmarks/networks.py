@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.harness import Line, best_times, seconds
-from tanager import CBL, GSquared, HillClimb, Sample
+from tanager import CBL, GSquared, HillClimb, Network, Sample
 
 
 def network_rows(n_rows: int, n_columns: int = 20, n_values: int = 2, n_parents: int = 2, seed: int = 0) -> np.ndarray:
@@ -36,6 +36,7 @@ def lines() -> Iterator[Line]:
     yield from tests()
     yield from families()
     yield from searches()
+    yield from drawing()
 
 
 def tests() -> Iterator[Line]:
@@ -99,3 +100,14 @@ def pgmpy_hill_climb(codes: np.ndarray) -> None:
         frame = pd.DataFrame(codes, columns=[f"x{i}" for i in range(codes.shape[1])]).astype("category")
         search = HillClimbSearch(scoring_method="bic-d", tabu_length=0, max_indegree=3, show_progress=False)
         search.fit(frame)
+
+
+def drawing() -> Iterator[Line]:
+    rng = np.random.default_rng(0)
+    names = [f"x{i}" for i in range(20)]
+    arcs = [(names[p], names[i]) for i in range(2, 20) for p in rng.permutation(i)[:2]]
+    network = Network(dict.fromkeys(names, (0, 1)), arcs)
+    network = network.with_tables({name: rng.dirichlet([1, 1], network.shape(name)[:-1]) for name in names})
+    spent = best_times({"codes": lambda: network.sample(1_000_000, 0, as_="codes")}, repeats=3)["codes"]
+    what = "1M rows drawn from a network of 20 binary variables"
+    yield Line(f"{what}: seconds / 1", seconds(spent), spent, 1.0)

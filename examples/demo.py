@@ -36,6 +36,7 @@ from tanager import (
     JointCounts,
     NaiveBayes,
     SuperParentTAN,
+    Wrapped,
 )
 from tanager.plot import plot_comparison, plot_network
 
@@ -43,6 +44,7 @@ OUTPUT = Path("demo-output")
 FEWER_ROWS = {  # of the stream, for classifiers that are slow to learn, and why
     SPODE: (100_000, "it tries every column as the super-parent, row by row"),
     TC: (100_000, "it counts and reads triples"),
+    Wrapped: (100_000, "it learns a network for every threshold"),
     BestOf: (20_000, "it tries eight classifiers, leaving out every row"),
     SuperParentTAN: (10_000, "it tries arc by arc, leaving out every row"),
 }

@@ -1,4 +1,4 @@
-"""What the experiments share: options, a progress line, means on file, and tables inside a page."""
+"""What the experiments share: options, a progress line, data sets and splits, means on file, tables inside a page."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tanager.datasets import Dataset, load
-from tanager.evaluate import Results, Table
+from tanager.evaluate import Results, Table, sign_test, win_draw_loss
 
 HOME = Path(__file__).parent
 BUILD = HOME.parent / "build" / "experiments"
 MEASURES = ("accuracy", "log_loss", "rmse", "auc")
+LEVEL = 0.05  # of all tests
 
 
 def arguments(name: str, about: str, argv: Sequence[str] | None) -> argparse.Namespace:
@@ -70,6 +73,28 @@ def whole(name: str) -> Dataset:
         return data
     X = pa.concat_tables([data.X, data.test.X.cast(data.X.schema)]).unify_dictionaries()
     return Dataset(name, X, np.concatenate([data.y, data.test.y]), data.options, about=data.about)
+
+
+def worded(data: Dataset) -> Dataset:
+    """The data set with a word, "empty", in each empty cell of a category, so that emptiness can carry meaning."""
+    columns = {
+        column: pc.fill_null(cells.cast(pa.string()), "empty") if column in data.options["categorical"] else cells
+        for column, cells in zip(data.X.column_names, data.X.columns, strict=True)
+    }
+    return replace(data, X=pa.table(columns))
+
+
+@dataclass(frozen=True)
+class Given:
+    """The split that came with the data: the rows from ``start`` on are asked. For plans of ``tanager.evaluate``."""
+
+    start: int
+
+    def test(self, labels: np.ndarray, part: int) -> np.ndarray:
+        return np.arange(len(labels)) >= self.start
+
+    def place(self, part: int) -> tuple[int, int]:
+        return part, 0
 
 
 # --- means on file -------------------------------------------------------------------------------------------------
@@ -134,6 +159,35 @@ def against(results: Results, base: str, others: Sequence[str], measure: str = "
         rows.append([name, mean, 1 / pair["ratio"], score, pair["p"]])
     names = ["classifier", f"mean {measure}", f"ratio to {base}", f"{base} wins-draws-losses", "p"]
     return Table(names, rows, {names[2]: ".3f", "p": "p"})
+
+
+def steps(chain: str) -> list[tuple[str, str, str]]:
+    """The steps of one or several chains, first, relation and second: NB < TAN ~ AODE has two."""
+    words = [part.split() for part in chain.split(",")]
+    return [(w[i], w[i + 1], w[i + 2]) for w in words for i in range(0, len(w) - 2, 2)]
+
+
+def judged(results: Results, *chains: str) -> Table:
+    """Each step of a source's orderings by accuracy, with the sign test over the data sets."""
+    rows = []
+    for first, relation, second in [step for chain in chains for step in steps(chain)]:
+        a, b = mean_losses(results, [first, second]).T
+        won, drawn, lost = win_draw_loss(b, a)
+        p = sign_test(won, lost)[1]
+        gain = 100 * float((a - b).mean())
+        rows.append(
+            [f"{first} {relation} {second}", f"{won}-{drawn}-{lost}", p, gain, _verdict(relation, won, lost, p)]
+        )
+    names = ["step", "wins-draws-losses of the second", "p", "mean gain, points", "verdict"]
+    return Table(names, rows, {"p": "p", "mean gain, points": "+.2f"})
+
+
+def _verdict(relation: str, won: int, lost: int, p: float) -> str:
+    if relation == "~":
+        return "confirmed" if p >= LEVEL else "refuted"
+    if p >= LEVEL:
+        return "not shown"
+    return "confirmed" if won > lost else "refuted"
 
 
 # --- the page ------------------------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from tanager import (
     MultiNet,
     NaiveBayes,
     PriorCounts,
+    SelectiveKDB,
     SuperParentTAN,
     Wrapped,
 )
@@ -96,6 +97,8 @@ INSTANCES = {
     "collection-weights": lambda n: Collection({n - 1: [[0], []]}, weights={n - 1: [2, 0]}) if n > 1 else Collection(),
     "kdb": lambda n: KDB(),
     "kdb-1": lambda n: KDB(k=1),
+    "selective": lambda n: SelectiveKDB(),
+    "selective-01": lambda n: SelectiveKDB(k=1, loss="zero_one", smoothing=1),
     "kdb-3": lambda n: KDB(k=3, smoothing=1, threshold=0.01),
     "gbn": lambda n: GeneralNetwork(),
     "gbn-climb": lambda n: GeneralNetwork(learner=HillClimb(score="aic"), class_root=False, smoothing=1.0),

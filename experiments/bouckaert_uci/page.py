@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from experiments.bouckaert_uci.run import LIMITS, ORDERS, seven
-from experiments.common import against, mean_losses, read_csv, read_means
-from tanager.evaluate import Results, Table, geometric_mean_ratio, sign_test, win_draw_loss
+from experiments.common import LEVEL, against, judged, mean_losses, read_csv, read_means, steps
+from tanager.evaluate import Results, Table, geometric_mean_ratio
 
 SEVEN = list(seven({}))
 LIMITED = [f"FANC first {k}" for k in LIMITS]
 LARGE = 2000  # rows from which on a data set counts as large
-LEVEL = 0.05
 ALIKE = 1.25  # costs that differ by less than this factor are called equal
 
 # Table 1 of the source, the accuracy row ending as its text says. "~" is its "about the same".
@@ -41,7 +40,7 @@ def tables(folder: Path) -> dict[str, Table]:
         "log-loss": main.over_datasets("log_loss"),
         "pairs": main.win_draw_loss("accuracy"),
         "friedman": main.friedman("accuracy"),
-        "steps": accuracy_steps(main),
+        "steps": judged(main, ACCURACY, BESIDE),
         "significant": significant(main),
         "costs": cost_ratios(costs),
         "cost-steps": cost_steps(costs),
@@ -53,36 +52,7 @@ def tables(folder: Path) -> dict[str, Table]:
     }
 
 
-def steps(chain: str) -> list[tuple[str, str, str]]:
-    """The steps of one or several chains, first, relation and second: NB < TAN ~ AODE has two."""
-    words = [part.split() for part in chain.split(",")]
-    return [(w[i], w[i + 1], w[i + 2]) for w in words for i in range(0, len(w) - 2, 2)]
-
-
 # --- accuracy ------------------------------------------------------------------------------------------------------
-
-
-def accuracy_steps(results: Results) -> Table:
-    """Each step of the source's ordering by accuracy, with the sign test over the data sets."""
-    rows = []
-    for first, relation, second in [*steps(ACCURACY), *steps(BESIDE)]:
-        a, b = mean_losses(results, [first, second]).T
-        won, drawn, lost = win_draw_loss(b, a)
-        p = sign_test(won, lost)[1]
-        gain = 100 * float((a - b).mean())
-        rows.append(
-            [f"{first} {relation} {second}", f"{won}-{drawn}-{lost}", p, gain, _verdict(relation, won, lost, p)]
-        )
-    names = ["step", "wins-draws-losses of the second", "p", "mean gain, points", "verdict"]
-    return Table(names, rows, {"p": "p", "mean gain, points": "+.2f"})
-
-
-def _verdict(relation: str, won: int, lost: int, p: float) -> str:
-    if relation == "~":
-        return "confirmed" if p >= LEVEL else "refuted"
-    if p >= LEVEL:
-        return "not shown"
-    return "confirmed" if won > lost else "refuted"
 
 
 def significant(results: Results) -> Table:

@@ -6,13 +6,9 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from experiments.common import whole
+from experiments.common import whole, worded
 from tanager import A2DE, AODE, TAN, NaiveBayes
 from tanager.classifiers.base import CountsClassifier
 from tanager.datasets import Dataset
@@ -33,13 +29,7 @@ MEANT_EMPTY = ("anneal", "vote")  # an empty cell is a value there: "not applica
 def dataset(name: str) -> Dataset:
     """A data set with all its rows; where an empty cell carries meaning, it gets a word."""
     data = whole(name)
-    if name not in MEANT_EMPTY:
-        return data
-    columns = {
-        column: pc.fill_null(cells.cast(pa.string()), "empty") if column in data.options["categorical"] else cells
-        for column, cells in zip(data.X.column_names, data.X.columns, strict=True)
-    }
-    return replace(data, X=pa.table(columns))
+    return worded(data) if name in MEANT_EMPTY else data
 
 
 def models(data: Any) -> dict[str, Any]:

@@ -147,7 +147,9 @@ double LabelledRows::gradient(const double *prior, const double *cells, double *
     // Further threads have tables of their own, added in order: the sums depend on their number, not on chance.
     std::vector<std::vector<double>> own(std::size_t(parts - 1), std::vector<double>(std::size_t(k + n_cells)));
     std::vector<double> values(std::size_t(parts), 0.0);
-    const auto add = k == 2 ? add_rows<2> : k == 3 ? add_rows<3> : add_rows<0>;
+    using Add = decltype(&add_rows<0>);
+    const Add few[] = {add_rows<1>, add_rows<2>, add_rows<3>, add_rows<4>, add_rows<5>, add_rows<6>, add_rows<7>, add_rows<8>};
+    const Add add = k <= 8 ? few[k - 1] : add_rows<0>;
     run_threads(std::size_t(parts), [&](std::size_t t) {
         double *mine = t ? own[t - 1].data() : d_prior, *my_cells = t ? mine + k : d_cells;
         const auto at = std::int64_t(t);

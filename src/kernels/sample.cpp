@@ -89,31 +89,24 @@ void add_rows(const Index* cell, std::size_t n_rows, const double* weights, Cell
 
 // --- groups ------------------------------------------------------------------------------------------------------
 
-template <class Code>
-void add_to_keys(const Code* codes, std::uint64_t n_values, std::vector<std::uint64_t>& keys) {
-    for (std::size_t r = 0; r < keys.size(); ++r) {
-        const bool lost = keys[r] == kMissing || codes[r] >= n_values;
-        keys[r] = lost ? kMissing : keys[r] * n_values + codes[r];
-    }
-}
-
 // Numbers equal keys 0, 1, ... by first appearance; missing stays missing. Returns how many there are.
 std::size_t number(std::vector<std::uint64_t>& keys) {
+    constexpr std::uint32_t empty = ~std::uint32_t{0};
     std::size_t n_slots = 1024;
     while (n_slots < 2 * keys.size()) n_slots *= 2;
-    struct Slot {
-        std::uint64_t key = kMissing, id = 0;
-    };
-    std::vector<Slot> slots(n_slots);
-    std::uint64_t next = 0;
+    std::vector<std::uint32_t> slots(n_slots, empty);
+    std::vector<std::uint64_t> known;  // the key of every number
     for (std::uint64_t& key : keys) {
         if (key == kMissing) continue;
         std::size_t at = (key * 0x9E3779B97F4A7C15u >> 20) & (n_slots - 1);
-        while (slots[at].key != kMissing && slots[at].key != key) at = (at + 1) & (n_slots - 1);
-        if (slots[at].key == kMissing) slots[at] = {key, next++};
-        key = slots[at].id;
+        while (slots[at] != empty && known[slots[at]] != key) at = (at + 1) & (n_slots - 1);
+        if (slots[at] == empty) {
+            slots[at] = static_cast<std::uint32_t>(known.size());
+            known.push_back(key);
+        }
+        key = slots[at];
     }
-    return static_cast<std::size_t>(next);
+    return known.size();
 }
 
 }  // namespace
@@ -165,7 +158,7 @@ SampleMethod Sample::choose(const Variables& base, const Variables& others) cons
     const double increments = increments_cost(base, others);
     double sweep = 0.0;  // every cell of a table is looked at once it is counted
     for (const std::size_t i : others) sweep += 10.0 * n_cells(base) * static_cast<double>(n_values_[i]);
-    const double hash = 200.0 * static_cast<double>(n_rows_ * others.size());
+    const double hash = 80.0 * static_cast<double>(n_rows_ * others.size());
     if (hash < std::min(bits, increments) + sweep) return SampleMethod::hash;
     return bits < increments ? SampleMethod::bits : SampleMethod::increments;
 }
@@ -379,14 +372,41 @@ void Sample::extend(const Variables& base, const Variables& others, const std::v
 
 // --- groups ------------------------------------------------------------------------------------------------------
 
+// keys = keys * (configurations of the variables) + configuration
+template <class Code>
+void Sample::add_to_keys(const Variables& variables, std::vector<std::uint64_t>& keys) const {
+    const Folding<Code, std::uint32_t> functions = folding<Code, std::uint32_t>();
+    const auto n = static_cast<std::uint64_t>(n_cells(variables));
+    std::vector<std::uint32_t> cell(kIndexRows), missing(kIndexRows);
+    for (std::size_t start = 0; start < n_rows_; start += kIndexRows) {
+        const std::size_t rows = std::min(kIndexRows, n_rows_ - start);
+        std::fill_n(cell.begin(), rows, 0);
+        std::fill_n(missing.begin(), rows, 0);
+        for (const std::size_t i : variables)
+            functions.fold(column<Code>(i) + start, rows, static_cast<std::uint32_t>(n_values_[i]), cell.data(),
+                           missing.data());
+        for (std::size_t r = 0; r < rows; ++r) {
+            std::uint64_t& key = keys[start + r];
+            key = key == kMissing || missing[r] != 0 ? kMissing : key * n + cell[r];
+        }
+    }
+}
+
 Groups Sample::group(const Variables& variables) const {
     std::vector<std::uint64_t> keys(n_rows_, 0);
     std::uint64_t n_keys = 1;
-    for (const std::size_t i : variables) {
-        const std::uint64_t n = n_values_[i];
+    for (std::size_t from = 0, to = 0; from < variables.size(); from = to) {
+        Variables some;  // as many as 32 bits can number
+        for (; to < variables.size(); ++to) {
+            some.push_back(variables[to]);
+            if (n_cells(some) < 4294967296.0) continue;
+            some.pop_back();
+            break;
+        }
+        const auto n = static_cast<std::uint64_t>(n_cells(some));
         if (n_keys > kMissing / (n + 1)) n_keys = number(keys);
-        if (code_size_ == 1) add_to_keys(column<std::uint8_t>(i), n, keys);
-        else add_to_keys(column<std::uint16_t>(i), n, keys);
+        if (code_size_ == 1) add_to_keys<std::uint8_t>(some, keys);
+        else add_to_keys<std::uint16_t>(some, keys);
         n_keys *= n;
     }
     Groups groups;

@@ -79,6 +79,8 @@ class Sample {
     void extend_by_increments(const Variables& base, const Variables& others, const std::vector<double*>& tables) const;
     template <class Code, class Index, class Cell>
     void increment(const Variables& base, const Variables& others, const std::vector<double*>& tables) const;
+    template <class Code>
+    void add_to_keys(const Variables& variables, std::vector<std::uint64_t>& keys) const;
 
     template <class Code>
     const Code* column(std::size_t i) const {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 
@@ -33,47 +34,60 @@ double log_gamma(double x) {
     return lgamma_r(x, &sign);
 }
 
+// In a wide table most layers are empty; looking at bits is cheaper than adding.
+bool all_zero(const double* cells, std::size_t n) {
+    std::uint64_t any = 0;
+    for (std::size_t k = 0; k < n; ++k) any |= std::bit_cast<std::uint64_t>(cells[k]);
+    return any == 0;
+}
+
 bool by_hash(const Sample& sample, const Variables& base, std::size_t other, SampleMethod method) {
     const double n_cells = sample.n_cells(base) * static_cast<double>(sample.n_values(other));
     if (n_cells > kMostCells || method == SampleMethod::hash) return true;
     return method == SampleMethod::automatic && sample.choose(base, {other}) == SampleMethod::hash;
 }
 
-// Adds up the layers of a table, one per configuration of what is given.
+// Adds up the layers of a table, one per configuration of what is given. Between layers all margins are zero.
 class InformationSum {
    public:
     InformationSum(std::size_t n_x, std::size_t n_z) : n_x_(n_x), n_z_(n_z), x_(n_x), z_(n_z) {}
 
     // A layer from its cells [x, z].
     void add(const double* cells) {
-        std::fill(x_.begin(), x_.end(), 0.0);
-        std::fill(z_.begin(), z_.end(), 0.0);
-        for (std::size_t v = 0; v < n_x_; ++v)
+        if (all_zero(cells, n_x_ * n_z_)) return;
+        for (std::size_t v = 0; v < n_x_; ++v, cells += n_z_) {
+            if (all_zero(cells, n_z_)) continue;
             for (std::size_t w = 0; w < n_z_; ++w) {
-                x_[v] += cells[v * n_z_ + w];
-                z_[w] += cells[v * n_z_ + w];
+                x_[v] += cells[w];
+                z_[w] += cells[w];
             }
+            xs_.push_back(v);
+        }
+        cells -= n_x_ * n_z_;
+        for (std::size_t w = 0; w < n_z_; ++w)
+            if (z_[w] > 0.0) zs_.push_back(w);
         add_present(cells);
     }
 
-    // A layer from its rows; cells [x, z] come as zeros and leave as zeros.
+    // A layer from its rows; cells [x, z] come as zeros and leave as zeros. Most layers have few rows, so only what
+    // they touch is looked at.
     void add(const Sample& sample, std::size_t x, std::size_t z, const std::uint32_t* rows, std::size_t n,
              double* cells) {
-        const auto each = [&](const auto& work) {
-            for (std::size_t r = 0; r < n; ++r) {
-                const std::size_t v = sample.code(rows[r], x), w = sample.code(rows[r], z);
-                if (v < n_x_ && w < n_z_) work(v, w, sample.weight(rows[r]));
-            }
-        };
-        std::fill(x_.begin(), x_.end(), 0.0);
-        std::fill(z_.begin(), z_.end(), 0.0);
-        each([&](std::size_t v, std::size_t w, double weight) {
-            cells[v * n_z_ + w] += weight;
+        for (std::size_t r = 0; r < n; ++r) {
+            const std::size_t v = sample.code(rows[r], x), w = sample.code(rows[r], z);
+            const double weight = sample.weight(rows[r]);
+            if (v == n_x_ || w == n_z_ || !(weight > 0.0)) continue;
+            if (x_[v] == 0.0) xs_.push_back(v);
+            if (z_[w] == 0.0) zs_.push_back(w);
             x_[v] += weight;
             z_[w] += weight;
-        });
+            cells[v * n_z_ + w] += weight;
+        }
+        touched_x_ = xs_;
+        touched_z_ = zs_;
         add_present(cells);
-        each([&](std::size_t v, std::size_t w, double) { cells[v * n_z_ + w] = 0.0; });
+        for (const std::size_t v : touched_x_)
+            for (const std::size_t w : touched_z_) cells[v * n_z_ + w] = 0.0;
     }
 
     Information result(double n_layers) const {
@@ -89,36 +103,35 @@ class InformationSum {
     }
 
    private:
+    // xs_ and zs_ are the values that occur in the layer.
     void add_present(const double* cells) {
         double total = 0.0;
+        for (const std::size_t v : xs_) total += x_[v];
+        rows_ += total;
+        if (xs_.size() > 1 && zs_.size() > 1) {  // a constant tells nothing
+            df_ += static_cast<double>((xs_.size() - 1) * (zs_.size() - 1));
+            double sum = n_log_n(total);
+            for (const std::size_t v : xs_) sum -= n_log_n(x_[v]);
+            for (const std::size_t w : zs_) sum -= n_log_n(z_[w]);
+            for (const std::size_t v : xs_)
+                for (const std::size_t w : zs_) {
+                    // (O - E)^2 / E with E = x z / N, N^2 times above and below: exact differences, one division.
+                    const double seen = cells[v * n_z_ + w], product = x_[v] * z_[w];
+                    const double difference = seen * total - product;
+                    sum += n_log_n(seen);
+                    pearson_ += difference * difference / (product * total);
+                }
+            sum_ += sum;
+        }
+        for (const std::size_t v : xs_) x_[v] = 0.0;
+        for (const std::size_t w : zs_) z_[w] = 0.0;
         xs_.clear();
         zs_.clear();
-        for (std::size_t v = 0; v < n_x_; ++v) {
-            total += x_[v];
-            if (x_[v] > 0.0) xs_.push_back(v);
-        }
-        for (std::size_t w = 0; w < n_z_; ++w)
-            if (z_[w] > 0.0) zs_.push_back(w);
-        if (xs_.empty() || zs_.empty()) return;
-        rows_ += total;
-        df_ += static_cast<double>((xs_.size() - 1) * (zs_.size() - 1));
-        double sum = n_log_n(total);
-        for (const std::size_t v : xs_) sum -= n_log_n(x_[v]);
-        for (const std::size_t w : zs_) sum -= n_log_n(z_[w]);
-        for (const std::size_t v : xs_)
-            for (const std::size_t w : zs_) {
-                // (O - E)^2 / E with E = x z / N, N^2 times above and below: exact differences, one division.
-                const double seen = cells[v * n_z_ + w], product = x_[v] * z_[w];
-                const double difference = seen * total - product;
-                sum += n_log_n(seen);
-                pearson_ += difference * difference / (product * total);
-            }
-        sum_ += sum;
     }
 
     std::size_t n_x_, n_z_;
-    std::vector<double> x_, z_;        // the margins of the layer
-    std::vector<std::size_t> xs_, zs_;  // the values that occur in it
+    std::vector<double> x_, z_;  // the margins of the layer
+    std::vector<std::size_t> xs_, zs_, touched_x_, touched_z_;
     double sum_ = 0.0, rows_ = 0.0, df_ = 0.0, pearson_ = 0.0;
 };
 

@@ -1,7 +1,9 @@
-"""Parameters by conditional likelihood: the kernel, the search, and the doors that all classifiers have."""
+"""Parameters by conditional likelihood: the search for them, and the doors that all classifiers have."""
 
 import pickle
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from every import name_of, small_table
 from strategies import tables
-from tanager import FAN, TAN, NaiveBayes, evaluate, load, persist
+from tanager import BAN, FAN, TAN, NaiveBayes, evaluate, files, load, persist
 from tanager.classifiers import discriminative
 from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.discriminative import DiscriminativeMixin, perfect
@@ -27,6 +29,7 @@ MODELS = [
     TAN(fit_by="conditional_likelihood"),
     TAN(fit_by="elr", penalty=0.5),
     FAN(fit_by="weights", criterion="aic", unseen="smooth"),
+    BAN(fit_by="conditional_likelihood"),
 ]
 every_way = pytest.mark.parametrize("fit_by", WAYS)
 every_model = pytest.mark.parametrize("model", MODELS, ids=name_of)
@@ -46,36 +49,7 @@ def learned_tables(model, table, kind):
     return where, numbers, (model._encode(table.X), labels, table.w)
 
 
-# --- the kernel --------------------------------------------------------------------------------------------------
-
-
-def plain_log_joint(where, prior, cells, row):
-    """The formula as printed, with loops."""
-    out = [float(p) for p in prior]
-    for t, (child, parents) in enumerate(zip(where.form.child, where.form.parents, strict=True)):
-        if row[child] >= where.n_codes[child]:
-            continue
-        slots = [min(int(row[p]), int(where.n_codes[p])) for p in parents]
-        block = where.of_term(cells, t)
-        for c in range(len(out)):
-            out[c] += float(block[(*slots, int(row[child]), c)])
-    return np.array(out)
-
-
-@given(table=tables(weighted=True), seed=st.integers(0, 99))
-def test_scores_and_likelihood_are_those_of_plain_loops(table, seed):
-    where, numbers, (codes, labels, weights) = learned_tables(TAN(), table, Cells)
-    rng = np.random.default_rng(seed)
-    prior, cells = numbers.tables(rng.normal(size=len(numbers.start)))
-    joint = np.array([plain_log_joint(where, prior, cells, row) for row in codes])
-    log_proba = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
-    out = np.empty_like(joint)
-    where.kernel.score(codes, prior, cells, out, True)
-    np.testing.assert_allclose(out, joint, rtol=1e-12, atol=1e-12)
-    where.kernel.score(np.asfortranarray(codes), prior, cells, out)
-    np.testing.assert_allclose(out, np.exp(log_proba), rtol=1e-12)
-    value = where.kernel.rows(codes, labels, weights).gradient(prior, cells, np.empty_like(prior), np.empty_like(cells))
-    np.testing.assert_allclose(value, log_proba[np.arange(len(labels)), labels] @ weights, rtol=1e-12, atol=1e-12)
+# --- the search --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [Cells, Probabilities, Exponents])
@@ -96,38 +70,6 @@ def test_the_gradient_is_that_of_finite_differences(kind, table, seed):
         step = np.zeros(len(here))
         step[i] = 1e-5
         np.testing.assert_allclose(slope[i], (value(here + step) - value(here - step)) / 2e-5, atol=1e-5)
-
-
-def test_rows_that_are_alike_are_kept_once_and_threads_change_nothing():
-    rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 2, (20_000, 3)).astype(np.uint8), rng.integers(0, 2, 20_000)
-    model = NaiveBayes().fit(X, y)
-    where = Tables(model._structure(fresh=True))
-    rows = where.kernel.rows(X, y.astype(np.uint8))
-    assert rows.n_rows == 16
-    X, y = rng.integers(0, 200, (20_000, 3)).astype(np.uint8), rng.integers(0, 4, 20_000)
-    one = NaiveBayes(fit_by="conditional_likelihood").fit(X, y)
-    two = NaiveBayes(fit_by="conditional_likelihood", n_jobs=3).fit(X, y)
-    np.testing.assert_allclose(one.predict_proba(X[:99]), two.predict_proba(X[:99]), rtol=1e-4)
-
-
-def test_kernels_refuse_what_does_not_fit():
-    model = NaiveBayes().fit([["a"], ["b"]], [0, 1])
-    kernel = Tables(model._structure(fresh=True)).kernel
-    codes, prior, cells = np.zeros((2, 1), dtype=np.uint8), np.zeros(2), np.zeros((2, 2))
-    with pytest.raises(ValueError, match="none of the classes"):
-        kernel.rows(codes, np.array([0, 2], dtype=np.uint8))
-    with pytest.raises(ValueError, match="one row per place"):
-        kernel.score(codes, prior, cells[:1].copy(), np.empty((2, 2)))
-    with pytest.raises(ValueError, match="one number per class"):
-        kernel.score(codes, prior[:1].copy(), cells, np.empty((2, 2)))
-    with pytest.raises(ValueError, match="unknown parent"):
-        type(kernel)([2], [0], [[3]], 2)
-    with pytest.raises(ValueError, match="more cells"):
-        type(kernel)([60000, 60000], [0], [[1]], 2)
-
-
-# --- the search --------------------------------------------------------------------------------------------------
 
 
 @every_way
@@ -221,7 +163,7 @@ class Collider(DiscriminativeMixin, CountsClassifier):
     """The third column has the first two as parents, which have nothing to do with each other."""
 
     def _form(self, counts, rows):
-        return ProductOfSums.one_each([(), (), (0, 1)])
+        return ProductOfSums.one_each([(), (), (0, 1), *[()] * (counts.n_features - 3)])
 
 
 @pytest.mark.parametrize("model", [Collider(fit_by="conditional_likelihood"), TAN(fit_by="elr")], ids=["v", "tan"])
@@ -240,6 +182,24 @@ def test_free_cells_of_a_perfect_form_are_no_probabilities():
     X, y = some_rows()
     found = TAN(fit_by="conditional_likelihood").fit(X, y)._parameters
     assert np.abs(np.exp(found.tables.of_term(found.cells, 0)).sum(axis=-2) - 1).max() > 0.01
+
+
+@every_way
+@pytest.mark.parametrize("kind", [TAN, FAN, BAN])
+def test_the_tables_of_the_network_give_the_same_answers_to_rows_without_gaps(kind, fit_by):
+    codes, y = some_rows(n=5, m=300)
+    X = [[f"v{v}" for v in row] for row in codes]
+    model = kind(fit_by=fit_by, unseen="smooth").fit(X, y)
+    network, names = model.network_, model.encoder_.schema.names
+    for row, proba in zip(X[:9], model.predict_proba(X[:9]), strict=True):
+        np.testing.assert_allclose(network.posterior("class", dict(zip(names, row, strict=True))), proba, atol=1e-9)
+
+
+def test_where_no_tables_give_the_same_answers_there_are_none():
+    X, y = some_rows(n=3)
+    model = Collider(fit_by="weights", penalty=0).fit(X[:, [0, 1, 2, 2, 2]], y)
+    assert model.weights_["x2"] < 0.99
+    assert model._parameters.probabilities()[1] == {}
 
 
 def test_perfect_forms_are_told_from_others():
@@ -334,9 +294,9 @@ def test_priors_class_weights_and_costs_act_on_the_posterior(model):
     share = plain * [1, 2, 3]
     weighted = fresh(model, class_weight={"mid": 2, "top": 3}).fit(X, y)
     np.testing.assert_allclose(weighted.predict_proba(X), share / share.sum(axis=1, keepdims=True), atol=1e-9)
-    counts = (np.array([(y == c).sum() for c in ("low", "mid", "top")]) + 1) / (len(y) + 3)
-    share = plain * [0.2, 0.3, 0.5] / counts
     given_priors = fresh(model, priors=[0.2, 0.3, 0.5]).fit(X, y)
+    counted = fresh(model, fit_by="likelihood").fit(X, y).predict_proba([[None] * 5])
+    share = plain * [0.2, 0.3, 0.5] / counted
     np.testing.assert_allclose(given_priors.predict_proba(X), share / share.sum(axis=1, keepdims=True), atol=1e-9)
     afraid = fresh(model, cost_matrix=[[0, 0, 1], [0, 0, 1], [9, 9, 0]]).fit(X, y)
     assert (afraid.predict(X) == "top").sum() > (fresh(model).fit(X, y).predict(X) == "top").sum()
@@ -399,6 +359,25 @@ def test_cross_validation_takes_part_and_sees_that_it_helps():
     assert log_loss["TAN"] < log_loss["NB"] - 0.01
     with pytest.raises(OptionError, match="cross_validate"):
         evaluate.leave_one_out(models, X, y)
+
+
+def test_a_model_learned_from_a_file_is_not_measured_by_leaving_rows_out(tmp_path):
+    X, y = some_rows(m=60)
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b,y\n" + "".join(f"v{a},v{b},c{c}\n" for (a, b), c in zip(X[:, :2].tolist(), y, strict=True)))
+    learned = files.learn(NaiveBayes(fit_by="weights"), files.open_table(path), "y")
+    assert learned.left_out is None
+    assert learned.model.weights_
+
+
+def test_the_examples_of_the_guide_run(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "conditional-likelihood.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names = {}
+    exec(compile(code, "conditional-likelihood.md", "exec"), names)
+    weights = names["weighted"].weights_
+    np.testing.assert_allclose(weights["x0"] + weights["x1"], 1, atol=0.2)
+    assert "Fitting(before=" in capsys.readouterr().out
 
 
 # --- refusals ----------------------------------------------------------------------------------------------------

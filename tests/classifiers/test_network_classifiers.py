@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 
 import numpy as np
 import pytest
@@ -114,6 +113,15 @@ def test_classes_have_networks_of_their_own():
     assert model.networks_["apart"].arcs == []
     with_threshold = MultiNet(thresholds={"same": 1.0}).fit({"a": a, "b": b}, y)
     assert with_threshold.networks_["same"].arcs == []
+
+
+def test_the_threshold_of_a_class_follows_its_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (400, 5)), np.repeat(["many", "few"], [320, 80])
+    plain = MultiNet(learner=CBL(threshold=0.02)).fit(X, y)
+    told = MultiNet(thresholds={"many": 0.02 * 200 / 320, "few": 0.02 * 200 / 80}).fit(X, y)
+    assert plain.networks_ == told.networks_
+    assert len(plain.networks_["few"].arcs) < len(MultiNet(thresholds={"few": 0.02}).fit(X, y).networks_["few"].arcs)
 
 
 def test_a_multi_net_may_use_some_columns_only():
@@ -345,6 +353,5 @@ def test_terms_shared_by_all_classes_are_counted_once():
 
 def test_back_off_is_the_default_smoothing():
     X, y = small_table()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert (BAN().fit(X, y).predict_proba(X) == BAN(smoothing=BackOff(1.0)).fit(X, y).predict_proba(X)).all()
+    given = BAN(smoothing=BackOff(5.0, first=1.0)).fit(X, y)
+    assert (BAN().fit(X, y).predict_proba(X) == given.predict_proba(X)).all()

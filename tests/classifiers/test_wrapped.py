@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_network_classifiers import chained
 
-from tanager import BAN, CBL, GeneralNetwork, HillClimb, MultiNet, OptionError, Wrapped, load
+from tanager import BAN, CBL, GeneralNetwork, GSquared, HillClimb, MultiNet, OptionError, Wrapped, load
 from tanager.classifiers.forms import View
 from tanager.classifiers.wrapped import THRESHOLDS, deal
 from tanager.counts.sample import Sample
@@ -111,6 +111,14 @@ def test_any_setting_of_a_learner_can_be_tried():
     assert isinstance(model.best_.learner, HillClimb)
 
 
+def test_levels_of_significance_are_tried_where_the_test_has_them():
+    X, y = chained(1500)
+    model = Wrapped(GeneralNetwork(learner=CBL(test=GSquared()))).fit(X, y)
+    assert len(model.table_) == 7
+    assert isinstance(model.best_.learner.test, GSquared)
+    assert "b" not in model.best_.blanket_
+
+
 def test_tests_are_worked_out_once_for_all_thresholds(monkeypatch):
     X, y = chained(3000)
     seen = []
@@ -145,6 +153,8 @@ def test_a_loaded_model_answers_and_tells_the_same(tmp_path):
         (Wrapped(GeneralNetwork(), grid=[]), "give a list of thresholds"),
         (Wrapped(GeneralNetwork(), grid={"thresold": [1]}), "no setting thresold"),
         (Wrapped(BAN(), grid=[0.1]), "no setting threshold"),
+        (Wrapped(GeneralNetwork(learner=CBL(test=GSquared())), grid=[0.1]), "a test of its own"),
+        (Wrapped(BAN(fit_by="elr")), "counted parameters"),
         (Wrapped(GeneralNetwork(), folds=1), "at least 2"),
         (Wrapped(GeneralNetwork(), criterion="auc"), "criterion"),
     ],

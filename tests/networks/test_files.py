@@ -23,7 +23,7 @@ ODD = Network(
         "A_b": ("yes; no", 'say "so"', "back\\slash", "{brace}"),
         "table": ("default", "table", "type", " spaces "),
         "12": (12, -3, 0.1, 1e300),
-        "é = <ü> & ]]>": ("ß", "=", "//", "/* */"),
+        "é = <ü> & ]]>": ("ß1", "a=b", "c//d */ /*", 7),
         "line\nbreak": ("a\tb", "", "\x01", "a\rb"),
         "x, y": (0, 1, 2, OTHER),
     },

@@ -1,6 +1,6 @@
 """Graph algorithms against slow twins that enumerate paths, orders and orientations."""
 
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise, permutations, product
 
 import pytest
 from hypothesis import given
@@ -106,14 +106,15 @@ def test_a_path_is_there_where_it_can_be_walked(parents, data):
         assert all(y in children[x] for x, y in pairwise(found))
 
 
-@given(dags(5), st.data())
-def test_d_connection_is_an_open_path(parents, data):
-    n = len(parents)
-    a, b = (data.draw(st.sampled_from(range(n))) for _ in range(2))
-    given = set(data.draw(st.lists(st.sampled_from(range(n)), max_size=3))) - {a, b}
+@given(dags(5))
+def test_d_connection_is_an_open_path(parents):
     joined = graph.skeleton(parents)
-    expected = any(is_open(parents, steps, given) for steps in simple_paths(joined, a, b))
-    assert graph.d_connected(parents, a, b, given) == expected
+    for a, b in permutations(range(len(parents)), 2):
+        paths = list(simple_paths(joined, a, b))
+        others = [node for node in range(len(parents)) if node not in (a, b)]
+        for known in (set(some) for size in range(4) for some in combinations(others, size)):
+            expected = any(is_open(parents, steps, known) for steps in paths)
+            assert graph.d_connected(parents, a, b, known) == expected
 
 
 def test_a_node_that_is_given_is_connected_with_nothing():
@@ -140,10 +141,17 @@ def test_compelled_arcs_are_those_that_all_networks_of_the_class_share(parents):
     assert graph.cpdag(parents) == pattern_of(parents)
 
 
-@given(dags(5))
-def test_an_extension_is_a_network_of_the_class(parents):
-    found = graph.extension(graph.cpdag(parents))
+@given(dags(5), st.data())
+def test_an_extension_is_a_network_of_the_class_that_keeps_all_arcs(parents, data):
+    partial = graph.cpdag(parents)
+    for u, v in [(u, v) for v, own in enumerate(parents) for u in own if u in partial.neighbours[v]]:
+        if data.draw(st.booleans()):  # more is known than data can tell
+            partial.parents[v].add(u)
+            partial.neighbours[v].remove(u)
+            partial.neighbours[u].remove(v)
+    found = graph.extension(partial)
     assert found in list(same_class(parents))
+    assert all(arcs <= own for arcs, own in zip(partial.parents, found, strict=True))
 
 
 def test_a_ring_of_four_without_directions_has_no_extension():

@@ -75,6 +75,11 @@ def test_a_thousand_observed_children_do_not_underflow():
     network = network.with_tables({"class": [0.5, 0.5], **dict.fromkeys(names, ((0.01, 0.99), (0.99, 0.01)))})
     evidence = dict.fromkeys(names[:500], 0) | dict.fromkeys(names[500:], 1)
     np.testing.assert_allclose(network.posterior("class", evidence), [0.99, 0.01], rtol=1e-9)
+    hidden = Network(
+        {"root": (0, 1), **{name: network.values(name) for name in network}}, [("root", "class"), *network.arcs]
+    )
+    hidden = hidden.with_tables({**network.tables, "root": [0.5, 0.5], "class": [[1.0, 0.0], [0.0, 1.0]]})
+    np.testing.assert_allclose(hidden.posterior("root", evidence), [0.99, 0.01], rtol=1e-9)
 
 
 def test_a_chain_of_any_length_is_cheap():

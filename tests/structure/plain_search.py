@@ -38,34 +38,48 @@ def is_acyclic(parents):
 
 
 def moves(parents):
-    """All networks one move away, in the order in which ties are broken."""
+    """All networks one move away, by the kind of move and its arc, in the order in which ties are broken."""
     nodes = sorted(parents)
     arcs = {(u, v) for v, own in parents.items() for u in own}
+    found = {}
     for u, v in itertools.product(nodes, nodes):
         if u != v and (u, v) not in arcs:
-            yield {**parents, v: parents[v] | {u}}
+            found["add", u, v] = {**parents, v: parents[v] | {u}}
     for u, v in sorted(arcs):
-        yield {**parents, v: parents[v] - {u}}
+        found["remove", u, v] = {**parents, v: parents[v] - {u}}
     for u, v in sorted(arcs):
-        yield {**parents, v: parents[v] - {u}, u: parents[u] | {v}}
+        found["reverse", u, v] = {**parents, v: parents[v] - {u}, u: parents[u] | {v}}
+    return found
 
 
-def plain_hill_climb(sample, kind, max_parents, *, given=(), ess=1.0, fits=lambda parents: True, start=None):
-    """Take the move that gains most until none gains."""
+def undoing(move):
+    kind, u, v = move
+    return {"add": ("remove", u, v), "remove": ("add", u, v), "reverse": ("reverse", v, u)}[kind]
+
+
+def plain_hill_climb(sample, kind, max_parents, *, given=(), tabu=0, patience=10):
+    """Take the move that gains most until none gains or, with tabu, until there was no new best for a while."""
     nodes = [i for i in range(len(sample.names)) if i not in given]
-    parents = start or {i: frozenset() for i in nodes}
-    score = network_score(sample, kind, parents, given, ess)
-    while True:
-        options = [
-            option
-            for option in moves(parents)
-            if max(map(len, option.values())) <= max_parents and is_acyclic(option) and fits(option)
-        ]
-        scores = np.array([network_score(sample, kind, option, given, ess) for option in options])
-        if not len(scores) or scores.max() <= score + 1e-8:
-            return parents, score
-        at = int(np.argmax(scores >= scores.max() - 1e-8))
-        parents, score = options[at], scores[at]
+    parents = {i: frozenset() for i in nodes}
+    score = network_score(sample, kind, parents, given)
+    best, best_score, recent, idle = parents, score, [], 0
+    while idle < patience:
+        options = {}
+        for move, option in moves(parents).items():
+            if max(map(len, option.values())) <= max_parents and is_acyclic(option):
+                new = network_score(sample, kind, option, given)
+                if move not in recent or new > best_score + 1e-8:
+                    options[move] = (option, new)
+        top = max((new for _, new in options.values()), default=-math.inf)
+        if top == -math.inf or (not tabu and top <= score + 1e-8):
+            break
+        made = next(move for move, (_, new) in options.items() if new >= top - 1e-8)
+        parents, score = options[made]
+        recent = [*recent, undoing(made)][-tabu:] if tabu else []
+        idle += 1
+        if score > best_score + 1e-8:
+            best, best_score, idle = parents, score, 0
+    return best, best_score
 
 
 def plain_k2(sample, kind, order, max_parents, ess=1.0):

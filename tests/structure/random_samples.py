@@ -24,13 +24,10 @@ def samples(draw, max_rows=60, min_variables=1, max_variables=6, missing=True):
     return Sample(codes, [range(k) for k in n_values], [f"x{i}" for i in range(n)])
 
 
-@st.composite
-def tangled_samples(draw, min_variables=4, max_variables=7):
+def tangled(n, m, seed):
     """Rows in which variables depend on up to three earlier ones, so that edges abound and the data contradict."""
-    n = draw(st.integers(min_variables, max_variables))
-    m = draw(st.sampled_from([40, 150, 600]))
-    n_values = [draw(st.integers(2, 3)) for _ in range(n)]
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rng = np.random.default_rng(seed)
+    n_values = [int(rng.integers(2, 4)) for _ in range(n)]
     codes = np.empty((m, n), dtype=np.uint8)
     for i in range(n):
         parents = rng.choice(i, min(i, rng.integers(0, 4)), replace=False)
@@ -39,6 +36,11 @@ def tangled_samples(draw, min_variables=4, max_variables=7):
         codes[:, i] = (rng.random(m)[:, None] > tables[case, :-1]).sum(1)
     order = rng.permutation(n)
     return Sample(codes[:, order], [range(n_values[i]) for i in order], [f"x{i}" for i in range(n)])
+
+
+def tangled_samples(min_variables=4, max_variables=7):
+    sizes = st.integers(min_variables, max_variables)
+    return st.builds(tangled, sizes, st.sampled_from([40, 150, 600]), st.integers(0, 2**32 - 1))
 
 
 @st.composite

@@ -8,6 +8,7 @@ from tanager.classifiers.discriminative import DiscriminativeMixin
 from tanager.classifiers.forms import ProductOfSums
 from tanager.classifiers.learned import Found, LearnsNetwork, by_information, places
 from tanager.classifiers.single import SingleNetworkMixin
+from tanager.counts.estimates import BackOff
 from tanager.counts.sample import Sample
 from tanager.structure.hill_climb import HillClimb
 from tanager.structure.learner import Learner
@@ -28,10 +29,7 @@ class BAN(DiscriminativeMixin, SingleNetworkMixin, LearnsNetwork):
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
     smoothing : default=None
-        ``BackOff(20, first=1)``: thin configurations of parents fall back to fewer parents.
-    fit_by, penalty
-        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
-        former; see NaiveBayes.
+        ``BackOff(5, first=1)``: thin configurations of parents fall back to fewer parents.
 
     Attributes
     ----------
@@ -55,6 +53,7 @@ class BAN(DiscriminativeMixin, SingleNetworkMixin, LearnsNetwork):
     """
 
     usual = HillClimb()
+    published = BackOff(5.0, first=1.0)
 
     def _likelihood_only(self) -> list[str]:
         return ['missing="marginal"'] * (self.missing == "marginal")

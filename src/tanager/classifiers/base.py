@@ -521,6 +521,10 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
     ) -> np.ndarray:
         return self._structure(fresh=True).leave_one_out(codes, labels, weights, n_jobs=self._threads())
 
+    def _leaves_out(self) -> bool:
+        """Whether the answer without a learned row can be worked out from counts."""
+        return True
+
     def _known_rows(
         self, X: Any, y: Any, sample_weight: Any, unseen: str | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

@@ -109,6 +109,13 @@ class DiscriminativeMixin:
         tables.check_memory(len(rows), self.max_memory)
         return fit_parameters(tables, view, rows.all(), kind, float(self.penalty), self._threads())
 
+    def _network_tables(self: Any, target: str) -> dict[str, np.ndarray]:
+        """Tables of a network, the class as the first parent, that gives our answers to rows without gaps; or none."""
+        prior, columns = self._parameters.probabilities()
+        names = self.counts_.schema.names
+        tables = {names[i]: np.moveaxis(table, -1, 0) for i, table in columns.items()}
+        return tables | {target: prior} if tables else {}
+
     # Answers
 
     def _score_codes(self: Any, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
@@ -118,6 +125,9 @@ class DiscriminativeMixin:
 
     def _answers_by_kernel(self: Any) -> bool:
         return not self._discriminative() and super()._answers_by_kernel()  # type: ignore[misc]
+
+    def _leaves_out(self: Any) -> bool:
+        return not self._discriminative()
 
     def _leave_one_out(self: Any, codes: Any, labels: Any, weights: Any, X: Any = None) -> np.ndarray:
         if self._discriminative():

@@ -33,7 +33,7 @@ class NetworkClassifier(SingleNetworkMixin, MarginalMixin):
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves the parents before it; "marginal" sums it out exactly.
     smoothing : default=None
-        ``BackOff(20, first=1)``: thin configurations of parents fall back to fewer parents, the last one first.
+        ``BackOff(5, first=1)``: thin configurations of parents fall back to fewer parents, the last one first.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class NetworkClassifier(SingleNetworkMixin, MarginalMixin):
     _: KW_ONLY
     smoothing: float | Estimate | None = None
 
-    published = BackOff(20.0, first=1.0)
+    published = BackOff(5.0, first=1.0)
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -48,14 +48,14 @@ class GeneralNetwork(SingleNetworkMixin, LearnsNetwork):
 
     Examples
     --------
-    The second column repeats the first, and the third has nothing to do with the class:
+    The second column has nothing to do with the class:
 
     >>> from tanager import GeneralNetwork
-    >>> X = [["sun", "dry", "a"], ["sun", "dry", "b"], ["rain", "wet", "a"], ["rain", "wet", "b"]] * 10
+    >>> X = [["sun", "mon"], ["sun", "tue"], ["rain", "mon"], ["rain", "tue"]] * 10
     >>> model = GeneralNetwork().fit(X, ["play", "play", "stay", "stay"] * 10)
     >>> model.blanket_
     ('x0',)
-    >>> model.predict([["rain", "dry", "a"]])
+    >>> model.predict([["rain", "mon"]])
     array(['stay'], dtype='<U4')
     """
 

@@ -31,7 +31,8 @@ class MultiNet(LearnsNetwork):
     Parameters
     ----------
     learner : CBL, HillClimb, K2, ChowLiu or None, default=None
-        How each network is learned; None is ``CBL()``.
+        How each network is learned; None is ``CBL()``. Its threshold holds for a class of average size: chance gives a
+        class of half the rows twice the information, so its threshold is twice as high.
     thresholds : dict, default=None
         Classes whose learner has another threshold: ``{"spam": 0.02}``.
     features : "blanket", list of columns or None, default=None
@@ -122,7 +123,8 @@ class MultiNet(LearnsNetwork):
                 names = {sample.names[i]: sample.values[i] for i in columns}
                 found.append(Learned(Network(names)))
             else:
-                found.append(own.get(label, learner).learn(part, nodes=columns))
+                fair = sample.n_rows / len(sample.values[target]) / part.n_rows
+                found.append((own.get(label) or _scaled(learner, fair)).learn(part, nodes=columns))
         return tuple(found)
 
     @property
@@ -156,6 +158,12 @@ class MultiNet(LearnsNetwork):
     def learned_(self) -> dict[Any, Learned]:  # type: ignore[override]
         """How the network of every class came about."""
         return dict(zip(self.classes_.tolist(), self._all_learned(), strict=False))
+
+
+def _scaled(learner: Learner, factor: float) -> Learner:
+    """The learner with a threshold so many times as high, where it has one."""
+    threshold = getattr(learner, "threshold", None)
+    return learner if threshold is None else replace(learner, threshold=factor * threshold)  # type: ignore[call-arg]
 
 
 def _one_network_each(sample: Sample, columns: list[int], learned: Sequence[Learned]) -> ProductOfSums:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from tanager.counts.memory import check_budget
 LEAST = 1e-9  # a probability of zero has no logarithm to start from; this stands for it
 GAIN, SLOPE = 1e-12, 1e-9  # the search ends where a step gains less per row, or no number slopes more
 MOST_STEPS = 1000  # without a penalty there may be no largest value, and the numbers would grow for ever
+NOTHING = 1e-9  # numbers nearer to 0 than this are rounding
 _COPIES = 40  # of all numbers, that the search holds: ten steps and ten gradients, and what NumPy makes in passing
 
 
@@ -232,6 +234,40 @@ class Parameters:
                 present = tuple(p for p in parents if not missing[p])
                 out.append((child, present, float(numbers[answer] - numbers[against])))
         return out
+
+    def probabilities(self) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+        """P(y), and P(x_i | parents, y) as (parents, values, classes) per column, with the same answers to full rows.
+
+        What the numbers of a column sum to, in each context, moves to the latest of its parents, which has all others
+        as parents in turn; what those of a column without parents sum to moves to the classes. Nothing where there
+        is no such parent.
+        """
+        form, prior = self.tables.form, self.prior.copy()
+        parents = dict(zip(form.child, form.parents, strict=True))
+        logs = {i: self._values_only(t) for t, i in enumerate(form.child)}
+        for i in reversed(list(TopologicalSorter(parents).static_order())):
+            total = np.logaddexp.reduce(logs[i], axis=-2) if logs[i].shape[-2] else np.zeros(logs[i].shape[:-2])
+            logs[i] = logs[i] - total[..., None, :]
+            if not parents[i]:
+                prior += total
+            elif np.abs(total).max(initial=0.0) > NOTHING:  # of probabilities, nothing is left to move
+                heirs = [p for p in parents[i] if {*parents[i]} <= {p, *parents[p]}]
+                if not heirs:
+                    return np.exp(prior), {}
+                logs[heirs[0]] += _along(total, parents[i], (*parents[heirs[0]], heirs[0]))
+        return np.exp(prior - np.logaddexp.reduce(prior)), {i: np.exp(cells) for i, cells in logs.items()}
+
+    def _values_only(self, t: int) -> np.ndarray:
+        """A copy of the numbers of a term, without missing parents and unseen values."""
+        columns = (*self.tables.form.parents[t], self.tables.form.child[t])
+        return self.tables.of_term(self.cells, t)[tuple(slice(int(self.tables.n_values[i])) for i in columns)].copy()
+
+
+def _along(table: np.ndarray, own: tuple[int, ...], axes: tuple[int, ...]) -> np.ndarray:
+    """A table over some columns (and classes), ready to be added to one over more of them."""
+    order = sorted(range(len(own)), key=lambda at: axes.index(own[at]))
+    sizes = dict(zip(own, table.shape, strict=False))
+    return table.transpose([*order, len(own)]).reshape([*(sizes.get(i, 1) for i in axes), table.shape[-1]])
 
 
 def fit_parameters(

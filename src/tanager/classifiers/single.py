@@ -25,7 +25,8 @@ class SingleNetworkMixin:
     def network_(self: Any) -> Network:
         """The class and all columns that answers depend on, with tables.
 
-        Parameters that were learned by conditional likelihood are no tables of counts; then there are arcs alone.
+        Parameters by conditional likelihood are turned into tables that give the same answers to rows without gaps.
+        Where no tables can (``fit_by="weights"`` with parents that do not depend on each other), there are arcs alone.
         """
         self._ready()
         form = self._structure(fresh=True).form
@@ -38,7 +39,7 @@ class SingleNetworkMixin:
         target = self._class_name()
         network = as_network(form, self.counts_.schema, self.classes_.tolist(), target)
         if getattr(self, "fit_by", "likelihood") != "likelihood":
-            return network
+            return network.with_tables(self._network_tables(target))
         return network.estimate(self.counts_, self._estimate(), target=target)
 
     @property

@@ -25,8 +25,10 @@ from tanager.encoding import Schema
 from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option
 from tanager.structure.cbl import CBL
 from tanager.structure.learner import Learner
+from tanager.structure.tests import Threshold
 
 THRESHOLDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1)
+LEVELS = (0.2, 0.1, 0.05, 0.01, 0.001, 0.0001, 0.00001)  # of significance
 FEW_ROWS = 1000  # fewer rows are tried by cross-validation instead of a holdout
 
 
@@ -88,8 +90,8 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         to choose the columns, and then the multi-net over these.
     grid : sequence, mapping or None, default=None
         Thresholds to try, or values of any setting of the learner: ``{"max_parents": [1, 2, 3]}``. None tries ten
-        thresholds from 0.0005 to 0.1 (without those that chance alone exceeds), or with ``HillClimb`` and ``K2`` one to
-        four parents.
+        thresholds from 0.0005 to 0.1 (without those that chance alone exceeds); with ``CBL(test=GSquared())`` levels of
+        significance from 0.2 to 0.00001, with ``HillClimb`` and ``K2`` one to four parents.
     folds : int or None, default=None
         None holds out a third of the rows, or with fewer than 1,000 rows uses 5 folds. A number of folds uses these;
         then the structure is learned again from all rows with the best setting.
@@ -117,8 +119,8 @@ class Wrapped(DelegatesMixin, CountsClassifier):
     >>> model = Wrapped(GeneralNetwork(), grid=[0.01, 0.1]).fit(X, ["play", "play", "stay", "stay"] * 10)
     >>> print(model.table())
     setting           accuracy  log loss  arcs  columns
-    threshold = 0.01    1.0000    0.0336     2        2
-    threshold = 0.1     1.0000    0.0336     2        2  * chosen
+    threshold = 0.01    1.0000    0.0225     2        2
+    threshold = 0.1     1.0000    0.0225     2        2  * chosen
     """
 
     model: Any = None
@@ -158,6 +160,8 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         grid = _usual_grid(learner) if self.grid is None else self.grid
         if isinstance(grid, Sequence | np.ndarray) and not isinstance(grid, str):
             grid = {"threshold": grid}
+            if getattr(learner, "test", None) is not None:
+                raise OptionError(f"grid: {learner!r} has a test of its own, and no threshold. Give {{'test': [...]}}.")
         if not isinstance(grid, Mapping) or not grid or not all(len(values) for values in grid.values()):
             raise OptionError(
                 f"grid={self.grid!r}: give a list of thresholds, or a dict from setting to a list of values."
@@ -285,6 +289,8 @@ class Wrapped(DelegatesMixin, CountsClassifier):
 
 
 def _usual_grid(learner: Learner) -> dict[str, Sequence[Any]]:
+    if isinstance(learner, CBL) and learner.test is not None and not isinstance(learner.test, Threshold):
+        return {"test": [replace(learner.test, level=level) for level in LEVELS]}
     return {"threshold": THRESHOLDS} if hasattr(learner, "threshold") else {"max_parents": (1, 2, 3, 4)}
 
 
@@ -302,18 +308,22 @@ def deal(sample: Sample, n_parts: int, seed: int) -> np.ndarray:
     what the rows are, not on the order in which they came. The last variable is the class.
     """
     weights = np.ones(len(sample.codes)) if sample.weights is None else sample.weights
-    there = np.flatnonzero(weights)
-    keys = np.stack([_ranks(sample, i)[there] for i in (len(sample.names) - 1, *range(len(sample.names) - 1))], axis=1)
-    kinds, kind = np.unique(keys, axis=0, return_inverse=True)
-    place = np.random.default_rng(seed).permutation(len(kinds))
-    place = np.argsort(np.lexsort((place, kinds[:, 0])))  # by class, then at random
-    order = there[np.argsort(place[kind.ravel()], kind="stable")]
+    order = np.lexsort((_mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))  # by class, then at random
     end = np.cumsum(weights[order])
     start = end - weights[order]
-    dealt = np.zeros((n_parts, len(weights)))
+    dealt = np.empty((n_parts, len(weights)))
     for part in range(n_parts):  # the part owns [part, part + 1), and the same again after every n_parts
         dealt[part, order] = _owned(end, part, n_parts) - _owned(start, part, n_parts)
     return dealt
+
+
+def _mixed(sample: Sample, seed: int) -> np.ndarray:
+    """A number for every row, as if drawn at random, but the same for rows that are the same."""
+    mixed = np.full(len(sample.codes), seed % 2**63 + 1, dtype=np.uint64)
+    for i in range(len(sample.names)):
+        mixed = (mixed ^ _ranks(sample, i)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
 
 
 def _owned(up_to: np.ndarray, part: int, n_parts: int) -> np.ndarray:
@@ -325,7 +335,7 @@ def _owned(up_to: np.ndarray, part: int, n_parts: int) -> np.ndarray:
 def _ranks(sample: Sample, i: int) -> np.ndarray:
     """A column as ranks of its values in the order of their names, so that the order of codes does not matter."""
     names = [f"{type(value).__name__} {value}" for value in sample.values[i]]
-    rank = np.full(int(np.iinfo(sample.codes.dtype).max) + 1, len(names))
+    rank = np.full(int(np.iinfo(sample.codes.dtype).max) + 1, len(names), dtype=np.uint64)
     rank[: len(names)] = np.argsort(np.argsort(names, kind="stable"))
     return rank[sample.codes[:, i]]
 

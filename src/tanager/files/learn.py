@@ -110,6 +110,7 @@ def learn(
     columns = [name for name in columns if name not in own]
     if not columns:
         raise DataError(f"{source.name}: no column is left to learn from. Every row has its own value in {own[0]!r}.")
+    leave_one_out = leave_one_out and model._leaves_out()
     kept = _EvenRows(LEFT_OUT if leave_one_out else 0)
     if ended:
         _refuse_one_class(source, target, sample[target])

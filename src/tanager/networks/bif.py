@@ -218,16 +218,17 @@ class _Reader:
                 self.row(cells, context, parents, child)
             elif not self.properties():
                 self.expected("'table', 'default', a row '(values) numbers;' or '}'")
-        if empty:
-            return  # a structure without numbers
+        if not empty:  # else it is a structure without numbers
+            self.draft.tables[child] = self.filled(line, family, cells, default)
+
+    def filled(self, line: int, family: list[str], cells: np.ndarray, default: np.ndarray | None) -> np.ndarray:
+        """The cells, with the default where no row spoke; refused where there is none."""
         missing = np.isnan(cells)
-        if default is not None:
-            cells = np.where(missing, default, cells)
-        elif missing.any():
+        if default is None and missing.any():
             first = np.argwhere(missing)[0][:-1]
-            listed = ", ".join(f"{p} = {self.draft.values[p][v]}" for p, v in zip(parents, first, strict=True))
-            self.draft.fail(line, f"there are no probabilities of {child!r} given {listed}.")
-        self.draft.tables[child] = cells
+            listed = ", ".join(f"{p} = {self.draft.values[p][v]}" for p, v in zip(family[1:], first, strict=True))
+            self.draft.fail(line, f"there are no probabilities of {family[0]!r} given {listed}.")
+        return cells if default is None else np.where(missing, default, cells)
 
     def context(self, parents: list[str]) -> re.Pattern[str]:
         """A pattern for a row's start that knows the values, so that these may hold commas and brackets."""

@@ -1,0 +1,142 @@
+"""SelectiveKDB: k-dependence Bayes that finds out how many columns and how many parents pay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tanager.classifiers.decide import decide
+from tanager.classifiers.forms import Form, ProductOfSums, View
+from tanager.classifiers.kdb import KDB
+from tanager.classifiers.rows import Rows
+from tanager.counts.joint import JointCounts
+from tanager.errors import SchemaMismatch, check_option
+from tanager.structure.measures import class_information
+from tanager.structure.orders import descending, k_dependence
+
+BLOCK = 8192  # rows looked at together
+TINY = 1e-300  # for the log of what is impossible
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SelectiveKDB(KDB):
+    """KDB with only as many columns and parents as answer best when every row is left out.
+
+    Columns stand in the order of what they tell about the class, parents in that of what they tell about the column.
+    The first t columns with their first j parents are a network, for every t and every j up to k, and one more pass
+    over the rows tries them all. Choose it over KDB when some columns are noise, or when you do not know k.
+
+    Parameters
+    ----------
+    k : int, default=2
+        Most parents beside the class that are tried.
+    loss : {"rmse", "zero_one"}, default="rmse"
+        What must be small: the root of the mean squared 1 - P(true class), or the share of wrong answers. Ties go to
+        fewer parents, then to fewer columns.
+    threshold, smoothing
+        As in KDB.
+
+    Attributes
+    ----------
+    columns_ : tuple of str
+        The columns that are used, the one that tells most about the class first.
+    k_ : int
+        The most parents that are used.
+    losses_ : array of shape (k + 1, n_columns + 1)
+        The loss with at most j parents and the first t columns.
+    parents_ : dict
+        The parents of every column that is used.
+
+    Notes
+    -----
+    Martínez, Webb, Chen and Zaidi (2016). Passes over the rows: pairs, families, then O(rows columns k) for the choice.
+
+    Examples
+    --------
+    The second column is noise. Without columns, a row of "play" has P(play) = (5 + 1/2) / (11 + 1) by the others, so
+    the loss is 0.542; with the first column alone it is smallest:
+
+    >>> from tanager import SelectiveKDB
+    >>> X = [["sun", "no"], ["sun", "yes"], ["rain", "no"], ["rain", "yes"]] * 3
+    >>> model = SelectiveKDB(k=1).fit(X, ["play", "play", "stay", "stay"] * 3)
+    >>> model.columns_, model.k_
+    (('x0',), 0)
+    >>> model.losses_.round(3)
+    array([[0.542, 0.084, 0.1  ],
+           [0.542, 0.084, 0.103]])
+    """
+
+    loss: str = "rmse"
+
+    keeps_form: ClassVar[bool] = True
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_option("loss", self.loss, ("rmse", "zero_one"))
+
+    def _needs_rows(self) -> bool:
+        return True
+
+    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+        if rows is None:
+            raise SchemaMismatch("SelectiveKDB looks at the rows again, and counts alone do not hold them. Use fit.")
+        parents = k_dependence(counts, self.k, self.threshold)
+        order = descending(class_information(counts))
+        full = ProductOfSums.one_each(parents)
+        self._count_families(full)
+        self.losses_ = self._losses(self._view_of(full), order, parents, rows)
+        rounded = np.round(self.losses_, 12)
+        self.k_, n_columns = (int(place) for place in np.unravel_index(np.argmin(rounded), rounded.shape))
+        self.columns_ = tuple(counts.schema.names[i] for i in order[:n_columns])
+        used = sorted(order[:n_columns])
+        return ProductOfSums(tuple(used), tuple(parents[i][: self.k_] for i in used), (1.0,) * n_columns)
+
+    def _losses(self, view: View, order: list[int], parents: list[tuple[int, ...]], rows: Rows) -> np.ndarray:
+        """The loss of every nested network, most parents by columns, each row left out."""
+        codes, labels, weights = rows.all()
+        total = np.zeros((self.k + 1, len(order) + 1))
+        for start in range(0, len(codes), BLOCK):
+            part = slice(start, start + BLOCK)
+            total += self._lost(
+                view, order, parents, codes[part], labels[part], None if weights is None else weights[part]
+            )
+        mean = total / max(rows.weight, TINY)
+        return np.sqrt(mean) if self.loss == "rmse" else mean
+
+    def _lost(
+        self, view: View, order: list[int], parents: list[Any], codes: Any, labels: Any, weights: Any
+    ) -> np.ndarray:
+        """What some rows add to the loss: one factor more for each column, and for each number of parents."""
+        once = None if weights is None else np.minimum(weights, 1.0)  # a weight of two is two rows: one is left out
+        classes = self._view_of(ProductOfSums((), (), ()))
+        start = np.maximum(classes.leave_one_out(codes, labels, once, log_joint=True), np.log(TINY))
+        joint = [start.copy() for _ in range(self.k + 1)]
+        lost = np.zeros((self.k + 1, len(order) + 1))
+        lost[:, 0] = self._loss_of(start, labels, weights)
+        for t, i in enumerate(order, start=1):
+            factor = np.ones_like(start)
+            for j in range(self.k + 1):
+                if j <= len(parents[i]):  # a missing parent leaves the parents before it
+                    term = view.term(i, parents[i][:j], codes, (labels, once))
+                    factor = np.where(np.isnan(term), factor, term)
+                joint[j] += np.log(np.maximum(factor, TINY))
+                lost[j, t] = self._loss_of(joint[j], labels, weights)
+        return lost
+
+    def _loss_of(self, log_joint: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> float:
+        proba = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
+        proba /= proba.sum(axis=1, keepdims=True)
+        if self.loss == "rmse":
+            each = (1.0 - proba[np.arange(len(labels)), labels]) ** 2
+        else:
+            each = (decide(proba, self.counts_.class_counts, None) != labels).astype(float)
+        return float(each.sum() if weights is None else each @ weights)
+
+    def _choice(self) -> dict[str, Any]:
+        return {"columns": list(self.columns_), "k": self.k_, "losses": self.losses_.tolist()}
+
+    def _take_choice(self, data: dict[str, Any]) -> None:
+        self.columns_, self.k_ = tuple(data["columns"]), int(data["k"])
+        self.losses_ = np.array(data["losses"], dtype=np.float64)
