@@ -162,6 +162,8 @@ def test_a_weight_is_a_repetition(fit_by):
 class Collider(DiscriminativeMixin, CountsClassifier):
     """The third column has the first two as parents, which have nothing to do with each other."""
 
+    order = 3
+
     def _form(self, counts, rows):
         return ProductOfSums.one_each([(), (), (0, 1)])
 
