@@ -77,7 +77,9 @@ def test_gaps_ids_and_silent_columns_are_spoken_of(run, mixed):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_can_be_learned_and_shown_and_can_answer(run, mixed, name):
-    done = run("fit", mixed, "-t", "outcome", "--model", name, "-o", "m.tanager", "--drop", "id")
+    Path("drawn.dot").write_text("digraph { outcome -> a; outcome -> c; a -> c; }")
+    words = ["--network", "drawn.dot"] if name == "network" else []
+    done = run("fit", mixed, "-t", "outcome", "--model", name, "-o", "m.tanager", "--drop", "id", *words)
     assert done.code == 0, done.err
     assert f"\n{name} " in done.out
     assert type(tanager.load("m.tanager")).__name__ == MODELS[name].cls

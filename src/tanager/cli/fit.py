@@ -86,6 +86,8 @@ def command(
 
         model, source, target, drop = _prepare(data, target, name, given)
     measured = not given["no_loo"] and getattr(model, "fit_by", "likelihood") == "likelihood"
+    if not measured and not given["no_loo"]:
+        screen.note("rows cannot be left out of parameters that were searched for; how good they are is not measured")
     with screen.progress(f"learning {source.name}") as tick, all_cores(model):
         learned = learn(model, source, target, drop=drop, progress=tick, leave_one_out=measured)
     model.save(output)

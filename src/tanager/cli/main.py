@@ -96,6 +96,8 @@ def _refuse(error: click.ClickException) -> int:
     ctx = getattr(error, "ctx", None)
     place = ctx.command_path if ctx is not None else "tanager"
     message = error.format_message()
+    if isinstance(error, click.NoSuchOption):
+        message = f"no such option {error.option_name!r}.{nearest(error.option_name, error.possibilities or ())}"
     return _say(place, f"{message[0].lower()}{message[1:]} See: {place} --help", REFUSED)
 
 
