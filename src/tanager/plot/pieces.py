@@ -124,7 +124,7 @@ class Drawing:
         for r in range(len(self.rows) - 1, -1, -1):
             y[r] = at + self.band[r] / 2
             swings = [abs(self.x[a] - self.x[b]) for a, b in self.steps if self.row_of[b] == r]
-            at += self.band[r] + min(DROP + 0.07 * max(swings, default=0.0) + 0.012 * len(swings), MOST_DROP)
+            at += self.band[r] + min(DROP + 0.05 * max(swings, default=0.0) + 0.008 * len(swings), MOST_DROP)
         return y
 
     def badness(self, shape: float) -> float:

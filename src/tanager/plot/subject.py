@@ -22,7 +22,8 @@ from tanager.structure.measures import class_information
 Information = Mapping[Arc, float] | Sample | None
 Tables = Callable[[Sequence[str]], np.ndarray]  # how often values of some variables go together, one axis each
 
-FEW = 20  # children of the class, and not all variables, whose arcs are shown one by one
+FEW = 20  # children of the class whose arcs are shown one by one
+MOST_CELLS = 10**6  # of a table of rows that the sign of an arc is read from
 DRAWN = 100_000  # rows, where the tables of a network are too wide for exact answers
 _BIN = re.compile(r"[(\[].*,.*[)\]]")  # how a schema describes the bins of a number column
 
@@ -83,13 +84,19 @@ def _of_network(
     names = tuple(name for name in names or network.names if name != target)
     if target is None:
         return Subject(names, None, network.arcs, (), strengths)
-    implied = network.children(target)
-    linked = {name for arc in network.arcs for name in arc} - {target}
-    if network.parents(target) or set(implied) != linked or (len(implied) <= FEW and len(implied) < len(names)):
-        implied = ()
+    implied = _implied(network, target, len(names))
     arcs = [arc for arc in network.arcs if not (implied and target in arc)]
     faint = frozenset(names) - set(network.markov_blanket(target))
     return Subject(names, target, arcs, implied, strengths, faint=faint)
+
+
+def _implied(network: Network, target: str, n_names: int) -> tuple[str, ...]:
+    """The children of the class where these are all variables with an arc, unless few arcs are easier to read."""
+    children = network.children(target)
+    linked = {name for arc in network.arcs for name in arc} - {target}
+    n_others = len(network.arcs) - len(children)
+    few = len(children) < n_names and len(children) <= FEW and n_others < len(children)
+    return () if network.parents(target) or set(children) != linked or few else children
 
 
 # --- classifiers ------------------------------------------------------------------------------------------------
@@ -177,7 +184,7 @@ def _strengths(network: Network, information: Information, tables: Tables | None
     if isinstance(information, Mapping):
         return {arc: Strength(float(value), 0) for arc, value in information.items()}
     if information is not None:
-        return _worked_out(network, _of_rows(information))
+        return _in_rows(network, information)
     if tables is not None:
         return _worked_out(network, tables)
     if len(network.tables) < len(network.names):
@@ -185,11 +192,21 @@ def _strengths(network: Network, information: Information, tables: Tables | None
     try:
         return _worked_out(network, network.posterior)
     except MemoryBudgetError:  # too wide for exact answers; draw rows and count them
-        return _worked_out(network, _of_rows(network.sample(DRAWN, random_state=0, as_="sample")))
+        return _in_rows(network, network.sample(DRAWN, random_state=0, as_="sample"))
 
 
-def _of_rows(sample: Sample) -> Tables:
-    return lambda names: sample.count(*(sample.index(name) for name in names))
+def _in_rows(network: Network, sample: Sample) -> dict[Arc, Strength]:
+    """From rows; the sign of an arc is taken given as many of the other parents as a table has room for."""
+    found = {}
+    for parent, child in network.arcs:
+        i, j = sample.index(parent), sample.index(child)
+        rest = [sample.index(name) for name in network.parents(child) if name != parent]
+        value = sample.information(i, j, rest).value
+        while rest and np.prod(sample.n_values[[i, j, *rest]], dtype=float) > MOST_CELLS:
+            rest.pop()
+        table = sample.count(i, j, *rest)
+        found[parent, child] = Strength(value, strength(table, network.values(parent), network.values(child)).sign)
+    return found
 
 
 def _worked_out(network: Network, tables: Tables) -> dict[Arc, Strength]:
