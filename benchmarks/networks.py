@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from benchmarks.harness import Line, best_times, seconds
-from tanager import CBL, GSquared, HillClimb, Network, Sample
+from tanager import (
+    BAN,
+    CBL,
+    DataError,
+    GeneralNetwork,
+    GSquared,
+    HillClimb,
+    MultiNet,
+    Network,
+    Sample,
+    Wrapped,
+    datasets,
+)
 
 
 def network_rows(n_rows: int, n_columns: int = 20, n_values: int = 2, n_parents: int = 2, seed: int = 0) -> np.ndarray:
@@ -36,6 +49,8 @@ def lines() -> Iterator[Line]:
     yield from tests()
     yield from families()
     yield from searches()
+    yield from answers()
+    yield from wrapper()
     yield from drawing()
 
 
@@ -87,6 +102,47 @@ def searches() -> Iterator[Line]:
     codes = network_rows(2_000, 60, n_values=4, seed=1)
     spent = best_times({"CBL": lambda: CBL().learn(sample_of(codes))}, repeats=2)["CBL"]
     yield Line("CBL, no order, 2,000 x 60 of 4 values: seconds / 5", seconds(spent), spent / 5, 1.0)
+
+
+def answers() -> Iterator[Line]:
+    rows = network_rows(1_000_000)
+    X, y = np.ascontiguousarray(rows[:, 1:]), rows[:, 0]
+    models = {
+        "GeneralNetwork": GeneralNetwork(),
+        "BAN": BAN(),
+        "MultiNet": MultiNet(),
+        "Wrapped(GeneralNetwork())": Wrapped(GeneralNetwork()),
+    }
+    for name, model in models.items():
+        model.fit(X[:100_000], y[:100_000])
+        spent = best_times({"answers": lambda model=model: model.predict_proba(X)}, repeats=5)["answers"]
+        rate = len(X) / spent
+        yield Line(f"{name}.predict_proba 1M x 19 binary: rows/s / 1M", f"{rate / 1e6:.2f} M/s", rate / 1e6, 1.0, False)
+
+
+def wrapper() -> Iterator[Line]:
+    """On Adult where it is at hand, else on rows of its size."""
+    X, y, options, name = adult()
+    times = best_times(
+        {
+            "wrapped": lambda: Wrapped(GeneralNetwork(), **options).fit(X, y),
+            "alone": lambda: GeneralNetwork(**options).fit(X, y),
+        },
+        repeats=3,
+    )
+    figures = f"{seconds(times['wrapped'])} / {seconds(times['alone'])}"
+    yield Line(f"Wrapped(GeneralNetwork()), {name} / GeneralNetwork()", figures, times["wrapped"] / times["alone"], 4.0)
+    yield Line("the same: seconds / 5", seconds(times["wrapped"]), times["wrapped"] / 5, 1.0)
+
+
+def adult() -> tuple[Any, Any, dict[str, Any], str]:
+    try:
+        data = datasets.load("adult")
+    except DataError:
+        rows = network_rows(32_561, 14, n_values=6)
+        return rows[:, 1:], rows[:, 0] % 2, {}, "32,561 x 13 of 6 values"
+    options = {kind: [name for name in names if name != "fnlwgt"] for kind, names in data.options.items()}
+    return data.X.drop_columns(["fnlwgt"]), data.y, options, "Adult"
 
 
 def pgmpy_hill_climb(codes: np.ndarray) -> None:

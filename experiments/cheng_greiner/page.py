@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cheng_greiner.run import SIX, YARDSTICKS
+from experiments.cheng_greiner.run import RULES, SIX, YARDSTICKS
 from experiments.common import read_csv
 from tanager.evaluate import Table
 
@@ -42,6 +42,7 @@ def tables(folder: Path) -> dict[str, Table]:
         "best": best(lines),
         "accuracy": accuracy(lines),
         "features": features(lines),
+        "smoothing": smoothing(lines),
         "times": times(lines),
     }
 
@@ -114,6 +115,13 @@ def features(lines: Lines) -> Table:
         rows.append([dataset, of(lines, dataset)[0]["attributes"], *cells])
     names = ["dataset", "attributes", "source", "W-GBN", "threshold", "source, O", "W-GBN-O", "threshold, O"]
     return Table(names, rows)
+
+
+def smoothing(lines: Lines) -> Table:
+    """Accuracy of the two with an order under three rules of smoothing."""
+    names = [f"{kind}{rule}" for kind in ("W-GBN-O", "W-MN-O") for rule in ("", *(f", {rule}" for rule in RULES))]
+    rows = [[dataset, *(percent(of(lines, dataset, name)) for name in names)] for dataset in datasets(lines)]
+    return Table(["dataset", *names], rows, dict.fromkeys(names, ".2f"))
 
 
 def spread(values: list[Any]) -> str:

@@ -330,16 +330,20 @@ struct PyPlan {
         Codes labels;
         if (labels_) labels = as_labels(*labels_, codes.n_rows);
         const double *weights = as_weights(weights_, codes.n_rows);
-        std::vector<int> slot(s.n);
+        const Term &term = plan.terms[number];
+        std::vector<int> slot(s.n), members = term.parents;  // no other column is looked at
+        members.push_back(term.child);
         std::vector<double> sub(s.k, 0.0);
         nb::gil_scoped_release release;
         for (std::int64_t r = 0; r < codes.n_rows; ++r) {
             const int y = labels.data && labels.at(r, 0) < s.k ? labels.at(r, 0) : -1;
             const double left_out = y < 0 ? 0 : unit * (weights ? weights[r] : 1);
             if (y >= 0) sub[y] = left_out;
-            codes.read(r, plan.slots, slot.data());
-            if (!term_value(s, plan.estimate, plan.terms, plan.terms[number], slot.data(), sub.data(), left_out,
-                            out + r * s.k))
+            for (int i : members) {
+                const int code = codes.at(r, i);
+                slot[i] = code < plan.slots.limit[i] ? code : plan.slots.missing[i];
+            }
+            if (!term_value(s, plan.estimate, plan.terms, term, slot.data(), sub.data(), left_out, out + r * s.k))
                 std::fill_n(out + r * s.k, s.k, std::numeric_limits<double>::quiet_NaN());
             if (y >= 0) sub[y] = 0;
         }

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import oracle
 from instances import terms_of, view_of
-from strategies import tables
+from strategies import Table, tables
 from tanager import TAN, BackOff, BDeu, DataWarning, Lidstone, NaiveBayes, PriorCounts
 from tanager.classifiers.forms import ProductOfSums, View
 from tanager.classifiers.marginal import score_with_gaps
@@ -91,6 +91,19 @@ def test_rows_with_gaps_are_left_out_exactly(smoothing, made):
     for r, row in enumerate(data.rows):
         rest = data.without(r)
         np.testing.assert_allclose(got[r], expected_of(rest, row, form, smoothing), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("smoothing", [PriorCounts(2.0), BackOff(1.0)], ids=repr)
+def test_a_row_that_is_left_out_was_never_part_of_what_it_misses(smoothing):
+    """Prior counts of the missing column itself are those of all rows."""
+    rows = (("a", "p"), ("b", "q"), ("a", "q"), (None, "p"), ("b", "p"), (None, "q"), ("b", "q"))
+    table = Table(rows, (0, 1, 0, 0, 1, 1, 1), (), (2, 2), 2)
+    form = ProductOfSums.one_each([(), (0,)])
+    view, codes, labels, _ = view_of(table, form, smoothing)
+    got = score_with_gaps(view, codes, log_joint=False, left_out=(labels, None))
+    data = table.data()
+    for r, row in enumerate(data.rows):
+        np.testing.assert_allclose(got[r], expected_of(data.without(r), row, form, smoothing), rtol=1e-12)
 
 
 @given(made=networks_on_tables(missing=False), smoothing=st.sampled_from(SMOOTHINGS))

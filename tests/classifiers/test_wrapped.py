@@ -76,6 +76,16 @@ def test_a_holdout_equals_learning_two_thirds_and_asking_the_rest():
     assert (model.predict_proba(X) == again.score(codes)).all()
 
 
+def test_the_chosen_classifier_answers_the_same_by_itself():
+    X, y = chained(3000)
+    for wrapped in (GeneralNetwork(), MultiNet(), BAN()):
+        model = Wrapped(wrapped).fit(X, y)
+        assert (model.best_.predict_proba(X) == model.predict_proba(X)).all()
+        (chosen,) = [line for line in model.table_ if line["note"] == "* chosen"]
+        features = model.best_.features_ if isinstance(wrapped, MultiNet) else model.best_.blanket_
+        assert len(features) == chosen["columns"]
+
+
 def test_few_rows_are_cross_validated_and_the_structure_follows_all_rows():
     X, y = chained(300)
     model = Wrapped(GeneralNetwork(), grid=[0.01, 0.05]).fit(X, y)

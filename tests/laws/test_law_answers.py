@@ -213,13 +213,13 @@ def test_marginal_tan_smooths_unseen_values_beside_missing_ones():
     X = [["a", "p", "u"], ["b", "q", "v"], ["a", "q", "v"], ["b", "p", "u"], ["a", "p", "v"]]
     model = TAN(missing="marginal", unseen="smooth").fit(X, [0, 1, 1, 0, 0])
     data = oracle.make([["abpquv".index(v) % 2 for v in row] for row in X], [0, 1, 1, 0, 0])
-    parents = oracle.tan_parents(data)
+    terms = oracle.tree_terms(oracle.tan_parents(data))
     for row, x in (
         (["zzz", None, "u"], (oracle.UNSEEN, None, 0)),
         ([None, "zzz", None], (None, oracle.UNSEEN, None)),
         (["a", None, "zzz"], (0, None, oracle.UNSEEN)),
     ):
-        expected = oracle.posterior(data, oracle.marginalised(data, x, parents))
+        expected = oracle.posterior(data, oracle.marginalised(data, x, terms))
         same(model.predict_proba([row])[0], expected)
 
 

@@ -28,6 +28,9 @@ class BAN(DiscriminativeMixin, SingleNetworkMixin, LearnsNetwork):
         ``CBL()`` learns by independence tests.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
+    fit_by, penalty
+        Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
+        former; see NaiveBayes.
     smoothing : default=None
         ``BackOff(5, first=1)``: thin configurations of parents fall back to fewer parents.
 

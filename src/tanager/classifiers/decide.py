@@ -12,6 +12,13 @@ from tanager.errors import OptionError, check_option, nearest
 TIE = 1e-12  # probabilities closer than this are a tie
 
 
+def posterior(log_joint: np.ndarray) -> np.ndarray:
+    """Probabilities of the classes from logs of the joint, row by row."""
+    columns = np.ascontiguousarray(log_joint.T)  # reductions over few classes are quicker column by column
+    proba = np.exp(columns - columns.max(axis=0))
+    return np.ascontiguousarray((proba / proba.sum(axis=0)).T)
+
+
 def class_priors(priors: Any, classes: np.ndarray) -> list[float]:
     """Given priors in the order of the classes, summing to one; empty where none are given."""
     if priors is None:

@@ -25,6 +25,12 @@ class DelegatesMixin:
         model.unseen, model.n_jobs, model.target_name_ = self.unseen, self.n_jobs, self.target_name_
         return model
 
+    def _current_view(self: Any, *, fresh: bool) -> View:
+        """Our view, which is the chosen one's as well: asked by itself, it answers the same."""
+        view: View = super()._current_view(fresh=fresh)  # type: ignore[misc]
+        self.best_.counts_, self.best_._view, self.best_._view_rows = self.counts_, view, self._view_rows
+        return view
+
     def _view_of(self: Any, form: Form, **options: Any) -> View:
         self.best_.counts_ = self.counts_  # with its families
         return self.best_._view_of(form, **options)

@@ -102,15 +102,15 @@ class LearnsNetwork(MarginalMixin):
 def by_information(sample: Sample, child: int, parents: Iterable[int], given: Sequence[int] = ()) -> ParentSet:
     """Parents from the most to the least informative on the child, without those that would make contexts too thin.
 
-    A parent is left out where the family would have more contexts than there are rows. Back-off and missing values
-    drop parents from the end.
+    A parent is left out where the family would have more contexts than there are rows, missing counted as a value.
+    Back-off and missing values drop parents from the end.
     """
     ranked = sorted(parents, key=lambda p: (-sample.information(child, p, given).value, p))
     contexts = math.prod(int(sample.n_values[i]) for i in given)
     kept: list[int] = []
     for parent in ranked:
-        if contexts * int(sample.n_values[parent]) <= sample.n_rows:
-            contexts *= int(sample.n_values[parent])
+        if contexts * (int(sample.n_values[parent]) + 1) <= sample.n_rows:
+            contexts *= int(sample.n_values[parent]) + 1
             kept.append(parent)
     return tuple(kept)
 

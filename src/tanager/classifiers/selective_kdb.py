@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tanager.classifiers.decide import decide
+from tanager.classifiers.decide import decide, posterior
 from tanager.classifiers.forms import Form, ProductOfSums, View
 from tanager.classifiers.kdb import KDB
 from tanager.classifiers.rows import Rows
@@ -126,8 +126,7 @@ class SelectiveKDB(KDB):
         return lost
 
     def _loss_of(self, log_joint: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> float:
-        proba = np.exp(log_joint - log_joint.max(axis=1, keepdims=True))
-        proba /= proba.sum(axis=1, keepdims=True)
+        proba = posterior(log_joint)
         if self.loss == "rmse":
             each = (1.0 - proba[np.arange(len(labels)), labels]) ** 2
         else:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.decide import decide
+from tanager.classifiers.decide import decide, posterior
 from tanager.classifiers.forms import Form, ProductOfSums
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.single import SingleNetworkMixin
@@ -64,7 +64,7 @@ class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
             raise SchemaMismatch("SuperParentTAN looks at the rows again, and counts alone do not hold them. Use fit.")
         parents: list[tuple[int, ...]] = [()] * counts.n_features
         joint = self._left_out(parents, rows, log_joint=True)
-        current = self._quality(_posterior(joint), rows)
+        current = self._quality(posterior(joint), rows)
         while True:
             orphans = [i for i, p in enumerate(parents) if not p]
             options = {
@@ -75,7 +75,7 @@ class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
                 break
             best = max(options, key=lambda s: (self._with(parents, s, options[s], rows), -s))
             arcs = _Arcs(self, best, options[best], rows)
-            gained = {c: self._quality(_posterior(joint + arcs.gain(c)), rows) for c in options[best]}
+            gained = {c: self._quality(posterior(joint + arcs.gain(c)), rows) for c in options[best]}
             child = max(gained, key=lambda c: (gained[c], -c))
             if not gained[child][0] > current[0] + self.min_gain:
                 break
@@ -100,12 +100,6 @@ class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
         if weights is None:
             return float(right.sum() / max(len(labels), 1)), round(float(own.sum()), 9)
         return float(right @ weights / max(weights.sum(), 1e-300)), round(float(own @ weights), 9)
-
-
-def _posterior(log_joint: np.ndarray) -> np.ndarray:
-    columns = log_joint.T  # reductions over few classes are quicker column by column
-    proba = np.exp(columns - columns.max(axis=0))
-    return np.ascontiguousarray((proba / proba.sum(axis=0)).T)
 
 
 class _Arcs:

@@ -64,8 +64,8 @@ class CBL(Learner):
       x0 - x2  added: I = 0.2158 > 0.01
       x1 - x2  added: I = 0.2158 > 0.01
     orient
-      x0 -> x2  directed: meets x1, from which nothing separates it
-      x1 -> x2  directed: meets x0, from which nothing separates it
+      x0 -> x2  directed: meets x1, independent of it
+      x1 -> x2  directed: meets x0, independent of it
     2 arcs after 3 tests
 
     References

@@ -58,8 +58,8 @@ class Orientation:
         names = self.task.rules.names
         for strength, (x, y), z in self._triples(cuts):
             for u, other in ((x, y), (y, x)):
-                cut = ", ".join(names[c] for c in sorted(cuts[x, y])) or "nothing"
-                why = f"meets {names[other]}, from which {cut} separates it"
+                cut = ", ".join(names[c] for c in sorted(cuts[x, y]))
+                why = f"meets {names[other]}, independent of it" + (f" given {cut}" if cut else "")
                 self.set(u, z, why, strength)
 
     def _triples(self, cuts: Cuts) -> list[tuple[float, Edge, int]]:
