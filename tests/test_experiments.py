@@ -4,13 +4,14 @@ import importlib
 import os
 import re
 
+import numpy as np
 import pytest
-from experiments.common import HOME, fill, read_csv, steps
+from experiments.common import HOME, Given, fill, read_csv, steps
 
 from tanager.datasets import names
 from tanager.evaluate import Table
 
-PARTS = {"bouckaert_uci": 20, "cheng_greiner": 24, "friedman": 10, "webb_uci": 20}  # of the work in a quick run
+PARTS = {"bouckaert_uci": 20, "cheng_greiner": 16, "friedman": 10, "webb_uci": 20}  # of the work in a quick run
 NAMES = list(PARTS)
 PAGES = [*NAMES, "structures"]
 MARKER = r"<!-- table: ([\w-]+) -->"
@@ -88,6 +89,42 @@ def test_the_study_of_structures_finds_the_same_again():
     said = read_csv(HOME / "structures" / "results.csv")[: len(found.rows)]
     assert [line["learner"] for line in said] == [row[4] for row in found.rows]
     assert [line["f1"] for line in said if line["n_rows"] == 1000] == pytest.approx([row[8] for row in found.rows])
+
+
+def test_the_data_sets_have_the_sizes_that_the_sources_print():
+    if not os.environ.get("TANAGER_DATA"):
+        pytest.skip("TANAGER_DATA names no folder with data sets")
+    run = part("friedman", "run")
+    sizes = {
+        name: len(run.dataset(name).y) for name in ("breast", "cleve", "crx", "hepatitis", "soybean-large", "vote")
+    }
+    assert list(sizes.values()) == [683, 296, 653, 80, 562, 435]
+    asked = {plan.name: split_of(plan) for plan in run.plans(["chess", "shuttle-small", "waveform-21", "letter"], 1)}
+    assert list(asked.values()) == [(2130, 1066), (3866, 1934), (300, 4700), (15000, 5000)]
+    found = part("cheng_greiner", "run").plans(["adult", "nursery", "mushroom", "chess", "dna"], 1)
+    assert [len(plan.data.cells) for plan in found] == [13, 8, 22, 36, 60]
+    assert [split_of(plan) for plan in found] == [
+        *((32561, 16281), (8640, 4320), (5416, 2708), (2130, 1066), (2000, 1186)),
+    ]
+
+
+def split_of(plan):
+    test = plan.splits.test(plan.data.labels, 0)
+    return int((~test).sum()), int(test.sum())
+
+
+def test_the_margin_is_that_of_the_source():
+    margin = part("cheng_greiner", "page").margin
+    printed = {(86.33, 16281): 0.53, (91.92, 4320): 0.81, (98.67, 2708): 0.43, (93.53, 1066): 1.48, (95.70, 1186): 1.15}
+    assert {key: round(margin(*key), 2) for key in printed} == printed
+
+
+def test_the_order_of_the_slide_holds_every_data_set_once():
+    assert sorted(part("friedman", "page").SLIDE) == sorted(part("friedman", "run").SETS)
+
+
+def test_a_given_split_asks_the_last_rows():
+    assert Given(3).test(np.zeros(5), 0).tolist() == [False, False, False, True, True]
 
 
 def test_an_ordering_falls_into_steps():

@@ -14,7 +14,8 @@ from tanager.evaluate.ledger import Ledger
 def main(argv: Sequence[str] | None = None) -> int:
     """Run all of it; what an earlier run has finished is taken from the ledger."""
     chosen = arguments("cheng_greiner", "Networks learned by tests, wrapped by a holdout, on five data sets.", argv)
-    work = plans(chosen.sets or list(SETS), 1 if chosen.quick else DRAWS)
+    names = chosen.sets or list(SETS)
+    work = plans(names, 1, rules={}) if chosen.quick else plans(names, DRAWS)
     results(work, Ledger(chosen.ledger), ProgressLine()).to_csv(chosen.out / "results.csv")
     tables = page.tables(chosen.out)
     write_page("cheng_greiner", chosen.out, tables)

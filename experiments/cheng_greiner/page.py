@@ -118,10 +118,14 @@ def features(lines: Lines) -> Table:
 
 
 def smoothing(lines: Lines) -> Table:
-    """Accuracy of the two with an order under three rules of smoothing."""
-    names = [f"{kind}{rule}" for kind in ("W-GBN-O", "W-MN-O") for rule in ("", *(f", {rule}" for rule in RULES))]
-    rows = [[dataset, *(percent(of(lines, dataset, name)) for name in names)] for dataset in datasets(lines)]
-    return Table(["dataset", *names], rows, dict.fromkeys(names, ".2f"))
+    """Accuracy under the rules of smoothing that were run."""
+    rules = ["", *(f", {rule}" for rule in RULES if any(line["classifier"].endswith(rule) for line in lines))]
+    rows = []
+    for dataset in datasets(lines):
+        for kind in ("W-GBN", "W-GBN-O", "W-MN", "W-MN-O"):
+            rows.append([dataset, kind, *(percent(of(lines, dataset, kind + rule)) for rule in rules)])
+    names = ["dataset", "classifier", "back-off 20", *(rule.removeprefix(", ") for rule in rules[1:])]
+    return Table(names, rows, dict.fromkeys(names, ".2f"))
 
 
 def spread(values: list[Any]) -> str:
@@ -140,13 +144,22 @@ def times(lines: Lines) -> Table:
             cells += [SOURCE_SECONDS.get(dataset, {}).get(name), float(np.mean([line["fit_seconds"] for line in own]))]
         quick = [line["n_test"] / line["predict_seconds"] for line in of(lines, dataset, "W-GBN")]
         rows.append([dataset, *cells, int(np.median(quick))])
-    names = ["dataset", "source: W-GBN", "ours", "source: W-MN", "ours,", "source: W-MN-FS", "ours, FS", "rows/s"]
+    names = [
+        "dataset",
+        "W-GBN, source",
+        "W-GBN",
+        "W-MN, source",
+        "W-MN",
+        "W-MN-FS, source",
+        "W-MN-FS",
+        "rows answered a second",
+    ]
     loads = [line["load"] for line in lines]
     note = (
         f"Seconds of the processor, from the table on; load of the machine while timing {min(loads)} to {max(loads)}. "
         "The source's are of a Pentium II at 300 MHz."
     )
-    return Table(names, rows, dict.fromkeys(("ours", "ours,", "ours, FS"), ".2f"), note=note)
+    return Table(names, rows, dict.fromkeys(("W-GBN", "W-MN", "W-MN-FS"), ".2f"), note=note)
 
 
 def pictures(folder: Path) -> None:

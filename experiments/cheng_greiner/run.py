@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from experiments.common import Given, whole, worded
-from tanager import CBL, TAN, GeneralNetwork, MultiNet, NaiveBayes, Wrapped
+from tanager import CBL, TAN, BackOff, GeneralNetwork, MultiNet, NaiveBayes, Wrapped
 from tanager.datasets import Dataset
 from tanager.encoding.chunks import rows_at
 from tanager.evaluate import Table
@@ -26,7 +27,13 @@ DRAWS = 3
 LEFT_OUT = {"adult": "fnlwgt"}  # the weight of a row in the census; the source has 13 attributes of the 14
 SIX = ("W-GBN", "W-GBN-O", "W-MN", "W-MN-O", "W-MN-FS", "W-MN-FS-O")
 YARDSTICKS = ("NB", "TAN")
-RULES = {"Laplace": 1.0, "as counted": 0.0}  # other ways from counts to probabilities
+RULES: dict[str, Any] = {  # other ways from counts to probabilities
+    "back-off 50": BackOff(50, first=1.0),
+    "back-off 100": BackOff(100, first=1.0),
+    "back-off 300": BackOff(300, first=1.0),
+    "Laplace": 1.0,
+    "as counted": 0.0,
+}
 
 Progress = Callable[[int, int, str], None]
 
@@ -45,30 +52,31 @@ def order(data: Dataset) -> tuple[str, ...]:
     return names[::-1] if data.name == "chess" else names
 
 
-def models(data: Any) -> dict[str, Any]:
-    """The classifiers for one data set: the six of the source (O: order given), variants of smoothing, NB and TAN."""
+def models(data: Any, rules: Mapping[str, Any] = RULES) -> dict[str, Any]:
+    """The classifiers for one data set: NB, TAN, the six of the source (O: order given), and variants of smoothing."""
     columns = data.options
     made: dict[str, Any] = {"NB": NaiveBayes(**columns), "TAN": TAN(**columns)}
-    ordered = CBL(order=order(data))
-    for mark, learner in (("", CBL()), ("-O", ordered)):
-        made[f"W-GBN{mark}"] = Wrapped(GeneralNetwork(learner=learner, **columns))
-        made[f"W-MN{mark}"] = Wrapped(MultiNet(learner=learner, **columns))
-        made[f"W-MN-FS{mark}"] = Wrapped(MultiNet(learner=learner, features="blanket", **columns))
-    for rule, smoothing in RULES.items():
-        made[f"W-GBN-O, {rule}"] = Wrapped(GeneralNetwork(learner=ordered, smoothing=smoothing, **columns))
-        made[f"W-MN-O, {rule}"] = Wrapped(MultiNet(learner=ordered, smoothing=smoothing, **columns))
+    for mark, learner in (("", CBL()), ("-O", CBL(order=order(data)))):
+        options = {"learner": learner, **columns}
+        made[f"W-GBN{mark}"] = Wrapped(GeneralNetwork(**options))
+        made[f"W-MN{mark}"] = Wrapped(MultiNet(**options))
+        made[f"W-MN-FS{mark}"] = Wrapped(MultiNet(features="blanket", **options))
+        for rule, smoothing in rules.items():
+            made[f"W-GBN{mark}, {rule}"] = Wrapped(GeneralNetwork(smoothing=smoothing, **options))
+            made[f"W-MN{mark}, {rule}"] = Wrapped(MultiNet(smoothing=smoothing, **options))
     return made
 
 
-def plans(names: Sequence[str], draws: int) -> list[Plan]:
+def plans(names: Sequence[str], draws: int, rules: Mapping[str, Any] = RULES) -> list[Plan]:
     """All the work. Other data sets than the source's are drawn as nursery is, a third to ask."""
     made = []
+    some = partial(models, rules=rules)
     for name in names:
         data = dataset(name)
         n_rows = len(data.y)
         given = name in GIVEN
         splits = Given(GIVEN[name]) if given else Holdout(DRAWN.get(name, n_rows // 3) / n_rows, seed=1)
-        made.append(make_plan(name, models, data, splits, 1 if given else draws, None))
+        made.append(make_plan(name, some, data, splits, 1 if given else draws, None))
     return made
 
 
