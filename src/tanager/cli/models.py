@@ -34,6 +34,7 @@ MODELS = {
     "fan": Entry("FAN", "a forest: the arcs of the tree that pay"),
     "sptan": Entry("SuperParentTAN", "a tree grown by accuracy; slow"),
     "kdb": Entry("KDB", "up to k other parents for each column (--set k=2)"),
+    "skdb": Entry("SelectiveKDB", "kdb that chooses k and the columns"),
     "spode": Entry("SPODE", "one column is a parent of all others"),
     "aode": Entry("AODE", "the mean over all such; try it first"),
     "aodesr": Entry("AODE", "aode that leaves out values which repeat others", {"subsumption": 50}),

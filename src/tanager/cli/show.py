@@ -81,9 +81,8 @@ def _of_network(network: Any, target: str | None) -> dict[str, Any]:
 def _print_network(screen: Screen, network: Any, report: dict[str, Any]) -> None:
     screen.say(f"Network in {described(report['file'])}", style="bold")
     what = f"{counted(len(network.names), 'variable')}, {counted(len(network.arcs), 'arc')}"
-    screen.say(
-        f"{what}, {counted(network.n_parameters, 'parameter')}" + ("" if report["tables"] else ", without tables")
-    )
+    tables = counted(network.n_parameters, "parameter") if report["tables"] else "no tables"
+    screen.say(f"{what}, {tables}")
     screen.say()
 
 

@@ -36,18 +36,18 @@ def structure_options(command: Command) -> Command:
     """How a network is learned."""
     for option in (
         click.option("--trace", is_flag=True, help="Tell every step that led to the network."),
-        click.option("--fit-by", type=click.Choice(FIT_BY), help="What the parameters are learned by."),
+        click.option("--fit-by", type=click.Choice(FIT_BY), metavar="HOW", help=f"Parameters by {', '.join(FIT_BY)}."),
         click.option("--sum-out", is_flag=True, help="Sum missing values out exactly, instead of leaving them out."),
-        click.option("--class-root/--no-class-root", default=None, help="Whether the class comes before all columns."),
+        click.option("--class-root/--no-class-root", default=None, help="Whether the class is before all columns."),
         click.option("--max-parents", type=int, metavar="N", help="Most parents of a column, beside the class."),
-        click.option("--score", type=click.Choice(SCORES), help="What hill-climb and k2 make large."),
+        click.option("--score", type=click.Choice(SCORES), metavar="NAME", help=f"To make large: {', '.join(SCORES)}."),
         click.option("--test", metavar="TEST", help="Of independence: mi, g2 or x2; or with a level, g2:0.01."),
         click.option("--threshold", type=float, metavar="NATS", help="Less information than this is none."),
         click.option("--tiers", metavar="A,B/C,D", help="No arc from a later tier to an earlier one."),
         click.option("--forbid", multiple=True, metavar="A:B", help="No arc from A to B; may be given several times."),
         click.option("--require", multiple=True, metavar="A:B", help="An arc from A to B; may be given several times."),
         click.option("--order", metavar="COLUMNS", help="Causes before effects; or: given, the order of the file."),
-        click.option("--learner", type=click.Choice(list(LEARNERS)), help="How to look for the network."),
+        click.option("--learner", type=click.Choice(list(LEARNERS)), metavar="NAME", help=f"By {', '.join(LEARNERS)}."),
         click.option("--network", metavar="FILE", help="A network to take the arcs from; see: tanager convert."),
     ):
         command = option(command)

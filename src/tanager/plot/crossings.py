@@ -31,7 +31,8 @@ def few_crossings(rows: Lists, above: Lists, below: Lists) -> tuple[list[list[in
         if fewest == 0:
             break
         now = [dice.sample(row, len(row)) for row in rows]
-    return best, fewest
+    _exchange(best, above, below)
+    return best, count_crossings(best, below)
 
 
 def count_crossings(rows: Lists, below: Lists) -> int:
@@ -89,7 +90,8 @@ def _sort(row: list[int], fixed: Sequence[int], near: Lists) -> None:
 
 def _exchange(rows: Sequence[list[int]], above: Lists, below: Lists) -> None:
     place = {i: at for row in rows for at, i in enumerate(row)}
-    for _ in range(10):
+    improved = True
+    while improved:  # each exchange saves a crossing, so this ends
         improved = False
         for row in rows:
             for at in range(len(row) - 1):
@@ -101,8 +103,6 @@ def _exchange(rows: Sequence[list[int]], above: Lists, below: Lists) -> None:
                     row[at : at + 2] = b, a
                     place[a], place[b] = place[b], place[a]
                     improved = True
-        if not improved:
-            break
 
 
 def _crossed(left: Sequence[int], right: Sequence[int], place: dict[int, int]) -> int:

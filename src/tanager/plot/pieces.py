@@ -17,6 +17,7 @@ GAP, BEND = 0.24, 0.12  # between neighbours in a row; room for an arc that pass
 DROP, MOST_DROP = 0.42, 1.2  # between rows
 STUB = 0.13  # the last bit of an arc, straight into its box
 STEP = 0.2  # between arcs that enter or leave a box
+MOST_AIR = 1.35  # times as wide as needed
 STRETCHES = (0.7, 1.0, 1.4, 2.0, 2.8, math.inf)  # rows so much longer than in a picture of the right shape
 
 
@@ -25,7 +26,9 @@ def best_drawing(boxes: Sequence[Point], arcs: Sequence[Pair], top: int | None, 
     length = math.sqrt(shape * sum((width + GAP) * (height + DROP) for width, height in boxes))
     widths = [width for width, _ in boxes]
     rows = dict.fromkeys(tuple(rows_of(widths, arcs, length * stretch, top)) for stretch in STRETCHES)
-    return min((Drawing(boxes, arcs, row) for row in rows), key=lambda drawing: drawing.badness(shape))
+    best = min((Drawing(boxes, arcs, row) for row in rows), key=lambda drawing: drawing.badness(shape))
+    best.spread(0.6 * shape * best.height / best.width)
+    return best
 
 
 def rows_of(widths: Sequence[float], arcs: Sequence[Pair], room: float, top: int | None = None) -> list[int]:
@@ -102,14 +105,19 @@ class Drawing:
         self.steps = [step for chain in self.chains.values() for step in itertools.pairwise(chain)]
         above = _above(len(self.row_of), self.steps)
         self.rows, self.n_crossings = few_crossings(rows, above, turned(above))
-        widths = [*(width for width, _ in boxes), *[BEND] * (len(self.row_of) - len(boxes))]
-        x = straight(self.rows, widths, above, turned(above), n_boxes=len(boxes), gap=GAP)
-        left = min(at - width / 2 for at, width in zip(x, widths, strict=True))
-        self.x = [at - left for at in x]
-        self.width = max(at + width / 2 for at, width in zip(self.x, widths, strict=True))
+        self.widths = [*(width for width, _ in boxes), *[BEND] * (len(self.row_of) - len(boxes))]
+        self.x = straight(self.rows, self.widths, above, turned(above), n_boxes=len(boxes), gap=GAP)
+        self.spread(1.0)
         self.band = [max((boxes[i][1] for i in row if i < len(boxes)), default=0.0) for row in self.rows]
         self.y = self._heights()
         self.height = self.y[0] + self.band[0] / 2
+
+    def spread(self, factor: float) -> None:
+        """Give a drawing that is too narrow more air between its boxes, and let it begin at 0."""
+        x = [at * min(max(factor, 1.0), MOST_AIR) for at in self.x]
+        left = min(at - width / 2 for at, width in zip(x, self.widths, strict=True))
+        self.x = [at - left for at in x]
+        self.width = max(at + width / 2 for at, width in zip(self.x, self.widths, strict=True))
 
     def _chain(self, parent: int, child: int) -> list[int]:
         """The parent, a bend in every row between, and the child."""
