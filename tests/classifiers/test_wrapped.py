@@ -106,6 +106,7 @@ def test_the_blanket_of_a_wrapped_general_network_gives_the_columns_of_a_multi_n
 def test_with_an_empty_blanket_all_columns_are_naive():
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 2, (2000, 3)).astype(str), rng.integers(0, 2, 2000)
+    X[:, 1] = X[:, 0]  # which a multi-net would see
     model = Wrapped(MultiNet(features="blanket"), grid=[0.05, 0.1]).fit(X, y)
     assert model.best_.features_ == ("x0", "x1", "x2")
     assert all(not network.arcs for network in model.best_.networks_.values())

@@ -185,14 +185,16 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         model = clone(self._model())
         sample = self._sample(counts, rows)
         parts = self._parts(sample, rows)
+        columns: tuple[int, ...] | None = None
         if isinstance(model, MultiNet) and isinstance(model.features, str):
             general = GeneralNetwork(learner=model._own_learner(), missing=model.missing, smoothing=model.smoothing)
             chosen, found, self.features_table_ = self._choose(general, sample, parts, counts)
-            names = [counts.schema.names[i] for i in found.columns]
-            model.set_params(features=names or None)
-            if not names:  # nothing tells about the class: naive Bayes on all columns
-                model.set_params(learner=CBL(threshold=1e9))
-        chosen, found, self.table_ = self._choose(model, sample, parts, counts)
+            columns = found.columns
+            model.set_params(features=[counts.schema.names[i] for i in columns] or None)
+        if columns == ():  # nothing tells about the class: naive Bayes on all columns
+            found, self.table_ = Found(ProductOfSums.one_each([()] * counts.n_features), ()), self.features_table_
+        else:
+            chosen, found, self.table_ = self._choose(model, sample, parts, counts)
         model.set_params(learner=chosen)
         model._found = found
         self.best_ = self._attach(model, counts, rows)
