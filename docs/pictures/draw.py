@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sklearn.datasets import load_wine
 
-from tanager import CBL, GeneralNetwork, MultiNet, Network, Wrapped, datasets
+from tanager import CBL, GeneralNetwork, GSquared, MultiNet, Network, Wrapped, datasets
 
 HERE = Path(__file__).parent
 
@@ -14,10 +14,8 @@ HERE = Path(__file__).parent
 def main() -> None:
     """All of them."""
     adult, dna = datasets.load("adult"), datasets.load("dna")
-    model = Wrapped(GeneralNetwork()).fit(adult.X, adult.y)
-    model.plot(
-        HERE / "adult-w-gbn.png", target="income", title="Adult: the network that answers, and what it is built on"
-    )
+    model = Wrapped(GeneralNetwork(learner=CBL(test=GSquared()))).fit(adult.X.drop_columns(["fnlwgt"]), adult.y)
+    model.plot(HERE / "adult-w-gbn.png", target="income", title="Adult: nine of 13 columns tell the income")
     model = Wrapped(GeneralNetwork()).fit(dna.X, dna.y)
     model.plot(HERE / "dna-w-gbn.png", target="site", title="DNA: the bases that tell a splice site, of 60")
     X, y = load_wine(return_X_y=True, as_frame=True)
