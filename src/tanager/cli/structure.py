@@ -137,7 +137,7 @@ def _test(text: str) -> Any:
     """A test of independence, with its level or threshold where one is given.
 
     >>> _test("g2:0.01")
-    GSquared(level=0.01, guard=True, naive=False)
+    GSquared(level=0.01)
     """
     import tanager
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import Any
 
@@ -13,6 +13,7 @@ from tanager.counts.sample import Information, Sample
 from tanager.errors import OptionError, is_number
 from tanager.networks.network import Arc, Network
 from tanager.structure.constraints import Constraints
+from tanager.structure.tests import brief
 
 Progress = Callable[[str, int, int | None], None]  # what is being done, how much is done, and of how much if known
 
@@ -159,11 +160,7 @@ class Learner:
     forbidden: Sequence[Arc] = ()
     tiers: Sequence[Sequence[str]] = ()
 
-    def __repr__(self) -> str:
-        """What was set, and nothing else."""
-        own = {item.name: getattr(self, item.name) for item in fields(self)}
-        changed = [f"{item.name}={own[item.name]!r}" for item in fields(self) if own[item.name] != item.default]
-        return f"{type(self).__name__}({', '.join(changed)})"
+    __repr__ = brief
 
     def learn(
         self,

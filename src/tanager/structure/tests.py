@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from tanager.counts.sample import Information
 from tanager.errors import OptionError, is_number
 
 
-@dataclass(frozen=True)
+def brief(value: Any) -> str:
+    """A dataclass with what was set, and nothing else."""
+    own = [(item.name, getattr(value, item.name), item.default) for item in fields(value)]
+    return f"{type(value).__name__}({', '.join(f'{name}={now!r}' for name, now, usual in own if now != usual)})"
+
+
+@dataclass(frozen=True, repr=False)
 class Threshold:
     """Independent where the information is at most ``tau`` nats, however many rows there are.
 
@@ -31,6 +38,8 @@ class Threshold:
 
     tau: float = 0.01
 
+    __repr__ = brief
+
     def __post_init__(self) -> None:
         if not is_number(self.tau, 0):
             raise OptionError(f"Threshold({self.tau!r}): the threshold must be a finite number of at least 0, in nats.")
@@ -48,7 +57,7 @@ class Threshold:
         return f"I = {_short(information.value)} {'<=' if self.independent(information) else '>'} {self.tau:g}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _ChiSquared:
     """A statistic that follows chi-squared where the two are independent.
 
@@ -65,6 +74,8 @@ class _ChiSquared:
     level: float = 0.05
     guard: bool = True
     naive: bool = False
+
+    __repr__ = brief
 
     def __post_init__(self) -> None:
         if not is_number(self.level, 0) or not 0 < self.level < 1:
@@ -115,7 +126,7 @@ class _ChiSquared:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GSquared(_ChiSquared):
     """The G² test (likelihood ratio): G² = 2 M I against chi-squared.
 
@@ -151,7 +162,7 @@ class GSquared(_ChiSquared):
         return "G²"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pearson(_ChiSquared):
     """Pearson's X² test: the sum of (seen - expected)² / expected against chi-squared.
 
