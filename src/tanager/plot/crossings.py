@@ -23,7 +23,8 @@ def few_crossings(rows: Lists, above: Lists, below: Lists) -> tuple[list[list[in
     """
     dice = random.Random(0)
     now = _walked(rows, below)
-    best, fewest = now, count_crossings(now, below)
+    best = min(now, [list(row) for row in rows], key=lambda order: count_crossings(order, below))
+    fewest = count_crossings(best, below)
     for _ in range(STARTS):
         found, n = _swept(now, above, below)
         if n < fewest:
