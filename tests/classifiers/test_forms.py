@@ -41,7 +41,9 @@ def forms(draw, n, k, max_sets=3):
 @st.composite
 def forms_on_tables(draw, **options):
     table = draw(tables(**options))
-    return table, draw(forms(table.n, len(set(table.labels))))
+    weights = table.weights or (1.0,) * len(table.labels)
+    counted = {label for label, w in zip(table.labels, weights, strict=True) if w > 0}
+    return table, draw(forms(table.n, len(counted)))
 
 
 def expected_of(data, x, form, smoothing):

@@ -27,7 +27,7 @@ def read(text):
     """The arcs of a drawing, by following its lines with a finger, and the variables without one."""
     arcs, alone, above = [], [], []  # above: the variable that is open at each depth
     item = re.compile(r"[^,←…]+")
-    whole = re.sub(r",\n[│| ]*", ", ", text).replace("`-", "└─").replace("|-", "├─").replace("<-", "←")
+    whole = re.sub(r"(,|←|<-)\n[│| ]*", r"\1 ", text).replace("`-", "└─").replace("|-", "├─").replace("<-", "←")
     whole = whole.replace("...", "…").replace("|", "│")
     for line in whole.splitlines():
         if line.startswith("without arcs: "):
