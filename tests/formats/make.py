@@ -17,7 +17,27 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 from every import CLASSES  # noqa: E402
-from tanager import AODE, FANC, KDB, TAN, TC, BestOf, Collection, MEstimate, NaiveBayes  # noqa: E402
+from tanager import (  # noqa: E402
+    AODE,
+    BAN,
+    CBL,
+    FANC,
+    KDB,
+    TAN,
+    TC,
+    BackOff,
+    BestOf,
+    Collection,
+    GeneralNetwork,
+    GSquared,
+    HillClimb,
+    MEstimate,
+    MultiNet,
+    NaiveBayes,
+    Network,
+    NetworkClassifier,
+    Wrapped,
+)
 from tanager.archive import VERSION  # noqa: E402
 
 ROWS: list[dict[str, Any]] = [
@@ -49,6 +69,17 @@ def models() -> dict[str, Any]:
     made["Collection-families"] = Collection({"wind": [[], ["sky", "warmth"]]}, **cuts).fit(table, labels)
     made["KDB-smoothing"] = KDB(k=2, smoothing=MEstimate(2), **cuts).fit(table, labels)
     made["BestOf-rows"] = BestOf([NaiveBayes(), KDB()], criterion="rmse", **cuts).fit(table, labels)
+    climb = HillClimb(score="aic", required=[("sky", "wind")])
+    made["GeneralNetwork-climb"] = GeneralNetwork(learner=climb, class_root=False, **cuts).fit(table, labels)
+    made["BAN-tests"] = BAN(learner=CBL(test=GSquared(0.1), order="given"), missing="marginal", **cuts).fit(
+        table, labels
+    )
+    made["BAN-conditional"] = BAN(fit_by="conditional_likelihood", **cuts).fit(table, labels)
+    made["NaiveBayes-weights"] = NaiveBayes(fit_by="weights", **cuts).fit(table, labels)
+    drawn = Network({"sky": ["sun", "rain"], "wind": [False, True], "plan": ["play", "stay"]}, [("sky", "plan")])
+    made["NetworkClassifier-drawn"] = NetworkClassifier(drawn.add("plan", "wind"), "plan", **cuts).fit(table, labels)
+    blanket = Wrapped(MultiNet(features="blanket"), grid=[0.02, 0.1], smoothing=BackOff(3, first=1), **cuts)
+    made["Wrapped-blanket"] = blanket.fit(table, labels)
     made["AODE-warm-up"] = streamed(AODE(warm_up=20), 12)
     made["TAN-warm-up-answered"] = streamed(TAN(warm_up=20), 12, answers=True)
     made["AODE-stream"] = streamed(AODE(warm_up=10), 24, answers=True)
