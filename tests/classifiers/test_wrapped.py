@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_network_classifiers import chained
 
-from tanager import BAN, CBL, GeneralNetwork, GSquared, HillClimb, MultiNet, OptionError, Wrapped, load
+from tanager import BAN, CBL, GeneralNetwork, GSquared, HillClimb, MultiNet, OptionError, Threshold, Wrapped, load
 from tanager.classifiers.forms import View
 from tanager.classifiers.wrapped import THRESHOLDS, deal
 from tanager.counts.sample import Sample
@@ -128,6 +128,16 @@ def test_levels_of_significance_are_tried_where_the_test_has_them():
     assert len(model.table_) == 7
     assert isinstance(model.best_.learner.test, GSquared)
     assert "b" not in model.best_.blanket_
+
+
+def test_a_threshold_given_as_a_test_is_tried_like_any_other():
+    X, y = chained(1500)
+    as_test = Wrapped(
+        GeneralNetwork(learner=CBL(test=Threshold(0.3))), grid={"test": [Threshold(t) for t in (0.01, 0.1)]}
+    )
+    plain = Wrapped(GeneralNetwork(), grid=[0.01, 0.1]).fit(X, y)
+    assert (as_test.fit(X, y).predict_proba(X) == plain.predict_proba(X)).all()
+    assert len(Wrapped(GeneralNetwork(learner=CBL(test=Threshold(0.3)))).fit(X, y).table_) == len(THRESHOLDS)
 
 
 def test_tests_are_worked_out_once_for_all_thresholds(monkeypatch):

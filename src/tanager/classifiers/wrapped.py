@@ -64,15 +64,8 @@ class _Trial:
     def line(self) -> dict[str, Any]:
         rows = max(self.asked, 1e-300)
         figures = {"accuracy": self.right / rows, "mean_probability": self.own / rows, "log_loss": -self.log / rows}
-        told = {
-            "setting": self.setting,
-            **figures,
-            "arcs": self.n_arcs,
-            "columns": self.n_columns,
-            "note": self.note,
-            "asked": self.asked,
-        }
-        return told
+        size = {"arcs": self.n_arcs, "columns": self.n_columns}
+        return {"setting": self.setting, **figures, **size, "note": self.note, "asked": self.asked}
 
 
 @dataclass(eq=False, repr=False)
@@ -291,8 +284,11 @@ class Wrapped(DelegatesMixin, CountsClassifier):
 
 
 def _usual_grid(learner: Learner) -> dict[str, Sequence[Any]]:
-    if isinstance(learner, CBL) and learner.test is not None and not isinstance(learner.test, Threshold):
-        return {"test": [replace(learner.test, level=level) for level in LEVELS]}
+    test = learner.test if isinstance(learner, CBL) else None
+    if isinstance(test, Threshold):
+        return {"test": [Threshold(tau) for tau in THRESHOLDS]}
+    if test is not None:
+        return {"test": [replace(test, level=level) for level in LEVELS]}
     return {"threshold": THRESHOLDS} if hasattr(learner, "threshold") else {"max_parents": (1, 2, 3, 4)}
 
 
