@@ -15,6 +15,7 @@ from tanager import (
     BAN,
     CBL,
     FAN,
+    K2,
     KDB,
     TAN,
     BackOff,
@@ -267,15 +268,21 @@ def test_an_edited_network_is_learned_as_a_stream_without_rows():
 # --- structure, streams and files --------------------------------------------------------------------------------
 
 
-def test_families_too_large_for_a_table_leave_out_the_least_informative_parents():
+def test_no_family_has_more_contexts_than_there_are_rows():
     rng = np.random.default_rng(3)
-    n = 8
-    X = rng.integers(0, 12, (400, n)).astype(str)
+    X = rng.integers(0, 12, (400, 8)).astype(str)
     y = rng.integers(0, 2, 400)
-    model = BAN(learner=CBL(threshold=0.0)).fit(X, y)  # everything depends on everything
-    sizes = [12 ** (1 + len(parents)) * 2 for parents in model.parents_.values()]
-    assert max(sizes) <= 2**20
+    model = BAN(learner=K2(score="ll", max_parents=4)).fit(X, y)  # every parent is welcome
+    contexts = [2 * 13 ** len(parents) for parents in model.parents_.values()]  # 12 values, and missing
+    assert max(contexts) == 338
     assert model.predict_proba(X).shape == (400, 2)
+
+
+def test_arcs_among_the_other_parents_of_a_child_stay_in_the_blanket():
+    X, y = chained()
+    arcs = (("class", "d"), ("c", "d"), ("noise", "d"), ("noise", "c"))
+    model = GeneralNetwork(learner=HillClimb(required=arcs)).fit(X, y)
+    assert ("noise", "c") in model.network_.arcs
 
 
 def test_the_structure_in_a_file_is_taken_as_it_is(tmp_path, monkeypatch):

@@ -70,6 +70,8 @@ def test_a_holdout_equals_learning_two_thirds_and_asking_the_rest():
     learned.fit({name: column[~held] for name, column in X.items()}, y[~held])
     asked = {name: column[held] for name, column in X.items()}
     assert model.table_[0]["accuracy"] == pytest.approx(learned.score(asked, y[held]), abs=1e-12)
+    proba = learned.predict_proba(asked)[np.arange(held.sum()), np.searchsorted(learned.classes_, y[held])]
+    assert model.table_[0]["log_loss"] == pytest.approx(-np.log(proba).mean(), abs=1e-12)
     assert model._structure(fresh=True).form == learned._structure(fresh=True).form  # its structure, all rows' tables
     again = View(model.counts_, model._view.form, model.best_._estimate())
     codes = model.encoder_.transform(X)

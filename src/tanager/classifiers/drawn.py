@@ -77,19 +77,20 @@ class NetworkClassifier(SingleNetworkMixin, MarginalMixin):
         return self._blanket(counts.schema)
 
     def _blanket(self, schema: Schema) -> ProductOfSums:
-        if self.network is None:
+        network = self.network
+        if network is None:
             return ProductOfSums.one_each([()] * len(schema))
         target = self._target(schema)
-        blanket = set(self.network.markov_blanket(target))
+        blanket = set(network.markov_blanket(target))
         for name in blanket:
             if name not in schema:
                 raise OptionError(
                     f"the class {target!r} depends on {name!r}, which is no column.{nearest(name, schema.names)}"
                 )
-        children = self.network.children(target)
+        children = network.children(target)
 
         def parents(name: str) -> tuple[int, ...]:
-            return tuple(schema.index(p) for p in self.network.parents(name) if p in blanket)  # type: ignore[union-attr]
+            return tuple(schema.index(p) for p in network.parents(name) if p in blanket)
 
         return ProductOfSums(
             tuple(schema.index(name) for name in children),

@@ -115,7 +115,7 @@ class MultiNet(LearnsNetwork):
 
     def _learn_each(self, sample: Sample, learner: Learner, columns: list[int]) -> tuple[Learned, ...]:
         target = len(sample.names) - 1
-        own = {label: replace(learner, threshold=tau) for label, tau in (self.thresholds or {}).items()}  # type: ignore
+        own = {label: _with_threshold(learner, tau) for label, tau in (self.thresholds or {}).items()}
         found = []
         for c, label in enumerate(sample.values[target]):
             part = sample.where(target, c)
@@ -163,7 +163,11 @@ class MultiNet(LearnsNetwork):
 def _scaled(learner: Learner, factor: float) -> Learner:
     """The learner with a threshold so many times as high, where it has one."""
     threshold = getattr(learner, "threshold", None)
-    return learner if threshold is None else replace(learner, threshold=factor * threshold)  # type: ignore[call-arg]
+    return learner if threshold is None else _with_threshold(learner, factor * threshold)
+
+
+def _with_threshold(learner: Learner, threshold: float) -> Learner:
+    return replace(learner, threshold=threshold)  # type: ignore[call-arg]  # of those that have one
 
 
 def _one_network_each(sample: Sample, columns: list[int], learned: Sequence[Learned]) -> ProductOfSums:
