@@ -17,8 +17,9 @@ LAYERS = [
     ("networks",),
     ("structure",),
     ("classifiers",),
+    ("streams",),
     ("plot", "files"),
-    ("evaluate", "datasets", "plain"),
+    ("evaluate", "datasets", "generate", "plain"),
     ("persist", "river"),
     ("cli",),
 ]
