@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tanager.errors import DataError
-from tanager.generate.sources import MISSING, MOST_VALUES, Column, Source, missing_cells
+from tanager.generate.sources import MISSING, MOST_VALUES, Column, Noise, Source, missing_cells
 from tanager.networks import graph
 from tanager.networks.inference import elimination_order
 from tanager.networks.network import Network
@@ -38,14 +38,14 @@ class NetworkSource(Source):
     def prior(self, rows: np.ndarray) -> np.ndarray:
         return self.network.posterior(self.target)[None, :]
 
-    def log_joint(self, X: np.ndarray, rows: np.ndarray, keep: np.ndarray) -> np.ndarray | None:
-        gaps = np.ones(len(X), dtype=bool) if (keep < 1).any() else missing_cells(X).any(axis=1)
+    def log_joint(self, X: np.ndarray, rows: np.ndarray, noise: Noise) -> np.ndarray:
+        gaps = np.ones(len(X), dtype=bool) if noise.any else missing_cells(X).any(axis=1)
         logs = np.empty((len(X), len(self.classes)))
         logs[~gaps] = self._log_whole(X[~gaps], rows[~gaps])
         left, size = np.flatnonzero(gaps), max(MOST_CELLS // self._largest, 1)
         for start in range(0, len(left), size):
             some = left[start : start + size]
-            logs[some] = self._log_gaps(X[some], rows[some], keep)
+            logs[some] = self._log_gaps(X[some], rows[some], noise.keep)
         return logs
 
     def _log_whole(self, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -118,7 +118,9 @@ class ChangingNetwork(NetworkSource):
     """A network whose tables go in a straight line from those of one to those of another, between two rows."""
 
     def __init__(self, first: NetworkSource, second: NetworkSource, start: int, stop: int) -> None:
-        super().__init__(first.network, first.target, f"{first.text} turning into another")
+        super().__init__(
+            first.network, first.target, f"{first.text} turning into another from row {start:,} to {stop:,}"
+        )
         self._second, self.start, self.stop = second.network, start, stop
 
     def share(self, rows: np.ndarray) -> np.ndarray:
@@ -146,9 +148,7 @@ class ChangingNetwork(NetworkSource):
 
     def prior(self, rows: np.ndarray) -> np.ndarray:
         nothing = np.full((len(rows), len(self.columns)), MISSING, dtype=np.uint8)
-        logs = self.log_joint(nothing, rows, np.ones(len(self.columns)))
-        assert logs is not None
-        return np.exp(logs)
+        return np.exp(self.log_joint(nothing, rows, Noise.of(self.columns)))
 
     def _log_cells(self, i: int, at: Any, rows: np.ndarray) -> np.ndarray:
         share, (first, then) = self.share(rows)[:, None], self._by_class

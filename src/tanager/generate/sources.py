@@ -32,6 +32,26 @@ class Column:
         return self.values is None
 
 
+@dataclass(frozen=True)
+class Noise:
+    """What noise does to each column: it keeps its own cell so often, and else shows any value, or any of its range."""
+
+    keep: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, columns: Sequence[Column], keep: Any = 1.0) -> Noise:
+        """Over the ranges of these columns; without `keep`, none at all."""
+        low, high = ([column.low for column in columns], [column.high for column in columns])
+        return cls(np.broadcast_to(keep, len(columns)), np.array(low), np.array(high))
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any."""
+        return bool((self.keep < 1).any())
+
+
 class Source(ABC):
     """Rows of a known distribution, which may depend on the number of the row."""
 
@@ -44,12 +64,8 @@ class Source(ABC):
         """Cells (column-major) and classes (codes) of the rows with these numbers, in order."""
 
     @abstractmethod
-    def log_joint(self, X: np.ndarray, rows: np.ndarray, keep: np.ndarray) -> np.ndarray | None:
-        """log P(x, y) of every row and class, up to a constant of the row; None where that is not known.
-
-        A missing cell says nothing. Column i shows its own value with probability ``keep[i]``, else any of its values
-        (in its range) with equal chances.
-        """
+    def log_joint(self, X: np.ndarray, rows: np.ndarray, noise: Noise) -> np.ndarray | None:
+        """log P(x, y) of every row and class, None where that is not known; missing cells say nothing."""
 
     @abstractmethod
     def prior(self, rows: np.ndarray) -> np.ndarray:
@@ -109,8 +125,8 @@ class Concept(Source):
             left = left[~hit]
         return wanted
 
-    def log_joint(self, X: np.ndarray, rows: np.ndarray, keep: np.ndarray) -> np.ndarray | None:
-        logs = self.source.log_joint(X, rows, keep)
+    def log_joint(self, X: np.ndarray, rows: np.ndarray, noise: Noise) -> np.ndarray | None:
+        logs = self.source.log_joint(X, rows, noise)
         if logs is None:
             return None
         with np.errstate(divide="ignore"):

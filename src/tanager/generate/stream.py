@@ -15,6 +15,7 @@ from tanager.generate.sources import (
     MISSING,
     Column,
     Concept,
+    Noise,
     Source,
     check_share,
     check_shares,
@@ -283,9 +284,9 @@ class Stream:
         return X
 
     def _log_joint(self, X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
-        n = len(self.source.columns)
-        keep = np.array([self._kept(column) for column in self.columns[:n]])
-        logs = self.source.log_joint(X[:, :n], rows, keep)
+        own = self.source.columns
+        noise = Noise.of(own, [self._kept(column) for column in own])
+        logs = self.source.log_joint(X[:, : len(own)], rows, noise)
         if logs is None or self.effects.how == "mcar" or not self.effects.missing:
             return logs
         n_missing = missing_cells(X).sum(axis=1)[:, None]  # which tells of the class
