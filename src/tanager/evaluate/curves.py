@@ -131,6 +131,40 @@ class Prequential:
         """All curves as a pandas data frame."""
         return self.to_table().to_pandas()
 
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        measure: str = "accuracy",
+        over: str = "window",
+        *,
+        label: Any = None,
+        title: str | None = None,
+    ) -> Any:
+        """A curve per model, with dashed lines where the stream changes and ticks where a model noticed something.
+
+        ``measure`` and ``over`` as in ``curve``; of ``recall`` that of one class, ``label``. Needs matplotlib, the
+        extra ``plot``.
+        """
+        from tanager.plot import plot_curves
+
+        curves = {name: self.curve(name, measure, over) for name in self.models}
+        what = measure.replace("_", " ")
+        if measure == "recall":
+            if label not in self.classes:
+                raise OptionError(f"recall is that of one class; give label= one of {self.classes}.")
+            curves = {name: curve[:, self.classes.index(label)] for name, curve in curves.items()}
+            what = f"recall of {label}"
+        ways = {"whole": "so far", "fading": f"fading by {self.fade:g}", "window": f"over {self.window:,} rows"}
+        return plot_curves(
+            self.rows,
+            curves,
+            path,
+            measure=f"{what} {ways[over]}",
+            drifts=self.drifts,
+            events=self.events,
+            title=title,
+        )
+
     def __repr__(self) -> str:
         ends = ", ".join(f"{name} {self.curve(name)[-1]:.4f}" for name in self.models)
         return f"Prequential({self.n_rows:,} rows; accuracy: {ends})"
