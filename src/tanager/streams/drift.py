@@ -118,8 +118,8 @@ class DriftAware(Classifier):
         for name in ("every", "recent", "patience"):
             if not is_number(getattr(self, name), least=1) or getattr(self, name) != int(getattr(self, name)):
                 raise OptionError(f"{name}={getattr(self, name)!r}: give a number of rows of at least 1.")
-        if not is_number(self.fade_to, least=0) or self.fade_to >= 1:
-            raise OptionError(f"fade_to={self.fade_to!r}: give a number from 0 to below 1, what is left of the counts.")
+        if not is_number(self.fade_to, least=0) or not 0 < self.fade_to < 1:
+            raise OptionError(f"fade_to={self.fade_to!r}: give a number above 0 and below 1, what is left of the counts.")
         self._model()._check_options()
 
     def _model(self) -> Any:
@@ -217,7 +217,9 @@ class DriftAware(Classifier):
         if self._back is not None:
             self._duel.add(self._back.end_block(), wrong)
         signal = ask(self._detector, wrong.tolist())
-        if signal == "drift" and self._front.recent.mean > self._front.usual.mean:
+        if signal == "drift" and self._front.recent.mean <= self._front.usual.mean:
+            signal = None  # a change for the better
+        if signal == "drift":
             self._drift()
         elif self._drifted is not None:
             self._wait(self._drifted)
