@@ -610,9 +610,10 @@ class JointCounts:
         aligned._allocate(self.rooms - 1)
         aligned._absorb(other, places, self.scale / other.scale)
         pairs = zip(self._arrays().values(), aligned._arrays().values(), strict=True)
+        faded = self.scale != 1.0 or other.scale != 1.0
         return all(
             np.array_equal(a, b)
-            or (not (_whole(a) and _whole(b)) and np.allclose(a, b, rtol=1e-9, atol=1e-9 * self.scale))
+            or ((faded or not (_whole(a) and _whole(b))) and np.allclose(a, b, rtol=1e-9, atol=1e-9 * self.scale))
             for a, b in pairs
         )
 
