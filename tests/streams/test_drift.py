@@ -31,7 +31,7 @@ def drawn(tables, n_rows, seed):
 def changing(*lengths, seed=0):
     """A stream whose concept changes after each length."""
     parts = [drawn(concept(seed + 10 * at), length, seed + at) for at, length in enumerate(lengths)]
-    return sum((X for X, _ in parts), []), sum((y for _, y in parts), [])
+    return [row for X, _ in parts for row in X], [label for _, y in parts for label in y]
 
 
 def with_gaps(X, y, seed):
@@ -166,21 +166,21 @@ def numbers(n_rows, seed):
     return (rng.normal(size=(n_rows, 3)) + 2 * flipped[:, None]).tolist(), y.tolist()
 
 
-MODELS = [NaiveBayes(), AODE(), TAN(), NaiveBayes(gaussian=True), NaiveBayes(warm_up=40)]
+MODELS = [NaiveBayes(), AODE(), TAN(), NaiveBayes(gaussian=True, warm_up=30), NaiveBayes(warm_up=40)]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 @settings(max_examples=2)
-@given(seed=st.integers(0, 99), cuts=st.lists(st.integers(0, 200), max_size=5))
+@given(seed=st.integers(0, 99), cuts=st.lists(st.integers(0, 160), max_size=5))
 def test_single_rows_chunks_and_whole_streams_give_the_same_answers_and_events(model, seed, cuts):
-    X, y = numbers(200, seed) if model.get_params().get("gaussian") or model.warm_up < 99 else changing(90, 110, seed=seed)
+    X, y = changing(80, 80, seed=seed) if model.warm_up == 1000 else numbers(160, seed)
     single, whole, chunks, trained = (quick(clone(model)) for _ in range(4))
     expected = []
     for row, label in zip(dicts(X), y, strict=True):
         expected.append(single.predict_proba_one(row))
         single.learn_one(row, label)
     agree(whole, whole.test_then_train(X, y), expected)
-    for start, stop in zip([0, *sorted(cuts)], [*sorted(cuts), 200], strict=True):
+    for start, stop in zip([0, *sorted(cuts)], [*sorted(cuts), 160], strict=True):
         if start < stop:
             agree(chunks, chunks.test_then_train(X[start:stop], y[start:stop]), expected[start:stop])
             trained.partial_fit(X[start:stop], y[start:stop])
@@ -189,7 +189,7 @@ def test_single_rows_chunks_and_whole_streams_give_the_same_answers_and_events(m
     assert quick(clone(model)).fit(X, y).events_ == whole.events_
 
 
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(seed=st.integers(0, 99), delay=st.integers(1, 20))
 def test_late_labels_are_judged_when_they_come(seed, delay):
     X, y = changing(100, 100, seed=seed)
@@ -229,10 +229,9 @@ def test_new_classes_are_known_to_whichever_model_answers():
 def test_a_model_that_has_just_started_anew_answers_evenly():
     X, y = [["a"], ["b"]] * 100, ["u", "v"] * 50 + ["v", "u"] * 50
     model = DriftAware(detector=lambda wrong: "drift" if wrong else None, on_drift="restart", every=4)
-    rows = 0
-    while not any(event.what == "restart" for event in getattr(model, "events_", [])):
-        model.partial_fit(X[rows : rows + 1], y[rows : rows + 1])
-        rows += 1
+    rows = 104
+    model.partial_fit(X[:rows], y[:rows])
+    assert [event.what for event in model.events_] == ["drift", "restart"]
     assert model.predict_proba_one({"x0": "a"}) == {"u": 0.5, "v": 0.5}
     assert model.predict_proba([["a"]]).tolist() == [[0.5, 0.5]]
     assert model.predict([["a"]]).tolist() == ["u"]
@@ -243,7 +242,8 @@ def test_a_model_that_has_just_started_anew_answers_evenly():
 
 
 def accuracy(model, X, y):
-    return (model.classes_[model.test_then_train(X, y).argmax(axis=1)] == np.array(y)).mean()
+    answers = model.test_then_train(X, y).argmax(axis=1)
+    return (model.classes_[answers] == np.array(y)).mean()
 
 
 @pytest.mark.parametrize("on_drift", ["swap", "restart"])
@@ -268,15 +268,15 @@ def test_without_a_change_models_are_seldom_swapped_and_answers_are_as_good():
     assert swaps <= 1
 
 
-@pytest.mark.parametrize("name", ["drift.ADWIN", "drift.PageHinkley", "drift.KSWIN", "drift.binary.DDM"])
+@pytest.mark.parametrize("name", ["drift.ADWIN", "drift.PageHinkley", "drift.binary.DDM"])
 def test_detectors_of_river_serve(name):
-    pytest.importorskip("river")
     module, _, kind = f"river.{name}".rpartition(".")
-    detector = getattr(pytest.importorskip(module), kind)(**{"seed": 1} if kind == "KSWIN" else {})
+    detector = getattr(pytest.importorskip(module), kind)()
     X, y = changing(2000, 1000)
     model = DriftAware(NaiveBayes(), detector).partial_fit(X, y)
     assert any(event.what == "swap" and 2000 < event.row < 2600 for event in model.events_)
-    assert model.detector is detector and not detector.drift_detected  # the one given is left as it was
+    assert model.detector is detector
+    assert not detector.drift_detected  # the one given is left as it was
 
 
 def test_a_change_for_the_better_is_no_drift():
@@ -295,9 +295,10 @@ def test_a_change_for_the_better_is_no_drift():
 def test_options_can_be_read_set_and_cloned():
     model = DriftAware(AODE(smoothing=2.0), DDM(drift=4.0), every=10)
     again = clone(model).set_params(model__smoothing=3.0)
-    assert again.model.smoothing == 3.0 and model.model.smoothing == 2.0
+    assert again.model.smoothing == 3.0
+    assert model.model.smoothing == 2.0
     assert again.detector == DDM(drift=4.0)
-    assert repr(model) == "DriftAware(detector=DDM(warning=2.0, drift=4.0, min_rows=30, smoothing=1.0), every=10,\n           model=AODE(smoothing=2.0))"
+    assert repr(DriftAware(AODE(smoothing=2.0), every=10)) == "DriftAware(every=10, model=AODE(smoothing=2.0))"
 
 
 def test_a_copy_goes_on_by_itself():
@@ -312,7 +313,8 @@ def test_fitting_again_forgets_everything():
     X, y = changing(150, 150)
     model = quick().fit(X, y)
     events, proba = model.events_, model.predict_proba(X)
-    assert events and model.n_rows_ == 300
+    assert events
+    assert model.n_rows_ == 300
     assert (model.fit(X, y).predict_proba(X) == proba).all()
     assert model.events_ == events
 
@@ -331,7 +333,7 @@ def test_an_event_can_be_read():
     [
         ({"model": NaiveBayes}, "is no classifier of tanager"),
         ({"model": "aode"}, "'aode' is no classifier of tanager"),
-        ({"model": NaiveBayes(smoothing=-1)}, "smoothing"),
+        ({"model": NaiveBayes(warm_up=0)}, "warm_up=0"),
         ({"on_drift": "swop"}, "on_drift='swop' is not an option; .*Did you mean 'swap'"),
         ({"on_warning": "swap"}, "on_warning='swap' is not an option"),
         ({"detector": DDM}, "DDM is a class"),

@@ -77,7 +77,7 @@ def test_a_sudden_change_is_heard_by_every_detector(name):
     else:
         pytest.importorskip("river")
         module, _, kind = f"river.{name}".rpartition(".")
-        options = {"seed": 1, "alpha": 0.0001} if kind == "KSWIN" else {}
+        options = {"seed": 1, "alpha": 0.0001, "window_size": 60} if kind == "KSWIN" else {}
         detector = getattr(pytest.importorskip(module), kind)(**options)
     check_detector(detector)
     rng = np.random.default_rng(3)
@@ -96,9 +96,9 @@ def test_what_is_no_detector_is_refused_with_the_way_out():
         check_detector(DDM)
     with pytest.raises(OptionError, match="detector='adwin' has no update and drift_detected"):
         check_detector("adwin")
-    with pytest.raises(OptionError, match="'drfit' is not an option; .*Did you mean 'drift'"):
+    with pytest.raises(OptionError, match=r"'drfit' is not an option; .*Did you mean 'drift'"):
         ask(lambda wrong: "drfit", [1])
-    with pytest.raises(OptionError, match="warning=3.0 is above drift=2.0"):
+    with pytest.raises(OptionError, match=r"warning=3\.0 is above drift=2\.0"):
         DDM(warning=3.0, drift=2.0)
     with pytest.raises(OptionError, match="min_rows=-1"):
         DDM(min_rows=-1)

@@ -22,7 +22,7 @@ from tanager.classifiers.naive import NaiveBayes
 from tanager.classifiers.onerow import check_row
 from tanager.encoding.chunks import n_rows, take_rows
 from tanager.encoding.door import column_name
-from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
+from tanager.errors import DataError, OptionError, check_option, is_number
 from tanager.streams.detectors import DDM, ask, check_detector
 from tanager.streams.runner import Duel, Runner, Share
 
@@ -61,7 +61,7 @@ class DriftAware(Classifier):
         `patience` rows to become better, else the old one is kept. "restart": the background model takes over at once,
         and without one the model starts from nothing.
         "fade": all that was counted is multiplied by `fade_to`. "shrink": a model with a ``window`` forgets the rows
-        before the warning. "nothing": it is only written down.
+        before the warning (without one, those before the last block). "nothing": it is only written down.
     fade_to : float, default=0.1
         What is left of the counts by fading.
     every : int, default=64
@@ -95,9 +95,10 @@ class DriftAware(Classifier):
     >>> X = [["sun"], ["rain"]] * 1000
     >>> y = ["play", "stay"] * 500 + ["stay", "play"] * 500
     >>> model = DriftAware(NaiveBayes()).partial_fit(X, y)
-    >>> for event in model.events_:
-    ...     print(event.row, event.what)
-    1024 warning
+    >>> [(event.row, event.what) for event in model.events_]
+    [(1024, 'drift'), (1088, 'swap')]
+    >>> model.predict([["sun"]])
+    array(['stay'], dtype='<U4')
     """
 
     model: Any = None
@@ -119,8 +120,20 @@ class DriftAware(Classifier):
             if not is_number(getattr(self, name), least=1) or getattr(self, name) != int(getattr(self, name)):
                 raise OptionError(f"{name}={getattr(self, name)!r}: give a number of rows of at least 1.")
         if not is_number(self.fade_to, least=0) or not 0 < self.fade_to < 1:
-            raise OptionError(f"fade_to={self.fade_to!r}: give a number above 0 and below 1, what is left of the counts.")
+            raise OptionError(
+                f"fade_to={self.fade_to!r}: give a number above 0 and below 1, what is left of the counts."
+            )
         self._model()._check_options()
+        self._check_model()
+
+    def _check_model(self) -> None:
+        """Refuse a model that cannot do what it would be asked for."""
+        model, name = self._model(), type(self._model()).__name__
+        if "fade" in (self.on_warning, self.on_drift) and not hasattr(model, "fade"):
+            raise OptionError(f'{name} has no counts that could fade. Use on_drift="swap" or "restart".')
+        if self.on_drift == "shrink" and (not hasattr(model, "shrink") or model.window is None):
+            way = f"{name}(window=1000)" if hasattr(model, "shrink") else 'on_drift="swap"'
+            raise OptionError(f'on_drift="shrink": {name} has no window that could shrink. Use {way}, say.')
 
     def _model(self) -> Any:
         return NaiveBayes() if self.model is None else self.model
@@ -131,6 +144,7 @@ class DriftAware(Classifier):
         self._check_options()
         for name in _OF_THE_MODEL:
             self.__dict__.pop(name, None)
+        self._warm = None  # that of the model in front is its own
         self.n_rows_ = 0
         self.events_: list[Event] = []
         self._front = self._fresh()
@@ -154,6 +168,8 @@ class DriftAware(Classifier):
 
     def _follow(self) -> None:
         """Classes and columns are those of the model in front."""
+        if "encoder_" not in self.__dict__:
+            self._front.knows()  # the first row of a warm-up is taken in
         own, theirs = self.__dict__, self._front.model.__dict__
         own.update({name: theirs[name] for name in _OF_THE_MODEL if name in theirs})
 
@@ -178,19 +194,16 @@ class DriftAware(Classifier):
     def _test_some(
         self, X: Any, y: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None, answered: Any
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Answer and learn rows until the block ends; one at a time where the model knows nothing or labels are late."""
+        """Answer and learn rows until the block ends; one alone if the model knows nothing yet, or labels are late."""
         knows = self._front.knows()
         size = min(len(y), self.every - len(self._front.block)) if knows and answered is None else 1
         part, ask_for = take_rows(X, 0, size), None if answered is None else take_rows(answered, 0, size)
         some, when = (None if rest is None else rest[:size] for rest in (weights, times))
-        before = self.classes_
-        proba = [runner.run(part, y[:size], some, when, ask_for) for runner in self._runners()][0]
+        even = self.classes_, self._even(1)
+        (classes, proba), *_ = [runner.run(part, y[:size], some, when, ask_for) for runner in self._runners()]
         self._follow()
-        classes = self.classes_
-        if not knows:
-            classes, proba = before, np.full((1, len(before)), 1 / max(1, len(before)))
         self._step(size)
-        return classes, proba
+        return (classes, proba) if knows else even
 
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> DriftAware:
         """Answer one row, for the detector, and learn it."""
@@ -271,11 +284,13 @@ class DriftAware(Classifier):
         self._note("restart", f"the model that began at row {self._front.began:,} answers from now on")
 
     def _fade(self) -> None:
-        self._front.model._fade(self.fade_to)
+        self._front.model.fade(self.fade_to)
         self._note("fade", f"{self.fade_to:g} of all that was counted is left")
 
     def _shrink(self) -> None:
-        raise NotImplementedError
+        kept = self.n_rows_ - self._warned if self._warned is not None else self.every
+        self._front.model.shrink(kept)
+        self._note("shrink", f"only the last {kept:,} rows are left in the window")
 
     def _begin_background(self) -> None:
         self._back, self._duel = self._fresh(), Duel(self.recent)
@@ -325,7 +340,7 @@ class DriftAware(Classifier):
         return self._front.model._scores(X, log_joint=log_joint)
 
     def _even(self, m: int) -> np.ndarray:
-        return np.full((m, len(self.classes_)), 1 / len(self.classes_))
+        return np.full((m, len(self.classes_)), 1 / max(1, len(self.classes_)))
 
     def _decide(self, proba: np.ndarray) -> np.ndarray:
         if not self._front.knows():
@@ -336,11 +351,6 @@ class DriftAware(Classifier):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Both models as model files, and what the policy remembers."""
-        if not isinstance(self._detector, DDM):
-            raise ModelFileError(
-                f"cannot save this DriftAware: {type(self._detector).__name__} is a detector of others, and a model "
-                "file holds plain data only. Use DDM(), or pickle."
-            )
         state = {
             "n_rows": self.n_rows_,
             "events": [list(astuple(event)) for event in self.events_],

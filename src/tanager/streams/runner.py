@@ -73,13 +73,13 @@ class Runner:
         """Whether it has learned anything to answer from."""
         return self.model._has_learned()
 
-    def run(self, X: Any, y: np.ndarray, weights: Any, times: Any, answered: Any) -> np.ndarray:
-        """Answer and learn rows. With late labels (`answered`) a single one, which is judged before it is learned."""
+    def run(self, X: Any, y: np.ndarray, weights: Any, times: Any, answered: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Answer and learn rows; the classes and the answers. With late labels (`answered`) a single row."""
         if answered is not None:
-            proba = self.model._answer_first(X)[0].tolist() if self.knows() else []
+            own = self.model._answer_first(X)[0].tolist() if self.knows() else []
             weight = 1.0 if weights is None else weights[0]
-            self._judge(dict(zip(self.model._class_codes(), proba, strict=False)), y.tolist()[0], weight)
-            return self.model.test_then_train(X, y, weights, times, answered)
+            self._judge(dict(zip(self.model._class_codes(), own, strict=False)), y.tolist()[0], weight)
+            return self.model._test_first(X, y, weights, times, answered)
         proba = self.model.test_then_train(X, y, weights, times)
         place = self.model._class_codes()
         codes = np.array([place.get(label, -1) for label in y.tolist()])
@@ -87,7 +87,7 @@ class Runner:
         own = proba[np.arange(len(codes)), codes] if len(place) else 0.0
         wrong = np.where(odd, np.nan, own < proba.max(axis=1, initial=0.0) - TIE)
         self.block += wrong.tolist()
-        return proba
+        return self.model.classes_, proba
 
     def run_one(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> None:
         """Answer and learn one row."""
