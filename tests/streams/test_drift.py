@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tanager import AODE, DDM, TAN, DataError, DriftAware, NaiveBayes, OptionError
 
@@ -290,6 +291,18 @@ def test_a_change_for_the_better_is_no_drift():
 
 
 # --- a classifier like others ------------------------------------------------------------------------------------
+
+
+@parametrize_with_checks(
+    [DriftAware()],
+    expected_failed_checks=lambda model: {
+        "check_sample_weight_equivalence_on_dense_data": "a stream of rows that come twice is a longer stream"
+    },
+    xfail_strict=True,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
 
 
 def test_options_can_be_read_set_and_cloned():

@@ -21,7 +21,7 @@ from tanager.classifiers.classifier import Classifier
 from tanager.classifiers.naive import NaiveBayes
 from tanager.classifiers.onerow import check_row
 from tanager.encoding.chunks import n_rows, take_rows
-from tanager.encoding.door import column_name
+from tanager.encoding.door import check_weights, column_name, one_dimensional
 from tanager.errors import DataError, OptionError, check_option, is_number
 from tanager.streams.detectors import DDM, ask, check_detector
 from tanager.streams.runner import Duel, Runner, Share
@@ -187,8 +187,13 @@ class DriftAware(Classifier):
     def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any = None, *, whole: bool) -> DriftAware:
         if y is None:
             raise DataError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        self._front.model.target_name_ = self._front.model.target_name_ or column_name(y)
-        self.test_then_train(X, y, sample_weight, times)
+        weights = check_weights(sample_weight, n_rows(X))
+        if whole and weights is not None and not weights.any():
+            raise DataError("every sample weight is zero; at least one row must count.")
+        front = self._front.model
+        front.target_name_ = front.target_name_ or column_name(y)
+        front._labels(one_dimensional(y))  # refuses what cannot be a class, before anything is learned
+        self.test_then_train(X if hasattr(X, "__getitem__") else np.asarray(X), y, weights, times)
         return self
 
     def _test_some(
