@@ -27,6 +27,8 @@ from tanager.counts.estimates import BDeu as BDeu
 from tanager.counts.estimates import Lidstone as Lidstone
 from tanager.counts.estimates import MEstimate as MEstimate
 from tanager.counts.estimates import PriorCounts as PriorCounts
+from tanager.counts.forgetting import Decay as Decay
+from tanager.counts.forgetting import Window as Window
 from tanager.counts.joint import JointCounts as JointCounts
 from tanager.counts.sample import Sample as Sample
 from tanager.encoding import Column as Column
