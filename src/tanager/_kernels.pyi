@@ -94,6 +94,12 @@ class Store:
         """Add row after row; returns the rows done before one with an unknown value or class."""
     def learn_one(self, codes: _Codes, label: int, weight: float = 1.0) -> bool:
         """Add a single row; False, and nothing added, where it has an unknown value or class."""
+    def forget(self, codes: _Codes, labels: _Codes, raw: _Floats) -> int:
+        """Take rows out by the weights they were added with, times their unit; stops as `learn` does."""
+    def forget_one(self, codes: _Codes, label: int, raw: float) -> bool:
+        """The same for a single row; False, and nothing changed, where it has an unknown value or class."""
+    def halve(self, times: int) -> None:
+        """Divide all cells by 2 to this power."""
     def resolve(
         self,
         codes: _Codes,
@@ -118,7 +124,12 @@ class Plan:
         fast: bool = True,
         first: float = -1.0,
     ) -> None:
-        """`first` is the strength of a back-off where there are no parents; below 0 it is the same."""
+        """`first` is the strength of a back-off where there are no parents; below 0 it is the same.
+
+        Cells hold true counts times the unit. Strengths, weights and `min_count` are as for true counts.
+        """
+    def rescale(self, unit: float) -> None:
+        """Go on with another unit."""
     def product(
         self,
         child: Sequence[int],
@@ -158,8 +169,26 @@ class Plan:
         """As `score`, of single networks and multi-nets, missing values summed out; NaN where that is too much work."""
     def one(self, codes: _Codes) -> list[float]:
         """The posterior of a single row."""
-    def stream(self, codes: _Codes, labels: _Codes, weights: _Floats | None, out: _Floats, unit: float = 1.0) -> int:
-        """Score each row, then learn it; returns the rows done before one with an unknown value or class."""
+    def stream(
+        self,
+        codes: _Codes,
+        labels: _Codes,
+        weights: _Floats | None,
+        out: _Floats,
+        unit: float = 1.0,
+        answered: _Codes | None = None,
+        fade: _Floats | None = None,
+        queue: tuple[_Codes, _Codes, _Floats] | None = None,
+        gone: _Integers | None = None,
+    ) -> tuple[int, float, int]:
+        """Answer each row (or that of `answered`), fade all counts by fade[r], learn it; then gone[r] rows leave.
+
+        The queue has the codes, labels and raw weights (times their unit) of rows that can leave: those learned before,
+        oldest first, then the rows of this call, whose raw weights are written when they are learned.
+
+        Returns the rows done before one with an unknown value or class, the unit at the end, and how many times all
+        cells (and raw weights still in the queue) were halved on the way because the unit had become too large.
+        """
     def parts(self, codes: _Codes, out: _Floats) -> None:
         """Of one row: P(y, x_s) of every member, then P(child | y, parents) of every term; NaN where missing."""
     def term(
