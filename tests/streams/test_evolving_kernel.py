@@ -138,7 +138,7 @@ def test_a_stream_can_see_all_kinds_of_changes():
 
 @given(streams(), options())
 def test_active_priors_sum_to_one_whatever_happens(stream, chosen):
-    numbers, values, labels, weights, k = stream
+    numbers, values, labels, weights, _ = stream
     kernel = kernel_of(stream, chosen)
     for r in range(0, len(numbers), 40):
         part = slice(r, r + 40)
