@@ -46,7 +46,9 @@ from tanager.networks.network import Network as Network
 from tanager.persist import load as load
 from tanager.persist import save as save
 from tanager.plot import network_text as network_text
+from tanager.plot import plot_fuzzy_sets as plot_fuzzy_sets
 from tanager.plot import plot_network as plot_network
+from tanager.streams.evolving import EvolvingNaiveBayes as EvolvingNaiveBayes
 from tanager.structure.cbl import CBL as CBL
 from tanager.structure.chow_liu import ChowLiu as ChowLiu
 from tanager.structure.hill_climb import HillClimb as HillClimb

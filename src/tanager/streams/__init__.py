@@ -1,0 +1,1 @@
+"""Streams: models that change their shape while they learn."""
