@@ -12,10 +12,8 @@ import numpy as np
 from tanager.errors import DataError, OptionError
 from tanager.generate.networks import NetworkSource
 from tanager.generate.sources import MOST_VALUES, check_positive, check_shares, check_whole
-from tanager.generate.stream import Stream, made, model_rng
+from tanager.generate.stream import CLASS, Stream, made, model_rng
 from tanager.networks.network import Network
-
-CLASS = "class"
 
 
 def naive_bayes(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -24,10 +25,14 @@ from tanager.generate.sources import (
     other_codes,
 )
 from tanager.networks.network import Network
+from tanager.writing import TableWriter, table_format, whole_file
 
+CLASS = "class"  # the last column of a table
 BLOCK = 1 << 16  # rows that are drawn together, from a seed of their own
 MOST_DRIFTS = 1000
 N_PARTS, PART = 16, 8192  # of a long stream, what `accuracy` looks at
+
+Progress = Callable[[int, float | None], object]
 
 
 @dataclass(frozen=True)
@@ -248,6 +253,48 @@ class Stream:
             for row, c in zip(zip(*cells, strict=True), y.tolist(), strict=True):
                 yield dict(zip(self.names, row, strict=True)), self.classes[c]
 
+    def tables(self, n_rows: int, start: int = 0) -> Iterator[Any]:
+        """So many rows as Arrow tables of up to 65,536, with the values themselves; the class is the last column."""
+        rows = self.chunks(n_rows, start=start)
+        return (self._table(X, y) for X, y in rows) if n_rows else iter([self._table(*self._empty(0))])
+
+    def _table(self, X: np.ndarray, y: np.ndarray) -> Any:
+        import pyarrow as pa
+
+        cells = [_arrow_cells(X[:, i], column) for i, column in enumerate(self.columns)]
+        return pa.table([*cells, _arrow_values(self.classes).take(pa.array(y))], [*self.names, CLASS])
+
+    def write(self, path: Any, n_rows: int, progress: Progress | None = None) -> None:
+        """Write the first rows to a file, whole or not at all; the class is its last column.
+
+        Parameters
+        ----------
+        path : str, path or file
+            The ending says how: .csv, .tsv, .parquet or .jsonl; .csv.gz and .tsv.gz are packed. A file that is open
+            for bytes gets CSV.
+        n_rows : int
+            Memory does not grow with it.
+        progress : callable, default=None
+            Called with the number of rows written and their share of all.
+        """
+        n_rows = check_whole("n_rows", n_rows, 0)
+        if hasattr(path, "write"):
+            self._write(path, "csv", n_rows, progress)
+            return
+        form = table_format(os.fspath(path))
+        with whole_file(path) as file:
+            self._write(file, form, n_rows, progress)
+
+    def _write(self, file: BinaryIO, form: str, n_rows: int, progress: Progress | None) -> None:
+        writer = TableWriter(file, form)
+        done = 0
+        for table in self.tables(n_rows):
+            writer.write(table)
+            done += table.num_rows
+            if progress is not None:
+                progress(done, done / max(n_rows, 1))
+        writer.close()
+
     # --- what is known of them --------------------------------------------------------------------------------------
 
     def posterior(self, X: np.ndarray, start: int = 0) -> np.ndarray | None:
@@ -342,6 +389,22 @@ def _as_values(cells: np.ndarray, column: Column) -> list[Any]:
         return [None if cell != cell else cell for cell in cells.tolist()]
     values = dict(enumerate(column.values))
     return [values.get(code) for code in cells.tolist()]
+
+
+def _arrow_cells(cells: np.ndarray, column: Column) -> Any:
+    """Cells as an Arrow array, with nulls where they are missing."""
+    import pyarrow as pa
+
+    if column.values is None:
+        return pa.array(cells, from_pandas=True)  # NaN is null
+    return _arrow_values(column.values).take(pa.array(cells, mask=cells == MISSING))
+
+
+def _arrow_values(values: tuple[Any, ...]) -> Any:
+    """Values as an Arrow array; as text where they are of several kinds."""
+    import pyarrow as pa
+
+    return pa.array(values if len({type(value) for value in values}) == 1 else [str(value) for value in values])
 
 
 def made(source: Source, random_state: int | None) -> Stream:
