@@ -213,7 +213,7 @@ def test_the_accuracy_of_a_long_stream_looks_at_parts_of_it():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: SMALL.noise(5), r"rate=5 is not an option; give a number from 0 to 1. For 5 % write 0.05\."),
+        (lambda: SMALL.noise(5), r"noise=5 is not an option; give a number from 0 to 1. For 5 % write 0.05\."),
         (lambda: SMALL.missing(0.1, how="mnar"), "how='mnar' is not an option; choose one of 'mcar', 'mar'"),
         (lambda: SMALL.missing(0.7, how="mar"), "from 0 to 0.5"),
         (lambda: SMALL.imbalanced([0.5, 0.5]), "give 3 shares that sum to 1"),
@@ -245,6 +245,6 @@ def test_a_table_of_another_shape_has_no_posterior():
 def test_what_it_is_stands_in_one_line():
     stream = SMALL.noise(0.05).missing(0.1, how="mar").irrelevant(2).class_noise(0.1).imbalanced([0.5, 0.25, 0.25])
     assert repr(stream) == (
-        "<Stream of ban with classes 50 %, 25 %, 25 % with 10 % wrong labels, 5 columns, 3 classes: "
+        "<Stream of BAN with classes 50 %, 25 %, 25 % with 10 % wrong labels, 5 columns, 3 classes: "
         "2 irrelevant columns, 5 % noise, 10 % missing (by class)>"
     )

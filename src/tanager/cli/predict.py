@@ -77,7 +77,7 @@ def _write(tables: Iterable[Any], output: str, form: str) -> None:
     with written(output) as file:
         writer = TableWriter(file, form)
         for table in tables:
-            writer.write(_rounded(table) if form in ("csv", "tsv") else table)
+            writer.write(_rounded(table) if writer.format in ("csv", "tsv") else table)
         writer.close()
 
 

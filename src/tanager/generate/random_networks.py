@@ -49,7 +49,7 @@ def naive_bayes(
     >>> round(stream.accuracy(), 3)
     0.992
     """
-    return _stream("naive_bayes", _no_arcs, n_columns, n_values, n_classes, dirichlet, prior, random_state)
+    return _stream("naive Bayes", _no_arcs, n_columns, n_values, n_classes, dirichlet, prior, random_state)
 
 
 def tan(
@@ -64,7 +64,7 @@ def tan(
 
     All trees over the columns are equally likely, and all roots. Parameters are those of ``naive_bayes``.
     """
-    return _stream("tan", random_tree, n_columns, n_values, n_classes, dirichlet, prior, random_state)
+    return _stream("TAN", random_tree, n_columns, n_values, n_classes, dirichlet, prior, random_state)
 
 
 def ban(
@@ -102,7 +102,7 @@ def ban(
     def arcs(n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
         return random_arcs(n, int(n_arcs) - n, most, rng)
 
-    return _stream("ban", arcs, n_columns, n_values, n_classes, dirichlet, prior, random_state)
+    return _stream("BAN", arcs, n_columns, n_values, n_classes, dirichlet, prior, random_state)
 
 
 def from_network(network: Network, target: str = CLASS, random_state: int | None = 0) -> Stream:

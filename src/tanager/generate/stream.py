@@ -69,7 +69,7 @@ class Stream:
     >>> from tanager import generate
     >>> stream = generate.tan(random_state=1).noise(0.05).missing(0.05)
     >>> stream
-    <Stream of tan, 19 columns, 2 classes: 5 % noise, 5 % missing>
+    <Stream of TAN, 19 columns, 2 classes: 5 % noise, 5 % missing>
     >>> X, y = stream.take(1000)
     >>> X.shape, X.dtype, y[:10]
     ((1000, 19), dtype('uint8'), array([0, 1, 0, 1, 0, 0, 1, 0, 0, 0], dtype=uint8))
@@ -132,11 +132,11 @@ class Stream:
         By any of the column's values with equal chances, its own included; with ``flip`` by a different one. A number
         is replaced by any number of the column's range.
         """
-        return replace(self, effects=replace(self.effects, noise=check_share("rate", rate), flip=bool(flip)))
+        return replace(self, effects=replace(self.effects, noise=check_share("noise", rate), flip=bool(flip)))
 
     def class_noise(self, rate: float) -> Stream:
         """With wrong labels: with this probability a row has one of the other classes, with equal chances."""
-        return replace(self, source=replace(self.source, class_noise=check_share("rate", rate)))
+        return replace(self, source=replace(self.source, class_noise=check_share("class_noise", rate)))
 
     def missing(self, rate: float, how: str = "mcar") -> Stream:
         """With missing cells.
@@ -150,7 +150,7 @@ class Stream:
             the rate in the last, evenly between.
         """
         check_option("how", how, ("mcar", "mar"))
-        rate = check_share("rate", rate, 1.0 if how == "mcar" else 0.5)
+        rate = check_share("missing", rate, 1.0 if how == "mcar" else 0.5)
         return replace(self, effects=replace(self.effects, missing=rate, how=how))
 
     def imbalanced(self, shares: Any) -> Stream:
@@ -247,11 +247,12 @@ class Stream:
 
     def __iter__(self) -> Iterator[tuple[dict[str, Any], Any]]:
         """Rows without end as (dict, label); a missing cell is None."""
+        names, classes = self.names, self.classes
         for b in itertools.count():
             X, y = self.block(b)
             cells = [_as_values(X[:, i], column) for i, column in enumerate(self.columns)]
             for row, c in zip(zip(*cells, strict=True), y.tolist(), strict=True):
-                yield dict(zip(self.names, row, strict=True)), self.classes[c]
+                yield dict(zip(names, row, strict=True)), classes[c]
 
     def tables(self, n_rows: int, start: int = 0) -> Iterator[Any]:
         """So many rows as Arrow tables of up to 65,536, with the values themselves; the class is the last column."""
