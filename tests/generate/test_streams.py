@@ -196,6 +196,14 @@ def test_many_columns_do_not_underflow():
     assert (shares.max(axis=1) < 1).any()
 
 
+def test_networks_too_dense_to_sum_out_have_no_posterior_under_noise():
+    stream = generate.ban(400, 8, n_columns=60, random_state=1)
+    X, _ = stream.take(5)
+    assert stream.posterior(X) is not None
+    assert stream.noise(0.1).posterior(X) is None
+    assert stream.noise(0.1).accuracy(5) is None
+
+
 def test_a_row_that_cannot_be_gets_equal_shares():
     network = Network({"class": (0, 1), "x": (0, 1)}, [("class", "x")], {"class": [0.5, 0.5], "x": [[1, 0], [1, 0]]})
     stream = generate.from_network(network)

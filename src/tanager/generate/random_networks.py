@@ -119,7 +119,10 @@ def from_network(network: Network, target: str = CLASS, random_state: int | None
     >>> round(stream.accuracy(), 2)  # 0.75 * 0.8 + 0.25 * 0.9, on the average
     0.83
     """
-    return made(NetworkSource(network, target), random_state)
+    source = NetworkSource(network, target)
+    if not source.columns:
+        raise DataError(f"the network has no variable beside {target!r}. Add some, as columns.")
+    return made(source, random_state)
 
 
 def redrawn(stream: Stream, random_state: int | None = 1, dirichlet: float = 1.0) -> Stream:
