@@ -28,6 +28,7 @@ COMMANDS = {
     "merge": "Join models that learned parts of the data.",
     "schema": "Say how the columns of a file would be treated.",
     "datasets": "List data sets to try, or write one to a file.",
+    "generate": "Make up rows of a known model, with drift and noise.",
 }
 
 REFUSED, STOPPED = 2, 130
