@@ -169,12 +169,12 @@ def test_fading_accuracy_is_the_known_answer():
 class Made:
     """A generator of rows, as ``tanager.generate`` has them."""
 
-    names, classes, drifts = ("a", "b", "c", "d"), (0, 1, 2), (100, 5000)
+    names, classes, drifts = ("a", "b", "c", "d"), ("p", "q", "r"), (100, 5000)
 
     def chunks(self, n_rows, size=65536):
         X, y = stream(n_rows, k=3)
         for start in range(0, n_rows, size):
-            yield X[start : start + size], y[start : start + size]
+            yield X[start : start + size], y[start : start + size].astype(np.uint8)
 
 
 def text_rows(n=300):
@@ -230,7 +230,8 @@ def test_pairs_and_dicts_are_streams(expected):
 def test_generators_are_streams_and_tell_their_drifts():
     result = prequential(AODE(), Made(), n_rows=500)
     X, y = next(Made().chunks(500))
-    assert_same(result, prequential(AODE(), (X, y)), exact=True)
+    assert_same(result, prequential(AODE(), (X, np.array(Made.classes)[y])), exact=True)
+    assert result.classes == ["p", "q", "r"]
     assert result.drifts == [100]
     assert len(result.rows) == 250
 
