@@ -330,7 +330,7 @@ def _leave_one_out(model: Any, rows: pa.Table, columns: list[str], target: str) 
     """Accuracy by the model's own rule, and log loss; exact for these rows."""
     codes, labels, _ = model._known_rows(rows.select(columns), as_labels(rows[target], target), None)
     proba = model._leave_one_out(codes, labels, None, rows.select(columns))
-    answers = decide(proba, model.counts_.class_counts, check_costs(model.cost_matrix, model.classes_))
+    answers = decide(proba, model._class_sizes(), check_costs(model.cost_matrix, model.classes_))
     right = proba[np.arange(len(labels)), labels]
     return LeftOut(
         accuracy=float((answers == labels).mean()),
