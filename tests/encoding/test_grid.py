@@ -231,24 +231,15 @@ def test_a_splitting_grid_follows_values_out_of_its_range():
     assert grid.cuts("frequency", 2) == pytest.approx([6.5], abs=0.3)
 
 
-def test_a_grid_laid_anew_keeps_all_counts_and_finds_the_new_cut_points():
-    rng = np.random.default_rng(8)
-    grid = Grid.over(rng.normal(size=500), 2).update(rng.normal(size=4000), rng.integers(0, 2, 4000))
-    x = rng.normal(30, 1, size=4000)
-    wide = grid.update(x, x > 30).relaid(*grid.span())
-    assert wide.counts.sum(axis=0) == pytest.approx(grid.counts.sum(axis=0))
-    assert wide.edges[-1] > 33
-    assert grid.relaid(grid.edges[0], grid.edges[-1]).weight == pytest.approx(grid.weight)
-    found = wide.decay(1e-6).update(x, x > 30).cuts("mdl")
-    assert np.abs(found - 30).min() < 0.2  # one interval of the wide grid, which holds both classes
-    narrow = wide.decay(1e-6).relaid(*wide.span())
-    assert narrow.step < wide.step / 3
-    assert narrow.decay(1e-6).update(x, x > 30).cuts("mdl") == pytest.approx([30], abs=narrow.step)
+def test_classes_can_fade_apart():
+    grid = Grid(EDGES, 2).update([0.1, 0.1, 1.1], [0, 1, 1]).decay_classes(np.array([1.0, 0.25]))
+    assert grid.counts.sum(axis=0).tolist() == [1, 0.5]
 
 
-def test_a_grid_laid_anew_over_its_own_edges_is_the_same():
-    grid = Grid(np.linspace(-1, 11, 13), 2).update([0.5, 3.5, 9.5], [0, 1, 1])
-    assert grid.relaid(0, 10, size=12).counts == pytest.approx(grid.counts)
+def test_a_grid_tells_what_share_of_values_has_left_its_range():
+    grid = Grid(EDGES, 1)
+    assert grid.outside(np.array([-4.0, -3.9, 0.0, 4.0, 4.1, np.nan, np.inf, -np.inf])) == 4 / 7
+    assert grid.outside(np.array([np.nan])) == 0
 
 
 def test_what_makes_no_grid_is_refused():

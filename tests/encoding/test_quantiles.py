@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager.encoding.bins import cut
-from tanager.encoding.quantiles import QuantileSketch, _uniform
+from tanager.encoding.bins import cut, find_cuts
+from tanager.encoding.quantiles import LabelledSketch, QuantileSketch, _uniform
 from tanager.errors import ModelFileError, OptionError
 
 SHAPES = {
@@ -121,7 +121,6 @@ def test_cut_points_are_the_quantiles_and_leave_no_bin_empty(values, n_bins):
     if values:
         shares = np.bincount(cut(np.array(values), cuts), minlength=len(cuts) + 1) / len(values)
         assert (shares > 0).all()
-        assert sketch.histogram(cuts) == pytest.approx(shares)
 
 
 @pytest.mark.parametrize("size", [1, 17, 400, 3_000])
@@ -160,14 +159,17 @@ def test_missing_infinite_and_weightless_values_are_left_out():
     assert sketch.cuts(2).tolist() == [1]
 
 
-@pytest.mark.parametrize("how", ["frequency", "width"])
-def test_a_constant_column_gets_no_cut(how):
+def test_a_constant_column_gets_no_cut():
     for values in ([], [np.nan], [3.0] * 2_000):
-        assert QuantileSketch(5).update(values).cuts(how=how).tolist() == []
+        assert QuantileSketch(5).update(values).cuts().tolist() == []
 
 
-def test_equal_widths_come_from_the_values_kept():
-    assert QuantileSketch(5).update([1, 2, 2.5, 3, 4, 7, 8, 10]).cuts(3, "width").tolist() == [4, 7]
+def test_sketches_of_different_scales_merge_as_their_weights():
+    faded = QuantileSketch(5).update(np.arange(1500.0)).decay(0.5)
+    fresh = QuantileSketch(5).update(np.arange(2000.0, 2300.0))
+    assert faded.merge(fresh).weight == pytest.approx(750 + 300)
+    assert fresh.merge(faded).weight == pytest.approx(300 + 1050)
+    assert fresh.rank([1999])[0] == pytest.approx(750 / 1350, abs=1 / 50)
 
 
 def test_options_that_mean_nothing_are_refused():
@@ -177,8 +179,37 @@ def test_options_that_mean_nothing_are_refused():
         QuantileSketch().quantile(2)
     with pytest.raises(OptionError, match=r"decay\(1.5\): the factor must be above 0 and at most 1"):
         QuantileSketch().decay(1.5)
-    with pytest.raises(OptionError, match="how='mdl' is not an option"):
-        QuantileSketch().cuts(how="mdl")
+
+
+# One for each class
+
+labelled = st.lists(st.tuples(st.integers(-8, 8), st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=60)
+
+
+@given(labelled, st.sampled_from(["mdl", "width", "frequency"]), st.integers(2, 5))
+def test_few_labelled_rows_are_cut_as_the_rows_themselves(table, how, n_bins):
+    x, y, w = (np.array(part, dtype=float) for part in zip(*table, strict=True))
+    sketch = LabelledSketch(3).update(x, y, w)
+    cuts = sketch.cuts(how, n_bins)
+    assert cuts.tolist() == find_cuts(x, how, n_bins, "n-1", y, w).tolist()
+    shares = np.bincount(cut(x, cuts), w, len(cuts) + 1) / max(w.sum(), 1)
+    assert sketch.histogram(cuts) == pytest.approx(shares)
+
+
+def test_many_labelled_rows_are_cut_about_where_the_rows_are():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=30_000)
+    y = np.searchsorted([-0.5, 1.0], x)
+    sketch = LabelledSketch(3).update(x, y)
+    assert sketch.cuts("mdl") == pytest.approx([-0.5, 1.0], abs=0.02)
+    assert sketch.cuts("frequency", 4) == pytest.approx([-0.674, 0, 0.674], abs=0.06)
+
+
+def test_classes_of_a_labelled_sketch_move_and_fade_apart():
+    sketch = LabelledSketch(2).update(np.array([1.0, 2.0, 3.0]), np.array([0, 0, 1]))
+    sketch.move_classes(np.array([2, 0]), 3).decay_classes(np.array([0.5, 1.0, 0.25]))
+    assert [one.weight for one in sketch.sketches] == [0.5, 0, 0.5]
+    assert sketch.histogram(np.array([2.5])).tolist() == [0.5, 0.5]
 
 
 # Files
@@ -192,6 +223,14 @@ def test_a_sketch_comes_back_from_its_arrays_and_goes_on_as_before():
         one.update(x)
     for mine, other in zip(sketch.items(), back.items(), strict=True):
         assert mine.tolist() == other.tolist()
+
+
+def test_a_labelled_sketch_comes_back_from_its_arrays():
+    x = np.random.default_rng(0).normal(size=5_000)
+    sketch = LabelledSketch(2, bins=3).update(x, x > 0)
+    back = LabelledSketch.from_arrays(sketch.to_arrays(), 2)
+    assert back.bins == 3
+    assert back.update(x, x > 1).cuts("frequency", 7).tolist() == sketch.update(x, x > 1).cuts("frequency", 7).tolist()
 
 
 GOOD = QuantileSketch(3).update(np.arange(1000.0)).to_arrays()

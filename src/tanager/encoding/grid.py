@@ -24,9 +24,9 @@ _BLOCK = 4096  # rows among which the next split is looked for
 class Grid:
     """Counts per interval and class of one number column: layer 1; ``cuts`` reads layer 2 from it.
 
-    Edges stay where they are, and the two outer intervals are open; a stream that leaves the range is only told apart
-    again after ``relaid``. With ``split`` an interval that holds more than this share of the rows is halved, and an
-    outer one gets a new edge one step further out.
+    Edges stay where they are, and the two outer intervals are open; values of a stream that has left the range are not
+    told apart. With ``split`` an interval that holds more than this share of the rows is halved, and an outer one gets
+    a new edge one step further out.
 
     Parameters
     ----------
@@ -136,25 +136,17 @@ class Grid:
             self.scale = 1.0
         return self
 
+    def decay_classes(self, factors: np.ndarray) -> Grid:
+        """Fade the counts of class c by factors[c]."""
+        self.cells *= factors
+        return self
+
     def move_classes(self, places: np.ndarray, n_classes: int) -> Grid:
         """The same counts among more classes: class c is now places[c]."""
         cells = np.zeros((len(self.cells), n_classes))
         cells[:, places] = self.cells
         self.cells = cells
         return self
-
-    def relaid(self, low: float, high: float, size: int = 200) -> Grid:
-        """A grid over another range with the counts of this one, shared out by overlap.
-
-        For streams that leave the range. Counts of a bin that is divided are shared out evenly.
-        """
-        new = Grid(_even_edges(low, high, size), self.n_classes, self.split, self.most)
-        ends = np.concatenate([[min(self.low, self.edges[0])], self.edges, [max(self.high, self.edges[-1])]])
-        for c in range(self.n_classes):
-            up_to = np.concatenate([[0.0], np.cumsum(self.cells[:, c])])
-            new.cells[:, c] = np.diff(np.interp(new.edges, ends, up_to), prepend=0.0, append=up_to[-1])
-        new.scale, new.low, new.high = self.scale, self.low, self.high
-        return new
 
     # Cut points
 
@@ -175,8 +167,14 @@ class Grid:
         weight = np.bincount(bin_of, self.cells.sum(axis=1), len(cuts) + 1)
         return np.asarray(weight / max(weight.sum(), np.finfo(float).tiny))
 
+    def outside(self, values: np.ndarray) -> float:
+        """Share of these values (missing ones left out) that are in the open outer intervals."""
+        x = np.asarray(values, dtype=np.float64)
+        x = x[~np.isnan(x)]
+        return float(np.mean((x <= self.edges[0]) | (x > self.edges[-1]))) if len(x) else 0.0
+
     def span(self) -> tuple[float, float]:
-        """The range in which values are, as far as the grid can tell; values that have faded away do not count."""
+        """The range of the values, as far as the grid can tell; values that have faded away do not count."""
         weight = self.cells.sum(axis=1)
         there = np.flatnonzero(weight > _FADED * weight.sum())
         if not len(there):

@@ -1,4 +1,4 @@
-"""QuantileSketch: where the quantiles of a stream are, from a few hundred of its values.
+"""Sketches: where the quantiles of a stream are, from a few hundred of its values.
 
 A summary in the manner of Karnin, Lang and Liberty (KLL): values are kept with weights, and where too many have about
 the same weight, neighbours are paired and one of the two stands for both. The coins that decide are numbered and
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tanager.encoding.bins import equal_width
-from tanager.errors import ModelFileError, OptionError, check_option
+from tanager.encoding.bins import cut, find_cuts
+from tanager.errors import ModelFileError, OptionError
 
 _SHRINK = 2 / 3  # room of a level, as a share of the room of the next heavier one
 _ROOM = 8  # values kept on the heaviest level, times the wanted error: leaves a chance below one in a million
@@ -113,21 +113,14 @@ class QuantileSketch:
         up_to = np.append(0.0, np.cumsum(w))
         return np.asarray(up_to[np.searchsorted(x, values, side="right")] / max(up_to[-1], np.finfo(float).tiny))
 
-    def cuts(self, n_bins: int | None = None, how: str = "frequency") -> np.ndarray:
-        """Cut points for bins of equal frequency, that is at the quantiles j / n_bins, or of equal width."""
-        check_option("how", how, ("frequency", "width"))
+    def cuts(self, n_bins: int | None = None) -> np.ndarray:
+        """Cut points at the quantiles j / n_bins; a value that repeats a lot gives fewer bins."""
         n_bins = n_bins or self.bins
         x, w = self.items()
-        if how == "width":
-            return equal_width(x, n_bins)
         if not len(x):
             return np.empty(0)
         cuts = np.unique(x[_place(w, np.arange(1, n_bins) / n_bins)])
         return cuts[cuts < x[-1]]
-
-    def histogram(self, cuts: np.ndarray) -> np.ndarray:
-        """Share of the rows in every bin that these cut points make."""
-        return np.diff(self.rank(np.asarray(cuts)), prepend=0.0, append=1.0 if len(self) else 0.0)
 
     # Files
 
@@ -194,6 +187,80 @@ class QuantileSketch:
         self._flips += 1
         u = _uniform(self.seed, n)
         return 1.0 - u if mirrored else u
+
+
+class LabelledSketch:
+    """One sketch for each class of a number column, with the verbs of a ``Grid``.
+
+    Its range need not be known, and what it keeps follows the values; so it suits columns whose scale is unknown.
+
+    Examples
+    --------
+    >>> sketch = LabelledSketch(n_classes=2)
+    >>> sketch.update(np.array([0.5, 1.5, 2.5, 3.5, 4.5, 5.5]), np.array([0, 0, 0, 1, 1, 1])).cuts("mdl")
+    array([3.])
+    """
+
+    def __init__(self, n_classes: int, bins: int = 5) -> None:
+        self.bins = bins
+        self.sketches = [QuantileSketch(bins, seed=c) for c in range(n_classes)]
+
+    def update(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> LabelledSketch:
+        """Add rows. Missing and infinite values are left out, as are labels beyond the classes."""
+        x, y = np.asarray(values, dtype=np.float64), np.asarray(labels)
+        for c, sketch in enumerate(self.sketches):
+            own = y == c
+            sketch.update(x[own], None if weights is None else np.asarray(weights)[own])
+        return self
+
+    def decay_classes(self, factors: np.ndarray) -> LabelledSketch:
+        """Fade the rows of class c by factors[c]."""
+        for sketch, factor in zip(self.sketches, factors.tolist(), strict=True):
+            sketch.decay(factor)
+        return self
+
+    def move_classes(self, places: np.ndarray, n_classes: int) -> LabelledSketch:
+        """The same rows among more classes: class c is now places[c]."""
+        old, self.sketches = self.sketches, [QuantileSketch(self.bins, seed=c) for c in range(n_classes)]
+        for c, sketch in zip(places.tolist(), old, strict=True):
+            self.sketches[c] = sketch
+        return self
+
+    def cuts(self, how: str = "mdl", n_bins: int = 5, encoding: str = "n-1") -> np.ndarray:
+        """Cut points by "mdl", "width" or "frequency", as if the values kept were all rows."""
+        x, y, w = self._items()
+        return find_cuts(x, how, n_bins, encoding, y, w)
+
+    def histogram(self, cuts: np.ndarray) -> np.ndarray:
+        """Share of the rows in every bin that these cut points make."""
+        x, _, w = self._items()
+        weight = np.bincount(cut(x, cuts), w, len(cuts) + 1)
+        return np.asarray(weight / max(weight.sum(), np.finfo(float).tiny))
+
+    def outside(self, values: np.ndarray) -> float:
+        """Share of these values that it cannot tell apart: none."""
+        return 0.0
+
+    def _items(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Values kept, their classes and weights."""
+        items = [sketch.items() for sketch in self.sketches]
+        labels = np.repeat(np.arange(len(items)), [len(x) for x, _ in items])
+        return np.concatenate([x for x, _ in items]), labels, np.concatenate([w for _, w in items])
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """All there is, by name."""
+        return {f"{c}-{name}": a for c, sketch in enumerate(self.sketches) for name, a in sketch.to_arrays().items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_classes: int) -> LabelledSketch:
+        """The sketches that ``to_arrays`` described."""
+        new = cls(n_classes)
+        names = ("kept", "new", "numbers")
+        new.sketches = [
+            QuantileSketch.from_arrays({name: arrays[f"{c}-{name}"] for name in names}) for c in range(n_classes)
+        ]
+        new.bins = max((sketch.bins for sketch in new.sketches), default=5)
+        return new
 
 
 def _uniform(seed: int, n: int) -> float:
