@@ -48,6 +48,8 @@ from tanager.persist import save as save
 from tanager.plot import network_text as network_text
 from tanager.plot import plot_fuzzy_sets as plot_fuzzy_sets
 from tanager.plot import plot_network as plot_network
+from tanager.streams.detectors import DDM as DDM
+from tanager.streams.drift import DriftAware as DriftAware
 from tanager.streams.evolving import EvolvingNaiveBayes as EvolvingNaiveBayes
 from tanager.structure.cbl import CBL as CBL
 from tanager.structure.chow_liu import ChowLiu as ChowLiu
