@@ -18,10 +18,11 @@ import numpy as np
 import tanager
 from tanager import archive
 from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.classifier import Classifier
 from tanager.classifiers.rows import Rows, WarmUp
 from tanager.counts.align import labels_from_plain, labels_to_plain
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Encoder
+from tanager.encoding import Encoder, Schema
 from tanager.errors import ModelFileError
 from tanager.plain import (
     classifiers,
@@ -35,7 +36,7 @@ from tanager.plain import (
 from tanager.writing import whole_file
 
 
-def save(model: CountsClassifier, path: str | os.PathLike[str]) -> None:
+def save(model: Classifier, path: str | os.PathLike[str]) -> None:
     """Write a classifier, fitted or not, to one file; a file that is there already is replaced at once or not at all.
 
     >>> import tempfile
@@ -51,7 +52,7 @@ def save(model: CountsClassifier, path: str | os.PathLike[str]) -> None:
         file.write(data)
 
 
-def load(path: str | os.PathLike[str]) -> CountsClassifier:
+def load(path: str | os.PathLike[str]) -> Classifier:
     """The classifier in a file; it answers and learns as the saved one. Unsound files get one clear sentence."""
     try:
         data = Path(path).read_bytes()
@@ -62,7 +63,7 @@ def load(path: str | os.PathLike[str]) -> CountsClassifier:
     return from_bytes(data, repr(str(path)))
 
 
-def to_bytes(model: CountsClassifier) -> bytes:
+def to_bytes(model: Classifier) -> bytes:
     """A classifier as the bytes of a model file."""
     header = {"kind": "classifier", "tanager": tanager.__version__, **to_plain(model, "model")}
     arrays: dict[str, np.ndarray] = {}
@@ -76,7 +77,7 @@ def to_bytes(model: CountsClassifier) -> bytes:
         ) from None
 
 
-def from_bytes(data: bytes, source: str = "the data") -> CountsClassifier:
+def from_bytes(data: bytes, source: str = "the data") -> Classifier:
     """The classifier in the bytes of a model file; errors name `source`."""
     header, arrays = archive.unpack(data, source)
     if header.get("kind") != "classifier":
@@ -107,7 +108,7 @@ def _refuse_strangers(header: dict[str, Any], source: str) -> None:
 # --- what was learned --------------------------------------------------------------------------------------------
 
 
-def _learned(model: CountsClassifier) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _learned(model: Classifier) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     names = getattr(model, "feature_names_in_", None)
     data: dict[str, Any] = {
         "classes": labels_to_plain(model.classes_),
@@ -115,25 +116,34 @@ def _learned(model: CountsClassifier) -> tuple[dict[str, Any], dict[str, np.ndar
         "n_features_in": getattr(model, "n_features_in_", None),
         "feature_names_in": None if names is None else names.tolist(),
     }
-    arrays: dict[str, np.ndarray] = dict(model._extra_arrays())
-    if hasattr(model, "counts_"):
-        model._sync()
-        data["counts"], cells = model.counts_.to_header()
-        arrays |= cells
+    arrays: dict[str, np.ndarray] = {}
+    if hasattr(model, "encoder_"):
         options = {name: value for name, value in vars(model.encoder_).items() if not name.startswith("_")}
         data["encoder"] = {"options": to_plain(options, "encoder"), "given": model.encoder_._given}
-        data["view"] = _view_to_plain(model)
-    if model._rows is not None and len(model._rows):
-        codes, labels, weights = model._rows.all()
-        arrays |= {"rows-codes": codes, "rows-labels": labels}
-        arrays |= {} if weights is None else {"rows-weights": weights}
+        if isinstance(model, CountsClassifier):
+            more, arrays = _counts_to_plain(model)
+            data |= more
+        else:
+            data["schema"] = model.encoder_.schema.to_dict()
+            data["state"], arrays = model._state()
     if model._warm is not None:
         data["warm"], more = _warm_to_plain(model._warm)
         arrays |= more
     return data, arrays
 
 
-def _take(model: CountsClassifier, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+def _counts_to_plain(model: CountsClassifier) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    model._sync()
+    counts, arrays = model.counts_.to_header()
+    arrays |= model._extra_arrays()
+    if model._rows is not None and len(model._rows):
+        codes, labels, weights = model._rows.all()
+        arrays |= {"rows-codes": codes, "rows-labels": labels}
+        arrays |= {} if weights is None else {"rows-weights": weights}
+    return {"counts": counts, "view": _view_to_plain(model)}, arrays
+
+
+def _take(model: Classifier, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     model._start()
     model.classes_ = labels_from_plain(data["classes"])
     target = data.get("target")  # files of the first format do not have it
@@ -145,21 +155,30 @@ def _take(model: CountsClassifier, data: dict[str, Any], arrays: dict[str, np.nd
         if not isinstance(names, list) or len(names) != data["n_features_in"]:
             raise ModelFileError("its columns have more or fewer names")
         model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
-    if "counts" in data:
-        counts = JointCounts.from_header(data["counts"], arrays)
-        if counts.classes.tolist() != model.classes_.tolist():
-            raise ModelFileError("its counts are of other classes")
-        counts.require(type(model).__name__, **model._shape(counts.schema))
-        model.classes_, model.counts_ = counts.classes, counts
-        model.encoder_ = Encoder.from_schema(counts.schema, **from_plain(data["encoder"]["options"]))
+    if "counts" in data or "state" in data:
+        schema = Schema.from_dict(data["counts"]["schema"] if "counts" in data else data["schema"])
+        model.encoder_ = Encoder.from_schema(schema, **from_plain(data["encoder"]["options"]))
         model.encoder_._given = bool(data["encoder"]["given"])
-        model._take_extra_arrays(arrays)
-        if model._rows is not None and "rows-codes" in arrays:
-            model._rows = _rows(arrays, counts)
+        if isinstance(model, CountsClassifier):
+            _take_counts(model, data, arrays)
+        else:
+            model._take_state(data["state"], arrays)
     if "warm" in data:
         model._warm = _warm_from_plain(data["warm"], arrays, len(model.classes_))
-    if data.get("view") is not None:
+    if isinstance(model, CountsClassifier) and data.get("view") is not None:
         _take_view(model, data["view"])
+
+
+def _take_counts(model: CountsClassifier, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    counts = JointCounts.from_header(data["counts"], arrays)
+    counts.schema = model.encoder_.schema  # the same, and one of them
+    if counts.classes.tolist() != model.classes_.tolist():
+        raise ModelFileError("its counts are of other classes")
+    counts.require(type(model).__name__, **model._shape(counts.schema))
+    model.classes_, model.counts_ = counts.classes, counts
+    model._take_extra_arrays(arrays)
+    if model._rows is not None and "rows-codes" in arrays:
+        model._rows = _rows(arrays, counts)
 
 
 def _rows(arrays: dict[str, np.ndarray], counts: JointCounts) -> Rows:

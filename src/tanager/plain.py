@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import tanager
-from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.classifier import Classifier
 from tanager.classifiers.forms import Form, ProductOfSums, SumOfProducts
 from tanager.counts.align import checked_type
 from tanager.counts.estimates import ESTIMATES, Estimate
@@ -62,7 +62,7 @@ def to_plain(value: Any, place: str) -> Any:
         return {"value": [type(value).__name__, own]}
     if type(value) in (date, datetime):
         return {type(value).__name__: value.isoformat()}
-    if isinstance(value, CountsClassifier):
+    if isinstance(value, Classifier):
         return _classifier_to_plain(value, place)
     raise ModelFileError(
         f"cannot save {place}: {value!r} is a {type(value).__name__}, and a model file holds plain data only (numbers, "
@@ -82,13 +82,13 @@ def from_plain(data: Any) -> Any:
     return _READERS[kind](content)
 
 
-def classifiers() -> dict[str, type[CountsClassifier]]:
+def classifiers() -> dict[str, type[Classifier]]:
     """The public classifiers by name; nothing else is ever made from a file."""
     public = {name: getattr(tanager, name) for name in tanager.__all__}
-    return {name: cls for name, cls in public.items() if isinstance(cls, type) and issubclass(cls, CountsClassifier)}
+    return {name: cls for name, cls in public.items() if isinstance(cls, type) and issubclass(cls, Classifier)}
 
 
-def _classifier_to_plain(model: CountsClassifier, place: str) -> dict[str, Any]:
+def _classifier_to_plain(model: Classifier, place: str) -> dict[str, Any]:
     name = type(model).__name__
     if classifiers().get(name) is not type(model):
         raise ModelFileError(
@@ -99,7 +99,7 @@ def _classifier_to_plain(model: CountsClassifier, place: str) -> dict[str, Any]:
     return {"classifier": name, "params": {key: to_plain(item, f"option {key!r}") for key, item in params.items()}}
 
 
-def _classifier_from_plain(data: dict[str, Any]) -> CountsClassifier:
+def _classifier_from_plain(data: dict[str, Any]) -> Classifier:
     return classifiers()[data["classifier"]](**{key: from_plain(item) for key, item in data["params"].items()})
 
 

@@ -1,4 +1,4 @@
-"""CountsClassifier: everything that all classifiers share. The only place that talks scikit-learn.
+"""CountsClassifier: what all classifiers share that are views of joint counts.
 
 A subclass says how wide it counts (``order``) and which form reads the counts (``_form``); learning, prediction,
 streams, leave-one-out, costs, missing and unseen values, rows and files are the same for all.
@@ -7,44 +7,27 @@ streams, leave-one-out, costs, missing and unseen values, rows and files are the
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tanager.classifiers.decide import check_costs, class_factors, class_priors, decide
+from tanager.classifiers.classifier import Classifier
+from tanager.classifiers.decide import class_factors, class_priors
 from tanager.classifiers.explain import ExplainMixin
 from tanager.classifiers.forms import Form, View
-from tanager.classifiers.onerow import OneRowMixin
-from tanager.classifiers.rows import Rows, WarmUp
-from tanager.counts.align import class_map, sort_labels, union_labels
+from tanager.classifiers.rows import Rows
+from tanager.classifiers.stream import StreamMixin
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
-from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
-from tanager.encoding.door import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
-from tanager.encoding.kinds import settled
-from tanager.encoding.tables import Table, read_table
-from tanager.errors import (
-    DataError,
-    DataWarning,
-    MemoryBudgetError,
-    ModelFileError,
-    OptionError,
-    SchemaMismatch,
-    check_option,
-    nearest,
-)
-
-_SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
+from tanager.encoding import Encoder, Schema, encode_more_labels
+from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.door import check_lengths, check_weights, one_dimensional
+from tanager.errors import DataError, MemoryBudgetError, OptionError, SchemaMismatch, check_option, nearest
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator):
+class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
     """A classifier that is a view of joint counts.
 
     Parameters
@@ -115,135 +98,32 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         """Refuse options that mean nothing, before anything is learned."""
         check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
         self._estimate()
-        if isinstance(self.warm_up, bool) or not isinstance(self.warm_up, int | np.integer) or self.warm_up < 1:
-            raise OptionError(f"warm_up={self.warm_up!r}: give a number of rows of at least 1.")
-        if isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int | np.integer | None) or self.n_jobs == 0:
-            raise OptionError(f"n_jobs={self.n_jobs!r}: give a number of threads, -1 for all cores, or None for one.")
-        if self.schema is not None and not isinstance(self.schema, Schema):
-            raise OptionError(f"schema={self.schema!r} is a {type(self.schema).__name__}; give a Schema, or None.")
+        super()._check_options()
 
     def _estimate(self) -> Estimate:
         return self.published if self.smoothing is None else as_estimate(self.smoothing)
 
     # --- learning -----------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> CountsClassifier:
-        """Learn from a table, forgetting all that was learned before. Rows without a label are left out."""
-        self._start()
-        self._learn(X, y, sample_weight, whole=True)
-        self._check_learned()
-        return self
-
     def _check_learned(self) -> None:
         """After all rows: options that speak of classes fit them, and the form follows all rows."""
-        check_costs(self.cost_matrix, self.classes_)
+        super()._check_learned()
         self._structure(fresh=True)
 
-    def _begin(self, X: Any, y: Any) -> None:
-        """Fix kinds and cut points by a sample of the rows that ``partial_fit`` will bring; nothing is counted yet."""
-        self._start()
-        table = self._validate(X, reset=True)
-        labels, classes = self._labels(one_dimensional(y))
-        self._add_classes(classes)
-        self._start_encoder(table, labels, None)
-        self.n_features_in_ = len(self.encoder_.schema.names)
-
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> CountsClassifier:
-        """Learn more rows. New values and classes are welcome; ``classes`` may declare some beforehand."""
-        if not hasattr(self, "classes_"):
-            self._start()
-        if classes is not None:
-            self._add_classes(sort_labels(np.asarray(classes)))
-        return self._learn(X, y, sample_weight, whole=False)
-
     def _start(self) -> None:
-        self._check_options()
-        for name in ("n_features_in_", "feature_names_in_", "encoder_", "counts_"):
-            self.__dict__.pop(name, None)
-        self.classes_ = np.array([], dtype=object)
-        self.target_name_: str | None = None
-        self._warm: WarmUp | None = None
+        super()._start()
+        self.__dict__.pop("counts_", None)
         self._rows: Rows | None = Rows() if self._needs_rows() else None
         self._view: View | None = None
         self._view_rows = 0.0
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, *, whole: bool) -> CountsClassifier:
-        if y is None:
-            raise DataError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        table = self._validate(X, reset=not hasattr(self, "n_features_in_"))
-        self.target_name_ = self.target_name_ or column_name(y)
-        y = one_dimensional(y)
-        check_lengths(table.n_rows, y)
-        weights = check_weights(sample_weight, table.n_rows)
-        labels, classes = self._labels(y)
-        n_unlabelled = int(np.count_nonzero(labels == np.iinfo(labels.dtype).max))
-        if n_unlabelled:
-            these = "1 row has no label and is" if n_unlabelled == 1 else f"{n_unlabelled:,} rows have no label and are"
-            warnings.warn(f"{these} left out.", DataWarning, stacklevel=3)
-        if weights is not None and not weights.any():
-            if whole:
-                raise DataError("every sample weight is zero; at least one row must count.")
-            self._add_classes(classes)
-            return self  # such rows teach their class and nothing else
-        if whole:
-            self._add_classes(classes)
-            self._start_encoder(table, labels, weights)
-            self._count(table, labels, weights)
-        elif not hasattr(self, "encoder_") or self._warm is not None:
-            self._warm_up(X, labels, weights, classes)
-        else:  # dicts may bring new columns
-            self._count(X if rows_of_dicts(X) else table, labels, weights, classes)
-        if hasattr(self, "encoder_"):
-            self.n_features_in_ = len(self.encoder_.schema.names)
-        return self
-
-    def _validate(self, X: Any, *, reset: bool) -> Table:
-        """The table, sound in itself. scikit-learn notes (or checks) number and names of columns where it knows X."""
-        table = read_table(X)
-        if not isinstance(X, Mapping) and not rows_of_dicts(X):
-            try:
-                validate_data(self, X, skip_check_array=True, reset=reset)
-            except ValueError as error:  # in words that its own checks prescribe
-                raise SchemaMismatch(str(error).strip()) from None
-        return table
-
-    def _labels(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Class codes among the classes known and new, and these classes; nothing is changed yet."""
-        if len(self.classes_) == 0:
-            labels, classes = encode_labels(y)
-        else:
-            labels, classes, _ = encode_more_labels(y, self.classes_)
-        refuse_fractions(classes)
-        return labels, classes
-
-    def _add_classes(self, classes: np.ndarray) -> None:
-        everything = union_labels(self.classes_, classes) if len(self.classes_) else classes
-        if everything is self.classes_:
-            return
-        if hasattr(self, "counts_"):
-            self.counts_.grow(self.counts_.schema, everything)  # first, because it may be refused
-        places = class_map(self.classes_, everything)
-        for kept in (self._rows, self._warm):
-            if kept is not None:
-                kept.move_classes(places)
-        self.classes_ = everything
-
     def _encoder_options(self) -> dict[str, Any]:
-        names = ("bins", "n_bins", "mdl_encoding", "categorical", "numeric", "max_values", "schema")
-        return {name: getattr(self, name) for name in names}
+        return super()._encoder_options() | {name: getattr(self, name) for name in ("bins", "n_bins", "mdl_encoding")}
 
-    def _start_encoder(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Learn the schema from these rows and make empty counts for it."""
-        self.encoder_ = Encoder(**self._encoder_options())
-        codes = read_table(X).codes
-        if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
-            X, labels = codes[:_SAMPLE], labels[:_SAMPLE]
-            weights = None if weights is None else weights[:_SAMPLE]
-        self.encoder_.fit(X, labels, weights, len(self.classes_))
-        self._start_counts()
-
-    def _start_counts(self) -> None:
+    def _start_model(self) -> None:
         schema = self.encoder_.schema
+        if self._rows is not None:
+            self._rows = Rows()
         self.counts_ = JointCounts(
             schema,
             self.classes_,
@@ -253,7 +133,19 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         )
         self._view = None
 
-    def _count(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, classes: np.ndarray | None = None) -> None:
+    def _move_classes(self, places: np.ndarray, classes: np.ndarray) -> None:
+        self.counts_.grow(self.counts_.schema, classes)
+        if self._rows is not None:
+            self._rows.move_classes(places)
+
+    def _count(
+        self,
+        X: Any,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        classes: np.ndarray | None = None,
+        times: np.ndarray | None = None,
+    ) -> None:
         """Encode rows, grow where values, classes (or, in dicts, names) are new, and add them to the counts.
 
         Cells that cannot be used are refused first, so that a refused chunk leaves no new class behind.
@@ -289,61 +181,14 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
                 self.encoder_ = self._encoder_for(self.counts_.schema)  # nothing was learned
                 raise
 
-    def _warm_up(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, classes: np.ndarray) -> None:
-        """Collect first rows until kinds and cut points can be fixed; then count them all."""
-        table = read_table(X)
-        for i in range(table.n_columns):
-            table.column(i)  # refuses cells that cannot be used while they are not yet kept
-        self._add_classes(classes)
-        warm = self._warm = self._warm or WarmUp()
-        warm.append(X, labels, weights)
-        first = warm.n_rows == n_rows(X)
-        if warm.n_rows >= self.warm_up:
-            self._freeze(self.warm_up)
-        elif self.schema is not None or (first and self._settled(X, labels, weights)):
-            self._freeze(warm.n_rows)
-
-    def _settled(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> bool:
-        """Whether these rows hold no numbers to cut, so that nothing needs to wait."""
-        trial = Encoder(**self._encoder_options()).fit(X, labels, weights, len(self.classes_))
-        return all(settled(column) for column in trial.schema.columns)
-
-    def _freeze(self, n_first: int) -> None:
-        warm, self._warm = self._warm, None
-        assert warm is not None
-        self._recount(warm, n_first)
-
-    def _recount(self, warm: WarmUp, n_first: int) -> None:
-        """Learn the schema from the first rows of a warm-up and count all its rows anew."""
-        X, labels, weights = warm.X, warm.labels, warm.weights
-        head = None if weights is None else weights[:n_first]
-        if self._rows is not None:
-            self._rows = Rows()
-        self._start_encoder(take_rows(X, 0, n_first), labels[:n_first], head)
-        self._count(X, labels, weights)
-
-    def _settle(self) -> None:
-        """Before an answer: make the counts of a warm-up current, with cut points from its last doubling."""
-        warm = self._warm
-        if warm is None or warm.counted == warm.n_rows or warm.n_rows == 0:
-            return
-        stage = 1 << (warm.n_rows.bit_length() - 1)
-        if stage != warm.stage or not hasattr(self, "counts_"):
-            self._recount(warm, stage)
-            warm.stage = stage
-        else:
-            start = warm.counted
-            weights = None if warm.weights is None else warm.weights[start:]
-            self._count(take_rows(warm.X, start, warm.n_rows), warm.labels[start:], weights)
-        warm.counted = warm.n_rows
-
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> CountsClassifier:
         """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on."""
         codes, labels, weights = self._known_rows(X, y, sample_weight, unseen="error")
-        left = None if self._rows is None else self._rows.without(codes, labels, weights)
+        taken = np.ones(len(codes)) if weights is None else weights
+        left = None if self._rows is None else self._rows.without(codes, labels, taken)
         self.counts_.subtract(codes, labels, weights, n_jobs=self._threads())
         if self._rows is not None and left is not None:
-            self._rows.replace(*left)
+            self._rows.weigh(left)
         self._warm = None  # its rows would be counted again
         self._unlearned(X, labels, weights)
         return self
@@ -462,12 +307,6 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
             **options,
         )
 
-    def _ready(self) -> None:
-        check_is_fitted(self, "classes_")
-        self._settle()
-        if not hasattr(self, "counts_"):
-            raise DataError(f"{type(self).__name__} has learned no rows yet. Call fit or partial_fit with rows first.")
-
     def _encode(self, X: Any, unseen: str | None = None) -> np.ndarray:
         table = self._validate(X, reset=False)
         unseen = unseen or self.unseen
@@ -481,32 +320,14 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         codes = self._encode(X)
         return self._score_codes(codes, self._structure(fresh=True), X, log_joint=log_joint)
 
+    def _class_sizes(self) -> np.ndarray:
+        return self.counts_.class_counts
+
     def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
         """Posteriors or log joints of encoded rows; X is there for columns without codes."""
         return view.score(codes, log_joint=log_joint, n_jobs=self._threads())
 
     # --- answers ------------------------------------------------------------------------------------------------
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of every class (columns in the order of ``classes_``) for every row."""
-        return self._scores(X, log_joint=False)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of ``predict_proba``, also where that is too small to write down."""
-        joint = self.predict_log_joint(X)
-        top = joint.max(axis=1, keepdims=True)
-        return joint - top - np.log(np.exp(joint - top).sum(axis=1, keepdims=True))
-
-    def predict_log_joint(self, X: Any) -> np.ndarray:
-        """log P(class, row), up to what all classes share."""
-        return self._scores(X, log_joint=True)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of every row, or with a cost matrix the class of least expected loss."""
-        return self._decide(self.predict_proba(X))
-
-    def _decide(self, proba: np.ndarray) -> np.ndarray:
-        return self.classes_[decide(proba, self.counts_.class_counts, check_costs(self.cost_matrix, self.classes_))]
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """``predict_proba`` of learned rows, each as if it alone had not been learned.
@@ -547,23 +368,6 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
 
         return tanager.plot_network(self, path, **options)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write this model to one file; see ``tanager.save``."""
-        import tanager
-
-        tanager.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> CountsClassifier:
-        """The model in a file, which must be of this class; see ``tanager.load`` for any class."""
-        import tanager
-
-        model = tanager.load(path)
-        if not isinstance(model, cls):
-            name = type(model).__name__
-            raise ModelFileError(f"{str(path)!r} holds {name}, not {cls.__name__}. Use {name}.load or tanager.load.")
-        return model
-
     def _extra_arrays(self) -> dict[str, np.ndarray]:
         """What was learned beside the counts."""
         return {}
@@ -579,21 +383,3 @@ class CountsClassifier(OneRowMixin, ExplainMixin, ClassifierMixin, BaseEstimator
         """Take back what ``_choice`` gave."""
 
     # --- small things -------------------------------------------------------------------------------------------
-
-    def _class_name(self) -> str:
-        """What the class is called beside the columns: the name of the target, or "class"."""
-        name = self.target_name_ or "class"
-        while name in self.counts_.schema:
-            name += "_"
-        return name
-
-    def _threads(self) -> int:
-        if self.n_jobs is None:
-            return 1
-        wanted = (os.cpu_count() or 1) + 1 + self.n_jobs if self.n_jobs < 0 else self.n_jobs
-        return int(min(max(1, wanted), 1024))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
-        return tags

@@ -89,16 +89,15 @@ class NaiveBayes(DiscriminativeMixin, SingleNetworkMixin, SubsumptionMixin, Coun
         super()._start()
         self.moments_: Any = None
 
-    def _start_counts(self) -> None:
-        super()._start_counts()
+    def _start_model(self) -> None:
+        super()._start_model()
         n = sum(column.kind == "continuous" for column in self.encoder_.schema.columns)
         self.moments_ = Moments(len(self.classes_), n) if n else None
 
-    def _add_classes(self, classes: np.ndarray) -> None:
-        old = self.classes_
-        super()._add_classes(classes)
+    def _move_classes(self, places: np.ndarray, classes: np.ndarray) -> None:
+        super()._move_classes(places, classes)
         if self._has_moments():
-            self.moments_ = self.moments_.move_classes(class_map(old, self.classes_), len(self.classes_))
+            self.moments_ = self.moments_.move_classes(places, len(classes))
 
     def _learned(self, X: Any, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
         super()._learned(X, codes, labels, weights)

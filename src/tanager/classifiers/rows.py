@@ -14,82 +14,151 @@ _NOTHING = 1e-9  # less weight than this is rounding
 
 
 class Rows:
-    """Encoded rows in the order they came."""
+    """Encoded rows, oldest first, in arrays that grow at the end and are let go of at the front.
+
+    ``scale`` is that of the counts they are in: the array of weights holds true weights times it, as cells do. Times
+    and numbers (of columns without codes) are kept where they come with the first rows.
+    """
 
     def __init__(self) -> None:
-        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._start = self._end = 0
+        self._arrays: dict[str, np.ndarray] = {}
+        self.scale = 1.0
 
-    def append(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Keep a copy of labelled rows."""
+    def append(
+        self,
+        codes: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        times: np.ndarray | None = None,
+        numbers: np.ndarray | None = None,
+    ) -> None:
+        """Keep a copy of labelled rows; weights are true ones."""
         known = labels != np.iinfo(labels.dtype).max
-        w = np.ones(len(codes)) if weights is None else weights
-        self._parts.append((codes[known].copy(), labels[known].copy(), w[known].copy()))
+        raw = np.full(len(codes), self.scale) if weights is None else weights * self.scale
+        new = {"codes": codes, "labels": labels, "weights": raw, "times": times, "numbers": numbers}
+        given = {name: array for name, array in new.items() if array is not None}
+        everyone = known.all()
+        self._put({name: array if everyone else array[known] for name, array in given.items()})
+
+    def _put(self, new: dict[str, np.ndarray]) -> None:
+        m = len(new["labels"])
+        if not self._arrays:
+            self._arrays = {name: array[:0].copy() for name, array in new.items()}
+        for name in ("codes", "labels"):
+            if new[name].dtype != self._arrays[name].dtype:
+                new[name] = _widened(new[name])
+                self._arrays[name] = _widened(self._arrays[name])
+        if self._end + m > len(self._arrays["labels"]):
+            self._make_room(len(self) + m)
+        for name, array in self._arrays.items():
+            array[self._end : self._end + m] = new[name]
+        self._end += m
+
+    def _make_room(self, n: int) -> None:
+        """Move to larger arrays; views of the old ones stay as they are."""
+        capacity = n if len(self) == 0 and n > 16 else max(16, n + n // 2)
+        for name, array in self._arrays.items():
+            larger = np.empty((capacity, *array.shape[1:]), dtype=array.dtype)
+            larger[: len(self)] = array[self._start : self._end]
+            self._arrays[name] = larger
+        self._start, self._end = 0, len(self)
 
     def __len__(self) -> int:
-        return sum(len(labels) for _, labels, _ in self._parts)
+        return self._end - self._start
+
+    def _part(self, name: str) -> np.ndarray:
+        return self._arrays[name][self._start : self._end]
 
     def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Codes, labels and weights (None where all are 1) of all rows."""
-        if len(self._parts) > 1:
-            wide = any(codes.dtype == np.uint16 for codes, _, _ in self._parts)
-            codes = np.concatenate([_widened(part[0]) if wide else part[0] for part in self._parts])
-            wide = any(labels.dtype == np.uint16 for _, labels, _ in self._parts)
-            labels = np.concatenate([_widened(part[1]) if wide else part[1] for part in self._parts])
-            self._parts = [(codes, labels, np.concatenate([part[2] for part in self._parts]))]
-        codes, labels, weights = self._parts[0]
-        return codes, labels, None if (weights == 1.0).all() else weights
+        """Codes, labels and true weights (None where all are 1) of all rows."""
+        weights = self.raw if self.scale == 1.0 else self.raw / self.scale
+        return self._part("codes"), self._part("labels"), None if (weights == 1.0).all() else weights
+
+    @property
+    def raw(self) -> np.ndarray:
+        """Weights times the scale of the counts; a view."""
+        return self._part("weights")
+
+    @property
+    def times(self) -> np.ndarray | None:
+        """When the rows happened, where they have times; a view."""
+        return self._part("times") if "times" in self._arrays else None
+
+    @property
+    def numbers(self) -> np.ndarray | None:
+        """Cells of columns without codes, where they are kept; a view."""
+        return self._part("numbers") if "numbers" in self._arrays else None
 
     @property
     def weight(self) -> float:
         """Total weight of the rows kept."""
-        return float(sum(weights.sum() for _, _, weights in self._parts))
+        return float(self.raw.sum()) / self.scale if self._arrays else 0.0
+
+    def drop(self, n: int) -> None:
+        """Let go of the oldest rows."""
+        self._start += n
+
+    def keep(self, which: np.ndarray) -> None:
+        """Keep some rows only."""
+        self._arrays = {name: self._part(name)[which] for name in self._arrays}
+        self._start, self._end = 0, len(self._arrays["labels"])
 
     def replace(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> None:
-        """Keep these rows instead."""
-        self._parts = [(codes, labels, weights)]
+        """Keep these rows instead; weights are true ones."""
+        self._start = self._end = 0
+        self._arrays = {}
+        self.append(codes, labels, weights)
 
-    def without(
-        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What is left when the weight of these rows is taken off the kept rows of the same values and class."""
-        mine, my_labels, _ = self.all()
-        left = self._parts[0][2].copy()
+    def without(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        """What is left of the raw weights when these rows are taken off the kept rows of the same values and class.
+
+        The newest go first. Without weights whole rows go, whatever they weigh now.
+        """
+        left = self.raw.copy() if self._arrays else np.zeros(0)
         places: dict[bytes, list[int]] = {}
-        for at in range(len(mine)):
-            places.setdefault(_key(mine[at], my_labels[at]), []).append(at)
-        w = np.ones(len(codes)) if weights is None else weights
+        for at in range(len(self)):
+            places.setdefault(_key(self._part("codes")[at], self._part("labels")[at]), []).append(at)
         for r, (row, label) in enumerate(zip(codes, labels, strict=True)):
-            kept, rest = places.get(_key(row, label), []), float(w[r])
-            while rest > _NOTHING:
+            kept = places.get(_key(row, label), [])
+            if weights is None and kept:
+                left[kept.pop()] = 0.0
+                continue
+            rest = 1.0 if weights is None else float(weights[r]) * self.scale
+            while rest > _NOTHING * self.scale:
                 if not kept:
                     raise DataError(f"row {r} was never learned with this class and weight; nothing was changed.")
                 taken = min(rest, left[kept[-1]])
                 left[kept[-1]] -= taken
                 rest -= taken
-                if left[kept[-1]] <= _NOTHING:
+                if left[kept[-1]] <= _NOTHING * self.scale:
                     kept.pop()
-        keep = left > _NOTHING
-        return mine[keep], my_labels[keep], left[keep]
+        return left
+
+    def weigh(self, raw: np.ndarray) -> None:
+        """Give the rows other raw weights; those that weigh nothing are let go of."""
+        if self._arrays:
+            self.raw[:] = raw
+            self.keep(raw > _NOTHING * self.scale)
 
     def move_classes(self, places: np.ndarray) -> None:
         """Class codes have moved: code c is now places[c]."""
-        if not self._parts:
-            return
-        codes, labels, _ = self.all()
-        moved = places[labels]
-        dtype = np.uint8 if len(places) and places.max() < 255 else np.uint16
-        self.replace(codes, moved.astype(dtype), self._parts[0][2])
+        if self._arrays:
+            dtype = np.uint8 if len(places) and places.max() < 255 else np.uint16
+            self.keep(np.arange(len(self)))
+            self._arrays["labels"] = places[self._arrays["labels"]].astype(dtype)
 
     def add_columns(self, n_new: int) -> None:
         """Further columns have come; they are missing in all rows so far."""
-        if self._parts:
-            codes, labels, _ = self.all()
+        if self._arrays:
+            self.keep(np.arange(len(self)))
+            codes = self._arrays["codes"]
             missing = np.full((len(codes), n_new), np.iinfo(codes.dtype).max, dtype=codes.dtype)
-            self.replace(np.hstack([codes, missing]), labels, self._parts[0][2])
+            self._arrays["codes"] = np.hstack([codes, missing])
 
     def check_budget(self, max_memory: Any, name: str) -> None:
         """Refuse to keep more rows than the budget allows."""
-        kept = sum(codes.nbytes + labels.nbytes + weights.nbytes for codes, labels, weights in self._parts)
+        kept = sum(array.nbytes for array in self._arrays.values())
         check_budget(kept, max_memory, f"{name} keeps the rows it chooses its structure by, which", "Raise max_memory.")
 
 
@@ -112,13 +181,17 @@ class WarmUp:
         self._chunks: list[Any] = []
         self.labels = np.array([], dtype=np.uint16)
         self._weights = np.array([])
+        self.times: np.ndarray | None = None
         self.n_rows = 0
         self.counted = 0  # rows that the provisional counts hold
         self.stage = 0  # rows that the provisional cut points come from
 
-    def append(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
+    def append(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None = None) -> None:
         """Keep more rows."""
         rows = n_rows(X)
+        if self.n_rows and (times is None) != (self.times is None):
+            raise DataError("some rows came with times and some without. Give times to all rows, or to none.")
+        self.times = times if self.times is None or times is None else np.concatenate([self.times, times])
         self._chunks.append(own_copy(X))
         self.labels = np.concatenate([self.labels, _widened(labels)])
         self._weights = np.concatenate([self._weights, np.ones(rows) if weights is None else weights])

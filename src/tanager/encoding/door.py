@@ -1,8 +1,9 @@
-"""At the door: labels and weights are checked, in the words that scikit-learn's checks expect."""
+"""At the door: labels, weights and times are checked, in the words that scikit-learn's checks expect."""
 
 from __future__ import annotations
 
 import warnings
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -75,3 +76,39 @@ def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
         weight = float(weights[bad[0]])
         raise DataError(f"sample_weight, row {bad[0]}: {weight}; weights must be finite and not negative.")
     return None if (weights == 1.0).all() else np.ascontiguousarray(weights)
+
+
+def check_times(times: Any, m: int) -> np.ndarray | None:
+    """When rows happened, in seconds: numbers as they are, dates since 1970 (UTC where they name no zone).
+
+    >>> import numpy as np
+    >>> check_times(np.array(["1970-01-01T00:01", "1970-01-02"], dtype="datetime64[s]"), 2).tolist()
+    [60.0, 86400.0]
+    """
+    if times is None:
+        return None
+    given = np.asarray(times)
+    if given.ndim == 0:
+        given = np.full(m, given)
+    try:
+        seconds = _seconds(given)
+    except (TypeError, ValueError):
+        raise DataError("times holds something that is neither a number nor a date; give one for each row.") from None
+    if seconds.shape != (m,):
+        raise DataError(f"times has the shape {seconds.shape}, expected ({m},): one time for each row.")
+    bad = np.flatnonzero(~np.isfinite(seconds))
+    if len(bad):
+        raise DataError(f"times, row {bad[0]}: {given[bad[0]]!r} is no moment. Every row that is learned needs a time.")
+    return seconds
+
+
+def _seconds(given: np.ndarray) -> np.ndarray:
+    if given.dtype.kind in "iuf":
+        return np.ascontiguousarray(given, dtype=np.float64)
+    if given.dtype.kind == "O":  # numpy knows no time zones
+        zoned = [t.timestamp() if isinstance(t, datetime) and t.tzinfo is not None else t for t in given.tolist()]
+        if all(isinstance(t, int | float) for t in zoned):
+            return np.array(zoned, dtype=np.float64)
+        given = np.array(zoned, dtype="datetime64[us]")
+    moments = given.astype("datetime64[us]")
+    return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)

@@ -1,6 +1,7 @@
 """Honest numbers: measures of answers, tests of differences, and tables that say both."""
 
 from tanager.evaluate.crossval import cross_validate, cross_validate_all, holdout, leave_one_out
+from tanager.evaluate.curves import Prequential
 from tanager.evaluate.folds import stratified_folds, stratified_holdout
 from tanager.evaluate.measures import (
     accuracy,
@@ -20,6 +21,7 @@ from tanager.evaluate.measures import (
     zero_one_loss,
 )
 from tanager.evaluate.peers import AsNumbers, peers
+from tanager.evaluate.prequential import prequential
 from tanager.evaluate.recommend import Recommendation
 from tanager.evaluate.results import Results
 from tanager.evaluate.significance import (
@@ -39,6 +41,7 @@ from tanager.evaluate.table import Table
 __all__ = [
     "AsNumbers",
     "Friedman",
+    "Prequential",
     "Recommendation",
     "Results",
     "Table",
@@ -64,6 +67,7 @@ __all__ = [
     "nemenyi",
     "peers",
     "per_class",
+    "prequential",
     "ranks",
     "reliability",
     "rmse",

@@ -97,15 +97,15 @@ def learn(
     >>> learned.n_rows, learned.left_out.accuracy
     (20, 1.0)
     """
-    columns = _features(source, target, drop)
-    _take_options(model, source, columns)
+    columns = feature_columns(source, target, drop)
+    take_options(model, source, columns)
     rows = _Reading(source, columns, target, progress)
     chunks = iter(rows)
     head, ended = _first_cells(chunks, len(columns) + 1)
     if not head:
         raise DataError(f"{source.name}: no row has a label in column {target!r}. At least one row needs a class.")
     sample = pa.concat_tables(head) if ended else _sample(source, head, columns, target)
-    own = _own_values(sample, columns, model)
+    own = own_values(sample, columns, model)
     dropped = dict.fromkeys(drop, "asked for") | dict.fromkeys(own, "every row has its own value")
     columns = [name for name in columns if name not in own]
     if not columns:
@@ -221,7 +221,7 @@ class _EvenRows:
         return pa.concat_tables(self._parts)
 
 
-def _features(source: Source, target: str, drop: Iterable[str]) -> list[str]:
+def feature_columns(source: Source, target: str, drop: Iterable[str]) -> list[str]:
     """The columns to learn from; names that are not there are refused."""
     drop = list(drop)
     if target not in source.columns:
@@ -237,7 +237,7 @@ def _features(source: Source, target: str, drop: Iterable[str]) -> list[str]:
     return columns
 
 
-def _take_options(model: Any, source: Source, columns: list[str]) -> None:
+def take_options(model: Any, source: Source, columns: list[str]) -> None:
     """Kinds that the file declares, where the model has none; columns that are not learned are not spoken of."""
     if model.schema is None and model.categorical is None and model.numeric is None:
         model.set_params(**source.options)
@@ -274,7 +274,7 @@ def _sample(source: Source, head: list[pa.Table], columns: list[str], target: st
     return every(first, max(1, first.num_rows // SAMPLE))
 
 
-def _own_values(table: pa.Table, columns: list[str], model: Any) -> list[str]:
+def own_values(table: pa.Table, columns: list[str], model: Any) -> list[str]:
     """Text columns in which (almost) every row has a value of its own: names and numbers of things."""
     asked = model.categorical if isinstance(model.categorical, list | tuple) else ()
     if model.schema is not None or model.categorical == "all":
@@ -330,7 +330,7 @@ def _leave_one_out(model: Any, rows: pa.Table, columns: list[str], target: str) 
     """Accuracy by the model's own rule, and log loss; exact for these rows."""
     codes, labels, _ = model._known_rows(rows.select(columns), as_labels(rows[target], target), None)
     proba = model._leave_one_out(codes, labels, None, rows.select(columns))
-    answers = decide(proba, model.counts_.class_counts, check_costs(model.cost_matrix, model.classes_))
+    answers = decide(proba, model._class_sizes(), check_costs(model.cost_matrix, model.classes_))
     right = proba[np.arange(len(labels)), labels]
     return LeftOut(
         accuracy=float((answers == labels).mean()),

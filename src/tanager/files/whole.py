@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from tanager.classifiers.base import CountsClassifier
 from tanager.errors import DataError
-from tanager.files.learn import _features, _no_nan, _own_values, _refuse_one_class, as_labels
+from tanager.files.learn import _no_nan, _refuse_one_class, as_labels, feature_columns, own_values
 from tanager.files.source import Source
 
 
@@ -26,13 +26,13 @@ class Labelled(NamedTuple):
 def read_labelled(source: Source, target: str, *, drop: Iterable[str] = (), categorical: Any = None) -> Labelled:
     """All rows of a file that have a label, with the columns that ``learn`` would learn from."""
     drop = list(drop)
-    columns = _features(source, target, drop)
+    columns = feature_columns(source, target, drop)
     table = source.read([*columns, target])
     table = table.filter(pc.is_valid(_no_nan(table[target])))
     if table.num_rows == 0:
         raise DataError(f"{source.name}: no row has a label in column {target!r}. At least one row needs a class.")
     _refuse_one_class(source, target, table[target])
-    own = _own_values(table, columns, CountsClassifier(categorical=categorical))
+    own = own_values(table, columns, CountsClassifier(categorical=categorical))
     dropped = dict.fromkeys(drop, "asked for") | dict.fromkeys(own, "every row has its own value")
     X = table.select([name for name in columns if name not in own])
     if not X.num_columns:

@@ -1,4 +1,4 @@
-"""Pictures: the network behind a classifier, and classifiers side by side.
+"""Pictures: the network behind a classifier, and classifiers side by side or along a stream.
 
 Needs matplotlib, the extra ``plot``; drawings of networks as text do not.
 
@@ -7,10 +7,19 @@ figure, and writes it where a path is given.
 """
 
 from tanager.plot.comparison import plot_comparison
+from tanager.plot.curves import plot_curves
 from tanager.plot.network import plot_network
 from tanager.plot.ranks import plot_ranks
 from tanager.plot.reliability import plot_reliability
 from tanager.plot.scatter import plot_scatter
 from tanager.plot.text import network_text
 
-__all__ = ["network_text", "plot_comparison", "plot_network", "plot_ranks", "plot_reliability", "plot_scatter"]
+__all__ = [
+    "network_text",
+    "plot_comparison",
+    "plot_curves",
+    "plot_network",
+    "plot_ranks",
+    "plot_reliability",
+    "plot_scatter",
+]

@@ -1,0 +1,204 @@
+"""What came out of a prequential evaluation: curves, tables and pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from tanager.encoding.labels import sort_key
+from tanager.errors import OptionError, check_option, nearest
+from tanager.evaluate.running import MEASURES, WAYS, named
+from tanager.evaluate.table import Table
+
+
+class Prequential:
+    """Measures of models along a stream; made by ``prequential``.
+
+    Every measure (``accuracy``, ``kappa``, ``log_loss``, ``cost`` where there are costs, and ``recall`` of every class)
+    is there in three ways: over the ``whole`` stream so far, ``fading``, and over the last rows, the ``window``.
+
+    Attributes
+    ----------
+    rows : array of int
+        After how many rows the measures were taken.
+    models : dict of name to classifier
+        As they are now, after the stream.
+    classes : list
+        All classes that have come, in sorted order.
+    seconds : dict of name to float
+        How long each model took to answer and learn.
+    drifts : list of int
+        Rows at which the stream changes, where it says so.
+    events : dict of name to list of (row, what)
+        What the models have noticed, for those that keep ``events_``.
+    dropped : dict of name to str
+        Columns that were not learned, and why.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[str, Any],
+        rows: np.ndarray,
+        history: Mapping[str, Sequence[Mapping[str, Any]]],
+        *,
+        classes: Sequence[Any],
+        seconds: Mapping[str, float],
+        drifts: Sequence[int] = (),
+        dropped: Mapping[str, str] | None = None,
+        fade: float = 0.999,
+        window: int = 1000,
+        costs: bool = False,
+    ) -> None:
+        self.models, self.rows = dict(models), rows
+        order = sorted(range(len(classes)), key=lambda c: sort_key(classes[c]))
+        self.classes = [classes[c] for c in order]
+        self.seconds, self.drifts, self.dropped = dict(seconds), list(drifts), dict(dropped or {})
+        self.fade, self.window = fade, window
+        self.measures = [name for name in MEASURES if name != "cost" or costs]
+        self.events = {name: _events(model) for name, model in models.items() if hasattr(model, "events_")}
+        self._curves = {name: _as_arrays(reports, order) for name, reports in history.items()}
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows the stream had."""
+        return int(self.rows[-1])
+
+    def curve(self, model: str | None = None, measure: str = "accuracy", over: str = "whole") -> np.ndarray:
+        """A measure at each of ``rows``; of ``recall`` one column per class.
+
+        ``over`` is the whole stream so far, ``"fading"``, or the last rows, ``"window"``.
+        """
+        check_option("over", over, WAYS)
+        known = [*self.measures, "recall"]
+        if measure not in known:
+            raise OptionError(
+                f"there is no measure {measure!r}; there are {', '.join(known)}.{nearest(measure, known)}"
+            )
+        return self._curves[self._model(model)][named(measure, over)]
+
+    def lowest(self, model: str | None = None) -> tuple[int, float]:
+        """After which row the accuracy over the window was lowest, once the window was full, and how low."""
+        curve = self.curve(model, "accuracy", "window")
+        full = np.flatnonzero((self.rows >= self.window) & ~np.isnan(curve))
+        if not len(full):
+            return self.n_rows, float(curve[-1])
+        at = full[np.argmin(curve[full])]
+        return int(self.rows[at]), float(curve[at])
+
+    def summary(self) -> Table:
+        """The measures at the end, where the accuracy was lowest, and how quick the models were."""
+        lines = []
+        for name in self.models:
+            whole = [float(self.curve(name, measure)[-1]) for measure in self.measures]
+            recent = [float(self.curve(name, "accuracy", over)[-1]) for over in ("fading", "window")]
+            seconds = self.seconds[name]
+            lines.append((name, *whole, *recent, *self.lowest(name)[::-1], seconds, self.n_rows / max(seconds, 1e-9)))
+        heads = [measure.replace("_", " ") for measure in self.measures]
+        names = ("model", *heads, "fading", "window", "lowest", "at row", "seconds", "rows/s")
+        note = (
+            f"{self.n_rows:,} rows. Accuracy also at the end, fading by {self.fade:g} a row and over the last "
+            f"{self.window:,} rows, and where the latter was lowest."
+        )
+        return Table(names, lines, {"seconds": ".3g", "rows/s": ",.0f"}, note)
+
+    def per_class(self) -> Table:
+        """Recall of every class over the whole stream."""
+        recalls = [self.curve(name, "recall")[-1] for name in self.models]
+        return Table(
+            ["class", *self.models], [(str(c), *map(float, r)) for c, *r in zip(self.classes, *recalls, strict=True)]
+        )
+
+    def to_table(self) -> Table:
+        """All curves: one line per model and report."""
+        names = [named(measure, over) for over in WAYS for measure in self.measures]
+        recalls = [named("recall", over) for over in WAYS]
+        heads = ["model", "row", *names, *(f"{name}_{c}" for name in recalls for c in self.classes)]
+        lines = []
+        for model, curves in self._curves.items():
+            columns = [*(curves[name] for name in names), *(own for name in recalls for own in curves[name].T)]
+            cells = np.column_stack(columns).tolist()
+            lines += [(model, row, *line) for row, line in zip(self.rows.tolist(), cells, strict=True)]
+        return Table(heads, lines)
+
+    def to_csv(self, path: str | PathLike[str] | None = None) -> str:
+        """All curves as comma-separated text; also written where a path is given."""
+        return self.to_table().to_csv(path)
+
+    def to_pandas(self) -> Any:
+        """All curves as a pandas data frame."""
+        return self.to_table().to_pandas()
+
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        measure: str = "accuracy",
+        over: str = "window",
+        *,
+        label: Any = None,
+        title: str | None = None,
+    ) -> Any:
+        """A curve per model, with dashed lines where the stream changes and ticks where a model noticed something.
+
+        ``measure`` and ``over`` as in ``curve``; of ``recall`` that of one class, ``label``. Needs matplotlib, the
+        extra ``plot``.
+        """
+        from tanager.plot import plot_curves
+
+        curves = {name: self.curve(name, measure, over) for name in self.models}
+        what = measure.replace("_", " ")
+        if measure == "recall":
+            if label not in self.classes:
+                raise OptionError(f"recall is that of one class; give label= one of {self.classes}.")
+            curves = {name: curve[:, self.classes.index(label)] for name, curve in curves.items()}
+            what = f"recall of {label}"
+        ways = {"whole": "so far", "fading": f"fading by {self.fade:g}", "window": f"over {self.window:,} rows"}
+        return plot_curves(
+            self.rows,
+            curves,
+            path,
+            measure=f"{what} {ways[over]}",
+            drifts=self.drifts,
+            events=self.events,
+            title=title,
+        )
+
+    def __repr__(self) -> str:
+        ends = ", ".join(f"{name} {self.curve(name)[-1]:.4f}" for name in self.models)
+        return f"Prequential({self.n_rows:,} rows; accuracy: {ends})"
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    def _model(self, name: str | None) -> str:
+        if name is None and len(self.models) == 1:
+            return next(iter(self.models))
+        if name not in self.models:
+            hint = nearest(name, self.models)
+            raise OptionError(f"there is no model {name!r}; there are {', '.join(self.models)}.{hint}")
+        return str(name)
+
+
+def _as_arrays(reports: Sequence[Mapping[str, Any]], order: Sequence[int]) -> dict[str, np.ndarray]:
+    """One array per measure; those of recall have a column per class, in this order."""
+    curves = {}
+    for name in reports[0]:
+        if name.endswith("recall"):
+            padded = np.full((len(reports), len(order)), np.nan)
+            for at, report in enumerate(reports):
+                padded[at, : len(report[name])] = report[name]
+            curves[name] = padded[:, order]
+        else:
+            curves[name] = np.array([report[name] for report in reports])
+    return curves
+
+
+def _events(model: Any) -> list[tuple[int, str]]:
+    """Row and kind of what a model has noticed."""
+    return [(int(_field(event, "row")), str(_field(event, "what"))) for event in model.events_]
+
+
+def _field(event: Any, name: str) -> Any:
+    return event[name] if isinstance(event, Mapping) else getattr(event, name)

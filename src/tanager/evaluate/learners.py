@@ -1,0 +1,194 @@
+"""Models of any make, asked and taught in the same way: tanager's, river's, and those of scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.frames import is_pandas
+from tanager.encoding.tables import read_table
+from tanager.encoding.values import is_missing
+from tanager.errors import DataWarning, OptionError
+
+
+class Rows:
+    """Some rows of a stream: the table, labels (None where missing) and times, where there are any."""
+
+    def __init__(self, X: Any, y: np.ndarray, times: Any, names: Sequence[str] | None) -> None:
+        self.X, self.y, self.times, self.names = X, y, times, names
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    @cached_property
+    def dicts(self) -> list[dict[str, Any]]:
+        """One dict per row, without missing cells, as river likes them."""
+        if rows_of_dicts(self.X):
+            return [{name: cell for name, cell in row.items() if not is_missing(cell)} for row in self.X]
+        table = read_table(self.X)
+        names = self.names or table.names or [f"x{i}" for i in range(table.n_columns)]
+        columns = [_cells(table, i) for i in range(table.n_columns)]
+        rows = zip(*columns, strict=True)
+        return [{name: cell for name, cell in zip(names, row, strict=True) if cell is not None} for row in rows]
+
+    @cached_property
+    def frame(self) -> Any:
+        """An array or a pandas frame, as scikit-learn likes them."""
+        if isinstance(self.X, np.ndarray) or is_pandas(self.X):
+            return self.X
+        import pandas as pd
+
+        if rows_of_dicts(self.X):
+            return pd.DataFrame(list(self.X))
+        if hasattr(self.X, "__arrow_c_stream__"):
+            import pyarrow as pa
+
+            return pa.table(self.X).to_pandas()
+        return pd.DataFrame(self.X)
+
+    @cached_property
+    def labelled(self) -> np.ndarray:
+        """Which rows have a label."""
+        if self.y.dtype != object:
+            return np.ones(len(self.y), dtype=bool)
+        return np.array([label is not None for label in self.y.tolist()], dtype=bool)
+
+
+def _cells(table: Any, i: int) -> list[Any]:
+    """A column as plain values, None where missing."""
+    cells = table.column(i)
+    if hasattr(cells, "index"):  # categories
+        values = [*cells.values, None]
+        return [values[v] for v in cells.index.tolist()]
+    return [None if value != value else value for value in cells.values.tolist()]
+
+
+class Ours:
+    """A classifier of tanager: whole stretches are answered and learned by compiled code."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def classes(self) -> list[Any]:
+        """The classes in the order of the columns of an answer."""
+        return list(getattr(self.model, "classes_", np.array([])).tolist())
+
+    def answer(self, rows: Rows) -> np.ndarray:
+        """Probabilities, one row each; no columns before anything was learned."""
+        return self.model.predict_proba(rows.X) if self.classes() else np.zeros((len(rows), 0))
+
+    def learn(self, rows: Rows) -> None:
+        """Learn rows; those without a label teach what the model can learn from them."""
+        if not self.classes() and not rows.labelled.any():
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # that labels are missing
+            self.model.partial_fit(rows.X, rows.y, **_times(rows))
+
+    def answer_and_learn(self, asked: Rows, rows: Rows) -> np.ndarray:
+        """Answer the first of ``asked``, learn the first of ``rows``, and so on."""
+        nothing = not self.classes()
+        late = {} if asked is rows else {"answered": asked.X}
+        proba = self.model.test_then_train(rows.X, rows.y, **_times(rows), **late)
+        if nothing:  # until the first label no answer is better than another
+            taught = np.flatnonzero(rows.labelled)
+            proba[: 1 + taught[0] if len(taught) else len(rows)] = 0.0
+        return proba
+
+
+def _times(rows: Rows) -> dict[str, Any]:
+    return {} if rows.times is None else {"times": rows.times}
+
+
+class OneByOne:
+    """A classifier of river, or any that learns and answers one dict at a time."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self._places: dict[Any, int] = {}
+
+    def classes(self) -> list[Any]:
+        return list(self._places)
+
+    def answer(self, rows: Rows) -> np.ndarray:
+        return self._array([self.model.predict_proba_one(row) for row in rows.dicts])
+
+    def learn(self, rows: Rows) -> None:
+        for row, label in zip(rows.dicts, rows.y.tolist(), strict=True):
+            if label is not None:
+                self.model.learn_one(row, label)
+
+    def answer_and_learn(self, asked: Rows, rows: Rows) -> np.ndarray:
+        answers = []
+        for new, row, label in zip(asked.dicts, rows.dicts, rows.y.tolist(), strict=True):
+            answers.append(self.model.predict_proba_one(new))
+            if label is not None:
+                self.model.learn_one(row, label)
+        return self._array(answers)
+
+    def _array(self, answers: Sequence[dict[Any, float]]) -> np.ndarray:
+        for answer in answers:
+            for label in answer:
+                self._places.setdefault(label, len(self._places))
+        proba = np.zeros((len(answers), len(self._places)))
+        for r, answer in enumerate(answers):
+            for label, p in answer.items():
+                proba[r, self._places[label]] = p
+        return np.nan_to_num(proba, copy=False)
+
+
+class InBatches:
+    """A classifier of scikit-learn with ``partial_fit`` and ``predict_proba``."""
+
+    def __init__(self, model: Any, known: Sequence[Any] | None) -> None:
+        self.model, self.known = model, known
+        if known is None and not hasattr(model, "classes_"):
+            raise OptionError(
+                f"{type(model).__name__} has to know all classes before the first row, and this stream does not tell "
+                "them. Give them as classes=[...]."
+            )
+
+    def classes(self) -> list[Any]:
+        return list(self.model.classes_.tolist()) if hasattr(self.model, "classes_") else []
+
+    def answer(self, rows: Rows) -> np.ndarray:
+        return self.model.predict_proba(rows.frame) if self.classes() else np.zeros((len(rows), 0))
+
+    def learn(self, rows: Rows) -> None:
+        some = rows.labelled
+        if not some.any():
+            return
+        X, y = (rows.frame, rows.y) if some.all() else (rows.frame[some], rows.y[some])
+        classes = {} if self.classes() else {"classes": np.array(self.known)}
+        self.model.partial_fit(X, np.array(y.tolist()), **classes)
+
+    def answer_and_learn(self, asked: Rows, rows: Rows) -> np.ndarray:
+        raise NotImplementedError  # always in batches
+
+
+Learner = Ours | OneByOne | InBatches
+
+
+def learner_of(name: str, model: Any, known: Sequence[Any] | None, batch: int) -> Learner:
+    """The way in which a model is asked and taught."""
+    if isinstance(model, type):
+        raise OptionError(f"model {name!r} is the class {model.__name__}; make one of it: {model.__name__}().")
+    if hasattr(model, "test_then_train"):
+        return Ours(model)
+    if hasattr(model, "learn_one") and hasattr(model, "predict_proba_one"):
+        return OneByOne(model)
+    if not hasattr(model, "partial_fit") or not hasattr(model, "predict_proba"):
+        raise OptionError(
+            f"model {name!r} is {type(model).__name__}, which cannot learn from a stream and answer with "
+            "probabilities. It needs partial_fit and predict_proba, or learn_one and predict_proba_one."
+        )
+    if batch == 1:
+        raise OptionError(
+            f"model {name!r} ({type(model).__name__}) learns in batches only. Give a number of rows, such as batch=100."
+        )
+    return InBatches(model, known)

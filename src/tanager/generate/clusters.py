@@ -1,0 +1,238 @@
+"""Numbers around centres: every class is a mixture of Gaussian clusters, at rest or on the move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from tanager.errors import OptionError, is_number
+from tanager.generate.sources import (
+    MOST_VALUES,
+    Column,
+    Noise,
+    Source,
+    bounce,
+    check_positive,
+    check_share,
+    check_shares,
+    check_whole,
+    pick,
+)
+from tanager.generate.stream import Stream, made, model_rng
+
+LOW, HIGH = 0.0, 10.0  # where centres are drawn, and the walls where they turn back
+TAIL = 3.0  # spreads beyond the outermost centre that belong to the range of a column
+
+
+class Clusters(Source):
+    """Gaussian clusters with independent columns; cluster c belongs to class ``labels[c]``."""
+
+    def __init__(
+        self,
+        means: np.ndarray,  # (n_clusters, n_columns), as are the next two
+        spreads: np.ndarray,
+        velocities: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray,
+        text: str,
+    ) -> None:
+        self.means, self.spreads, self.velocities = means, spreads, velocities
+        self.labels, self.weights, self.text = labels.astype(np.uint8), weights, text
+        self.moving = bool(velocities.any())
+        self.low, self.high = means.min(axis=0), means.max(axis=0)
+        if self.moving:
+            self.low, self.high = np.minimum(self.low, LOW), np.maximum(self.high, HIGH)
+        tails = TAIL * spreads.max(axis=0)
+        self.columns = tuple(
+            Column(f"x{i + 1}", None, float(low), float(high))
+            for i, (low, high) in enumerate(zip(self.low - tails, self.high + tails, strict=True))
+        )
+        self.classes = tuple(range(int(labels.max()) + 1))
+
+    def centres(self, cluster: Any, i: int, rows: np.ndarray) -> np.ndarray:
+        """Where a cluster (or one per row) has its centre in column i, at these rows."""
+        if not self.moving:
+            return self.means[cluster, i]
+        return bounce(self.means[cluster, i] + self.velocities[cluster, i] * rows, self.low[i], self.high[i])
+
+    def draw(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        cluster = pick(self.weights, len(rows), rng)
+        X = np.empty((len(rows), len(self.columns)), order="F")
+        for i in range(len(self.columns)):
+            X[:, i] = self.centres(cluster, i, rows) + self.spreads[cluster, i] * rng.standard_normal(len(rows))
+        return X, self.labels[cluster]
+
+    def log_joint(self, X: np.ndarray, rows: np.ndarray, noise: Noise) -> np.ndarray:
+        logs = np.full((len(X), len(self.classes)), -np.inf)
+        for c, label in enumerate(self.labels):
+            own = sum(self._log_density(X[:, i], c, i, rows, noise) for i in range(X.shape[1]))
+            logs[:, label] = np.logaddexp(logs[:, label], own + np.log(self.weights[c]))
+        return logs
+
+    def _log_density(self, cells: np.ndarray, c: int, i: int, rows: np.ndarray, noise: Noise) -> np.ndarray:
+        """Of the cells of column i in a cluster; 0 where they are missing."""
+        missing, cells = np.isnan(cells), np.nan_to_num(cells)
+        away = (cells - self.centres(c, i, rows)) / self.spreads[c, i]
+        logs = -0.5 * away**2 - np.log(self.spreads[c, i] * np.sqrt(2 * np.pi))
+        if noise.keep[i] < 1:
+            low, high = noise.low[i], noise.high[i]
+            anywhere = np.where((low <= cells) & (cells <= high), (1 - noise.keep[i]) / (high - low), 0.0)
+            with np.errstate(divide="ignore"):
+                logs = np.logaddexp(logs + np.log(noise.keep[i]), np.log(anywhere))
+        return np.where(missing, 0.0, logs)
+
+    def prior(self, rows: np.ndarray) -> np.ndarray:
+        return np.bincount(self.labels, self.weights, len(self.classes))[None, :]
+
+
+def gaussians(
+    n_columns: int = 4,
+    n_classes: int = 2,
+    n_clusters: int = 1,
+    spread: Any = 1.0,
+    means: Any = None,
+    prior: Sequence[float] | None = None,
+    random_state: int | None = 0,
+) -> Stream:
+    """Classes that are Gaussian clusters, or mixtures of several: number columns, independent within a cluster.
+
+    Parameters
+    ----------
+    n_columns, n_classes : int
+    n_clusters : int, default=1
+        Per class, with equal shares.
+    spread : float or nested sequence, default=1.0
+        The standard deviation: one for all, or like ``means``, per class and cluster a number or one per column.
+    means : nested sequence, default=None
+        Per class, a centre or a list of centres; then all numbers above follow from it. None draws centres between 0
+        and 10.
+    prior : sequence of float, default=None
+        The shares of the classes. None makes them equal.
+    random_state : int, default=0
+        For the model and its rows; None makes up a new one.
+
+    Examples
+    --------
+    >>> from tanager import generate
+    >>> stream = generate.gaussians(means=[[[0, 0], [4, 4]], [[0, 4]]], spread=0.5)
+    >>> stream
+    <Stream of gaussians, 2 columns, 2 classes>
+    >>> stream.posterior(stream.take(3)[0]).round(3)
+    array([[0., 1.],
+           [1., 0.],
+           [1., 0.]])
+    """
+    return _stream("gaussians", 0.0, n_columns, n_classes, n_clusters, spread, means, prior, random_state)
+
+
+def moving_gaussians(
+    speed: float = 1e-4,
+    n_columns: int = 4,
+    n_classes: int = 2,
+    n_clusters: int = 1,
+    spread: Any = 1.0,
+    means: Any = None,
+    prior: Sequence[float] | None = None,
+    random_state: int | None = 0,
+) -> Stream:
+    """Gaussian clusters that move, each in a random direction of its own, and turn back at walls (0 and 10).
+
+    Parameters
+    ----------
+    speed : float, default=1e-4
+        The way of a centre from one row to the next: with the default it takes 10,000 rows to move by 1.
+
+    The others are those of ``gaussians``.
+    """
+    check_positive("speed", speed)
+    return _stream("moving gaussians", speed, n_columns, n_classes, n_clusters, spread, means, prior, random_state)
+
+
+def xor(spread: float = 0.5, random_state: int | None = 0) -> Stream:
+    """Two columns, two classes with two clusters each on the diagonals of a square: no column alone tells the class."""
+    means = [[[-1.0, -1.0], [1.0, 1.0]], [[-1.0, 1.0], [1.0, -1.0]]]
+    return _stream("xor", 0.0, 2, 2, 2, check_positive("spread", spread), means, None, random_state)
+
+
+def overlap(error: float = 0.2, n_columns: int = 2, random_state: int | None = 0) -> Stream:
+    """Two Gaussian classes so close that nobody can tell them apart with fewer errors than this.
+
+    Their centres are as far apart in every column; together this makes the error of the best answer ``error``.
+    """
+    n = check_whole("n_columns", n_columns, 1)
+    if not 0 < check_share("error", error, 0.5) < 0.5:
+        raise OptionError(f"error={error!r} is not an option; give a number between 0 and 0.5.")
+    half = -NormalDist().inv_cdf(error) / np.sqrt(n)
+    return _stream("overlap", 0.0, n, 2, 1, 1.0, [[[-half] * n], [[half] * n]], None, random_state)
+
+
+def _stream(
+    text: str,
+    speed: float,
+    n_columns: int,
+    n_classes: int,
+    n_clusters: int,
+    spread: Any,
+    means: Any,
+    prior: Sequence[float] | None,
+    random_state: int | None,
+) -> Stream:
+    seed, rng = model_rng(random_state)
+    centres = _random_means(n_columns, n_classes, n_clusters, rng) if means is None else _given_means(means)
+    if sum(map(len, centres)) > MOST_VALUES:
+        raise OptionError(f"there are {sum(map(len, centres))} clusters, at most {MOST_VALUES} can be drawn from.")
+    k = len(centres)
+    shares = np.full(k, 1 / k) if prior is None else np.array(check_shares("prior", prior, k))
+    all_means = np.concatenate(centres)
+    directions = rng.standard_normal(all_means.shape)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    source = Clusters(
+        all_means,
+        _spreads(spread, centres),
+        speed * directions,
+        np.repeat(np.arange(k), [len(own) for own in centres]),
+        np.concatenate([np.full(len(own), share / len(own)) for own, share in zip(centres, shares, strict=True)]),
+        text,
+    )
+    return made(source, seed)
+
+
+def _random_means(n_columns: int, n_classes: int, n_clusters: int, rng: np.random.Generator) -> list[np.ndarray]:
+    n, k = check_whole("n_columns", n_columns, 1), check_whole("n_classes", n_classes, 1, MOST_VALUES)
+    m = check_whole("n_clusters", n_clusters, 1, MOST_VALUES)
+    return [rng.uniform(LOW, HIGH, (m, n)) for _ in range(k)]
+
+
+def _given_means(means: Any) -> list[np.ndarray]:
+    """Per class, centres as (n_clusters, n_columns)."""
+    try:
+        centres = [np.atleast_2d(np.array(own, dtype=float)) for own in means]
+    except (TypeError, ValueError):
+        centres = []
+    shapes = {own.shape[1] for own in centres if own.ndim == 2}
+    if len(shapes) != 1 or 0 in shapes or not all(own.ndim == 2 and np.isfinite(own).all() for own in centres):
+        raise OptionError(
+            "means is not an option as it is; give per class a centre or a list of centres, each with one number per "
+            "column: [[[0, 0], [1, 1]], [[0, 1]]]."
+        )
+    return centres
+
+
+def _spreads(spread: Any, centres: list[np.ndarray]) -> np.ndarray:
+    """The spread of every cluster in every column."""
+    n_columns = centres[0].shape[1]
+    if is_number(spread, 0):
+        return np.full((sum(map(len, centres)), n_columns), check_positive("spread", spread))
+    try:
+        each = [own for _, line in zip(centres, spread, strict=True) for own in (line if np.iterable(line) else [line])]
+        spreads = np.array([np.broadcast_to(np.array(own, dtype=float), n_columns) for own in each])
+    except (TypeError, ValueError):
+        spreads = np.empty(0)
+    if spreads.shape != (sum(map(len, centres)), n_columns) or not (spreads > 0).all():
+        raise OptionError(
+            f"spread={spread!r} is not an option; give a number above 0, or per class a list with one per cluster."
+        )
+    return spreads

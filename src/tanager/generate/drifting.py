@@ -1,0 +1,236 @@
+"""Streams that change: from one to another at once or by and by, back and forth, or table by table."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tanager.errors import OptionError, SchemaMismatch
+from tanager.generate.networks import ChangingNetwork, NetworkSource
+from tanager.generate.sources import Column, Concept, Noise, Source, check_positive, check_whole
+from tanager.generate.stream import Stream, made
+
+
+class _Several(Source):
+    """Rows that come from one of several sources each."""
+
+    def __init__(self, parts: Sequence[Source]) -> None:
+        self.parts = tuple(parts)
+        self.columns = tuple(_wider(*same) for same in zip(*(part.columns for part in parts), strict=True))
+        self.classes = parts[0].classes
+
+    def _draw_from(
+        self, which: np.ndarray, rows: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Each row from the part with its number."""
+        there = np.flatnonzero(np.bincount(which, minlength=len(self.parts)))
+        if len(there) == 1:
+            return self.parts[there[0]].draw(rows, rng)
+        kind = np.float64 if self.columns[0].numeric else np.uint8
+        X, y = np.empty((len(rows), len(self.columns)), dtype=kind, order="F"), np.empty(len(rows), dtype=np.uint8)
+        for p in there:
+            own = which == p
+            X[own], y[own] = self.parts[p].draw(rows[own], rng)
+        return X, y
+
+
+class Mixed(_Several):
+    """A source that gives way to another one, at once or along a sigmoid."""
+
+    def __init__(self, first: Source, second: Source, at: int, width: float) -> None:
+        super().__init__((first, second))
+        self.at, self.width = at, width
+        when = f"from row {at:,} on" if width == 1 else f"around row {at:,}, over {width:,g} rows"
+        self.text = f"{first.text}, then {second.text} {when}"
+
+    def share(self, rows: np.ndarray) -> np.ndarray:
+        """How likely the second is at row t: 1 / (1 + exp(-4 (t - at) / width)), in a form that cannot overflow."""
+        return 0.5 + 0.5 * np.tanh(2 * (rows - self.at) / self.width)
+
+    def draw(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        return self._draw_from((rng.random(len(rows)) < self.share(rows)).astype(np.intp), rows, rng)
+
+    def log_joint(self, X: np.ndarray, rows: np.ndarray, noise: Noise) -> np.ndarray | None:
+        both = [part.log_joint(X, rows, noise) for part in self.parts]
+        if both[0] is None or both[1] is None:
+            return None
+        share = self.share(rows)[:, None]
+        with np.errstate(divide="ignore"):
+            return np.logaddexp(np.log(1 - share) + both[0], np.log(share) + both[1])
+
+    def prior(self, rows: np.ndarray) -> np.ndarray:
+        share = self.share(rows)[:, None]
+        return (1 - share) * self.parts[0].prior(rows) + share * self.parts[1].prior(rows)
+
+    def changes(self) -> Iterator[int]:
+        yield from itertools.takewhile(lambda row: row < self.at, self.parts[0].changes())
+        yield self.at
+        yield from (row for row in self.parts[1].changes() if row > self.at)
+
+
+class Alternating(_Several):
+    """Sources that take turns, each for so many rows."""
+
+    def __init__(self, parts: Sequence[Source], every: int) -> None:
+        super().__init__(parts)
+        self.every = every
+        texts = list(dict.fromkeys(part.text for part in parts))
+        self.text = f"{' and '.join(texts)} changing every {every:,} rows"
+
+    def _turn(self, rows: np.ndarray) -> np.ndarray:
+        return rows // self.every % len(self.parts)
+
+    def draw(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        return self._draw_from(self._turn(rows), rows, rng)
+
+    def log_joint(self, X: np.ndarray, rows: np.ndarray, noise: Noise) -> np.ndarray | None:
+        logs = np.empty((len(X), len(self.classes)))
+        for own, part in self._split(rows):
+            found = part.log_joint(X[own], rows[own], noise)
+            if found is None:
+                return None
+            logs[own] = found
+        return logs
+
+    def prior(self, rows: np.ndarray) -> np.ndarray:
+        prior = np.empty((len(rows), len(self.classes)))
+        for own, part in self._split(rows):
+            prior[own] = part.prior(rows[own])
+        return prior
+
+    def _split(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, Source]]:
+        """The places of each source's rows."""
+        turn = self._turn(rows)
+        for p, part in enumerate(self.parts):
+            own = np.flatnonzero(turn == p)
+            if len(own):
+                yield own, part
+
+    def changes(self) -> Iterator[int]:
+        return itertools.count(self.every, self.every)
+
+
+def _wider(*columns: Column) -> Column:
+    """A column over the ranges of several."""
+    return replace(columns[0], low=min(c.low for c in columns), high=max(c.high for c in columns))
+
+
+def alternating(sources: Sequence[Source], every: int, random_state: int | None) -> Stream:
+    """The stream of sources that take turns; of a single one, which has nothing to take turns with."""
+    every = check_whole("every", every, 1)
+    return made(sources[0] if len(sources) == 1 else Alternating(sources, every), random_state)
+
+
+def drift(a: Stream, b: Stream, at: int, width: float = 1) -> Stream:
+    """A stream that changes to another one: at once, or by and by.
+
+    Parameters
+    ----------
+    a, b : Stream
+        Of the same columns and classes. Noise, missing cells and irrelevant columns are those of the whole: both have
+        the same or none, or the drift gets them.
+    at : int
+        The row at which both are equally likely.
+    width : float, default=1
+        Over about how many rows it happens: row t is of b with probability 1 / (1 + exp(-4 (t - at) / width)). 1 is
+        at once.
+
+    Examples
+    --------
+    >>> from tanager import generate
+    >>> stream = generate.drift(generate.tan(random_state=1), generate.tan(random_state=2), at=50_000).noise(0.05)
+    >>> stream
+    <Stream of tan, then tan from row 50,000 on, 19 columns, 2 classes: 5 % noise>
+    >>> stream.drifts
+    (50000,)
+    """
+    at, width = check_whole("at", at, 0), check_positive("width", width)
+    _check_same("drift", a, b)
+    return replace(a, source=Concept(Mixed(a.source, b.source, at, width)))
+
+
+def recurring(*streams: Stream, every: int) -> Stream:
+    """Streams that take turns, each for ``every`` rows, and from the first again.
+
+    Examples
+    --------
+    >>> from tanager import generate
+    >>> stream = generate.recurring(generate.tan(random_state=1), generate.tan(random_state=2), every=1000)
+    >>> stream.drifts[:4]
+    (1000, 2000, 3000, 4000)
+    """
+    if len(streams) < 2:
+        raise OptionError("recurring needs two streams or more, and every=ROWS by name: recurring(a, b, every=1000).")
+    _check_same("recurring", *streams)
+    parts = [stream.source for stream in streams]
+    return replace(streams[0], source=Concept(Alternating(parts, check_whole("every", every, 1))))
+
+
+def incremental(a: Stream, b: Stream, start: int, stop: int) -> Stream:
+    """A network whose tables turn into those of another: in a straight line, from row ``start`` to row ``stop``.
+
+    Both have the same arcs: naive Bayes models always, others where b is ``redrawn(a)``.
+
+    Examples
+    --------
+    >>> from tanager import generate
+    >>> a = generate.tan(random_state=1)
+    >>> generate.incremental(a, generate.redrawn(a), 10_000, 20_000)
+    <Stream of tan turning into another from row 10,000 to 20,000, 19 columns, 2 classes>
+    """
+    start, stop = check_whole("start", start, 0), check_whole("stop", stop, 1)
+    if stop <= start:
+        raise OptionError(f"stop={stop!r} is not an option; give a row after start={start!r}.")
+    _check_same("incremental", a, b)
+    first, second = a.source.source, b.source.source
+    if type(first) is not NetworkSource or type(second) is not NetworkSource:
+        raise OptionError("incremental needs two streams of networks. Others can change by and by: drift(width=...).")
+    if set(first.network.arcs) != set(second.network.arcs):
+        raise OptionError("incremental needs two networks with the same arcs. Take redrawn(a) for the second.")
+    if a.source != replace(b.source, source=first):
+        raise OptionError("incremental needs two streams with the same class shares and class noise.")
+    return replace(a, source=replace(a.source, source=ChangingNetwork(first, second, start, stop)))
+
+
+def _check_same(doing: str, *streams: Stream) -> None:
+    """Refuse streams that cannot be one."""
+    for stream in streams:
+        if not isinstance(stream, Stream):
+            raise OptionError(f"{doing} takes streams, made by tanager.generate; {stream!r} is none.")
+    first = streams[0]
+    for other in streams[1:]:
+        _check_columns(doing, first, other)
+        if first.classes != other.classes:
+            raise SchemaMismatch(f"{doing}: the classes are {first.classes} and {other.classes}. Make them the same.")
+        if first.effects != other.effects:
+            one, two = (str(stream.effects) or "no effects" for stream in (first, other))
+            raise OptionError(
+                f"{doing}: one stream has {one}, another {two}. Leave them out, and give them to the whole: "
+                f"{doing}(...).noise(0.05)."
+            )
+        if _same_model(first, other):
+            raise OptionError(f"{doing}: two of the streams are the same model. Give one of them another random_state.")
+
+
+def _check_columns(doing: str, a: Stream, b: Stream) -> None:
+    if len(a.columns) != len(b.columns):
+        raise SchemaMismatch(
+            f"{doing}: the streams have {len(a.columns)} and {len(b.columns)} columns. Make them the same."
+        )
+    for one, two in zip(a.columns, b.columns, strict=True):
+        if (one.name, one.values) != (two.name, two.values):
+            what = f"{_kind(one)} and {_kind(two)}"
+            raise SchemaMismatch(
+                f"{doing}: column {one.name!r} differs between the streams: {what}. Make them the same."
+            )
+
+
+def _kind(column: Column) -> str:
+    return f"{column.name} with numbers" if column.values is None else f"{column.name} with {len(column.values)} values"
+
+
+def _same_model(a: Stream, b: Stream) -> bool:
+    return a.network is not None and a.network == b.network and a.source == replace(b.source, source=a.source.source)

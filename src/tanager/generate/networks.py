@@ -1,0 +1,205 @@
+"""Rows of a Bayesian network, fixed or on its way to another, and how probable they are, with gaps and noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tanager.errors import DataError
+from tanager.generate.sources import MISSING, MOST_VALUES, Column, Noise, Source, missing_cells
+from tanager.networks import graph
+from tanager.networks.inference import elimination_order
+from tanager.networks.network import Network
+from tanager.networks.sampling import _thresholds, draw_codes
+
+MOST_CELLS = 1 << 20  # of the tables of all rows that are worked on at once
+
+
+class NetworkSource(Source):
+    """Rows drawn from a network: its variables are the columns, one of them is the class."""
+
+    def __init__(self, network: Network, target: str = "class", text: str = "network") -> None:
+        network._require(network.names)
+        for name in network:
+            if len(network.values(name)) > MOST_VALUES:
+                raise DataError(f"variable {name!r} has {len(network.values(name)):,} values, at most {MOST_VALUES}.")
+        self.network, self.target, self.text = _class_first(network, target), target, text
+        self.columns = tuple(Column(name, self.network.values(name)) for name in self.network.names[1:])
+        self.classes = self.network.values(target)
+
+    def draw(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        codes = draw_codes(self.network, len(rows), rng)
+        return codes[:, 1:], codes[:, 0]
+
+    def prior(self, rows: np.ndarray) -> np.ndarray:
+        return self.network.posterior(self.target)[None, :]
+
+    def log_joint(self, X: np.ndarray, rows: np.ndarray, noise: Noise) -> np.ndarray:
+        gaps = np.ones(len(X), dtype=bool) if noise.any else missing_cells(X).any(axis=1)
+        logs = np.empty((len(X), len(self.classes)))
+        logs[~gaps] = self._log_whole(X[~gaps], rows[~gaps])
+        left, size = np.flatnonzero(gaps), max(MOST_CELLS // self._largest, 1)
+        for start in range(0, len(left), size):
+            some = left[start : start + size]
+            logs[some] = self._log_gaps(X[some], rows[some], noise.keep)
+        return logs
+
+    def _log_whole(self, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Rows that are known in whole: look every family up, for all classes at once."""
+        logs = np.zeros((len(X), len(self.classes)))
+        for i, family in enumerate(self._families):
+            others = [j for j in family if j != 0]
+            at = _place([X[:, j - 1] for j in others], [self._sizes[j] for j in others])
+            logs += self._log_cells(i, at, rows)
+        return logs
+
+    def _log_cells(self, i: int, at: Any, rows: np.ndarray) -> np.ndarray:
+        """log P(variable i | parents) where the values of its family but the class stand; one column per class."""
+        return self._log_by_class[i][at]
+
+    @cached_property
+    def _log_by_class(self) -> list[np.ndarray]:
+        with np.errstate(divide="ignore"):
+            return [np.log(cells) for cells in _class_last(self._tables, self._families)]
+
+    def _log_gaps(self, X: np.ndarray, rows: np.ndarray, keep: np.ndarray) -> np.ndarray:
+        """Sum out what the cells do not tell, one variable at a time; all rows side by side, along the first axis."""
+        factors = [(family, table) for family, table in zip(self._families, self._at(rows), strict=True)]
+        factors += [((i + 1,), self._told(X[:, i], i, keep[i])) for i in range(X.shape[1])]
+        scales = np.zeros(len(X))
+        for variable, scope in self._steps:
+            touching = [factor for factor in factors if variable in factor[0]]
+            factors = [factor for factor in factors if variable not in factor[0]]
+            rest = tuple(i for i in scope if i != variable)
+            cells = _product(touching, (*rest, variable), self._sizes).sum(axis=-1)
+            top = cells.max(axis=tuple(range(1, cells.ndim)))  # products over many columns would underflow
+            top = np.where(top > 0, top, 1.0)
+            scales = scales + np.log(top)
+            factors.append((rest, cells / top.reshape(-1, *[1] * len(rest))))
+        with np.errstate(divide="ignore"):
+            return np.log(_product(factors, (0,), self._sizes)) + scales[:, None]
+
+    def _at(self, rows: np.ndarray) -> list[np.ndarray]:
+        """The tables at these rows, which stand along the first axis; one line where it is the same for all."""
+        return [table[None] for table in self._tables]
+
+    def _told(self, cells: np.ndarray, i: int, keep: float) -> np.ndarray:
+        """P(the cell as shown | the value behind it), for every row and value."""
+        n_values = self._sizes[i + 1]
+        told = np.vstack([keep * np.eye(n_values) + (1 - keep) / n_values, np.ones(n_values)])
+        return told[np.where(cells == MISSING, n_values, cells)]
+
+    @cached_property
+    def _sizes(self) -> list[int]:
+        return [len(self.network.values(name)) for name in self.network]
+
+    @cached_property
+    def _families(self) -> list[tuple[int, ...]]:
+        return [(*parents, i) for i, parents in enumerate(self.network._parents)]
+
+    @cached_property
+    def _tables(self) -> list[np.ndarray]:
+        return [self.network.tables[name] for name in self.network]
+
+    @cached_property
+    def _steps(self) -> list[tuple[int, tuple[int, ...]]]:
+        return elimination_order(self._families, [0], self._sizes)
+
+    @cached_property
+    def _largest(self) -> int:
+        return max((prod(self._sizes[i] for i in scope) for _, scope in self._steps), default=1)
+
+
+class ChangingNetwork(NetworkSource):
+    """A network whose tables go in a straight line from those of one to those of another, between two rows."""
+
+    def __init__(self, first: NetworkSource, second: NetworkSource, start: int, stop: int) -> None:
+        super().__init__(
+            first.network, first.target, f"{first.text} turning into another from row {start:,} to {stop:,}"
+        )
+        self._second, self.start, self.stop = second.network, start, stop
+
+    def share(self, rows: np.ndarray) -> np.ndarray:
+        """How far it has come: 0 at the start, 1 from the stop on."""
+        return np.clip((rows - self.start) / (self.stop - self.start), 0.0, 1.0)
+
+    def draw(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        codes = np.empty((len(rows), len(self._sizes)), dtype=np.uint8, order="F")
+        share = self.share(rows)
+        for i, parents, first, second in self._draws:
+            at = _place([codes[:, p] for p in parents], [self._sizes[p] for p in parents])
+            u = rng.random(len(rows))
+            codes[:, i] = 0
+            for a, b in zip(first, second, strict=True):
+                codes[:, i] += u >= (1 - share) * a[at] + share * b[at]
+        return codes[:, 1:], codes[:, 0]
+
+    @cached_property
+    def _draws(self) -> list[tuple[int, tuple[int, ...], np.ndarray, np.ndarray]]:
+        order = graph.topological(self.network._parents) or []
+        return [
+            (i, self.network._parents[i], _thresholds(self._tables[i]), _thresholds(self._tables_then[i]))
+            for i in order
+        ]
+
+    def prior(self, rows: np.ndarray) -> np.ndarray:
+        nothing = np.full((len(rows), len(self.columns)), MISSING, dtype=np.uint8)
+        return np.exp(self.log_joint(nothing, rows, Noise.of(self.columns)))
+
+    def _log_cells(self, i: int, at: Any, rows: np.ndarray) -> np.ndarray:
+        share, (first, then) = self.share(rows)[:, None], self._by_class
+        with np.errstate(divide="ignore"):
+            return np.log((1 - share) * first[i][at] + share * then[i][at])
+
+    @cached_property
+    def _by_class(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        return _class_last(self._tables, self._families), _class_last(self._tables_then, self._families)
+
+    def _at(self, rows: np.ndarray) -> list[np.ndarray]:
+        share = self.share(rows)
+        tables = zip(self._tables, self._tables_then, strict=True)
+        return [(1 - s) * a + s * b for a, b in tables for s in [share.reshape(-1, *[1] * a.ndim)]]
+
+    @cached_property
+    def _tables_then(self) -> list[np.ndarray]:
+        return [self._second._table_in(name, self.network.parents(name)) for name in self.network]
+
+    def changes(self) -> Iterator[int]:
+        return iter((self.start, self.stop))
+
+
+def _class_first(network: Network, target: str) -> Network:
+    """The same network with the class as its first variable."""
+    network.index(target)
+    names = [target, *(name for name in network if name != target)]
+    return Network({name: network.values(name) for name in names}, network.arcs, network.tables)
+
+
+def _place(codes: Sequence[np.ndarray], sizes: Sequence[int]) -> Any:
+    """Where the values of several variables stand in a flat table of all of them."""
+    return np.ravel_multi_index(tuple(codes), tuple(sizes)) if codes else 0
+
+
+def _class_last(tables: Sequence[np.ndarray], families: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+    """Tables as (values of the family but the class, classes); one column where the class is not in the family."""
+    flat = []
+    for table, family in zip(tables, families, strict=True):
+        moved = np.moveaxis(table, family.index(0), -1) if 0 in family else table[..., None]
+        flat.append(np.ascontiguousarray(moved).reshape(-1, moved.shape[-1]))
+    return flat
+
+
+def _product(
+    factors: Sequence[tuple[tuple[int, ...], np.ndarray]], scope: tuple[int, ...], sizes: Sequence[int]
+) -> np.ndarray:
+    """The product of factors whose first axis is rows, over a scope that has all their variables."""
+    total: Any = 1.0
+    for own, cells in factors:
+        axes = sorted(range(len(own)), key=lambda axis: scope.index(own[axis]))
+        moved = cells.transpose(0, *(axis + 1 for axis in axes))
+        total = total * moved.reshape(len(cells), *(sizes[i] if i in own else 1 for i in scope))
+    return np.asarray(total)

@@ -1,0 +1,151 @@
+"""Models along a stream: a measure as it goes, and where the world changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tanager.errors import OptionError
+from tanager.plot.canvas import COLOURS, FAINT, INK, QUIET, Path, headed, panel, paper, text_size, written
+
+_TALL, _WIDE = 3.4, 6.6  # inches of the curves
+_LANE = 0.2  # inches for what one model has noticed
+_LABEL = 0.17  # inches from one name to the next
+MANY = 30  # changes of a stream, from which on their lines are thin
+_START = 0.02  # of the stream: first answers are guesses, and may leave the picture
+
+
+def plot_curves(
+    rows: ArrayLike,
+    curves: Mapping[str, ArrayLike],
+    path: Path | None = None,
+    *,
+    measure: str = "accuracy",
+    drifts: Sequence[int] = (),
+    events: Mapping[str, Sequence[tuple[int, str]]] | None = None,
+    title: str | None = None,
+) -> Any:
+    """A curve per model over the rows of a stream, each with its name and last value at its end.
+
+    Parameters
+    ----------
+    rows : array of int
+        After how many rows the values were measured.
+    curves : mapping from names to arrays
+        One value for each of ``rows``.
+    path, title
+        As in ``plot_network``.
+    measure : str
+        What the values are.
+    drifts : sequence of int
+        Rows at which the stream changes: dashed lines.
+    events : mapping from names to sequences of (row, what)
+        What models have noticed: ticks below the curves, pale for warnings.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from tanager.plot import plot_curves
+    >>> figure = plot_curves([100, 200], {"AODE": [0.8, 0.9], "TAN": [0.7, 0.85]}, drifts=[150])
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['AODE  0.9000', 'TAN  0.8500']
+    """
+    rows = np.asarray(rows, dtype=float)
+    values = {name: np.asarray(curve, dtype=float) for name, curve in curves.items()}
+    if not values or len(rows) == 0 or any(curve.shape != rows.shape for curve in values.values()):
+        raise OptionError("plot_curves needs at least one curve, with one value for each of the rows.")
+    colours = {name: COLOURS[at % len(COLOURS)] for at, name in enumerate(values)}
+    styles = {name: ("-", "--", ":")[at // len(COLOURS) % 3] for at, name in enumerate(values)}
+    noticed = {name: [(row, what) for row, what in own if row <= rows[-1]] for name, own in (events or {}).items()}
+    noticed = {name: own for name, own in noticed.items() if own and name in values}
+    ends = [f"{name}  {curve[-1]:.4f}" for name, curve in values.items()]
+    right = max(text_size(text, 9)[0] for text in ends) + 0.35
+    low = 0.55 + _LANE * len(noticed) + (0.1 if noticed else 0.0)
+    figure = paper(0.75 + _WIDE + right, low + _TALL + (0.55 if title else 0.25))
+    axes = panel(figure, 0.75, low, _WIDE, _TALL)
+    _mark(axes, drifts)
+    for name, curve in values.items():
+        axes.plot(rows, curve, styles[name], color=colours[name], lw=1.3, zorder=3, clip_on=True)
+    bottom, top = _window(rows, values)
+    axes.set_ylim(bottom, top)
+    axes.set_xlim(0, rows[-1])
+    axes.grid(axis="y", color=FAINT, lw=0.5, alpha=0.6)
+    axes.set_ylabel(measure, fontsize=9, color=INK)
+    _name_ends(axes, ends, list(values.values()), list(colours.values()), rows[-1], top - bottom)
+    if noticed:
+        axes.tick_params(labelbottom=False)
+        axes = _lanes(figure, noticed, colours, rows[-1])
+        _mark(axes, drifts)
+    axes.set_xlabel("rows" + ("   (dashed: the stream changes)" if len(drifts) else ""), fontsize=9, color=INK)
+    axes.xaxis.set_major_formatter(lambda row, at: _short(row))
+    headed(figure, title)
+    return written(figure, path)
+
+
+def _mark(axes: Any, drifts: Sequence[int]) -> None:
+    """Dashed lines where the stream changes; thin ones where it does so all the time."""
+    for row in drifts:
+        axes.axvline(row, color=QUIET, lw=0.9 if len(drifts) <= MANY else 0.3, ls=(0, (5, 4)), zorder=1)
+
+
+def _window(rows: np.ndarray, values: Mapping[str, np.ndarray]) -> tuple[float, float]:
+    """Lowest and highest value that is shown."""
+    begun = rows > _START * rows[-1]
+    shown = np.concatenate([curve[begun] for curve in values.values()])
+    shown = shown[np.isfinite(shown)]
+    if not len(shown):
+        return 0.0, 1.0
+    low, high = float(shown.min()), float(shown.max())
+    margin = 0.06 * max(high - low, 0.01)
+    return low - margin, high + margin
+
+
+def _name_ends(
+    axes: Any, texts: Sequence[str], curves: Sequence[np.ndarray], colours: Sequence[str], end: float, span: float
+) -> None:
+    """Names beside the ends of the curves, moved apart where they would touch."""
+    bottom, top = axes.get_ylim()
+    last = np.array([curve[-1] if np.isfinite(curve[-1]) else bottom for curve in curves])
+    order = np.argsort(-last, kind="stable")
+    step = _LABEL / _TALL * span
+    places = np.minimum(last[order], top - 0.3 * step)
+    for at in range(1, len(places)):
+        places[at] = min(places[at], places[at - 1] - step)
+    lowest = bottom + 0.3 * step
+    for at in range(len(places) - 1, -1, -1):  # and back, where they would fall off the picture
+        places[at] = max(places[at], lowest + step * (len(places) - 1 - at))
+    for at, place in zip(order.tolist(), places.tolist(), strict=True):
+        kwargs = {"va": "center", "fontsize": 9, "color": colours[at], "clip_on": False}
+        axes.text(end * 1.012, place, texts[at], **kwargs)
+
+
+def _lanes(
+    figure: Any, noticed: Mapping[str, Sequence[tuple[int, str]]], colours: Mapping[str, str], end: float
+) -> Any:
+    """One line per model below the curves, with a tick where it noticed something."""
+    axes = panel(figure, 0.75, 0.55, _WIDE, _LANE * len(noticed))
+    for at, (name, own) in enumerate(noticed.items()):
+        y = len(noticed) - 1 - at
+        for pale in (True, False):
+            places = [row for row, what in own if (what == "warning") is pale]
+            axes.vlines(places, y + 0.15, y + 0.85, color=colours[name], lw=1.1, alpha=0.35 if pale else 1.0)
+        axes.text(end * 1.012, y + 0.5, f"{name} noticed", va="center", fontsize=8, color=colours[name], clip_on=False)
+    axes.set_xlim(0, end)
+    axes.set_ylim(0, len(noticed))
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    return axes
+
+
+def _short(row: float) -> str:
+    """``2 M``, ``50 k``, ``200``."""
+    for size, unit in ((1e6, " M"), (1e3, " k")):
+        if abs(row) >= size:
+            return f"{row / size:g}{unit}"
+    return f"{row:g}"

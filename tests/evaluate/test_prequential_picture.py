@@ -1,0 +1,49 @@
+"""Curves along a stream: everything on the picture can be read, and shows what was measured."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason="plots need matplotlib, the extra 'plot'")
+
+from test_pictures import assert_readable
+from test_prequential import stream
+
+from tanager import AODE, NaiveBayes
+from tanager.errors import OptionError
+from tanager.evaluate import prequential
+from tanager.plot import plot_curves
+
+
+@pytest.mark.parametrize("ends", [[0.9, 0.9, 0.9], [0.5, 0.501, 0.9], np.linspace(0.7, 0.71, 12), [0.2, np.nan]])
+def test_the_names_at_the_ends_of_the_curves_can_be_read(ends):
+    curves = {f"a model called {at}": [0.5, end] for at, end in enumerate(ends)}
+    figure = plot_curves([1000, 2_000_000], curves, drifts=[10, 1_000_000], title="Ends")
+    assert_readable(figure, figure.axes[0])
+
+
+def test_the_picture_shows_the_curves_and_what_was_noticed(tmp_path):
+    X, y = stream(300)
+    model = AODE()
+    model.events_ = [{"row": 120, "what": "warning"}, {"row": 150, "what": "drift"}]
+    result = prequential({"aode": model, "nb": NaiveBayes()}, X, y, every=50, window=40)
+    assert result.events == {"aode": [(120, "warning"), (150, "drift")]}
+    result.drifts = [100]
+    figure = result.plot(tmp_path / "curves.png", "log_loss", "fading")
+    assert (tmp_path / "curves.png").stat().st_size > 10_000
+    upper, lower = figure.axes
+    np.testing.assert_array_equal(upper.lines[1].get_ydata(), result.curve("aode", "log_loss", "fading"))
+    assert upper.lines[0].get_xdata() == [100, 100]
+    assert [len(ticks.get_segments()) for ticks in lower.collections] == [1, 1]
+    assert upper.get_ylabel() == "log loss fading by 0.999"
+    assert_readable(figure, upper)
+
+
+def test_recall_is_drawn_for_one_class():
+    X, y = stream(100)
+    result = prequential(AODE(), X, y, every=20)
+    figure = result.plot(measure="recall", over="whole", label=1)
+    np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), result.curve(measure="recall")[:, 1])
+    with pytest.raises(OptionError, match=r"label= one of \[0, 1\]"):
+        result.plot(measure="recall")
+    with pytest.raises(OptionError, match="at least one curve"):
+        plot_curves([1, 2], {"a": [1.0]})
