@@ -23,6 +23,7 @@ COMMANDS = {
     "prequential": "Try classifiers on a stream: each row is answered, then learned.",
     "explain": "Say why a row gets its answer.",
     "show": "Say what a model has learned; draw its network.",
+    "rules": "Read an evolving model as fuzzy rules; draw its fuzzy sets.",
     "convert": "Write a network for other programs, or as a picture.",
     "update": "Let a model learn more rows.",
     "unlearn": "Take learned rows out of a model.",
