@@ -45,25 +45,19 @@ def test_a_tree_reaches_every_column(n):
 
 
 def test_all_sets_of_arcs_that_keep_to_the_limit_are_equally_likely():
-    """By counting: all sets of three arcs over the places of four columns, less those with two arcs into one."""
-    pairs = list(combinations(range(4), 2))
-    good = [arcs for arcs in combinations(pairs, 3) if max(Counter(v for _, v in arcs).values()) <= 1]
-    rng = np.random.default_rng(1)
-    found: Counter = Counter()
-    for _ in range(3000):
-        arcs = random_arcs(4, 3, 1, rng)
-        assert max(Counter(v for _, v in arcs).values()) == 1
-        found[frozenset(arcs)] += 1
-    # along one order there are 1 * 2 * 3 sets, and every tree away from a root has as many orders as it allows
-    assert len(good) == 6
-    orders = Counter(
+    """By counting: along every order of four columns, all sets of two arcs less those with both into one column."""
+    pairs = combinations(range(4), 2)
+    good = [arcs for arcs in combinations(pairs, 2) if arcs[0][1] != arcs[1][1]]
+    assert len(good) == 15 - 1 - 3
+    expected = Counter(
         frozenset((order[u], order[v]) for u, v in arcs) for arcs in good for order in permutations(range(4))
     )
-    assert found.keys() == orders.keys()
-    total = sum(orders.values())
+    rng, n = np.random.default_rng(1), 4000
+    found = Counter(frozenset(random_arcs(4, 2, 1, rng)) for _ in range(n))
+    assert found.keys() == expected.keys()
     for arcs, count in found.items():
-        share = orders[arcs] / total
-        assert abs(count / 3000 - share) < 5 * np.sqrt(share / 3000)
+        share = expected[arcs] / expected.total()
+        assert abs(count / n - share) < 5 * np.sqrt(share / n)
 
 
 def test_without_a_limit_every_pair_is_as_likely():
