@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 
-from benchmarks import command, counting, files, fit, frames, memory, networks, parameters, predict, stream
+from benchmarks import command, counting, files, fit, frames, generate, memory, networks, parameters, predict, stream
 from tanager import _kernels
 
 GROUPS = {
@@ -16,6 +16,7 @@ GROUPS = {
     "parameters": parameters,
     "stream": stream,
     "networks": networks,
+    "generate": generate,
     "frames": frames,
     "files": files,
     "command": command,
