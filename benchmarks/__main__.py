@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 
-from benchmarks import command, counting, files, fit, frames, memory, networks, parameters, predict, stream
+from benchmarks import command, counting, files, fit, frames, memory, networks, parameters, predict, prequential, stream
 from tanager import _kernels
 
 GROUPS = {
@@ -15,6 +15,7 @@ GROUPS = {
     "predict": predict,
     "parameters": parameters,
     "stream": stream,
+    "prequential": prequential,
     "networks": networks,
     "frames": frames,
     "files": files,

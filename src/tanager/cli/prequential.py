@@ -16,6 +16,19 @@ from tanager.errors import OptionError, nearest
 RIVER = ("river-nb", "river-ht", "river-hat", "river-arf", "river-last")
 FORGETTING = ("decay", "window", "refresh")
 GENERATE = "generate:"
+GENERATORS = (
+    "naive_bayes",
+    "tan",
+    "ban",
+    "gaussians",
+    "moving_gaussians",
+    "xor",
+    "overlap",
+    "sea",
+    "hyperplane",
+    "stagger",
+    "led",
+)
 MEASURES = ("accuracy", "kappa", "log_loss")
 ROWS = RowCount()
 
@@ -156,10 +169,10 @@ def _stream(data: str, target: str | None, given: dict[str, Any]) -> tuple[Any, 
 def _generator(name: str, given: dict[str, Any]) -> Any:
     from tanager import generate
 
-    known = ("naive_bayes", "tan", "ban", "gaussians", "moving_gaussians", "xor", "overlap", "sea", "hyperplane")
     wanted = name.replace("-", "_")
-    if wanted not in known:
-        raise OptionError(f"there is no generator {name!r}.{nearest(wanted, known) or f' Known are {listed(known)}.'}")
+    if wanted not in GENERATORS:
+        hint = nearest(wanted, GENERATORS) or f" Known are {listed(GENERATORS, 20)}."
+        raise OptionError(f"there is no generator {name!r}.{hint}")
     if given["rows"] is None:
         raise OptionError("a generator never ends; say how many rows to take, for example --rows 1e6")
     return getattr(generate, wanted)(random_state=given["seed"])
