@@ -6,7 +6,20 @@ import os
 import platform
 import sys
 
-from benchmarks import command, counting, files, fit, frames, memory, networks, parameters, predict, prequential, stream
+from benchmarks import (
+    command,
+    counting,
+    files,
+    fit,
+    frames,
+    generate,
+    memory,
+    networks,
+    parameters,
+    predict,
+    prequential,
+    stream,
+)
 from tanager import _kernels
 
 GROUPS = {
@@ -17,6 +30,7 @@ GROUPS = {
     "stream": stream,
     "prequential": prequential,
     "networks": networks,
+    "generate": generate,
     "frames": frames,
     "files": files,
     "command": command,

@@ -196,6 +196,14 @@ def test_many_columns_do_not_underflow():
     assert (shares.max(axis=1) < 1).any()
 
 
+def test_networks_too_dense_to_sum_out_have_no_posterior_under_noise():
+    stream = generate.ban(400, 8, n_columns=60, random_state=1)
+    X, _ = stream.take(5)
+    assert stream.posterior(X) is not None
+    assert stream.noise(0.1).posterior(X) is None
+    assert stream.noise(0.1).accuracy(5) is None
+
+
 def test_a_row_that_cannot_be_gets_equal_shares():
     network = Network({"class": (0, 1), "x": (0, 1)}, [("class", "x")], {"class": [0.5, 0.5], "x": [[1, 0], [1, 0]]})
     stream = generate.from_network(network)
@@ -213,7 +221,7 @@ def test_the_accuracy_of_a_long_stream_looks_at_parts_of_it():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: SMALL.noise(5), r"rate=5 is not an option; give a number from 0 to 1. For 5 % write 0.05\."),
+        (lambda: SMALL.noise(5), r"noise=5 is not an option; give a number from 0 to 1. For 5 % write 0.05\."),
         (lambda: SMALL.missing(0.1, how="mnar"), "how='mnar' is not an option; choose one of 'mcar', 'mar'"),
         (lambda: SMALL.missing(0.7, how="mar"), "from 0 to 0.5"),
         (lambda: SMALL.imbalanced([0.5, 0.5]), "give 3 shares that sum to 1"),
@@ -245,6 +253,6 @@ def test_a_table_of_another_shape_has_no_posterior():
 def test_what_it_is_stands_in_one_line():
     stream = SMALL.noise(0.05).missing(0.1, how="mar").irrelevant(2).class_noise(0.1).imbalanced([0.5, 0.25, 0.25])
     assert repr(stream) == (
-        "<Stream of ban with classes 50 %, 25 %, 25 % with 10 % wrong labels, 5 columns, 3 classes: "
+        "<Stream of BAN with classes 50 %, 25 %, 25 % with 10 % wrong labels, 5 columns, 3 classes: "
         "2 irrelevant columns, 5 % noise, 10 % missing (by class)>"
     )

@@ -71,7 +71,7 @@ def stack(chunks: Sequence[Any]) -> Any:
     first = chunks[0]
     if len(chunks) == 1:
         return first
-    kinds = {type(chunk) for chunk in chunks}
+    kinds = {np.ndarray if isinstance(chunk, np.ndarray) else type(chunk) for chunk in chunks}
     if len(kinds) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise DataError(

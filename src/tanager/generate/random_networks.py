@@ -12,10 +12,8 @@ import numpy as np
 from tanager.errors import DataError, OptionError
 from tanager.generate.networks import NetworkSource
 from tanager.generate.sources import MOST_VALUES, check_positive, check_shares, check_whole
-from tanager.generate.stream import Stream, made, model_rng
+from tanager.generate.stream import CLASS, Stream, made, model_rng
 from tanager.networks.network import Network
-
-CLASS = "class"
 
 
 def naive_bayes(
@@ -51,7 +49,7 @@ def naive_bayes(
     >>> round(stream.accuracy(), 3)
     0.992
     """
-    return _stream("naive_bayes", _no_arcs, n_columns, n_values, n_classes, dirichlet, prior, random_state)
+    return _stream("naive Bayes", _no_arcs, n_columns, n_values, n_classes, dirichlet, prior, random_state)
 
 
 def tan(
@@ -66,7 +64,7 @@ def tan(
 
     All trees over the columns are equally likely, and all roots. Parameters are those of ``naive_bayes``.
     """
-    return _stream("tan", random_tree, n_columns, n_values, n_classes, dirichlet, prior, random_state)
+    return _stream("TAN", random_tree, n_columns, n_values, n_classes, dirichlet, prior, random_state)
 
 
 def ban(
@@ -104,7 +102,7 @@ def ban(
     def arcs(n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
         return random_arcs(n, int(n_arcs) - n, most, rng)
 
-    return _stream("ban", arcs, n_columns, n_values, n_classes, dirichlet, prior, random_state)
+    return _stream("BAN", arcs, n_columns, n_values, n_classes, dirichlet, prior, random_state)
 
 
 def from_network(network: Network, target: str = CLASS, random_state: int | None = 0) -> Stream:
@@ -121,7 +119,10 @@ def from_network(network: Network, target: str = CLASS, random_state: int | None
     >>> round(stream.accuracy(), 2)  # 0.75 * 0.8 + 0.25 * 0.9, on the average
     0.83
     """
-    return made(NetworkSource(network, target), random_state)
+    source = NetworkSource(network, target)
+    if not source.columns:
+        raise DataError(f"the network has no variable beside {target!r}. Add some, as columns.")
+    return made(source, random_state)
 
 
 def redrawn(stream: Stream, random_state: int | None = 1, dirichlet: float = 1.0) -> Stream:
