@@ -447,3 +447,25 @@ def test_numbers_are_cut_as_in_the_plain_loop():
     answers = plain.answers_of(NaiveBayes(warm_up=60), dicts(X), y.tolist())
     result = prequential(NaiveBayes(warm_up=60), X, y, every=25, fade=0.9, window=30)
     assert_as_plain(result, plain.reports(answers, y.tolist(), [0, 1], 25, 0.9, 30))
+
+
+@given(st.integers(1, 9000), st.integers(1, 500))
+def test_reports_of_a_stream_of_unknown_length_are_few_and_even(n, block):
+    reports, history = MODULE._Reports(None, None), []
+    for start in range(0, n, block):
+        points = reports.between(start, min(start + block, n))
+        history += points
+        reports.add(points, [history])
+    assert history == reports.rows
+    assert len(set(np.diff([0, *reports.rows]).tolist())) <= 1
+    whole = MODULE._Reports(None, None)
+    whole.add(whole.between(0, n), [])
+    assert whole.rows == reports.rows
+    assert 60 * (n > 300) <= len(reports.rows) <= 300
+
+
+@pytest.mark.parametrize(
+    ("n", "step"), [(1, 1), (300, 1), (301, 2), (10_000, 50), (1_000_000, 5000), (10_000_000, 50_000)]
+)
+def test_reports_of_a_stream_of_known_length_are_round_numbers(n, step):
+    assert MODULE._round_step(n) == step

@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from tanager.cli.generate import MODELS as GENERATORS
+from tanager.cli.generate import ROWS
 from tanager.cli.models import MODELS, check_model, make, settings, value_of
-from tanager.cli.options import RowCount, examples, json_option, kind_options, reading_options, target_option
+from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
 from tanager.cli.output import check_output
 from tanager.cli.reading import KINDS, READING, check_columns, check_inputs, open_data, target_column
 from tanager.cli.screen import Screen, counted, listed, table
@@ -17,7 +19,6 @@ RIVER = ("river-nb", "river-ht", "river-hat", "river-arf", "river-last")
 FORGETTING = ("decay", "window", "refresh")
 GENERATE = "generate:"
 MEASURES = ("accuracy", "kappa", "log_loss")
-ROWS = RowCount()
 
 
 @click.command(
@@ -156,13 +157,12 @@ def _stream(data: str, target: str | None, given: dict[str, Any]) -> tuple[Any, 
 def _generator(name: str, given: dict[str, Any]) -> Any:
     from tanager import generate
 
-    known = ("naive_bayes", "tan", "ban", "gaussians", "moving_gaussians", "xor", "overlap", "sea", "hyperplane")
-    wanted = name.replace("-", "_")
-    if wanted not in known:
-        raise OptionError(f"there is no generator {name!r}.{nearest(wanted, known) or f' Known are {listed(known)}.'}")
+    if name not in GENERATORS:
+        hint = nearest(name, GENERATORS) or f" Known are {listed(GENERATORS, 20)}."
+        raise OptionError(f"there is no generator {name!r}.{hint}")
     if given["rows"] is None:
         raise OptionError("a generator never ends; say how many rows to take, for example --rows 1e6")
-    return getattr(generate, wanted)(random_state=given["seed"])
+    return getattr(generate, GENERATORS[name].function)(random_state=given["seed"])
 
 
 def _report(result: Any, data: str, target: str | None) -> dict[str, Any]:
