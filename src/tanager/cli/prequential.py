@@ -9,7 +9,7 @@ import click
 from tanager.cli.generate import MODELS as GENERATORS
 from tanager.cli.generate import ROWS
 from tanager.cli.models import MODELS, check_model, make, settings, value_of
-from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
+from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option, times_option
 from tanager.cli.output import check_output
 from tanager.cli.reading import KINDS, READING, check_columns, check_inputs, open_data, target_column
 from tanager.cli.screen import Screen, counted, listed, table
@@ -44,7 +44,7 @@ MEASURES = ("accuracy", "kappa", "log_loss")
 @click.option("--refresh", type=ROWS, metavar="N", help="Models learn their structure anew after so many rows.")
 @click.option("--delay", type=ROWS, default=0, metavar="N", help="Labels come so many rows late.")
 @click.option("--batch", type=ROWS, default=1, metavar="N", help="Answer so many rows before they are learned.")
-@click.option("--times", metavar="COLUMN", help="The column that says when a row happened; it is not learned.")
+@times_option
 @click.option("--every", type=ROWS, metavar="N", help="Rows between two measurements.  [default: about 200 of them]")
 @click.option("--last", type=ROWS, default=1000, metavar="N", help="Rows that recent accuracy is taken over.")
 @click.option("--fade", type=float, default=0.999, metavar="FACTOR", help="Of fading measures, per row.")
