@@ -42,7 +42,7 @@ def test_every_row_needs_a_moment(times):
         check_times(times, 2)
 
 
-@pytest.mark.parametrize("times", [["soon", "later"], [object(), object()], [[1.0], [2.0]], [1.0]], ids=str)
+@pytest.mark.parametrize("times", [["soon", "later"], [b"x", b"y"], [[1.0], [2.0]], [1.0]], ids=str)
 def test_what_is_no_time_is_refused(times):
     with pytest.raises(DataError, match="times"):
         check_times(times, 2)
