@@ -150,6 +150,7 @@ void each_part(S &s, const Evolving &model, Visit &&visit) {
     visit("loss", s.loss, k);
     visit("class_weight", s.class_weight, k);
     visit("promoted", s.promoted, k);
+    visit("known", s.known, k);
     visit("base_weight", s.base_weight, n);
     visit("base_mean", s.base_mean, n);
     visit("base_squares", s.base_squares, n);
@@ -198,7 +199,7 @@ bool sound(const EvolvingState &s, const Evolving &model) {
     const auto values = [&](std::size_t j) { return s.kept_values[j] >= -1 && s.kept_values[j] < s.n_values[j % s.n_values.size()]; };
     for (std::size_t j = 0; j < s.kept_values.size(); ++j)
         if (!values(j)) return false;
-    return within(hidden, 1, 1) && within(active, 1, pseudo) && within(s.prior, 0, 1 + 1e-9) && within(s.seen, 0, most) &&
+    return within(hidden, 1, 1) && within(s.known, 0, 1) && within(active, 1, pseudo) && within(s.prior, 0, 1 + 1e-9) && within(s.seen, 0, most) &&
            within(s.weight, 0, most) && within(s.mean, -most, most) && within(s.squares, 0, most) &&
            within(s.variance, 1e-250, most) && within(s.totals, 0, most) && within(s.counts, 0, most) &&
            within(s.loss, 0, most) && within(s.class_weight, 0, most) && within(s.base_weight, 0, most) &&
@@ -282,7 +283,14 @@ void bind_evolving(nb::module_ &m) {
                  self.add_classes(places, n_classes);
              },
              arg("places"), arg("n_classes"))
+        .def("announce",
+             [](Evolving &self, const std::vector<int> &classes) {
+                 for (const int c : classes) expect(c >= 0 && c < self.n_classes(), "a class has no place yet");
+                 for (const int c : classes) self.announce(c);
+             },
+             arg("classes"))
         .def("add_column", &Evolving::add_column)
+        .def("add_number", &Evolving::add_number)
         .def("set_costs",
              [](Evolving &self, const std::vector<double> &costs) {
                  const std::size_t k = std::size_t(self.n_classes());

@@ -92,7 +92,8 @@ double Evolving::log_likelihood(int slot, const Row &row, bool complete) const {
 
 void Evolving::answer(const Row &row, Scores &scores) const {
     scores.pseudo.resize(order_.size());
-    scores.classes.assign(std::size_t(k_), 0.0);
+    scores.classes.assign(std::size_t(k_), 1.0 / k_);
+    if (order_.empty()) return;
     const bool all = complete(row);
     double top = -std::numeric_limits<double>::infinity(), total = 0;
     for (std::size_t a = 0; a < order_.size(); ++a) {
@@ -111,7 +112,7 @@ void Evolving::answer(const Row &row, Scores &scores) const {
 void Evolving::log_joints(const Scores &scores, double *out) const {
     for (int c = 0; c < k_; ++c) {
         const double *first = scores.pseudo.data() + begin_[c], *last = scores.pseudo.data() + begin_[c + 1];
-        const double top = *std::max_element(first, last);
+        const double top = first < last ? *std::max_element(first, last) : -std::numeric_limits<double>::infinity();
         double sum = 0;
         for (const double *s = first; s < last; ++s) sum += std::exp(*s - top);
         out[c] = std::isfinite(top) ? top + std::log(sum) : top;
@@ -127,10 +128,13 @@ int Evolving::decide(Scores &scores) const {
             for (int c = 0; c < k_; ++c) scores.losses[c] -= scores.classes[t] * costs_[std::size_t(t) * k_ + c];
         gain = scores.losses.data();
     }
-    const double enough = *std::max_element(gain, gain + k_) - tie * highest_cost_;
+    double most_gain = -std::numeric_limits<double>::infinity();
+    for (int c = 0; c < k_; ++c)
+        if (known_[c]) most_gain = std::max(most_gain, gain[c]);
+    const double enough = most_gain - tie * highest_cost_;
     int best = -1;
     for (int c = 0; c < k_; ++c)
-        if (gain[c] >= enough && (best < 0 || class_weight_[c] > class_weight_[best])) best = c;
+        if (known_[c] && gain[c] >= enough && (best < 0 || class_weight_[c] > class_weight_[best])) best = c;
     return best;
 }
 
@@ -146,8 +150,12 @@ int Evolving::best_of(int c, const Scores &scores) const {
 void Evolving::learn(const Row &row, int label, double weight, Scores &scores) {
     if (weight <= 0) return;
     if (label < 0) {
-        if (options_.unlabelled > 0) learn_unlabelled(row, weight, scores);
+        if (options_.unlabelled > 0 && !order_.empty()) learn_unlabelled(row, weight, scores);
         return;
+    }
+    if (!known_[label]) {
+        announce(label);
+        answer(row, scores);
     }
     for (int i = 0; i < n_columns(); ++i) n_values_[i] = std::max(n_values_[i], row.values[i] + 1);
     ++rows_;
@@ -563,8 +571,8 @@ void Evolving::free_slot(int slot) { free_.push_back(slot); }
 void Evolving::list_active() {
     order_.clear();
     begin_.assign(1, 0);
-    for (const std::vector<int> &own : active_) {
-        order_.insert(order_.end(), own.begin(), own.end());
+    for (int c = 0; c < k_; ++c) {
+        if (known_[c]) order_.insert(order_.end(), active_[c].begin(), active_[c].end());
         begin_.push_back(int(order_.size()));
     }
 }
@@ -576,7 +584,7 @@ void Evolving::add_classes(const std::vector<int> &places, int n_classes) {
     std::vector<std::vector<int>> active(k);
     std::vector<int> hidden(k, -1);
     std::vector<double> loss(k, 0.0), class_weight(k, 0.0);
-    std::vector<std::int64_t> promoted(k, 0);
+    std::vector<std::int64_t> promoted(k, 0), known(k, 0);
     for (int c = 0; c < k_; ++c) {
         const std::size_t place = std::size_t(places[c]);
         active[place] = std::move(active_[c]);
@@ -584,33 +592,40 @@ void Evolving::add_classes(const std::vector<int> &places, int n_classes) {
         loss[place] = loss_[c];
         class_weight[place] = class_weight_[c];
         promoted[place] = promoted_[c];
+        known[place] = known_[c];
         for (const int slot : active[place]) class_of_[slot] = int(place);
         class_of_[hidden[place]] = int(place);
     }
     for (ChangeRecord &change : changes_) change.label = places[std::size_t(change.label)];
-    active_ = std::move(active), hidden_ = std::move(hidden);
+    active_ = std::move(active), hidden_ = std::move(hidden), known_ = std::move(known);
     loss_ = std::move(loss), class_weight_ = std::move(class_weight), promoted_ = std::move(promoted);
     k_ = n_classes;
-    list_active();
     for (int c = 0; c < k_; ++c) {
         if (hidden_[c] >= 0) continue;
-        const int slot = new_slot(c);
+        active_[c] = {new_slot(c)};
         hidden_[c] = new_slot(c);
-        active_[c] = {slot};
-        born_[slot] = next_born_++;
-        since_[slot] = rows_;
-        clock_ += 1;  // as if the class had been seen once
-        const double g = step(1);
-        for (const int other : order_) prior_[other] *= 1 - g;
-        for (const int other : hidden_)
-            if (other >= 0) prior_[other] *= 1 - g;
-        prior_[slot] = g;
-        list_active();
+        born_[active_[c][0]] = 0;
     }
+    set_costs({});
+    list_active();
+}
+
+// The prior of a class that becomes known is that of one row.
+void Evolving::announce(int c) {
+    if (known_[c]) return;
+    known_[c] = 1;
+    clock_ += 1;
+    const double g = step(1);
+    for (const int slot : order_) prior_[slot] *= 1 - g;
+    for (const int slot : hidden_) prior_[slot] *= 1 - g;
+    const int slot = active_[c][0];
+    prior_[slot] = g;
+    born_[slot] = next_born_++;
+    since_[slot] = rows_;
+    list_active();
     if (rows_ == 0)
-        for (const int slot : order_) prior_[slot] = 1.0 / k_;
-    costs_.clear();
-    highest_cost_ = 1;
+        for (const int other : order_) prior_[other] = 1.0 / double(order_.size());
+    refresh();
 }
 
 void Evolving::reserve_values(const std::vector<int> &n_values) {
@@ -636,6 +651,21 @@ void Evolving::add_column() {
     n_values_.push_back(0);
     rooms_.push_back(0);
     offsets_.push_back(offsets_.back());
+}
+
+void Evolving::add_number() {
+    const std::size_t n = std::size_t(n_), slots = class_of_.size();
+    for (auto *cells : {&weight_, &mean_, &squares_, &variance_, &inverse_, &log_variance_})
+        *cells = widened(*cells, slots, n, 0.0);
+    kept_numbers_ = widened(kept_numbers_, std::size_t(kept_), n, std::numeric_limits<double>::quiet_NaN());
+    for (auto *cells : {&base_weight_, &base_mean_, &base_squares_}) cells->push_back(0);
+    if (!options_.means.empty()) options_.means.push_back(0), options_.variances.push_back(1);
+    ++n_;
+    for (int slot = 0; slot < int(slots); ++slot) {
+        ++fresh_[slot];
+        set_base(slot, n_ - 1);
+        set_norm(slot);
+    }
 }
 
 void Evolving::set_costs(const std::vector<double> &costs) {
@@ -677,7 +707,7 @@ EvolvingState Evolving::state() const {
         add(hidden_[c]);
     }
     s.n_values.assign(n_values_.begin(), n_values_.end());
-    s.loss = loss_, s.class_weight = class_weight_, s.promoted = promoted_;
+    s.loss = loss_, s.class_weight = class_weight_, s.promoted = promoted_, s.known = known_;
     s.base_weight = base_weight_, s.base_mean = base_mean_, s.base_squares = base_squares_;
     s.clock = {clock_}, s.counters = {cool_, rows_, next_born_, n_changes_};
     for (std::int64_t j = 0; j < kept_; ++j) {
@@ -707,7 +737,7 @@ void Evolving::set_state(const EvolvingState &s) {
     rooms_ = n_values_;
     offsets_.assign(1, 0);
     for (const int room : rooms_) offsets_.push_back(offsets_.back() + room);
-    loss_ = s.loss, class_weight_ = s.class_weight, promoted_ = s.promoted;
+    loss_ = s.loss, class_weight_ = s.class_weight, promoted_ = s.promoted, known_ = s.known;
     k_ = int(loss_.size());
     base_weight_ = s.base_weight, base_mean_ = s.base_mean, base_squares_ = s.base_squares;
     clock_ = s.clock[0];

@@ -52,7 +52,7 @@ struct EvolvingState {
     Integers label, hidden, born, since, last;
     Doubles prior, seen, weight, mean, squares, variance, totals, counts;
     Doubles loss, class_weight;
-    Integers promoted;
+    Integers promoted, known;
     Doubles base_weight, base_mean, base_squares;
     Doubles clock;      // weight behind the priors
     Integers counters;  // rows until the next promotion, rows learned, pseudo-classes born, changes
@@ -90,12 +90,15 @@ class Evolving {
     // Learns one row of a class, or (label -1) without one. The scores are its own, of just now.
     void learn(const Row &row, int label, double weight, Scores &scores);
 
-    // Class c becomes places[c] among n_classes; the others are new.
+    // Class c becomes places[c] among n_classes. The others are unknown, and have no part in answers, until they are
+    // announced or a row of theirs is learned.
     void add_classes(const std::vector<int> &places, int n_classes);
+    void announce(int c);
     // Cells for at least these numbers of values.
     void reserve_values(const std::vector<int> &n_values);
-    // A further categorical column, missing in all rows so far.
+    // A further column of values or of numbers, missing in all rows so far.
     void add_column();
+    void add_number();
     // losses[true * k + predicted], or empty: 0 and 1.
     void set_costs(const std::vector<double> &costs);
 
@@ -157,9 +160,10 @@ class Evolving {
     // classes
     std::vector<std::vector<int>> active_;  // slots by age
     std::vector<int> hidden_;
+    std::vector<std::int64_t> known_;
     std::vector<double> loss_, class_weight_;
     std::vector<std::int64_t> promoted_;
-    std::vector<int> order_, begin_;  // all active slots, class by class
+    std::vector<int> order_, begin_;  // the active slots of known classes, class by class
 
     // all rows
     std::vector<double> base_weight_, base_mean_, base_squares_;

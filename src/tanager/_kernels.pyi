@@ -311,9 +311,13 @@ class Evolving:
     def one(self, codes: _Codes, numbers: _Floats) -> list[float]:
         """The posterior of one row."""
     def add_classes(self, places: Sequence[int], n_classes: int) -> None:
-        """Class c becomes places[c]; the others are new. Costs must be set again."""
+        """Class c becomes places[c]; the others are unknown until announced or learned. Costs must be set again."""
+    def announce(self, classes: Sequence[int]) -> None:
+        """Let classes take part in answers though no row of theirs was learned."""
     def add_column(self) -> None:
         """A further categorical column, missing in all rows so far."""
+    def add_number(self) -> None:
+        """A further column of numbers, missing in all rows so far."""
     def set_costs(self, costs: Sequence[float]) -> None:
         """Costs row by row (true class), or nothing for 0 and 1."""
     def state(self) -> dict[str, np.ndarray]:

@@ -44,17 +44,10 @@ def test_a_value_that_leaves_the_window():
     assert found["squares"] == pytest.approx(13.714286, abs=5e-7)
 
 
-def state_of(kernel, **parts):
-    state = kernel.state()
-    for name, values in parts.items():
-        state[name] = np.array(values, dtype=state[name].dtype)
-    kernel.set_state(state)
-    return kernel
-
-
 def test_two_pseudo_classes_become_one():
     # The first three values and the last five, joined: W 8, mean 5, S 32.
     kernel = _kernels.Evolving([], 1, 1, {"prior_weight": 0.0, "wait": 1, "max_loss": 1.0, "p_min": 0.0})
+    kernel.announce([0])
     state = kernel.state()
     pieces = [VALUES[:3], VALUES[3:], []]
     means = [float(np.mean(piece)) if piece else 0.0 for piece in pieces]
@@ -75,6 +68,7 @@ def test_two_pseudo_classes_become_one():
 def test_priors_after_a_promotion():
     # Active 0.3 and 0.1, hidden 0.05: beta = 0.4 / 0.45. The step of the row itself is all but 0.
     kernel = _kernels.Evolving([], 0, 2, {"wait": 1, "eta": 1.0, "min_hidden": 1.0, "simplify": False})
+    kernel.announce([0, 1])
     state = kernel.state()
     numbers = {"label": [0, 0, 0, 1, 1], "hidden": [0, 0, 1, 0, 1], "born": [0, 2, -1, 1, -1]}
     numbers |= {name: [0] * 5 for name in ("since", "last")}
@@ -94,6 +88,7 @@ def test_priors_after_a_promotion():
 def test_costs_turn_the_decision():
     # L = (0.02, 0.01), K = [[0, 1], [5, 0]]: losses 0.05 and 0.02, so the answer is class 1 though 0 is likelier.
     kernel = _kernels.Evolving([], 0, 2, {"eta": 1.0})
+    kernel.announce([0, 1])
     state = kernel.state()
     kernel.set_state({**state, "prior": np.array([2 / 3, 0.0, 1 / 3, 0.0]), "clock": np.array([1e15])})
     assert kernel.one(np.zeros(0, np.uint8), np.zeros(0)) == pytest.approx([2 / 3, 1 / 3])

@@ -66,19 +66,33 @@ class Twin:
     test: bool = False
     simplify: bool = True
     costs: list | None = None
+    announced: bool = True
 
     def __post_init__(self):
         self.n_values = [0] * self.n_columns
         self.base = [Moments(variance=0.0) for _ in range(self.n_numbers)]
         self.rows = self.born = 0
         self.cool = self.wait
-        self.clock = float(self.n_classes)
+        self.clock = 0.0
         self.kept = []
         self.changes = []
-        self.classes = [ClassOf([self.fresh()], self.fresh()) for _ in range(self.n_classes)]
-        for c in self.classes:
-            c.active[0].prior = 1 / self.n_classes
-            self.bear(c.active[0])
+        self.classes = [ClassOf([], self.fresh()) for _ in range(self.n_classes)]
+        for c in self.classes if self.announced else []:
+            self.announce(c)
+
+    def announce(self, c):
+        """As if the class had been seen once."""
+        self.clock += 1
+        g = self.step(1.0)
+        for p in [p for other in self.classes for p in [*other.active, other.hidden]]:
+            p.prior *= 1 - g
+        c.active = [self.fresh()]
+        c.active[0].prior = g
+        self.bear(c.active[0])
+        if self.rows == 0:
+            known = [other for other in self.classes if other.active]
+            for other in known:
+                other.active[0].prior = 1 / len(known)
 
     def bear(self, pseudo):
         pseudo.born = self.born
@@ -182,7 +196,9 @@ class Twin:
 
     def posterior(self, row):
         joints = [[self.log_joint(p, row) for p in c.active] for c in self.classes]
-        top = max(max(own) for own in joints)
+        if not any(joints):
+            return [1 / self.n_classes] * self.n_classes
+        top = max(max(own) for own in joints if own)
         sums = [sum(math.exp(s - top) for s in own) for own in joints]
         return [s / sum(sums) for s in sums]
 
@@ -192,7 +208,8 @@ class Twin:
         if self.costs is not None:
             gain = [-sum(posterior[t] * self.costs[t][c] for t in k) for c in k]
             scale = max(1.0, max(abs(cost) for costs in self.costs for cost in costs))
-        near = [c for c in k if gain[c] >= max(gain) - TIE * scale]
+        known = [c for c in k if self.classes[c].active]
+        near = [c for c in known if gain[c] >= max(gain[c] for c in known) - TIE * scale]
         return max(near, key=lambda c: (self.classes[c].weight, -c))
 
     def best(self, c, row):
@@ -210,7 +227,9 @@ class Twin:
             self.learn_unlabelled(row, posterior, w)
             return posterior
         own = self.classes[label]
-        answer = self.decide(posterior)  # 0
+        if not own.active:
+            self.announce(own)
+        answer = self.decide(self.posterior(row))  # 0
         correct = answer == label
         loss = self.costs[label][answer] if self.costs is not None else float(not correct)
         target = self.best(label, row) if correct else max(own.active, key=lambda p: p.born)  # 1
@@ -250,9 +269,12 @@ class Twin:
                     if pseudo is not None:
                         self.remove(pseudo, old, weight)
 
+    def step(self, w):
+        return min(1.0, w * max(1 / self.clock, self.alpha, 1 / self.window if self.window else 0.0))
+
     def move_priors(self, w, target, hidden):
         self.clock += w
-        g = min(1.0, w * max(1 / self.clock, self.alpha, 1 / self.window if self.window else 0.0))
+        g = self.step(w)
         for c in self.classes:
             for p in c.active:
                 p.prior = (1 - g) * p.prior + g * (p is target)
@@ -283,7 +305,7 @@ class Twin:
 
     def learn_unlabelled(self, row, posterior, w):
         c = posterior.index(max(posterior))
-        if self.unlabelled == 0 or posterior[c] < self.confidence:
+        if self.unlabelled == 0 or posterior[c] < self.confidence or not self.classes[c].active:
             return
         target = self.best(c, row)
         own = self.log_joint(target, row)

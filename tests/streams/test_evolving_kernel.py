@@ -56,12 +56,20 @@ def options(draw):
     }
 
 
-def both(stream, chosen, costs=None):
+def kernel_of(stream, chosen, announced=True):
+    """A kernel that waits for the stream."""
+    numbers, values, _, _, k = stream
+    kernel = _kernels.Evolving([0] * values.shape[1], numbers.shape[1], k, chosen)
+    kernel.announce(range(k) if announced else [])
+    return kernel
+
+
+def both(stream, chosen, costs=None, announced=True):
     """The kernel's and the twin's answers, and the two models."""
     numbers, values, labels, weights, k = stream
     n, q = numbers.shape[1], values.shape[1]
-    kernel = _kernels.Evolving([0] * q, n, k, chosen)
-    twin = Twin(n, q, k, **chosen, costs=costs)
+    kernel = kernel_of(stream, chosen, announced)
+    twin = Twin(n, q, k, **chosen, costs=costs, announced=announced)
     if costs is not None:
         kernel.set_costs([cost for row in costs for cost in row])
     out = np.empty((len(numbers), k))
@@ -76,9 +84,10 @@ def both(stream, chosen, costs=None):
 
 def assert_same(kernel, twin):
     state = kernel.state()
-    pseudos = [(c, p) for c, own in enumerate(twin.classes) for p in [*own.active, own.hidden]]
+    pseudos = [(c, p) for c, own in enumerate(twin.classes) for p in [*(own.active or [twin.fresh()]), own.hidden]]
     assert state["label"].tolist() == [c for c, _ in pseudos]
-    assert state["born"].tolist() == [p.born for _, p in pseudos]
+    known = state["known"][state["label"]] == 1
+    assert state["born"][known].tolist() == [p.born for c, p in pseudos if twin.classes[c].active]
     changes = zip(state["change_row"], state["change_kind"], state["change_label"], strict=True)
     assert [(row, KINDS[kind], label) for row, kind, label in changes] == twin.changes
     close = {"rtol": 1e-9, "atol": 1e-9}
@@ -97,6 +106,13 @@ def assert_same(kernel, twin):
 @given(streams(), options())
 def test_the_kernel_is_its_twin(stream, chosen):
     kernel, out, twin, answers = both(stream, chosen)
+    np.testing.assert_allclose(out, answers, rtol=1e-9, atol=1e-9)
+    assert_same(kernel, twin)
+
+
+@given(streams(), options())
+def test_with_classes_that_come_when_they_like_the_kernel_is_its_twin(stream, chosen):
+    kernel, out, twin, answers = both(stream, chosen, announced=False)
     np.testing.assert_allclose(out, answers, rtol=1e-9, atol=1e-9)
     assert_same(kernel, twin)
 
@@ -122,8 +138,8 @@ def test_a_stream_can_see_all_kinds_of_changes():
 
 @given(streams(), options())
 def test_active_priors_sum_to_one_whatever_happens(stream, chosen):
-    numbers, values, labels, weights, k = stream
-    kernel = _kernels.Evolving([0] * values.shape[1], numbers.shape[1], k, chosen)
+    numbers, values, labels, weights, _ = stream
+    kernel = kernel_of(stream, chosen)
     for r in range(0, len(numbers), 40):
         part = slice(r, r + 40)
         kernel.learn(values[part], numbers[part], labels[part], None if weights is None else weights[part])
@@ -141,9 +157,8 @@ def test_a_model_that_was_put_away_goes_on_as_if_nothing_had_been(stream, chosen
         kernel.learn(values[part], numbers[part], labels[part], None if weights is None else weights[part], out)
         return out
 
-    first = _kernels.Evolving([0] * values.shape[1], numbers.shape[1], k, chosen)
+    first, second = kernel_of(stream, chosen), kernel_of(stream, chosen)
     learn(first, slice(0, cut))
-    second = _kernels.Evolving([0] * values.shape[1], numbers.shape[1], k, chosen)
     second.set_state(first.state())
     np.testing.assert_array_equal(learn(first, slice(cut, None)), learn(second, slice(cut, None)))
     ours, theirs = first.state(), second.state()
@@ -153,7 +168,7 @@ def test_a_model_that_was_put_away_goes_on_as_if_nothing_had_been(stream, chosen
 @given(streams(), options())
 def test_rows_one_by_one_are_the_block(stream, chosen):
     numbers, values, labels, weights, k = stream
-    block, single = (_kernels.Evolving([0] * values.shape[1], numbers.shape[1], k, chosen) for _ in range(2))
+    block, single = kernel_of(stream, chosen, announced=False), kernel_of(stream, chosen, announced=False)
     out = np.empty((len(numbers), k))
     block.learn(values, numbers, labels, weights, out)
     for r in range(len(numbers)):
@@ -167,7 +182,7 @@ def test_rows_one_by_one_are_the_block(stream, chosen):
 @given(streams(), options())
 def test_late_labels_are_answered_from_what_was_learned_before(stream, chosen):
     numbers, values, labels, weights, k = stream
-    late, plain = (_kernels.Evolving([0] * values.shape[1], numbers.shape[1], k, chosen) for _ in range(2))
+    late, plain = kernel_of(stream, chosen), kernel_of(stream, chosen)
     m = len(numbers)
     ahead = np.minimum(np.arange(m) + 3, m - 1)
     out, score = np.empty((m, k)), np.empty((1, k))
