@@ -25,6 +25,7 @@ from tanager.encoding import Schema
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.errors import ModelFileError
 from tanager.networks.network import Network
+from tanager.streams.detectors import DDM
 from tanager.structure.cbl import CBL
 from tanager.structure.chow_liu import ChowLiu
 from tanager.structure.hill_climb import HillClimb
@@ -123,7 +124,7 @@ def _value(data: list[Any]) -> Any:
 
 
 _VALUES: dict[str, Any] = {
-    cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window)
+    cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window, DDM)
 }
 
 _READERS: dict[str, Any] = {
