@@ -16,8 +16,6 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-import numpy as np  # noqa: E402
-
 from every import CLASSES  # noqa: E402
 from tanager import (  # noqa: E402
     AODE,
@@ -90,9 +88,7 @@ def models() -> dict[str, Any]:
     made["AODE-stream"] = streamed(AODE(warm_up=10), 24, answers=True)
     made["TAN-faded"] = streamed(TAN(warm_up=10, decay=0.9, refresh=5), 24, answers=True)
     made["AODE-window"] = streamed(AODE(warm_up=5, window=10), 24)
-    made["NaiveBayes-window"] = NaiveBayes(gaussian=True, window="15 s", decay="9 s").fit(
-        table, labels, times=np.arange(24.0)
-    )
+    made["NaiveBayes-window"] = NaiveBayes(gaussian=True, window=12, decay=0.9).fit(table, labels)
     made["EvolvingNaiveBayes"] = EvolvingNaiveBayes(wait=4, min_hidden=2, max_error=0.01).fit(table * 5, labels * 5)
     made["EvolvingNaiveBayes-window"] = EvolvingNaiveBayes(window=20, categorical=["sky"]).fit(table, labels)
     made["DriftAware"] = streamed(DriftAware(AODE(warm_up=5, decay=50), detector=DDM(warning=1), every=4), 23)
