@@ -18,6 +18,7 @@ import numpy as np
 import tanager
 from tanager.classifiers.classifier import Classifier
 from tanager.classifiers.forms import Form, ProductOfSums, SumOfProducts
+from tanager.classifiers.recut import Recut
 from tanager.counts.align import checked_type
 from tanager.counts.estimates import ESTIMATES, Estimate
 from tanager.counts.forgetting import Decay, Window
@@ -123,7 +124,7 @@ def _value(data: list[Any]) -> Any:
 
 
 _VALUES: dict[str, Any] = {
-    cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window)
+    cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window, Recut)
 }
 
 _READERS: dict[str, Any] = {
