@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tanager import AODE, FANC, TAN, DriftAware, EvolvingNaiveBayes, NaiveBayes
 from tanager.datasets import load
-from tanager.evaluate import Prequential, Table, prequential
+from tanager.evaluate import Prequential, prequential
 
 SETS = ("weather", "eeg-eye-state", "spam", "outdoor")
 HALF_LIFE, WINDOW = 700, 1000  # rows; either way about 1,000 rows count

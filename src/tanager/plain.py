@@ -18,6 +18,7 @@ import numpy as np
 import tanager
 from tanager.classifiers.classifier import Classifier
 from tanager.classifiers.forms import Form, ProductOfSums, SumOfProducts
+from tanager.classifiers.recut import Recut
 from tanager.counts.align import checked_type
 from tanager.counts.estimates import ESTIMATES, Estimate
 from tanager.counts.forgetting import Decay, Window
@@ -124,7 +125,8 @@ def _value(data: list[Any]) -> Any:
 
 
 _VALUES: dict[str, Any] = {
-    cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window, DDM)
+    cls.__name__: cls
+    for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window, Recut, DDM)
 }
 
 _READERS: dict[str, Any] = {

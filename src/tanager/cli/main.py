@@ -20,7 +20,7 @@ COMMANDS = {
     "fit": "Learn a model from a file.",
     "predict": "Answer for every row of a file.",
     "compare": "Try all classifiers on a file, or on several.",
-    "prequential": "Try classifiers on a stream: each row is answered, then learned.",
+    "prequential": "Try classifiers on a stream, row after row.",
     "explain": "Say why a row gets its answer.",
     "show": "Say what a model has learned; draw its network.",
     "rules": "Read an evolving model as fuzzy rules; draw its fuzzy sets.",
