@@ -41,9 +41,9 @@ def pictures(folder: Path) -> None:
     lines = read_csv(folder / "curves.csv")
     streams = list(dict.fromkeys(line["stream"] for line in lines))
     n_down = (len(streams) + 1) // 2
-    figure = paper(6.6, 0.5 + 1.9 * n_down)
+    figure = paper(6.4, 0.5 + 1.8 * n_down)
     for at, stream in enumerate(streams):
-        axes = panel(figure, 0.45 + 3.2 * (at % 2), 0.6 + 1.9 * (n_down - 1 - at // 2), 2.7, 1.4)
+        axes = panel(figure, 0.45 + 3.1 * (at % 2), 0.6 + 1.8 * (n_down - 1 - at // 2), 2.6, 1.3)
         for name, colour in zip(DRAWN, COLOURS, strict=False):
             own = [line for line in lines if line["stream"] == stream and line["model"] == name]
             style = ":" if name == "no change" else "-"
