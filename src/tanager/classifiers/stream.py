@@ -108,8 +108,8 @@ class StreamMixin:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Answer and learn at least one row, and stop where a class or (for the kernel) a value is new."""
         plain_rows = 0
-        if hasattr(self, "counts_") and self._warm is None and self._answers_by_kernel():
-            plain_rows = self._known_names(X, self._plain_rows(y, weights))
+        if self._has_learned() and self._answers_by_kernel():
+            plain_rows = self._known_names(X, self._plain_rows(y[: self._rows_until_doubled()], weights))
         if plain_rows == 0:
             return self._test_first(X, y, weights, times, answered)
         X, y = take_rows(X, 0, plain_rows), y[:plain_rows]
@@ -118,8 +118,12 @@ class StreamMixin:
         codes = self.encoder_.update(X, weights, type(self).__name__)
         asked = None if answered is None else self._encode(take_rows(answered, 0, plain_rows))
         out = np.empty((len(codes), len(self.classes_)))
+        if self._warm is not None:
+            self._warm.append(X, labels, weights, times)
         self._test_codes(_Block(codes, labels, weights, times, asked, out))
         self._sync()
+        if self._warm is not None:
+            self._warm.counted = self._warm.n_rows
         return self.classes_, out
 
     def _test_codes(self: Any, block: _Block) -> None:
@@ -183,9 +187,14 @@ class StreamMixin:
         self.counts_.learn_row(block.codes[0], int(block.labels[0]), weight)
         self._keep(None, block.codes, block.labels, block.weights)
 
+    def _rows_until_doubled(self: Any) -> int | None:
+        """How long the cut points of a warm-up last, whose rows are all counted; None after it: for ever."""
+        warm = self._warm
+        return None if warm is None else max(0, min(2 * warm.stage, self.warm_up) - 1 - warm.n_rows)
+
     def _plain_rows(self: Any, y: np.ndarray, weights: np.ndarray | None) -> int:
         """How many rows from the first on have a known class and a weight."""
-        odd = np.zeros(len(y), dtype=bool) if weights is None else weights == 0
+        odd = np.zeros(len(y), dtype=bool) if weights is None else weights[: len(y)] == 0
         known = self._class_codes()
         values = np.unique(y) if y.dtype != object else np.array(list(dict.fromkeys(y.tolist())), dtype=object)
         for label in values.tolist():
