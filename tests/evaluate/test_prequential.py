@@ -13,7 +13,7 @@ from strategies import tables
 from tanager import AODE, FANC, TAN, NaiveBayes
 from tanager.errors import DataError, OptionError, SchemaMismatch
 from tanager.evaluate import late, prequential, running
-from tanager.evaluate.running import WAYS, Running, Scored, named
+from tanager.evaluate.running import WAYS, Running, Scored
 
 MODELS = (NaiveBayes, AODE, FANC, TAN)
 MODULE = __import__("sys").modules["tanager.evaluate.prequential"]
@@ -146,10 +146,10 @@ def test_running_measures_are_those_of_a_list_of_all_answers(pairs, data):
     ):
         expected = plain.measures(some, weights)
         for measure in ("accuracy", "kappa", "log_loss"):
-            np.testing.assert_allclose(report[named(measure, way)], expected[measure], rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(report[named("cost", way)], 2 * expected["log_loss"], rtol=1e-9)
+            np.testing.assert_allclose(report.value(measure, way), expected[measure], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(report.value("cost", way), 2 * expected["log_loss"], rtol=1e-9)
         for c, recall in expected["recall"].items():
-            np.testing.assert_allclose(report[named("recall", way)][c], recall, rtol=1e-9)
+            np.testing.assert_allclose(report.recall[WAYS.index(way), c], recall, rtol=1e-9)
 
 
 def test_fading_accuracy_is_the_known_answer():
@@ -158,7 +158,7 @@ def test_fading_accuracy_is_the_known_answer():
     for loss in losses:
         zero = np.zeros(1)
         run.add(Scored(np.array([0]), np.array([loss]), zero, zero))
-        got.append(1 - run.report()["fading_accuracy"])
+        got.append(1 - run.report().value("accuracy", "fading"))
     np.testing.assert_allclose(got, [1, 0.473684, 0.298893, 0.502762, 0.379991], atol=5e-7)
     np.testing.assert_allclose(got, evaluate.fading_mean(losses, 0.9))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tanager.encoding.labels import sort_key
 from tanager.errors import OptionError, check_option, nearest
-from tanager.evaluate.running import MEASURES, WAYS, named
+from tanager.evaluate.running import MEASURES, WAYS, Report, named
 from tanager.evaluate.table import Table
 
 
@@ -42,7 +42,7 @@ class Prequential:
         self,
         models: Mapping[str, Any],
         rows: np.ndarray,
-        history: Mapping[str, Sequence[Mapping[str, Any]]],
+        history: Mapping[str, Sequence[Report]],
         *,
         classes: Sequence[Any],
         seconds: Mapping[str, float],
@@ -181,17 +181,16 @@ class Prequential:
         return str(name)
 
 
-def _as_arrays(reports: Sequence[Mapping[str, Any]], order: Sequence[int]) -> dict[str, np.ndarray]:
+def _as_arrays(reports: Sequence[Report], order: Sequence[int]) -> dict[str, np.ndarray]:
     """One array per measure; those of recall have a column per class, in this order."""
-    curves = {}
-    for name in reports[0]:
-        if name.endswith("recall"):
-            padded = np.full((len(reports), len(order)), np.nan)
-            for at, report in enumerate(reports):
-                padded[at, : len(report[name])] = report[name]
-            curves[name] = padded[:, order]
-        else:
-            curves[name] = np.array([report[name] for report in reports])
+    values = np.array([report.values for report in reports])
+    recalls = np.full((len(reports), len(WAYS), len(order)), np.nan)
+    for at, report in enumerate(reports):
+        recalls[at, :, : report.recall.shape[1]] = report.recall
+    curves: dict[str, np.ndarray] = {}
+    for w, way in enumerate(WAYS):
+        curves |= {named(measure, way): values[:, w, m] for m, measure in enumerate(MEASURES)}
+        curves[named("recall", way)] = recalls[:, w, order]
     return curves
 
 

@@ -15,7 +15,7 @@ from tanager.evaluate.curves import Prequential
 from tanager.evaluate.late import Arrived, Late, Step
 from tanager.evaluate.learners import Learner, Rows, learner_of
 from tanager.evaluate.measures import SMALLEST
-from tanager.evaluate.running import Running, Scored
+from tanager.evaluate.running import Report, Running, Scored
 from tanager.evaluate.sources import Flow, Labels, Wanted, open_stream
 
 Progress = Callable[[int, float | None], object]
@@ -244,7 +244,7 @@ class _Racer:
     def __init__(self, name: str, learner: Learner, costs: np.ndarray | None, fade: float, window: int) -> None:
         self.name, self.learner, self.costs = name, learner, costs
         self.running = Running(fade, window)
-        self.history: list[dict[str, Any]] = []
+        self.history: list[Report] = []
         self.seconds = 0.0
 
     def run(
