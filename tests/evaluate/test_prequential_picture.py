@@ -1,5 +1,8 @@
 """Curves along a stream: everything on the picture can be read, and shows what was measured."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -47,3 +50,14 @@ def test_recall_is_drawn_for_one_class():
         result.plot(measure="recall")
     with pytest.raises(OptionError, match="at least one curve"):
         plot_curves([1, 2], {"a": [1.0]})
+
+
+def test_the_page_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "prequential.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "prequential.md", "exec"), {})
+    assert "40,000 rows" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {"curves.png", "curves.csv"}
+    for name in ("summary", "curve", "lowest", "per_class", "plot", "to_table", "to_csv", "to_pandas"):
+        assert f"`{name}(" in page.replace(", `", "`, `")
