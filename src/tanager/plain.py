@@ -26,6 +26,7 @@ from tanager.encoding import Schema
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.errors import ModelFileError
 from tanager.networks.network import Network
+from tanager.streams.detectors import DDM
 from tanager.structure.cbl import CBL
 from tanager.structure.chow_liu import ChowLiu
 from tanager.structure.hill_climb import HillClimb
@@ -124,7 +125,7 @@ def _value(data: list[Any]) -> Any:
 
 
 _VALUES: dict[str, Any] = {
-    cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window, Recut)
+    cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window, Recut, DDM)
 }
 
 _READERS: dict[str, Any] = {

@@ -11,7 +11,7 @@ from plain_rows import joint, plain_posterior
 
 from strategies import networks
 from tanager import NaiveBayes, Network, OptionError, SchemaMismatch, generate
-from tanager.generate.stream import BLOCK
+from tanager.generate.stream import BLOCK, model_rng
 
 SMALL = generate.ban(n_columns=3, n_values=(2, 3, 2), n_arcs=5, n_classes=3, random_state=4)
 
@@ -59,6 +59,13 @@ def test_blocks_and_models_of_other_seeds_differ():
     assert again.network == a.network
     np.testing.assert_array_equal(again.block(7)[0], a.block(7)[0])
     assert generate.tan(random_state=None).network != generate.tan(random_state=None).network
+
+
+def test_a_model_is_not_made_of_the_numbers_that_make_its_rows():
+    """To NumPy the seeds 3 and (3, 0) are the same."""
+    _, rng = model_rng(3)
+    rows = [np.random.default_rng(np.random.SeedSequence((3, b))).random(4) for b in range(3)]
+    assert not np.isin(rng.random(4), rows).any()
 
 
 def test_effects_leave_the_rows_behind_them_as_they_were():

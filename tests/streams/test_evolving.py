@@ -190,9 +190,7 @@ def test_rules_read_as_sentences():
     X, y = [[1.4, "red"], [1.5, "red"], [1.6, "blue"], [4.5, "blue"], [4.7, "blue"]], ["a", "a", "a", "b", "b"]
     model = EvolvingNaiveBayes(prior_weight=0).fit(pd.DataFrame(X, columns=["length", "colour"]), y)
     first = str(model.rules()[0])
-    assert first.startswith(
-        "IF length is about 1.50 (±0.10) AND colour is red (1) or blue (0.67) THEN a   weight"
-    )
+    assert first.startswith("IF length is about 1.50 (±0.10) AND colour is red (1) or blue (0.67) THEN a   weight")
     assert first.endswith("(57% of the rows)")
     assert len(str(model.rules()).splitlines()) == 2
 

@@ -12,7 +12,7 @@ from tanager.classifiers.forgetting import LIGHT
 from tanager.classifiers.onerow import check_row
 from tanager.counts.forgetting import Steps
 from tanager.encoding import Column, Schema
-from tanager.encoding.chunks import take_rows
+from tanager.encoding.chunks import rows_of_dicts, take_rows
 from tanager.encoding.door import check_times
 from tanager.encoding.values import is_missing, plain
 
@@ -109,7 +109,7 @@ class StreamMixin:
         """Answer and learn at least one row, and stop where a class or (for the kernel) a value is new."""
         plain_rows = 0
         if hasattr(self, "counts_") and self._warm is None and self._answers_by_kernel():
-            plain_rows = self._plain_rows(y, weights)
+            plain_rows = self._known_names(X, self._plain_rows(y, weights))
         if plain_rows == 0:
             return self._test_first(X, y, weights, times, answered)
         X, y = take_rows(X, 0, plain_rows), y[:plain_rows]
@@ -192,6 +192,12 @@ class StreamMixin:
             if label not in known:
                 odd |= y == label if not is_missing(label) else np.array([is_missing(other) for other in y.tolist()])
         return int(np.argmax(odd)) if odd.any() else len(y)
+
+    def _known_names(self: Any, X: Any, most: int) -> int:
+        """How many rows from the first on bring no new column, which only dicts can."""
+        if not rows_of_dicts(X):
+            return most
+        return next((r for r, row in enumerate(X[:most]) if self.encoder_.new_names(row)), most)
 
     def _fresh_rows(self: Any, most: int, weights: np.ndarray | None) -> int:
         """How many rows the present view may answer in turn: until its form must be learned again."""

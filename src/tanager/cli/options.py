@@ -35,24 +35,10 @@ def columns_option(flag: str, text: str) -> Callable[[Command], Command]:
     return click.option(flag, multiple=True, callback=_names, metavar="COLUMNS", help=text, show_default=False)
 
 
-class RowCount(click.ParamType):
-    """A number of rows, as people write it: 1000, 10_000, 1e6, 10M, 50k."""
-
-    name = "rows"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        text = str(value).strip().replace("_", "").replace(",", "").lower()
-        factor = {"k": 1_000, "m": 1_000_000}.get(text[-1:], 1)
-        try:
-            rows = float(text[:-1] if factor > 1 else text) * factor
-            if rows != int(rows) or rows < 0:
-                raise ValueError
-        except (ValueError, OverflowError):
-            self.fail(f"{value!r} is no number of rows. Write it like 1000, 1e6 or 10M.", param, ctx)
-        return int(rows)
-
-
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+times_option = click.option(
+    "--times", metavar="COLUMN", help="The column that says when a row happened; it is not learned."
+)
 target_option = click.option("--target", "-t", metavar="COLUMN", help="The column with the classes.")
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
+from tanager.cli.generate import MODELS as GENERATORS
+from tanager.cli.generate import ROWS
 from tanager.cli.models import MODELS, check_model, make, settings, value_of
-from tanager.cli.options import RowCount, examples, json_option, kind_options, reading_options, target_option
+from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option, times_option
 from tanager.cli.output import check_output
 from tanager.cli.reading import KINDS, READING, check_columns, check_inputs, open_data, target_column
 from tanager.cli.screen import Screen, counted, listed, table
@@ -17,7 +19,6 @@ RIVER = ("river-nb", "river-ht", "river-hat", "river-arf", "river-last")
 FORGETTING = ("decay", "window", "refresh")
 GENERATE = "generate:"
 MEASURES = ("accuracy", "kappa", "log_loss")
-ROWS = RowCount()
 
 
 @click.command(
@@ -43,7 +44,7 @@ ROWS = RowCount()
 @click.option("--refresh", type=ROWS, metavar="N", help="Models learn their structure anew after so many rows.")
 @click.option("--delay", type=ROWS, default=0, metavar="N", help="Labels come so many rows late.")
 @click.option("--batch", type=ROWS, default=1, metavar="N", help="Answer so many rows before they are learned.")
-@click.option("--times", metavar="COLUMN", help="The column that says when a row happened; it is not learned.")
+@times_option
 @click.option("--every", type=ROWS, metavar="N", help="Rows between two measurements.  [default: about 200 of them]")
 @click.option("--last", type=ROWS, default=1000, metavar="N", help="Rows that recent accuracy is taken over.")
 @click.option("--fade", type=float, default=0.999, metavar="FACTOR", help="Of fading measures, per row.")
@@ -156,13 +157,12 @@ def _stream(data: str, target: str | None, given: dict[str, Any]) -> tuple[Any, 
 def _generator(name: str, given: dict[str, Any]) -> Any:
     from tanager import generate
 
-    known = ("naive_bayes", "tan", "ban", "gaussians", "moving_gaussians", "xor", "overlap", "sea", "hyperplane")
-    wanted = name.replace("-", "_")
-    if wanted not in known:
-        raise OptionError(f"there is no generator {name!r}.{nearest(wanted, known) or f' Known are {listed(known)}.'}")
+    if name not in GENERATORS:
+        hint = nearest(name, GENERATORS) or f" Known are {listed(GENERATORS, 20)}."
+        raise OptionError(f"there is no generator {name!r}.{hint}")
     if given["rows"] is None:
         raise OptionError("a generator never ends; say how many rows to take, for example --rows 1e6")
-    return getattr(generate, wanted)(random_state=given["seed"])
+    return getattr(generate, GENERATORS[name].function)(random_state=given["seed"])
 
 
 def _report(result: Any, data: str, target: str | None) -> dict[str, Any]:

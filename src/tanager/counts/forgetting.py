@@ -202,7 +202,9 @@ class Clock:
             return
         if times is None:
             what = f"window={self.window.time!r}" if self.window is not None and self.window.time else "decay"
-            raise DataError(f"{what} goes by time, and the rows have none. Give them times= (learn_one: time=).")
+            raise DataError(
+                f"{what} goes by time, and the rows have none. Give times= with them (commands: --times COLUMN)."
+            )
         if self.window is not None:
             before = np.concatenate([[times[0] if self.now is None else self.now], times])
             back = np.flatnonzero(np.diff(before) < 0)

@@ -218,31 +218,35 @@ def _edges(code: list[int], n: int) -> list[tuple[int, int]]:
 
 
 def random_arcs(n: int, n_arcs: int, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Arcs along a random order of 0..n-1, at most so many into each; all such sets are equally likely.
+    """Arcs along a random order of 0..n-1, at most so many into each; all such sets are equally likely."""
+    order = rng.permutation(n).tolist()
+    return [(order[u], order[v]) for u, v in arcs_in_order(n, n_arcs, most, rng)]
+
+
+def arcs_in_order(n: int, n_arcs: int, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Arcs from smaller to larger numbers.
 
     Drawing sets until one keeps to the limit would take for ever where the limit is tight. So the number of parents of
     each comes first, from the last to the first, each number as often as there are sets with it.
     """
-    order = rng.permutation(n).tolist()
-    ways = _ways(n, n_arcs, most)
+    ways = n_sets(n, n_arcs, most)
     arcs, left = [], n_arcs
-    for place in reversed(range(n)):
-        numbers = [p for p in range(min(place, most) + 1) if p <= left]
-        weights = [comb(place, p) * ways[place][left - p] for p in numbers]
+    for v in reversed(range(n)):
+        numbers = [p for p in range(min(v, most) + 1) if p <= left]
+        weights = [comb(v, p) * ways[v][left - p] for p in numbers]
         chances = np.array([weight / sum(weights) for weight in weights])
         n_parents = int(rng.choice(numbers, p=chances / chances.sum()))
-        parents = sorted(rng.choice(place, n_parents, replace=False).tolist()) if n_parents else []
-        arcs += [(order[u], order[place]) for u in parents]
+        arcs += [(u, v) for u in sorted(rng.choice(v, n_parents, replace=False).tolist() if n_parents else [])]
         left -= n_parents
     return arcs
 
 
-def _ways(n: int, n_arcs: int, most: int) -> list[list[int]]:
-    """ways[i][a]: how many sets of a arcs there are among the first i of an order."""
+def n_sets(n: int, n_arcs: int, most: int) -> list[list[int]]:
+    """[i][a]: how many sets of a arcs there are among the first i of an order."""
     ways = [[1] + [0] * n_arcs]
-    for place in range(n):
-        parents = range(min(place, most) + 1)
-        ways.append([sum(comb(place, p) * ways[-1][a - p] for p in parents if p <= a) for a in range(n_arcs + 1)])
+    for v in range(n):
+        parents = range(min(v, most) + 1)
+        ways.append([sum(comb(v, p) * ways[-1][a - p] for p in parents if p <= a) for a in range(n_arcs + 1)])
     return ways
 
 

@@ -407,6 +407,13 @@ class EvolvingNaiveBayes(Classifier):
         """Refused: two streams have no common order."""
         raise self._refusal("be merged", "Learn the rows of both in one order.")
 
+    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Any:
+        """Refused: several pseudo-classes speak for a class, and their parts do not add up. Look at ``rules``."""
+        raise DataError(f"{type(self).__name__} gives no log-odds that add up; its rules say why. See rules().")
+
+    def _leaves_out(self) -> bool:
+        return False
+
     def _refusal(self, what: str, way_out: str) -> DataError:
         return DataError(f"{type(self).__name__} cannot {what}: what it has learned depends on the order. {way_out}")
 

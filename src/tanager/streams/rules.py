@@ -7,7 +7,6 @@ rules of a class are added. The scaling differs from rule to rule, so it goes in
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,6 @@ from tanager.encoding.values import is_missing
 
 _MOST_VALUES = 6  # of a categorical column that a sentence names
 _LEAST_DEGREE = 0.05  # of a value that a sentence names
-_WIDTH = 110
 
 
 @dataclass(frozen=True)
@@ -127,11 +125,21 @@ class Rule:
     def _known(self, row: Mapping[str, Any]) -> list[About | OneOf]:
         return [c for c in self.conditions if not is_missing(row.get(c.column)) and _judges(c, row[c.column])]
 
-    def __str__(self) -> str:
-        conditions = " AND ".join(str(condition) for condition in self.conditions) or "anything"
+    def text(self, width: int = 110) -> str:
+        """The sentence, in lines of about this width that are broken between conditions."""
         share = f"{self.prior:.1%}" if self.prior < 0.0995 else f"{self.prior:.0%}"
-        text = f"IF {conditions} THEN {self.label}   weight {self.weight:.3g} ({share} of the rows)"
-        return "\n".join(textwrap.wrap(text, _WIDTH, subsequent_indent="   ", break_long_words=False))
+        conditions = [f"AND {condition}" for condition in self.conditions[1:]]
+        first = f"IF {self.conditions[0] if self.conditions else 'anything'}"
+        lines = [first]
+        for part in [*conditions, f"THEN {self.label}   weight {self.weight:.3g} ({share} of the rows)"]:
+            if len(lines[-1]) + 1 + len(part) <= width:
+                lines[-1] += f" {part}"
+            else:
+                lines.append(f"   {part}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 @dataclass(frozen=True)
