@@ -6,7 +6,20 @@ import os
 import platform
 import sys
 
-from benchmarks import command, counting, files, fit, frames, memory, networks, parameters, predict, stream
+from benchmarks import (
+    command,
+    counting,
+    files,
+    fit,
+    frames,
+    generate,
+    memory,
+    networks,
+    parameters,
+    predict,
+    prequential,
+    stream,
+)
 from tanager import _kernels
 
 GROUPS = {
@@ -15,7 +28,9 @@ GROUPS = {
     "predict": predict,
     "parameters": parameters,
     "stream": stream,
+    "prequential": prequential,
     "networks": networks,
+    "generate": generate,
     "frames": frames,
     "files": files,
     "command": command,

@@ -12,12 +12,22 @@ using tanager::parallel_rows;
 
 namespace {
 
+constexpr int most_bits = 332;  // of a unit: some 1e100
+
 struct PyStore {
     Store store;
     std::vector<Doubles> keep;  // the arrays behind the pointers
     Slots values;               // for single rows, as are the two below; used with the GIL held
     std::vector<int> slot;
     std::vector<std::int64_t> cell;
+
+    // Divides all cells by a power of two, which is exact; true counts are cells over another unit then.
+    void halve(int times) {
+        expect(times >= 0, "cells are halved, not doubled");
+        const double factor = std::ldexp(1.0, -times);
+        for (const Doubles &table : keep)
+            for (double *x = table.data(), *end = x + table.size(); x < end; ++x) *x *= factor;
+    }
 
     double *take(const Doubles &a, const std::vector<std::int64_t> &shape, const char *name) {
         bool ok = a.ndim() == shape.size();
@@ -100,6 +110,87 @@ bool learn_one(PyStore &self, const AnyArray &codes_, int y, double weight) {
     if (y < 0 || y >= s.k || !codes.read(0, self.values, self.slot.data())) return false;
     learn_row(s, self.slot.data(), y, weight, self.cell.data());
     return true;
+}
+
+// Takes rows out again, each by the weight that it was added with, times its unit. Stops like learn.
+std::int64_t forget(PyStore &self, const AnyArray &codes_, const AnyArray &labels_, const Weights &raw_) {
+    Store &s = self.store;
+    const Codes codes = as_codes(codes_, s.n), labels = as_labels(labels_, codes.n_rows);
+    const double *raw = as_weights(raw_, codes.n_rows);
+    const Slots slots(s, false);
+    std::vector<int> slot(s.n);
+    std::vector<std::int64_t> cell(s.n);
+    nb::gil_scoped_release release;
+    for (std::int64_t r = 0; r < codes.n_rows; ++r) {
+        const int y = labels.at(r, 0);
+        if (y == labels.marker()) continue;
+        if (y >= s.k || !codes.read(r, slots, slot.data())) return r;
+        forget_row(s, slot.data(), y, raw[r], cell.data());
+    }
+    return codes.n_rows;
+}
+
+// The same for a single row: false, and nothing taken out, where something is not known.
+bool forget_one(PyStore &self, const AnyArray &codes_, int y, double raw) {
+    Store &s = self.store;
+    const Codes codes = as_row(codes_, s.n);
+    if (y < 0 || y >= s.k || !codes.read(0, self.values, self.slot.data())) return false;
+    forget_row(s, self.slot.data(), y, raw, self.cell.data());
+    return true;
+}
+
+// The rows that leave a stream: those counted earlier, oldest first, and those of the stream itself, last. `raw` is the
+// weight that each was added with, times its unit; `gone` says how many leave after each row of the stream.
+using Queue = std::tuple<AnyArray, AnyArray, nb::ndarray<nb::device::cpu>>;
+
+struct Leaving {
+    Codes codes, labels;
+    double *raw = nullptr;
+    const std::int64_t *gone = nullptr;
+    std::int64_t front = 0, before = 0;  // the next to leave; how many rows are older than the stream
+
+    Leaving(const std::optional<Queue> &queue, const std::optional<Integers> &gone_, std::int64_t n_rows, int n) {
+        expect(queue.has_value() == gone_.has_value(), "a queue and the rows that leave it go together");
+        if (!queue) return;
+        const auto &[codes_, labels_, raw_] = *queue;
+        codes = as_codes(codes_, n);
+        labels = as_labels(labels_, codes.n_rows);
+        expect(raw_.ndim() == 1 && std::int64_t(raw_.shape(0)) == codes.n_rows && raw_.dtype() == nb::dtype<double>() &&
+                   (codes.n_rows < 2 || raw_.stride(0) == 1),
+               "the queue must have one weight per row, float64 without gaps: they are written, too");
+        raw = static_cast<double *>(raw_.data());
+        before = codes.n_rows - n_rows;
+        expect(before >= 0, "the queue must end with the rows of the stream");
+        expect(std::int64_t(gone_->shape(0)) == n_rows, "there must be one number of leaving rows per row");
+        gone = gone_->data();
+        for (std::int64_t r = 0, left = before; r < n_rows; ++r) {
+            expect(gone[r] >= 0 && gone[r] <= left + 1, "more rows leave the queue than were learned");
+            left += 1 - gone[r];
+        }
+    }
+    void note(std::int64_t r, double weight) {
+        if (raw) raw[before + r] = weight;
+    }
+    // After row r: takes out of the counts what leaves.
+    void leave(Store &s, std::int64_t r, const Slots &slots, Scratch &w, bool half) {
+        for (std::int64_t end = gone ? front + gone[r] : front; front < end; ++front) {
+            const int y = labels.at(front, 0);
+            if (y >= s.k) continue;  // without a label it was not counted
+            codes.read(front, slots, w.slot.data());
+            forget_row(s, w.slot.data(), y, raw[front], w.cell.data(), half);
+        }
+    }
+    void halve(std::int64_t r, int times) {
+        for (double *x = raw + front, *end = raw + before + r; raw && x < end; ++x) *x = std::ldexp(*x, -times);
+    }
+};
+
+const double *as_fade(const std::optional<Weights> &fade, std::int64_t n_rows) {
+    if (!fade) return nullptr;
+    expect(std::int64_t(fade->shape(0)) == n_rows, "there must be one factor to fade by per row");
+    for (std::int64_t r = 0; r < n_rows; ++r)
+        expect((*fade)(r) > 0 && (*fade)(r) <= 1, "a factor to fade by is above 0 and at most 1");
+    return fade->data();
 }
 
 // Marks as missing, in `out`, every value that only repeats a more special one of the same row: x_i where some x_j was
@@ -278,13 +369,40 @@ struct PyPlan {
         for (int c = 0; c < plan.store.k; ++c) answer.append(out[c]);
         return answer;
     }
-    // Test, then train: the posterior of each row from the rows before it, then the row is learned. Stops like learn.
-    std::int64_t stream(const AnyArray &codes_, const AnyArray &labels_, std::optional<Weights> weights_,
-                        const Doubles &out_, double unit) {
+    void rescale(double unit) {
+        expect(unit > 0 && std::isfinite(unit), "the unit must be positive");
+        plan.rescale(unit);
+    }
+    // Before row r all counts fade by a factor: the unit grows. Where it would grow too large, all cells and the raw
+    // weights of rows still to leave are halved; says how many times.
+    int fade_all(double factor, double &unit, Leaving &leaving, std::int64_t r) {
+        const int size = std::ilogb(unit), shrink = std::ilogb(factor), bits = size - shrink;
+        if (bits > most_bits) {
+            store->halve(bits);
+            leaving.halve(r, bits);
+            unit = std::ldexp(unit, -size) / std::ldexp(factor, -shrink);
+        } else {
+            unit /= factor;
+        }
+        plan.rescale(unit);
+        return bits > most_bits ? bits : 0;
+    }
+    // Test, then train: the posterior of each row (or of another one in its place) from the rows before it; then all
+    // counts fade, the row is learned, and the oldest rows leave. Stops like learn. Says how many rows were done, the unit
+    // at the end, and how many times all cells were halved.
+    std::tuple<std::int64_t, double, int> stream(const AnyArray &codes_, const AnyArray &labels_,
+                                                 std::optional<Weights> weights_, const Doubles &out_, double unit,
+                                                 std::optional<AnyArray> answered_, std::optional<Weights> fade_,
+                                                 std::optional<Queue> queue_, std::optional<Integers> gone_) {
         Store &s = plan.store;
         const Codes codes = as_codes(codes_, s.n), labels = as_labels(labels_, codes.n_rows);
-        const double *weights = as_weights(weights_, codes.n_rows);
+        const double *weights = as_weights(weights_, codes.n_rows), *fade = as_fade(fade_, codes.n_rows);
         double *out = as_output(out_, codes.n_rows, s.k);
+        Codes answered;
+        if (answered_) answered = as_codes(*answered_, s.n);
+        expect(!answered_ || answered.n_rows == codes.n_rows, "as many rows are answered as are learned");
+        Leaving leaving(queue_, gone_, codes.n_rows, s.n);
+        rescale(unit);
         nb::gil_scoped_release release;
         plan.refresh_missing();
         const Slots values(s, false);  // an unseen value cannot be learned here
@@ -299,16 +417,24 @@ struct PyPlan {
             ~Half() { end(); }
         } half{s, s.pairs && plan.reads_half() && double(codes.n_rows) * s.n * s.n > 4.0 * s.width * s.width};
         Scratch w(plan);
+        std::vector<int> other(answered_ ? s.n : 0);  // slots of the row that is answered
+        int halved = 0;
         for (std::int64_t r = 0; r < codes.n_rows; ++r) {
             const int y = labels.at(r, 0);
-            if ((y >= s.k && y != labels.marker()) || !codes.read(r, values, w.slot.data())) return r;
-            plan.score(w.slot.data(), -1, 0, false, out + r * s.k, w);
-            if (y == labels.marker()) continue;
-            const bool news = plan.note_missing(w.slot.data());
-            learn_row(s, w.slot.data(), y, unit * (weights ? weights[r] : 1), w.cell.data(), half.on);
-            if (news && !plan.reads_half()) half.end();
+            if ((y >= s.k && y != labels.marker()) || !codes.read(r, values, w.slot.data())) return {r, unit, halved};
+            if (answered_) answered.read(r, plan.slots, other.data());
+            plan.score(answered_ ? other.data() : w.slot.data(), -1, 0, false, out + r * s.k, w);
+            if (fade && fade[r] < 1) halved += fade_all(fade[r], unit, leaving, r);
+            const double weight = y == labels.marker() ? 0 : unit * (weights ? weights[r] : 1);
+            leaving.note(r, weight);
+            if (y != labels.marker()) {
+                const bool news = plan.note_missing(w.slot.data());
+                learn_row(s, w.slot.data(), y, weight, w.cell.data(), half.on);
+                if (news && !plan.reads_half()) half.end();
+            }
+            leaving.leave(s, r, values, w, half.on);
         }
-        return codes.n_rows;
+        return {codes.n_rows, unit, halved};
     }
     void parts(const AnyArray &codes_, const Doubles &out_) {
         const Codes codes = as_codes(codes_, plan.store.n);
@@ -388,6 +514,9 @@ void bind_score(nb::module_ &m) {
              nb::arg("pairs").none(), nb::arg("triples"), nb::arg("families"))
         .def("learn", &learn, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("unit") = 1.0)
         .def("learn_one", &learn_one, nb::arg("codes"), nb::arg("label"), nb::arg("weight") = 1.0)
+        .def("forget", &forget, nb::arg("codes"), nb::arg("labels"), nb::arg("raw"))
+        .def("forget_one", &forget_one, nb::arg("codes"), nb::arg("label"), nb::arg("raw"))
+        .def("halve", &PyStore::halve, nb::arg("times"))
         .def("resolve", &resolve, nb::arg("codes"), nb::arg("out"), nb::arg("least"), nb::arg("unit") = 1.0,
              nb::arg("left_out").none() = nb::none(), nb::arg("n_jobs") = 1);
     nb::class_<PyPlan>(m, "Plan", "How a classifier reads the counts of a Store.")
@@ -407,8 +536,11 @@ void bind_score(nb::module_ &m) {
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
              nb::arg("n_jobs") = 1)
         .def("one", &PyPlan::one, nb::arg("codes"))
-        .def("stream", &PyPlan::stream, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("out"),
-             nb::arg("unit") = 1.0)
+        .def("stream", &PyPlan::stream, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
+             nb::arg("out").noconvert(), nb::arg("unit") = 1.0, nb::arg("answered").none() = nb::none(),
+             nb::arg("fade").noconvert().none() = nb::none(), nb::arg("queue").noconvert().none() = nb::none(),
+             nb::arg("gone").noconvert().none() = nb::none())
+        .def("rescale", &PyPlan::rescale, nb::arg("unit"))
         .def("parts", &PyPlan::parts, nb::arg("codes"), nb::arg("out"))
         .def("term", &PyPlan::term, nb::arg("number"), nb::arg("codes"), nb::arg("out"),
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0)

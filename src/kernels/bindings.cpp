@@ -9,4 +9,5 @@ NB_MODULE(_kernels, m) {
     bind_loglinear(m);
     bind_encode(m);
     bind_sample(m);
+    bind_evolving(m);
 }

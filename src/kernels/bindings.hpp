@@ -16,3 +16,4 @@ void bind_score(nb::module_ &m);
 void bind_loglinear(nb::module_ &m);
 void bind_encode(nb::module_& m);
 void bind_sample(nb::module_& m);
+void bind_evolving(nb::module_ &m);

@@ -112,7 +112,7 @@ std::vector<double> Compiled::class_lanes(const Plan &p, const int *slot) const 
     }
     const int known = p.n_class_parents(slot);
     const double *counts = p.class_counts(known, slot);
-    const double cell = known ? p.class_cells[known - 1] : p.estimate.cell(answers, 1);
+    const double cell = p.estimate.unit * (known ? p.class_cells[known - 1] : p.estimate.cell(answers, 1));
     const double total = std::accumulate(counts, counts + answers, -left_out);
     for (int c = 0; c < k; ++c) {
         const double seen = counts[c % answers] - (c < answers ? 0 : left_out);

@@ -11,7 +11,7 @@ namespace tanager::scoring {
 enum class Smoothing { lidstone, m_estimate, bdeu, prior_counts, back_off };
 
 // `strength` is alpha, M, ess or N0; `first` is M where back-off has no attribute parents. Decayed stores hold true counts
-// times `unit`; so both come times `unit` too.
+// times `unit`; whoever adds a pseudo-count to one of their cells multiplies it by `unit` first.
 struct Estimate {
     Smoothing kind = Smoothing::lidstone;
     double strength = 1, unit = 1, first = 1;
@@ -30,7 +30,7 @@ struct Term {
     std::vector<int> parents;
     double weight = 1;
     Place counts, context;      // context: N(parents, y); not used beyond two parents
-    double cell = 0, total = 0; // pseudo-counts of constant kinds
+    double cell = 0, total = 0; // pseudo-counts of constant kinds, before the unit
     int prefix = -1;            // the same child without its last parent
     bool free = false;          // P(x_child | parents), the class summed out
 };
@@ -68,7 +68,7 @@ inline void class_prior(const Store &s, const Estimate &e, const double *sub, do
         total += out[c];
         all = all && out[c] > 0;
     }
-    double cell = e.cell(s.k, 1);
+    double cell = e.unit * e.cell(s.k, 1);
     if (e.kind == Smoothing::prior_counts) cell = all ? 0 : e.unit;
     for (int c = 0; c < s.k; ++c)
         out[c] = total + cell * s.k > 0 ? (out[c] + cell) / (total + cell * s.k) : 1.0 / s.k;
@@ -99,14 +99,15 @@ inline bool term_value(const Store &s, const Estimate &e, const std::vector<Term
         for (std::size_t q = 0; q + 1 < t.parents.size(); ++q) at += slot[t.parents[q]] * t.context.strides[q];
         context = t.context.cells + at;
     }
-    double pseudo = t.cell, total = t.total;
+    const double strength = e.unit * e.strength;
+    double pseudo = e.unit * t.cell, total = e.unit * t.total;
     bool own_prior = false;
     if (e.kind == Smoothing::prior_counts) {
-        pseudo = e.strength * marginal(s, e, i, slot, own_left_out);
-        total = e.strength;
+        pseudo = strength * marginal(s, e, i, slot, own_left_out);
+        total = strength;
     } else if (e.kind == Smoothing::back_off) {
-        total = t.parents.empty() ? e.first : e.strength;
-        pseudo = e.cell(s.n_values[i], 1);
+        total = t.parents.empty() ? e.unit * e.first : strength;
+        pseudo = e.unit * e.cell(s.n_values[i], 1);
         own_prior = t.prefix >= 0 && term_value(s, e, terms, terms[t.prefix], slot, sub, left_out, out, absent);
     }
     const auto seen = [&](int c) {  // N(parents, y) over the rows with the child present
@@ -117,7 +118,7 @@ inline bool term_value(const Store &s, const Estimate &e, const std::vector<Term
     };
     const auto ratio = [&](double num, double den, double minus, double shorter) {
         den = at_least_zero(den - minus) + total;
-        num = at_least_zero(num - minus) + (own_prior ? e.strength * shorter : pseudo);
+        num = at_least_zero(num - minus) + (own_prior ? strength * shorter : pseudo);
         return den > 0 ? num / den : (s.n_values[i] ? 1.0 / s.n_values[i] : 1);
     };
     if (t.free) {

@@ -14,6 +14,7 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
     const Store &s = p.store;
     const int k = Fixed ? Fixed : s.k, n = s.n, n_totals = int(p.totals.size());
     const double *sub = w.sub.data();
+    const double unit = p.estimate.unit, strength = unit * p.estimate.strength;
     w.here.clear();
     for (int i = 0; i < n; ++i) {
         if (!p.is_read[i]) continue;
@@ -26,10 +27,11 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
         w.here.push_back(i);
         const double *cells = s.singles + w.cell[i];
         double *count = &w.count[i * k], *base = &w.base[i * k], *pseudo = &w.pseudo[i * k];
-        const double total = p.estimate.kind == Smoothing::back_off ? p.estimate.first : p.totals[p.total_of[i]];
-        double start = p.cells[i];
+        const bool back_off = p.estimate.kind == Smoothing::back_off;
+        const double total = unit * (back_off ? p.estimate.first : p.totals[p.total_of[i]]);
+        double start = unit * p.cells[i];
         if (p.estimate.kind == Smoothing::prior_counts)
-            start = p.estimate.strength * marginal(s, p.estimate, i, slot, left_out);
+            start = strength * marginal(s, p.estimate, i, slot, left_out);
         const bool needs_base = !p.sum_of_products || !p.estimate.constant();
         const bool careful_base = p.ever_missing[i] || !p.shared_totals;
         if constexpr (Fixed > 0) {
@@ -43,12 +45,12 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
                 ((seen + L::all(start)) / (rows + L::all(total))).store(base);
             }
             for (int u = 0; u < n_totals && p.is_parent[i]; ++u)
-                (L::all(1) / (seen + L::all(p.totals[u]))).store(&w.reciprocal[(std::size_t(u) * n + i) * k]);
+                (L::all(1) / (seen + L::all(unit * p.totals[u]))).store(&w.reciprocal[(std::size_t(u) * n + i) * k]);
         } else {
             for (int c = 0; c < k; ++c) count[c] = LeaveOut ? at_least_zero(cells[c] - sub[c]) : cells[c];
             for (int u = 0; u < n_totals && p.is_parent[i]; ++u) {
                 double *reciprocal = &w.reciprocal[(std::size_t(u) * n + i) * k];
-                for (int c = 0; c < k; ++c) reciprocal[c] = 1 / (count[c] + p.totals[u]);
+                for (int c = 0; c < k; ++c) reciprocal[c] = 1 / (count[c] + unit * p.totals[u]);
             }
         }
         if (needs_base && (careful_base || !Fixed)) {
@@ -59,7 +61,7 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
             }
         }
         for (int c = 0; c < k; ++c)
-            pseudo[c] = p.estimate.kind == Smoothing::back_off ? p.estimate.strength * base[c] : start;
+            pseudo[c] = back_off ? strength * base[c] : start;
     }
 }
 
@@ -70,7 +72,7 @@ inline void careful(const Plan &p, int i, int j, const Scratch &w, double *out) 
     const int k = Fixed ? Fixed : s.k;
     const double *row = s.pairs + w.cell[j] * s.width;
     const double *own = row + w.cell[i], *lost = row + s.missing_cell(i);
-    const double factor = p.parent_factor[j], total = p.totals[p.total_of[i]] * factor;
+    const double factor = p.parent_factor[j], total = p.estimate.unit * p.totals[p.total_of[i]] * factor;
     for (int c = 0; c < k; ++c) {
         const double den = at_least_zero(w.count[j * k + c] - lost[c]) + total;
         const double num = at_least_zero(own[c] - w.sub[c]) + w.pseudo[i * k + c] * factor;
@@ -175,9 +177,9 @@ inline void multiply_children(const Plan &p, int parent, Scratch &w, double *val
     }
 }
 
-// The first `size` numbers of x to the power n, into out.
-inline void powers(const double *x, int size, int n, double *__restrict square, double *__restrict out) {
-    std::copy_n(x, size, square);
+// The first `size` numbers of x, times a factor, to the power n, into out.
+inline void powers(const double *x, double factor, int size, int n, double *__restrict square, double *__restrict out) {
+    for (int i = 0; i < size; ++i) square[i] = x[i] * factor;
     std::fill_n(out, size, 1.0);
     for (; n > 0; n >>= 1) {
         if (n & 1)
@@ -186,19 +188,73 @@ inline void powers(const double *x, int size, int n, double *__restrict square, 
     }
 }
 
+// For every attribute present the product over all others of N(x_i, x_j, y) + pseudo-count, times `shrink` each, into
+// out, in their order. Each cell is read once, from the lower triangle, and serves both of its attributes.
+template <int Fixed, bool LeaveOut, bool Shrunk>
+void numerators(const Plan &p, double shrink, const Scratch &w, double *out) {
+    using L = Lanes<Fixed>;
+    constexpr int block = Fixed == 2 ? 4 : 2;  // attributes side by side: as many as the registers hold
+    const std::int64_t *cell = w.here_cell.data(), width = p.store.width;
+    const int n_here = int(w.here.size());
+    const L minus = L::load(w.sub.data()), pseudo = L::all(p.estimate.unit * p.cells[0]), less = L::all(shrink);
+    const auto factor = [&](const double *cells) {
+        L seen = L::load(cells);
+        if (LeaveOut) seen = (seen - minus).at_least_zero();
+        return Shrunk ? (seen + pseudo) * less : seen + pseudo;
+    };
+    const auto multiply = [&](int q, L by) { (L::load(out + q * Fixed) * by).store(out + q * Fixed); };
+    int i = 0;
+    for (; i + block <= n_here; i += block) {
+        const double *row[block];
+        L own[block];
+        for (int u = 0; u < block; ++u) {
+            row[u] = p.store.pairs + cell[i + u] * width;
+            own[u] = L::all(1);
+        }
+        for (int j = 0; j < i; ++j) {
+            L f[block];
+            for (int u = 0; u < block; ++u) {
+                f[u] = factor(row[u] + cell[j]);
+                own[u] = own[u] * f[u];
+            }
+            if constexpr (block == 4) multiply(j, (f[0] * f[1]) * (f[2] * f[3]));
+            else multiply(j, f[0] * f[1]);
+        }
+        for (int u = 1; u < block; ++u)
+            for (int v = 0; v < u; ++v) {
+                const L f = factor(row[u] + cell[i + v]);
+                own[u] = own[u] * f;
+                own[v] = own[v] * f;
+            }
+        for (int u = 0; u < block; ++u) own[u].store(out + (i + u) * Fixed);
+    }
+    for (; i < n_here; ++i) {
+        const double *row = p.store.pairs + cell[i] * width;
+        L own = L::all(1);
+        for (int j = 0; j < i; ++j) {
+            const L f = factor(row + cell[j]);
+            own = own * f;
+            multiply(j, f);
+        }
+        own.store(out + i * Fixed);
+    }
+}
+
 // The usual sum: all children have the same pseudo-count and total, nothing was ever missing, and no product can leave
 // the range. So a member is the product of its numerators N + pseudo, over its denominator to the power of the children.
-// The parent's own cell is zero; its factor, the pseudo-count, is divided out.
+// `shrink` is a power of two that brings both back to where true counts are, or 1.
 template <int Fixed, bool LeaveOut>
-double simple_sum(const Plan &p, const int *slot, double rows, Scratch &w) {
+double simple_sum(const Plan &p, const int *slot, double rows, double shrink, Scratch &w) {
     using L = Lanes<Fixed>;
     const Store &s = p.store;
     const int n_here = int(w.here.size());
-    const std::int64_t *cell = w.here_cell.data();
-    const L minus = L::load(w.sub.data()), pseudo = L::all(p.cells[0]);
+    const double unit = p.estimate.unit, least = p.least_seen();
+    // Pseudo-counts are all alike here, so their place serves for the denominators to the power of the children, and
+    // that of the estimates without a parent for the numerators.
+    powers(w.reciprocal.data(), 1 / shrink, s.n * Fixed, n_here - 1, w.base.data(), w.pseudo.data());
+    if (shrink == 1) numerators<Fixed, LeaveOut, false>(p, shrink, w, w.base.data());
+    else numerators<Fixed, LeaveOut, true>(p, shrink, w, w.base.data());
     L answer = L::all(0);
-    // Pseudo-counts are all alike here, so their place serves for the denominators to the power of the children.
-    powers(w.reciprocal.data(), s.n * Fixed, n_here - 1, w.base.data(), w.pseudo.data());
     double qualified = 0, last_total = -1, last_scale = 0;
     for (const Member &member : p.members) {
         const int parent = member.attributes[0];
@@ -206,27 +262,15 @@ double simple_sum(const Plan &p, const int *slot, double rows, Scratch &w) {
         const double *count = &w.count[parent * Fixed];
         double seen = 0;
         for (int c = 0; c < Fixed; ++c) seen += count[c];
-        if (seen < p.min_count) continue;
+        if (seen < least) continue;
         qualified += member.weight;
         if (member.total != last_total) {
             last_total = member.total;
-            last_scale = 1 / ((at_least_zero(rows) + member.total) * p.cells[0]);
+            last_scale = 1 / (at_least_zero(rows) + unit * member.total);
         }
-        const L joint = (L::load(count) + L::all(member.cell)) * L::all(last_scale * member.weight);
-        const L scale = L::load(&w.pseudo[parent * Fixed]);
-        const double *row = s.pairs + w.cell[parent] * s.width;
-        const auto factor = [&](int q) {
-            L cells = L::load(row + cell[q]);
-            if (LeaveOut) cells = (cells - minus).at_least_zero();
-            return cells + pseudo;
-        };
-        // Products side by side: a multiplication takes longer than it takes to start the next.
-        L v[4] = {joint, scale, L::all(1), L::all(1)};
-        int q = 0;
-        for (; q + 4 <= n_here; q += 4)
-            for (int u = 0; u < 4; ++u) v[u] = v[u] * factor(q + u);
-        for (; q < n_here; ++q) v[3] = v[3] * factor(q);
-        answer = answer + (v[0] * v[2]) * (v[1] * v[3]);
+        const L joint = (L::load(count) + L::all(unit * member.cell)) * L::all(last_scale * member.weight);
+        const L children = L::load(&w.base[w.place[parent] * Fixed]) * L::load(&w.pseudo[parent * Fixed]);
+        answer = answer + joint * children;
     }
     answer.store(w.m.data());
     return qualified;
@@ -236,21 +280,28 @@ template <int Fixed, bool LeaveOut>
 double sum(const Plan &p, const int *slot, double left_out, Scratch &w) {
     const Store &s = p.store;
     const int k = Fixed ? Fixed : s.k, n_here = int(w.here.size());
+    const double unit = p.estimate.unit;
     double rows = -left_out, qualified = 0;
-    bool simple = p.shared_totals && p.totals.size() == 1;
+    bool simple = p.shared_totals && p.totals.size() == 1 && 2 * int(p.members.size()) > n_here;
     for (int c = 0; c < k; ++c) rows += s.classes[c];
     for (int q = 0; q < n_here; ++q) {
         const int i = w.here[q];
         w.here_cell[q] = w.cell[i];
+        w.place[i] = q;
         simple = simple && !p.ever_missing[i];
     }
     const bool plain = p.shared_totals && p.estimate.constant();
     if constexpr (Fixed > 0) {
         // Numerators lie between the pseudo-count and all rows with it, denominators likewise.
+        const auto fits = [&](double shrink) {
+            const double most = std::max((rows + unit * p.totals[0]) * shrink, 1.0);
+            const double least = std::min(unit * p.cells[0] * shrink, 1.0);
+            return n_here * (std::ilogb(most) - std::ilogb(least) + 2) < 900;
+        };
         if (simple && plain && p.same_cells) {
-            const double most = std::max(rows + p.totals[0], 1.0), least = std::min(p.cells[0], 1.0);
-            if (n_here * (std::ilogb(most) - std::ilogb(least) + 2) < 900)
-                return simple_sum<Fixed, LeaveOut>(p, slot, rows, w);
+            if (fits(1)) return simple_sum<Fixed, LeaveOut>(p, slot, rows, 1, w);
+            const double shrink = std::ldexp(1, -std::ilogb(unit));
+            if (fits(shrink)) return simple_sum<Fixed, LeaveOut>(p, slot, rows, shrink, w);
         }
     }
     double fixed_value[Fixed ? 2 * Fixed : 1];
@@ -262,11 +313,11 @@ double sum(const Plan &p, const int *slot, double left_out, Scratch &w) {
             const double *count = &w.count[parent * k];
             double seen = 0, present = rows;
             for (int c = 0; c < k; ++c) seen += count[c];
-            if (seen < p.min_count) continue;
+            if (seen < p.least_seen()) continue;
             if (p.ever_missing[parent])
                 for (int c = 0; c < k; ++c) present -= s.singles[s.missing_cell(parent) + c];
-            const double scale = member.weight / (at_least_zero(present) + member.total);
-            for (int c = 0; c < k; ++c) value[c] = (count[c] + member.cell) * scale;
+            const double scale = member.weight / (at_least_zero(present) + unit * member.total);
+            for (int c = 0; c < k; ++c) value[c] = (count[c] + unit * member.cell) * scale;
         } else {
             if (!joint_value(p, member, slot, w.sub.data(), left_out, w.prior.data(), value)) continue;
             for (int c = 0; c < k; ++c) value[c] *= member.weight;

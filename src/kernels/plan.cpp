@@ -140,6 +140,11 @@ void Plan::prepare_fast() {
     refresh_missing();
 }
 
+void Plan::rescale(double unit) {
+    estimate.unit = unit;
+    if (otherwise) otherwise->rescale(unit);
+}
+
 void Plan::refresh_missing() {
     ever_missing.assign(store.n, 0);
     for (int i = 0; i < store.n; ++i)
@@ -149,7 +154,8 @@ void Plan::refresh_missing() {
 }
 
 bool Plan::reads_half() const {
-    return fast && !sum_of_products && class_parents.size() < 2 && shared_totals && estimate.constant() && (!otherwise || otherwise->reads_half()) &&
+    return fast && class_parents.size() < 2 && shared_totals && estimate.constant() &&
+           (!otherwise || otherwise->reads_half()) &&
            std::none_of(ever_missing.begin(), ever_missing.end(), [](char missing) { return missing; });
 }
 
@@ -184,6 +190,7 @@ const double *Plan::class_counts(int n_parents, const int *slot) const {
 void Plan::class_value(const int *slot, const double *sub, const double *prior, double *out,
                        const char *absent) const {
     const int k = store.k, known = n_class_parents(slot);
+    const double strength = estimate.unit * estimate.strength;
     std::copy_n(prior, k, out);
     for (int q = 1; q <= known; ++q) {
         if (absent && absent[class_parents[q - 1]]) sub = nullptr;
@@ -191,10 +198,11 @@ void Plan::class_value(const int *slot, const double *sub, const double *prior, 
         const double *cells = class_counts(q, slot);
         const double *before = estimate.kind == Smoothing::back_off ? out : prior;
         const auto seen = [&](int c) { return at_least_zero(cells[c] - (sub ? sub[c] : 0)); };
-        double total = estimate.constant() ? class_cells[q - 1] * k : estimate.strength;
+        const double cell = estimate.unit * class_cells[q - 1];
+        double total = estimate.constant() ? cell * k : strength;
         for (int c = 0; c < k; ++c) total += seen(c);
         for (int c = 0; c < k; ++c) {
-            const double pseudo = estimate.constant() ? class_cells[q - 1] : estimate.strength * before[c];
+            const double pseudo = estimate.constant() ? cell : strength * before[c];
             out[c] = total > 0 ? (seen(c) + pseudo) / total : 1.0 / k;
         }
     }
@@ -227,16 +235,17 @@ bool joint_value(const Plan &p, const Member &m, const int *slot, const double *
     const double *cells = m.counts.cells + where;
     double seen = 0;
     for (int c = 0; c < s.k; ++c) seen += cells[c];
-    if (at_least_zero(seen - left_out) < p.min_count) return false;
+    if (at_least_zero(seen - left_out) < p.least_seen()) return false;
     const double total = present_weight(s, m.attributes, left_out);
     if (p.estimate.constant()) {
-        for (int c = 0; c < s.k; ++c)
-            out[c] = total + m.total > 0 ? (at_least_zero(cells[c] - sub[c]) + m.cell) / (total + m.total) : 0;
+        const double cell = p.estimate.unit * m.cell, all = total + p.estimate.unit * m.total;
+        for (int c = 0; c < s.k; ++c) out[c] = all > 0 ? (at_least_zero(cells[c] - sub[c]) + cell) / all : 0;
     } else if (p.estimate.kind == Smoothing::prior_counts) {
-        double p0 = p.estimate.strength;
+        const double strength = p.estimate.unit * p.estimate.strength;
+        double p0 = strength;
         for (int i : m.attributes) p0 *= marginal(s, p.estimate, i, slot, left_out);
         for (int c = 0; c < s.k; ++c)
-            out[c] = (at_least_zero(cells[c] - sub[c]) + p0 * prior[c]) / (total + p.estimate.strength);
+            out[c] = (at_least_zero(cells[c] - sub[c]) + p0 * prior[c]) / (total + strength);
     } else {  // back-off: the chain P(y) P(x_1 | y) P(x_2 | y, x_1)
         for (int c = 0; c < s.k; ++c) out[c] = prior[c];
         std::vector<double> factor(s.k);
@@ -353,7 +362,7 @@ bool Plan::answer(double qualified, bool log_joint, double *out, Scratch &w) con
         if (!class_factor.empty()) w.m[c] *= class_factor[c];
     }
     if (finish(w.m.data(), w.e.data(), store.k, qualified, log_joint, out)) return true;
-    class_prior(store, {Smoothing::lidstone, estimate.unit, estimate.unit}, w.sub.data(), out);
+    class_prior(store, {Smoothing::lidstone, 1, estimate.unit}, w.sub.data(), out);
     for (int c = 0; c < store.k && log_joint; ++c) out[c] = std::log(out[c]);
     return false;
 }

@@ -19,7 +19,7 @@ struct Member {
     std::vector<int> attributes;
     double weight = 1;
     Place counts;                  // N(x_s, y)
-    double cell = 0, total = 0;    // pseudo-counts of the joint P(y, x_s)
+    double cell = 0, total = 0;    // pseudo-counts of the joint P(y, x_s), before the unit
 };
 
 struct Group {                     // one attribute of a product of sums, for all classes or for those with one network
@@ -50,9 +50,9 @@ struct Plan {
     std::vector<std::vector<int>> member_terms;  // per member, terms of its children; only where not fast
     std::vector<int> class_parents;
     std::vector<Place> class_places;  // N(x_p1, ..., x_pq, y) for q = 1, 2, ...
-    std::vector<double> class_cells;  // their pseudo-counts
+    std::vector<double> class_cells;  // their pseudo-counts, before the unit
     std::vector<std::pair<int, std::vector<int>>> free;  // families without the class: for missing values alone
-    // For the short cut: pseudo-count totals that occur, and which of them attribute i has.
+    // For the short cut: pseudo-count totals that occur (before the unit), and which of them attribute i has.
     std::vector<double> totals, cells, parent_factor;
     std::vector<int> total_of;
     bool shared_totals = true;  // a child's pseudo-counts do not depend on the parent, and are positive
@@ -68,6 +68,9 @@ struct Plan {
     void set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
                      const std::vector<double> &weight, const std::vector<std::vector<int>> &only);
     void set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency);
+    void rescale(double unit);  // the counts are true counts times another number now
+    // A member speaks from this weight on. What was faded, or taken out again, may fall short by rounding.
+    double least_seen() const { return min_count * estimate.unit * (1 - 1e-9); }
     void refresh_missing();
     bool note_missing(const int *slot);  // of a row about to be learned; true where that is new
     bool reads_half() const;             // whether answers read the lower triangle of the pairs alone
@@ -108,7 +111,7 @@ double score_pairwise(const Plan &p, const int *slot, bool leave_out, double lef
 
 // Working memory of one thread: vectors of one number per class, then of one vector per attribute.
 struct Scratch {
-    std::vector<int> slot, here;                // here: the attributes present
+    std::vector<int> slot, here, place;         // here: the attributes present; place: of an attribute among them
     std::vector<std::int64_t> cell, here_cell;  // first cell of the slot of each attribute, in a row of pairs
     std::vector<double> sub, prior, once, m, e, value;
     std::vector<double> base, pseudo, count, reciprocal;
@@ -116,6 +119,7 @@ struct Scratch {
         const std::size_t n = p.store.n, k = p.store.k;
         slot.resize(n);
         here.reserve(n);
+        place.resize(n);
         cell.resize(n);
         here_cell.resize(n);
         for (auto *v : {&sub, &prior, &once, &m, &e}) v->resize(k);

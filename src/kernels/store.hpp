@@ -172,14 +172,16 @@ inline void mirror_pairs(Store &s) {
                 std::copy_n(s.pairs + g * row + h * k, k, s.pairs + h * row + g * k);
 }
 
-// Adds one row of weight w to every table of the store. `cell` is room for n numbers. With `half` only the lower
-// triangle of the pairs is kept; the caller mirrors it later.
-inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *cell, bool half = false) {
+// Calls change(number) for the cells of one row in every table of the store, and puts what it returns there. `cell` is
+// room for n numbers. With `half` only the lower triangle of the pairs is kept; the caller mirrors it later.
+template <class Change>
+inline void change_row(Store &s, const int *slot, int y, const Change &change, std::int64_t *cell, bool half) {
     const int n = s.n, k = s.k;
-    s.classes[y] += w;
+    s.classes[y] = change(s.classes[y]);
     for (int i = 0; i < n; ++i) {
         cell[i] = (s.offsets[i] + slot[i]) * k;
-        s.singles[cell[i] + y] += w;
+        double &single = s.singles[cell[i] + y];
+        single = change(single);
     }
     if (s.pairs) {
         double *pairs = s.pairs + y;
@@ -187,10 +189,10 @@ inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *
             double *row = pairs + cell[i] * s.width, *column = pairs + cell[i];
             if (half) {
 #pragma GCC unroll 4
-                for (int j = 0; j < i; ++j) row[cell[j]] += w;
+                for (int j = 0; j < i; ++j) row[cell[j]] = change(row[cell[j]]);
             } else {  // both triangles hold the same number: one is read, both are written
 #pragma GCC unroll 4
-                for (int j = 0; j < i; ++j) column[cell[j] * s.width] = row[cell[j]] += w;
+                for (int j = 0; j < i; ++j) column[cell[j] * s.width] = row[cell[j]] = change(row[cell[j]]);
             }
         }
     }
@@ -201,15 +203,29 @@ inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *
         for (int i = t.first; i < n; ++i) {
             if (i == t.anchor) continue;
             double *cells = anchored + (s.offsets[i] - start + slot[i]) * row;
-            for (int j = t.first; j < n; ++j)
-                if (j != i && j != t.anchor) cells[(s.offsets[j] - start + slot[j]) * inner] += w;
+            for (int j = t.first; j < n; ++j) {
+                if (j == i || j == t.anchor) continue;
+                double &triple = cells[(s.offsets[j] - start + slot[j]) * inner];
+                triple = change(triple);
+            }
         }
     }
     for (const Family &f : s.families) {
         std::int64_t cell = y;
         for (std::size_t q = 0; q < f.attributes.size(); ++q) cell += slot[f.attributes[q]] * f.strides[q];
-        f.cells[cell] += w;
+        f.cells[cell] = change(f.cells[cell]);
     }
+}
+
+// Adds one row of weight w.
+inline void learn_row(Store &s, const int *slot, int y, double w, std::int64_t *cell, bool half = false) {
+    change_row(s, slot, y, [w](double x) { return x + w; }, cell, half);
+}
+
+// Takes out a row that was added with weight w. What is left of a cell by rounding alone, on either side of zero, goes.
+inline void forget_row(Store &s, const int *slot, int y, double w, std::int64_t *cell, bool half = false) {
+    const double least = 1e-9 * w;
+    change_row(s, slot, y, [w, least](double x) { return x - w > least ? x - w : 0; }, cell, half);
 }
 
 }  // namespace tanager::scoring

@@ -1,7 +1,7 @@
 """The typed face of the compiled module: arrays in, arrays out."""
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,12 @@ class Store:
         """Add row after row; returns the rows done before one with an unknown value or class."""
     def learn_one(self, codes: _Codes, label: int, weight: float = 1.0) -> bool:
         """Add a single row; False, and nothing added, where it has an unknown value or class."""
+    def forget(self, codes: _Codes, labels: _Codes, raw: _Floats) -> int:
+        """Take rows out by the weights they were added with, times their unit; stops as `learn` does."""
+    def forget_one(self, codes: _Codes, label: int, raw: float) -> bool:
+        """The same for a single row; False, and nothing changed, where it has an unknown value or class."""
+    def halve(self, times: int) -> None:
+        """Divide all cells by 2 to this power."""
     def resolve(
         self,
         codes: _Codes,
@@ -118,7 +124,12 @@ class Plan:
         fast: bool = True,
         first: float = -1.0,
     ) -> None:
-        """`first` is the strength of a back-off where there are no parents; below 0 it is the same."""
+        """`first` is the strength of a back-off where there are no parents; below 0 it is the same.
+
+        Cells hold true counts times the unit. Strengths, weights and `min_count` are as for true counts.
+        """
+    def rescale(self, unit: float) -> None:
+        """Go on with another unit."""
     def product(
         self,
         child: Sequence[int],
@@ -158,8 +169,26 @@ class Plan:
         """As `score`, of single networks and multi-nets, missing values summed out; NaN where that is too much work."""
     def one(self, codes: _Codes) -> list[float]:
         """The posterior of a single row."""
-    def stream(self, codes: _Codes, labels: _Codes, weights: _Floats | None, out: _Floats, unit: float = 1.0) -> int:
-        """Score each row, then learn it; returns the rows done before one with an unknown value or class."""
+    def stream(
+        self,
+        codes: _Codes,
+        labels: _Codes,
+        weights: _Floats | None,
+        out: _Floats,
+        unit: float = 1.0,
+        answered: _Codes | None = None,
+        fade: _Floats | None = None,
+        queue: tuple[_Codes, _Codes, _Floats] | None = None,
+        gone: _Integers | None = None,
+    ) -> tuple[int, float, int]:
+        """Answer each row (or that of `answered`), fade all counts by fade[r], learn it; then gone[r] rows leave.
+
+        The queue has the codes, labels and raw weights (times their unit) of rows that can leave: those learned before,
+        oldest first, then the rows of this call, whose raw weights are written when they are learned.
+
+        Returns the rows done before one with an unknown value or class, the unit at the end, and how many times all
+        cells (and raw weights still in the queue) were halved on the way because the unit had become too large.
+        """
     def parts(self, codes: _Codes, out: _Floats) -> None:
         """Of one row: P(y, x_s) of every member, then P(child | y, parents) of every term; NaN where missing."""
     def term(
@@ -246,3 +275,52 @@ class LabelledRows:
     def n_rows(self) -> int: ...
     def gradient(self, prior: _Floats, cells: _Floats, d_prior: _Floats, d_cells: _Floats, n_jobs: int = 1) -> float:
         """The conditional log-likelihood; its derivatives are written to d_prior and d_cells."""
+
+# Streams.
+class Evolving:
+    """Naive Bayes whose classes are made of pseudo-classes, which come and go with the rows.
+
+    n_values are the known values of each categorical column; more come with the rows. Codes (the largest of their type
+    is missing) and numbers (not finite is missing) are two tables over the same rows. A label that is the largest of
+    its type is missing. Options are by name: alpha, window, eta, max_loss, wait, min_hidden, max_pseudo, prior_weight,
+    means, variances, var_floor, unlabelled, confidence, p_min, test, simplify, smooth_unseen.
+    """
+
+    def __init__(self, n_values: Sequence[int], n_numbers: int, n_classes: int, options: dict[str, Any]) -> None: ...
+    @property
+    def n_classes(self) -> int: ...
+    @property
+    def n_values(self) -> list[int]:
+        """Values that were learned, or known beforehand."""
+    def learn(
+        self,
+        codes: _Codes,
+        numbers: _Floats,
+        labels: _Codes,
+        weights: _Floats | None = None,
+        out: _Floats | None = None,
+        answered_codes: _Codes | None = None,
+        answered_numbers: _Floats | None = None,
+    ) -> None:
+        """Learn rows in turn; before each, write its posterior, or that of the row to be answered, to out."""
+    def learn_one(self, codes: _Codes, numbers: _Floats, label: int, weight: float = 1.0) -> None:
+        """Learn one row; -1 is no label."""
+    def score(
+        self, codes: _Codes, numbers: _Floats, out: _Floats, log_joint: bool = False, n_jobs: int = 1
+    ) -> None: ...
+    def one(self, codes: _Codes, numbers: _Floats) -> list[float]:
+        """The posterior of one row."""
+    def add_classes(self, places: Sequence[int], n_classes: int) -> None:
+        """Class c becomes places[c]; the others are unknown until announced or learned. Costs must be set again."""
+    def announce(self, classes: Sequence[int]) -> None:
+        """Let classes take part in answers though no row of theirs was learned."""
+    def add_column(self) -> None:
+        """A further categorical column, missing in all rows so far."""
+    def add_number(self) -> None:
+        """A further column of numbers, missing in all rows so far."""
+    def set_costs(self, costs: Sequence[float]) -> None:
+        """Costs row by row (true class), or nothing for 0 and 1."""
+    def state(self) -> dict[str, np.ndarray]:
+        """All there is, as flat arrays; pseudo-classes by class, the active ones by age, then the hidden."""
+    def set_state(self, state: dict[str, np.ndarray]) -> None:
+        """Take over a state; one whose numbers do not fit together is refused."""

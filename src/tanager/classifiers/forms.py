@@ -22,6 +22,7 @@ from tanager.counts.joint import JointCounts
 
 ParentSet = tuple[int, ...]
 LeftOut = tuple[np.ndarray, np.ndarray | None]  # labels and weights of rows that are to be answered without themselves
+Queue = tuple[np.ndarray, np.ndarray, np.ndarray]  # codes, labels and raw weights of rows that will leave the counts
 COMPILED_LIMIT = 2**24  # cells of compiled tables (128 MB) beyond which rows are answered straight from the counts
 
 
@@ -68,7 +69,7 @@ class ProductOfSums:
         wide |= {self.class_parents[:size] for size in range(3, len(self.class_parents) + 1)}
         return sorted(wide, key=lambda family: (len(family), family))
 
-    def build(self, plan: _kernels.Plan, unit: float) -> None:
+    def build(self, plan: _kernels.Plan) -> None:
         """Tell the kernels."""
         plan.product(self.child, self.parents, self.weight, self.class_parents, self.only, self.free)
 
@@ -90,9 +91,9 @@ class SumOfProducts:
         """Members with two super-parents read triples; these are counted with order 3."""
         return []
 
-    def build(self, plan: _kernels.Plan, unit: float) -> None:
+    def build(self, plan: _kernels.Plan) -> None:
         """Tell the kernels."""
-        plan.sum(self.members, self.weight, self.min_count * unit)
+        plan.sum(self.members, self.weight, self.min_count)
 
 
 Form = ProductOfSums | SumOfProducts
@@ -126,18 +127,19 @@ class View:
         """Make the kernels' side of the view."""
         self.layout: _kernels.Store | None = self.counts.store
         self._plans: list[_kernels.Plan] = []  # the last is our own, those before answer where it cannot
-        self.plan = self._plan_of(self.form)
-        self.n_cells, self.n_reads = self.plan.n_cells(), self.plan.n_reads()
+        self._plan = self._plan_of(self.form)
+        self.n_cells, self.n_reads = self._plan.n_cells(), self._plan.n_reads()
         self._compiled: _kernels.Compiled | None = None
         self._compiled_version = -1
 
     def _plan_of(self, form: Form) -> _kernels.Plan:
         assert self.layout is not None
-        estimate, unit = self.estimate, self.unit
-        first = estimate.at_first * unit if isinstance(estimate, BackOff) else -1.0
-        strength = estimate.strength * unit
-        plan = _kernels.Plan(self.layout, estimate.kind, strength, unit, self.smooth_unseen, self.fast, first)
-        form.build(plan, unit)
+        estimate = self.estimate
+        first = estimate.at_first if isinstance(estimate, BackOff) else -1.0
+        plan = _kernels.Plan(
+            self.layout, estimate.kind, estimate.strength, self.unit, self.smooth_unseen, self.fast, first
+        )
+        form.build(plan)
         plan.classes(self.priors, self.factor)
         if isinstance(form, SumOfProducts) and form.otherwise is not None:
             plan.otherwise(self._plan_of(form.otherwise))
@@ -146,7 +148,7 @@ class View:
 
     def __getstate__(self) -> dict[str, Any]:
         """What the view was made of, and whether it still fits; the kernels' side is made again."""
-        made = ("layout", "plan", "_plans", "n_cells", "n_reads", "_compiled", "_compiled_version")
+        made = ("layout", "_plan", "_plans", "n_cells", "n_reads", "_compiled", "_compiled_version")
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return state | {"valid": self.valid}
 
@@ -172,8 +174,16 @@ class View:
 
     @property
     def valid(self) -> bool:
-        """Whether the counts still have the layout (and the scale) that this view was made for."""
-        return self.counts.store is self.layout and self.counts.scale == self.unit
+        """Whether the counts still have the layout that this view was made for."""
+        return self.counts.store is self.layout
+
+    @property
+    def plan(self) -> _kernels.Plan:
+        """The kernels' side; it follows the counts as they fade."""
+        if self.unit != self.counts.scale:
+            self.unit = self.counts.scale
+            self._plan.rescale(self.unit)
+        return self._plan
 
     def weigh_classes(self, factor: Sequence[float]) -> None:
         """Set the factors of the classes; empty for none."""
@@ -251,8 +261,28 @@ class View:
         self.plan.term(self.plan.terms().index((child, list(parents))), codes, out, labels, weights, self.unit)
         return out
 
-    def stream(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, out: np.ndarray) -> int:
-        """Answer each row from the rows before it, then learn it. Returns the rows done before something new came."""
-        done = self.plan.stream(codes, labels, weights, out, self.unit)
-        self.counts.version += 1
+    def stream(
+        self,
+        codes: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        out: np.ndarray,
+        *,
+        answered: np.ndarray | None = None,
+        fade: np.ndarray | None = None,
+        queue: Queue | None = None,
+        gone: np.ndarray | None = None,
+    ) -> int:
+        """Answer each row from the rows before it, then learn it. Returns the rows done before something new came.
+
+        With ``answered`` (codes of as many rows) these are answered instead. Between answer and learning, all counts
+        fade by ``fade[r]``. After row r the next ``gone[r]`` rows of the queue leave the counts: the queue holds rows
+        learned earlier, oldest first, and then the rows given here. Its raw weights are written by this call and are
+        right for ``counts.halvings`` as it is afterwards.
+        """
+        counts = self.counts
+        done, scale, halved = self.plan.stream(codes, labels, weights, out, counts.scale, answered, fade, queue, gone)
+        counts.scale, self.unit = scale, scale
+        counts.halvings += halved
+        counts.version += 1
         return done

@@ -13,6 +13,7 @@ from tanager.cli.reading import (
     known_target,
     load_model,
     open_for,
+    rows_in,
 )
 from tanager.cli.screen import Screen, counted
 
@@ -24,6 +25,7 @@ def change(
     data: str,
     output: str | None,
     target: str | None,
+    times: str | None,
     as_json: bool,
     reading: dict[str, Any],
 ) -> None:
@@ -39,13 +41,12 @@ def change(
         known_target(model, target, path)
         source = open_for(model, data, **reading)
         check_columns(source, [*model.encoder_.schema.names, model.target_name_], LEARNED)
-        before = model.counts_.n_rows
+        before = rows_in(model)
     with screen.progress(f"reading {source.name}") as tick, all_cores(model):
-        n_rows = getattr(files, verb)(model, source, progress=tick)
+        n_rows = getattr(files, verb)(model, source, times=times, progress=tick)
     model.save(output)
-    screen.say(
-        f"{counted(n_rows, 'row')} of {source.name} {done}: {before:,.0f} before, {model.counts_.n_rows:,.0f} now"
-    )
+    now = rows_in(model)
+    screen.say(f"{counted(n_rows, 'row')} of {source.name} {done}: {before:,.0f} before, {now:,.0f} now")
     screen.say(f"Written to {output}")
     screen.document(
         {
@@ -54,6 +55,6 @@ def change(
             "output": output,
             done: n_rows,
             "before": before,
-            "rows": model.counts_.n_rows,
+            "rows": now,
         }
     )

@@ -46,8 +46,10 @@ def share(n: float, total: float) -> str:
 
 
 def told(model: Any) -> dict[str, float]:
-    """What every column with codes tells about the class on its own, in nats."""
+    """What every column with codes tells about the class on its own, in nats; nothing of a model without counts."""
     from tanager.structure.measures import class_information
 
+    if not hasattr(model, "counts_"):
+        return {}
     columns = zip(model.counts_.schema.columns, class_information(model.counts_).tolist(), strict=True)
     return {column.name: value for column, value in columns if column.kind != "continuous"}

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from tanager.cli.models import MODELS, check_model, make, options_of, settings, value_of
-from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
+from tanager.cli.models import MODELS, check_model, make, option_names, options_of, settings, value_of
+from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option, times_option
 from tanager.cli.output import check_output
 from tanager.cli.reading import (
     READING,
@@ -44,6 +44,7 @@ FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "numeric")
 )
 @click.argument("data", required=False)
 @target_option
+@times_option
 @click.option("--model", "-m", "name", metavar="NAME", help="What to learn; see below.  [default: aode]")
 @click.option("--output", "-o", metavar="FILE", help="The model file.  [default: DATA with the ending .tanager]")
 @click.option("--set", "pairs", multiple=True, metavar="OPTION=VALUE", help="Any option of the model; JSON or text.")
@@ -88,8 +89,10 @@ def command(
     measured = not given["no_loo"] and getattr(model, "fit_by", "likelihood") == "likelihood"
     if not measured and not given["no_loo"]:
         screen.note("rows cannot be left out of parameters that were searched for; how good they are is not measured")
+    elif measured and not model._leaves_out():
+        screen.note(f"what {name} learns depends on the order of the rows; measure it with: tanager prequential")
     with screen.progress(f"learning {source.name}") as tick, all_cores(model):
-        learned = learn(model, source, target, drop=drop, progress=tick, leave_one_out=measured)
+        learned = learn(model, source, target, drop=drop, times=given["times"], progress=tick, leave_one_out=measured)
     model.save(output)
     report = {"data": source.name, "model": name, "output": output, "target": target, **_report(learned)}
     _print(screen, report, model.encoder_.schema)
@@ -113,7 +116,7 @@ def _prepare(data: str, target: str | None, name: str, given: dict[str, Any]) ->
     else:
         pattern = load_model(given["schema_from"])
         schema = pattern.encoder_.schema
-        wanted |= _like(schema, wanted)
+        wanted |= _like(schema, wanted, name)
         source = open_for(pattern, data, **reading)
         check_columns(source, schema.names, f", which {given['schema_from']} has")
         target = target_column(source, target or pattern.target_name_)
@@ -122,7 +125,7 @@ def _prepare(data: str, target: str | None, name: str, given: dict[str, Any]) ->
     return make(name, wanted | structure(name, given, columns)), source, target, drop
 
 
-def _like(schema: Any, wanted: dict[str, Any]) -> dict[str, Any]:
+def _like(schema: Any, wanted: dict[str, Any], name: str) -> dict[str, Any]:
     """Options that give columns the kinds and cut points of a schema.
 
     New values stay welcome, as merging matches values by name; an encoder with a given schema would refuse them.
@@ -133,6 +136,9 @@ def _like(schema: Any, wanted: dict[str, Any]) -> dict[str, Any]:
     names: dict[str, list[str]] = {}
     for column in schema.columns:
         names.setdefault(column.kind, []).append(column.name)
+    if "bins" not in option_names(name):
+        numbers = [*names.get("numeric", []), *names.get("continuous", [])]
+        return {"categorical": names.get("categorical", []), "numeric": numbers}
     bins = {column.name: list(column.cuts) for column in schema.columns if column.kind == "numeric"}
     like: dict[str, Any] = {"categorical": names.get("categorical", []), "bins": bins}
     return like | ({"gaussian": names["continuous"]} if "continuous" in names else {})
@@ -142,7 +148,7 @@ def _report(learned: Any) -> dict[str, Any]:
     from tanager.cli.columns import told
 
     model, left_out = learned.model, learned.left_out
-    counts = model.counts_.class_counts.tolist()
+    counts = model._class_sizes().tolist()
     shares = [n / sum(counts) for n in counts if n > 0]
     information = told(model)
     measured = (
@@ -177,7 +183,8 @@ def _print(screen: Screen, report: dict[str, Any], schema: Any) -> None:
     if report["rows_for_kinds"] < rows:
         screen.say(f"Kinds and cut points come from {report['rows_for_kinds']:,} rows spread over the file.")
     screen.say()
-    lines = [(str(c["class"]), f"{c['rows']:,.0f}", f"{c['rows'] / rows:.1%}") for c in classes[:MOST_CLASSES]]
+    counted_rows = sum(c["rows"] for c in classes) or 1  # fewer than there are where old ones are forgotten
+    lines = [(str(c["class"]), f"{c['rows']:,.0f}", f"{c['rows'] / counted_rows:.1%}") for c in classes[:MOST_CLASSES]]
     screen.show(table(("class", "rows", "share"), lines, right=("rows", "share")))
     if len(classes) > MOST_CLASSES:
         screen.say(f"... and {len(classes) - MOST_CLASSES:,} more")

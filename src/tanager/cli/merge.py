@@ -8,7 +8,7 @@ import click
 
 from tanager.cli.options import examples, json_option
 from tanager.cli.output import check_output
-from tanager.cli.reading import check_inputs, load_model
+from tanager.cli.reading import check_inputs, load_model, rows_in
 from tanager.cli.screen import Screen, table
 from tanager.errors import OptionError, SchemaMismatch
 
@@ -35,16 +35,16 @@ def command(models: tuple[str, ...], output: str, as_json: bool) -> None:
     check_output(output)
     with screen.waiting("merging"):
         merged = load_model(models[0])
-        rows = [(models[0], merged.counts_.n_rows)]
+        rows = [(models[0], rows_in(merged))]
         for path in models[1:]:
             other = load_model(path)
-            rows.append((path, other.counts_.n_rows))
+            rows.append((path, rows_in(other)))
             _add(merged, other, models[0], path)
         merged.save(output)
-    rows.append((f"{output} (new)", merged.counts_.n_rows))
+    rows.append((f"{output} (new)", rows_in(merged)))
     screen.show(table(("model", "rows"), [(path, f"{n:,.0f}") for path, n in rows], right=["rows"]))
     parts = [{"model": path, "rows": n} for path, n in rows[:-1]]
-    screen.document({"models": parts, "output": output, "rows": merged.counts_.n_rows})
+    screen.document({"models": parts, "output": output, "rows": rows_in(merged)})
 
 
 def _add(merged: Any, other: Any, first: str, path: str) -> None:

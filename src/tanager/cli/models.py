@@ -55,6 +55,7 @@ MODELS = {
     "w-mn-fs": Entry(
         "Wrapped", "w-mn on the columns that w-gbn chooses", {"features": "blanket"}, wraps="mn", compared=False
     ),
+    "evolving": Entry("EvolvingNaiveBayes", "classes made of clusters that come and go; fuzzy rules", compared=False),
     "network": Entry("NetworkClassifier", "a network that a person has drawn (--network)", compared=False),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,8 @@ def one_of(what: Any, path: str, label: str | None = None) -> Any:
             hint = nearest(label or "", networks) or f" Name one with --class: {listed(networks)}."
             raise OptionError(f"{path} holds a network for every class.{hint}")
         return networks[label]
+    if hasattr(what, "rules"):
+        raise OptionError(f"{_named(what)} in {path} has rules and no network. Look at them: tanager rules {path}")
     if label is not None:
         raise OptionError(f"--class is for models with a network for every class; {path} holds {_named(what)}.")
     if not hasattr(type(best), "network_"):
@@ -61,17 +63,25 @@ def _named(model: Any) -> str:
 
 
 def draw(screen: Screen, what: Any, output: str, **options: Any) -> None:
-    """Draw a network, or that of a model; for a vote of many networks the tree over its counts."""
+    """Draw a network, or that of a model; for a vote of many networks the tree over its counts; fuzzy sets of rules."""
     import tanager
     from tanager.plot.subject import one_network
 
+    if hasattr(what, "rules"):
+        return drawn(screen, lambda: what.plot(output))
     if not isinstance(what, tanager.Network) and not one_network(what):
         screen.note(f"{_named(what)} votes over many networks; the picture shows the tree (TAN) over its counts")
         options.setdefault("target", what.target_name_)
         what = tanager.TAN.from_counts(getattr(what, "best_", what).counts_)
+    given = {key: value for key, value in options.items() if value}
+    return drawn(screen, lambda: tanager.plot_network(what, output, **given))
+
+
+def drawn(screen: Screen, picture: Callable[[], Any]) -> None:
+    """Draw, or say what is needed for it."""
     try:
         with screen.waiting("drawing"):
-            tanager.plot_network(what, output, **{key: value for key, value in options.items() if value})
+            picture()
     except ModuleNotFoundError as error:
         raise OptionError(f"drawing needs {error.name}. Install it with: pip install 'tanager[plot]'") from None
 

@@ -48,6 +48,11 @@ def load_model(path: str) -> Any:
     return model
 
 
+def rows_in(model: Any) -> float:
+    """The weight of all rows that a model has learned."""
+    return float(model._class_sizes().sum())
+
+
 def usual_target(source: Any) -> str | None:
     """The last column, where its name says that it holds the classes."""
     last = str(source.columns[-1])

@@ -12,8 +12,10 @@ import click
 from tanager.cli.networks import check_picture, described, draw, listed_arcs, load, print_text
 from tanager.cli.options import examples, json_option
 from tanager.cli.output import check_output
-from tanager.cli.reading import check_inputs
+from tanager.cli.reading import check_inputs, rows_in
+from tanager.cli.rules import say_rules
 from tanager.cli.screen import Screen, counted, listed, table
+from tanager.errors import OptionError
 
 
 @click.command(
@@ -48,6 +50,9 @@ def command(
 
         what = load(model)
         other = None if compare_to is None else load(compare_to)
+        for path, given in ((model, what), (compare_to, other)):
+            if other is not None and hasattr(given, "rules"):
+                raise OptionError(f"{path} has rules and no network that could be compared. See: tanager rules {path}")
         alone = isinstance(what, tanager.Network)
         report = {"file": model, "size": os.path.getsize(model)}
         report |= _of_network(what, target) if alone else _of_model(what)
@@ -92,18 +97,16 @@ def _print_network(screen: Screen, network: Any, report: dict[str, Any]) -> None
 def _of_model(model: Any) -> dict[str, Any]:
     from tanager.cli.columns import told
 
-    counts = model.counts_
+    sizes = model._class_sizes().tolist()
     changed = {key: value for key, value in model.get_params(deep=False).items() if not _usual(model, key, value)}
-    kinds = {column.name: column.kind for column in counts.schema.columns}
+    kinds = {column.name: column.kind for column in model.encoder_.schema.columns}
     information = dict(sorted(told(model).items(), key=lambda item: -item[1]))
     return {
         "classifier": type(model).__name__,
         "options": {key: _short(value) for key, value in changed.items()},
         "target": model.target_name_,
-        "rows": counts.n_rows,
-        "classes": [
-            {"class": c, "rows": n} for c, n in zip(model.classes_.tolist(), counts.class_counts.tolist(), strict=True)
-        ],
+        "rows": rows_in(model),
+        "classes": [{"class": c, "rows": n} for c, n in zip(model.classes_.tolist(), sizes, strict=True)],
         "columns": [{"name": name, "kind": kinds[name], "information": value} for name, value in information.items()]
         + [{"name": name, "kind": kind} for name, kind in kinds.items() if name not in information],
         **_structure(model),
@@ -130,6 +133,8 @@ def _structure(model: Any) -> dict[str, Any]:
     from tanager.plot.subject import one_network, subjects
 
     found: dict[str, Any] = {}
+    if hasattr(model, "rules"):
+        return {"rules": [str(rule) for rule in model.rules()]}
     if hasattr(type(model), "table"):
         model._structure(fresh=True)
         found["tried"] = [{key: value for key, value in line.items() if key != "model"} for line in model.table_]
@@ -178,6 +183,11 @@ def _print_model(screen: Screen, model: Any, report: dict[str, Any], top: int) -
         bars = [(c["information"], c["name"], c["kind"]) for c in informed[:top]]
         screen.show(_bars(screen, bars, "column", "kind", "information on the class"))
         _more(screen, len(informed) - top)
+    if "rules" in report:
+        screen.say()
+        say_rules(screen, model.rules()[:top])
+        _more(screen, len(report["rules"]) - top)
+        return
     normal = [c["name"] for c in columns if "information" not in c]
     if normal:
         screen.show(f"\nDescribed by a normal distribution per class: {listed(normal, top)}")

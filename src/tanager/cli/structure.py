@@ -184,5 +184,8 @@ def used_columns(model: Any) -> list[str]:
     from tanager.classifiers.forms import ProductOfSums
     from tanager.classifiers.single import form_columns
 
-    form, names = model._structure(fresh=True).form, model.counts_.schema.names
+    names = model.encoder_.schema.names
+    if not hasattr(model, "counts_"):
+        return list(names)
+    form = model._structure(fresh=True).form
     return [names[i] for i in sorted(form_columns(form))] if isinstance(form, ProductOfSums) else list(names)

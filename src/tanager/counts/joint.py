@@ -11,6 +11,7 @@ x_i = v and x_j missing is a cell too, and the total behind P(x_j | y, x_i = v) 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import permutations
@@ -34,7 +35,7 @@ from tanager.encoding.schema import Schema
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, nearest
 
 Family = tuple[int, ...]  # parents in order of importance, then the child
-_TOO_LARGE_SCALE = 1e100
+_MOST_BITS = 332  # of the scale: some 1e100
 
 
 def place_of(schema: Schema, name: str | int) -> int:
@@ -107,6 +108,7 @@ class JointCounts:
         self.max_memory = max_memory
         self.spare = spare
         self.scale = 1.0  # cells hold true counts times this; see decay
+        self.halvings = 0  # how often all cells were halved because the scale had grown too large; see raw_now
         self.version = 0  # goes up with every change; views compare it
         self._allocate(schema.n_values + spare)
 
@@ -303,6 +305,27 @@ class JointCounts:
         if done < len(codes):
             raise DataError(f"row {done} has a value or class that these counts do not know. Grow them first.")
 
+    def forget_row(self, codes: np.ndarray, label: int, raw: float) -> None:
+        """Take one row out again: the least work there is. See ``forget_rows``."""
+        if not self.store.forget_one(codes, label, raw):
+            raise DataError("the row has a value or class that these counts do not know: it was never added.")
+        self.version += 1
+
+    def forget_rows(self, codes: np.ndarray, labels: np.ndarray, raw: np.ndarray) -> None:
+        """Take rows out again by ``raw``, the weight of each times the scale when it was added.
+
+        Unlike ``subtract`` this looks at no other cells; so rows that were never added are not noticed, and no cell
+        falls below zero.
+        """
+        done = self.store.forget(codes, labels, raw)
+        self.version += 1
+        if done < len(codes):
+            raise DataError(f"row {done} has a value or class that these counts do not know: it was never added.")
+
+    def raw_now(self, raw: np.ndarray, halvings: int) -> np.ndarray:
+        """Raw weights that were right when ``self.halvings`` was this, as they are now."""
+        return raw if halvings == self.halvings else np.ldexp(raw, halvings - self.halvings)
+
     def _count(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, sign: int, n_jobs: int) -> None:
         if self.scale != 1.0:
             weights = np.full(len(codes), self.scale) if weights is None else weights * self.scale
@@ -403,12 +426,29 @@ class JointCounts:
         """Fade all counts by a factor in (0, 1]. Costs nothing: new rows weigh more instead."""
         if not 0 < factor <= 1:
             raise OptionError(f"decay({factor!r}): the factor must be above 0 and at most 1.")
-        self.scale /= factor
+        (size, power), (factor_size, factor_power) = math.frexp(self.scale), math.frexp(factor)
+        if power - factor_power > _MOST_BITS:
+            self.store.halve(power - factor_power)
+            self.halvings += power - factor_power
+            self.scale = size / factor_size
+        else:
+            self.scale /= factor
         self.version += 1
-        if self.scale > _TOO_LARGE_SCALE:
-            for table in self._arrays().values():
-                table /= self.scale
-            self.scale = 1.0
+        return self
+
+    def decay_classes(self, factors: Sequence[float] | np.ndarray) -> JointCounts:
+        """Fade the counts of each class by a factor of its own in (0, 1]. Every cell is touched."""
+        factors = np.asarray(factors, dtype=float)
+        if factors.shape != (self.n_classes,):
+            raise OptionError(
+                f"decay_classes: there are {self.n_classes} classes, and {factors.size} factors were given."
+            )
+        if not ((factors > 0) & (factors <= 1)).all():
+            raise OptionError("decay_classes: every factor must be above 0 and at most 1.")
+        for table in self._arrays().values():
+            cells = table.reshape(-1, self.n_classes)  # the class is innermost in all of them
+            cells *= factors
+        self.version += 1
         return self
 
     def grow(self, schema: Schema, classes: Iterable[object]) -> JointCounts:
@@ -427,7 +467,7 @@ class JointCounts:
         new = self._blank(schema, classes)
         new._allocate(capacity)
         new._absorb(self, list(range(self.n_features)), 1.0)
-        new.scale, new.version = self.scale, self.version + 1
+        new.scale, new.halvings, new.version = self.scale, self.halvings, self.version + 1
         self.__dict__.update(new.__dict__)
         return self
 
@@ -469,7 +509,7 @@ class JointCounts:
             families=tuple(tuple(back[i] for i in f) for f in self.families if set(f) <= set(places)),
         )
         new._absorb(self, places, 1.0)
-        new.scale, new.version = self.scale, self.version
+        new.scale, new.halvings, new.version = self.scale, self.halvings, self.version
         return new
 
     def _places_of(self, other: JointCounts) -> list[int]:
@@ -487,7 +527,7 @@ class JointCounts:
         new = self._blank(schema, self.classes, **shape)
         places: list[int | None] = [*range(self.n_features), *[None] * (len(schema.columns) - self.n_features)]
         new._absorb(self, places, 1.0)
-        new.scale, new.version = self.scale, self.version + 1
+        new.scale, new.halvings, new.version = self.scale, self.halvings, self.version + 1
         self.__dict__.update(new.__dict__)
         return self
 
@@ -570,9 +610,10 @@ class JointCounts:
         aligned._allocate(self.rooms - 1)
         aligned._absorb(other, places, self.scale / other.scale)
         pairs = zip(self._arrays().values(), aligned._arrays().values(), strict=True)
+        faded = self.scale != 1.0 or other.scale != 1.0
         return all(
             np.array_equal(a, b)
-            or (not (_whole(a) and _whole(b)) and np.allclose(a, b, rtol=1e-9, atol=1e-9 * self.scale))
+            or ((faded or not (_whole(a) and _whole(b))) and np.allclose(a, b, rtol=1e-9, atol=1e-9 * self.scale))
             for a, b in pairs
         )
 
@@ -609,7 +650,7 @@ class JointCounts:
         new.order, new.spare, new.max_memory = int(header["order"]), int(header["spare"]), header["max_memory"]
         new.anchors = tuple(int(s) for s in header["anchors"])
         new.families = tuple(tuple(int(i) for i in family) for family in header["families"])
-        new.scale, new.version = float(header["scale"]), 0
+        new.scale, new.halvings, new.version = float(header["scale"]), 0, 0
         new.rooms = arrays["rooms"]
         new._check_layout()
         new.offsets = np.concatenate([[0], np.cumsum(new.rooms)]).astype(np.int64)

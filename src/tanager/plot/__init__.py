@@ -1,4 +1,5 @@
-"""Pictures: the network behind a classifier, and classifiers side by side or along a stream.
+"""Pictures: the network behind a classifier, the fuzzy sets of an evolving one, and classifiers side by side or along a
+stream.
 
 Needs matplotlib, the extra ``plot``; drawings of networks as text do not.
 
@@ -8,6 +9,7 @@ figure, and writes it where a path is given.
 
 from tanager.plot.comparison import plot_comparison
 from tanager.plot.curves import plot_curves
+from tanager.plot.fuzzy import plot_fuzzy_sets
 from tanager.plot.network import plot_network
 from tanager.plot.ranks import plot_ranks
 from tanager.plot.reliability import plot_reliability
@@ -18,6 +20,7 @@ __all__ = [
     "network_text",
     "plot_comparison",
     "plot_curves",
+    "plot_fuzzy_sets",
     "plot_network",
     "plot_ranks",
     "plot_reliability",

@@ -1,0 +1,186 @@
+// Evolving extended naive Bayes: classes that are made of pseudo-classes, which appear, grow, merge and fade as labelled
+// rows come by.
+//
+// Every class has active pseudo-classes, which answer, and one hidden one, which only learns the rows that were answered
+// wrongly and becomes active where the class goes on failing. Each pseudo-class owns a slot; arrays are slot by slot:
+//
+//   prior (slots)                           active priors sum to one
+//   weight, mean, squares (slots, numbers)  moments; weight 0 is fresh, and reads the base
+//   variance (slots, numbers)               the variance in force: of the moments, and not below the floor
+//   counts (slots, all rooms)               N(value) of categorical columns; column i owns rooms[i] cells
+//   totals (slots, columns)                 N of categorical columns
+//
+// The base of a fresh Gaussian is the mean and variance of all rows so far, or given by the options.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tanager {
+
+struct EvolvingOptions {
+    double alpha = 0;             // step of forgetting; 0 remembers everything
+    std::int64_t window = 0;      // rows that are remembered; 0 remembers everything
+    double eta = 0.02;            // least step of the tracked losses
+    double max_loss = 0.1;        // tracked loss above which a class gets a further pseudo-class
+    std::int64_t wait = 100;      // rows between promotions
+    double min_hidden = 20;       // weight a hidden pseudo-class needs before its promotion
+    int max_pseudo = 8;           // active pseudo-classes of a class
+    double prior_weight = 1;      // pseudo-observations of a fresh Gaussian
+    std::vector<double> means, variances;  // base of the numbers; empty: as in all rows so far
+    double var_floor = 1e-6;      // least variance, as a share of the variance of all rows
+    double unlabelled = 0;        // weight of rows without a label
+    double confidence = 0.95;     // posterior that such a row needs
+    double p_min = 0.005;         // prior below which a pseudo-class is removed
+    bool test = false;            // merge by a chi-square test in place of Bhattacharyya's distance
+    bool simplify = true;
+    bool smooth_unseen = false;   // a value that was never learned has count 0; else it is missing
+};
+
+enum class Change : std::int64_t { promoted, merged, removed };
+
+// Everything there is: numbers of pseudo-classes (class by class, the active ones by age, then the hidden one), of
+// classes, of number columns, of the rows in the window (oldest first), and of what has changed.
+//
+// A change was made after `row` rows because `found` crossed `limit`: a loss (promoted), a distance or p-value (merged) or
+// a prior (removed). Its weight is that of the hidden pseudo-class, or the prior of the merged one, or the weight that
+// the removed one had learned; `active` counts the pseudo-classes of the class afterwards.
+struct EvolvingState {
+    using Integers = std::vector<std::int64_t>;
+    using Doubles = std::vector<double>;
+    Integers n_values;
+    Integers label, hidden, born, since, last;
+    Doubles prior, seen, weight, mean, squares, variance, totals, counts;
+    Doubles loss, class_weight;
+    Integers promoted, known;
+    Doubles base_weight, base_mean, base_squares;
+    Doubles clock;      // weight behind the priors
+    Integers counters;  // rows until the next promotion, rows learned, pseudo-classes born, changes
+    Doubles kept_numbers, kept_weights;
+    Integers kept_values, kept_target, kept_hidden;
+    Integers change_row, change_kind, change_label, change_active;
+    Doubles change_found, change_limit, change_weight;
+};
+
+class Evolving {
+   public:
+    // n_values: known values of each categorical column; more come with the rows that are learned.
+    Evolving(const std::vector<int> &n_values, int n_numbers, int n_classes, EvolvingOptions options);
+
+    // One row: numbers (not finite: missing) and values (negative: missing).
+    struct Row {
+        const double *numbers;
+        const int *values;
+    };
+    // Room for the scores of one row; one per thread.
+    struct Scores {
+        std::vector<double> pseudo, classes, losses;
+    };
+
+    int n_numbers() const { return n_; }
+    int n_columns() const { return int(n_values_.size()); }
+    int n_classes() const { return k_; }
+    const std::vector<int> &n_values() const { return n_values_; }
+    const EvolvingOptions &options() const { return options_; }
+
+    // The posteriors of the classes, and the log joints of the active pseudo-classes.
+    void answer(const Row &row, Scores &scores) const;
+    // Log joints of the classes, from those of their pseudo-classes.
+    void log_joints(const Scores &scores, double *out) const;
+    // Learns one row of a class, or (label -1) without one. The scores are its own, of just now.
+    void learn(const Row &row, int label, double weight, Scores &scores);
+
+    // Class c becomes places[c] among n_classes. The others are unknown, and have no part in answers, until they are
+    // announced or a row of theirs is learned.
+    void add_classes(const std::vector<int> &places, int n_classes);
+    void announce(int c);
+    // Cells for at least these numbers of values.
+    void reserve_values(const std::vector<int> &n_values);
+    // A further column of values or of numbers, missing in all rows so far.
+    void add_column();
+    void add_number();
+    // losses[true * k + predicted], or empty: 0 and 1.
+    void set_costs(const std::vector<double> &costs);
+
+    EvolvingState state() const;
+    void set_state(const EvolvingState &state);
+
+   private:
+    double log_likelihood(int slot, const Row &row, bool complete) const;
+    bool complete(const Row &row) const;
+    int decide(Scores &scores) const;
+    int best_of(int c, const Scores &scores) const;
+    void learn_unlabelled(const Row &row, double weight, Scores &scores);
+    void take_in(const Row &row, double weight, int target, int hidden);
+    void update(int slot, const Row &row, double weight);
+    void remove(int slot, const Row &row, double weight);
+    void update_base(const Row &row, double weight);
+    void remove_base(const Row &row, double weight);
+    void keep(const Row &row, double weight, int target, int hidden);
+    void move_priors(double weight, int target, int hidden);
+    void maybe_promote();
+    void promote(int c);
+    void simplify(int c);
+    bool remove_weakest(int c);
+    bool merge_closest(int c);
+    double distance(int a, int b) const;
+    double p_value(int a, int b) const;
+    void merge(int from, int into);
+    void retarget(int from, int into);
+    void record(Change change, int c, double found, double limit, double weight);
+    int new_slot(int c);
+    void free_slot(int slot);
+    void resize_slots(std::size_t n);
+    void set_variance(int slot, int i);
+    void set_base(int slot, int i);
+    void set_norm(int slot);
+    void refresh();
+    void list_active();
+    double step(double weight) const;
+    double base_mean(int i) const;
+    double base_variance(int i) const;
+    double spread(int i) const;
+    double floor(int i) const;
+    double probability(int slot, int i, int v) const;
+
+    EvolvingOptions options_;
+    int n_, k_ = 0;
+    std::vector<int> n_values_, rooms_, offsets_;  // offsets_: one more, the width of all rooms
+    std::vector<double> costs_;
+    double highest_cost_ = 1;
+
+    // slots
+    std::vector<int> class_of_, fresh_;  // fresh_: cells of weight 0
+    std::vector<std::int64_t> born_, since_, last_;
+    std::vector<double> prior_, seen_, norm_;  // norm_: sum of log variances
+    std::vector<double> weight_, mean_, squares_, variance_, inverse_, log_variance_;
+    std::vector<double> counts_, totals_;
+    std::vector<int> free_;
+
+    // classes
+    std::vector<std::vector<int>> active_;  // slots by age
+    std::vector<int> hidden_;
+    std::vector<std::int64_t> known_;
+    std::vector<double> loss_, class_weight_;
+    std::vector<std::int64_t> promoted_;
+    std::vector<int> order_, begin_;  // the active slots of known classes, class by class
+
+    // all rows
+    std::vector<double> base_weight_, base_mean_, base_squares_;
+    double clock_ = 0;  // weight behind the priors
+    std::int64_t cool_, rows_ = 0, next_born_ = 0;
+
+    // window, a ring
+    std::vector<double> kept_numbers_, kept_weights_;
+    std::vector<int> kept_values_, kept_target_, kept_hidden_;
+    std::int64_t kept_ = 0, oldest_ = 0;
+
+    struct ChangeRecord {
+        std::int64_t row, kind, label, active;
+        double found, limit, weight;
+    };
+    std::vector<ChangeRecord> changes_;  // the newest
+    std::int64_t n_changes_ = 0;
+};
+
+}  // namespace tanager

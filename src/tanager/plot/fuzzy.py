@@ -1,0 +1,177 @@
+"""The fuzzy sets of an evolving model: one panel per column, one curve (or set of bars) per pseudo-class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tanager.errors import OptionError, check_option, nearest
+from tanager.plot.canvas import COLOURS, INK, QUIET, Path, headed, panel, paper, text_size, written
+from tanager.streams.evolving import EvolvingNaiveBayes
+from tanager.streams.rules import PseudoClass
+
+_WIDE, _TALL = 2.7, 1.55  # inches of a panel
+_GAP, _BELOW = 0.5, 0.62  # inches beside and below it
+_MOST = 12  # panels, unless columns are named
+_MOST_BARS = 8  # values of a column that are drawn
+_STYLES = ("-", "--", ":", "-.")
+
+
+def plot_fuzzy_sets(
+    model: EvolvingNaiveBayes,
+    path: Path | None = None,
+    *,
+    kind: str = "fuzzy",
+    columns: Sequence[str] | None = None,
+    title: str | None = None,
+) -> Any:
+    """Every column of an evolving model, with the distribution of each pseudo-class.
+
+    Pseudo-classes of one class share a colour; further ones are dashed and dotted, and those with a small prior are
+    pale.
+
+    Parameters
+    ----------
+    model : EvolvingNaiveBayes
+        A fitted one.
+    path, title
+        As in ``plot_network``.
+    kind : {"fuzzy", "density"}
+        Scaled to 1 at the peak, which is a fuzzy set; or the density (for values: the probability) itself.
+    columns : list of str, default=None
+        Which columns. None: all, and of more than 12 those in which pseudo-classes differ most.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from tanager import EvolvingNaiveBayes, plot_fuzzy_sets
+    >>> model = EvolvingNaiveBayes().fit([[1.5], [2.5], [8.5], [9.5]], ["low", "low", "high", "high"])
+    >>> figure = plot_fuzzy_sets(model)
+    >>> [text.get_text() for text in figure.texts]
+    ['high', 'low']
+    """
+    if not isinstance(model, EvolvingNaiveBayes):
+        raise OptionError(
+            f"plot_fuzzy_sets draws an EvolvingNaiveBayes, got {type(model).__name__}. Use plot_network for networks."
+        )
+    check_option("kind", kind, ("fuzzy", "density"))
+    pseudos = model.pseudo_classes_
+    known = [name for name in model.encoder_.schema.names if name in {**pseudos[0].means, **pseudos[0].tables}]
+    if not known:
+        raise OptionError("there is nothing to draw: no column has had two different values yet.")
+    shown = _telling(pseudos, known) if columns is None else _checked(columns, known)
+    n_wide = min(len(shown), 2 if len(shown) in (2, 4) else 3)
+    n_high = math.ceil(len(shown) / n_wide)
+    head = (0.45 if title else 0.1) + 0.3
+    figure = paper(max(n_wide * (_WIDE + _GAP) + 0.2, 3.4), n_high * (_TALL + _BELOW) + head)
+    for at, name in enumerate(shown):
+        left, row = _GAP + at % n_wide * (_WIDE + _GAP), at // n_wide
+        axes = panel(figure, left, (n_high - 1 - row) * (_TALL + _BELOW) + _BELOW - 0.08, _WIDE, _TALL)
+        draw = _bells if name in pseudos[0].means else _bars
+        draw(axes, name, pseudos, model.classes_.tolist(), kind == "fuzzy")
+        axes.set_xlabel(name if len(name) < 40 else f"{name[:36]}...", fontsize=9, color=INK)
+    _legend(figure, pseudos, model.classes_.tolist(), head - 0.22)
+    if len(shown) < len(known) and columns is None:
+        note = f"{len(shown)} of {len(known)} columns: those that differ most"
+        figure.text(0.5, 0.04 / figure.get_figheight(), note, ha="center", fontsize=7.5, color=QUIET)
+    headed(figure, title)
+    return written(figure, path)
+
+
+def _checked(columns: Sequence[str], known: Sequence[str]) -> list[str]:
+    for name in columns:
+        if name not in known:
+            raise OptionError(f"columns: {name!r} is no column that has varied.{nearest(name, known)}")
+    if len(columns) == 0:
+        raise OptionError("columns: name at least one.")
+    return list(columns)
+
+
+def _telling(pseudos: Sequence[PseudoClass], known: list[str]) -> list[str]:
+    """The columns in which pseudo-classes differ most, in the order of the table."""
+    priors = np.array([p.prior for p in pseudos])
+
+    def differ(name: str) -> float:
+        if name in pseudos[0].means:
+            means = np.array([p.means[name] for p in pseudos])
+            within = float(np.average([p.spreads[name] ** 2 for p in pseudos], weights=priors))
+            between = float(np.average((means - np.average(means, weights=priors)) ** 2, weights=priors))
+            return between / (between + within)
+        shares = np.array([list(p.tables[name].values()) for p in pseudos])
+        away = np.abs(shares - np.average(shares, axis=0, weights=priors)).sum(axis=1) / 2
+        return float(np.average(away, weights=priors))
+
+    chosen = sorted(known, key=differ, reverse=True)[:_MOST]
+    return [name for name in known if name in chosen]
+
+
+def _pens(pseudos: Sequence[PseudoClass], classes: Sequence[Any]) -> list[dict[str, Any]]:
+    """Colour by class, style by age within the class, pale where the prior is small."""
+    seen: dict[Any, int] = {}
+    pens = []
+    for p in pseudos:
+        age = seen[p.label] = seen.get(p.label, -1) + 1
+        own = sum(other.prior for other in pseudos if other.label == p.label)
+        strength = 0.35 + 0.65 * min(1.0, 4 * p.prior / own) if own > 0 else 0.35
+        colour = COLOURS[classes.index(p.label) % len(COLOURS)]
+        pens.append({"color": colour, "ls": _STYLES[age % len(_STYLES)], "alpha": strength})
+    return pens
+
+
+def _bells(axes: Any, name: str, pseudos: Sequence[PseudoClass], classes: Sequence[Any], fuzzy: bool) -> None:
+    low = min(p.means[name] - 3 * p.spreads[name] for p in pseudos)
+    high = max(p.means[name] + 3 * p.spreads[name] for p in pseudos)
+    for p, pen in zip(pseudos, _pens(pseudos, classes), strict=True):
+        mean, spread = p.means[name], p.spreads[name]
+        x = np.union1d(np.linspace(low, high, 200), mean + spread * np.linspace(-4, 4, 81))  # narrow ones stay smooth
+        x = x[(x >= low) & (x <= high)]
+        bell = np.exp(-0.5 * ((x - mean) / spread) ** 2)
+        axes.plot(x, bell if fuzzy else bell / (spread * math.sqrt(2 * math.pi)), lw=1.5, **pen)
+    axes.set_xlim(low, high)
+    axes.set_ylim(bottom=0)
+    if fuzzy:
+        axes.set_yticks([0, 0.5, 1])
+
+
+def _bars(axes: Any, name: str, pseudos: Sequence[PseudoClass], classes: Sequence[Any], fuzzy: bool) -> None:
+    total = {value: sum(p.prior * p.tables[name][value] for p in pseudos) for value in pseudos[0].tables[name]}
+    frequent = sorted(total, key=lambda value: -total[value])[:_MOST_BARS]
+    values = [value for value in total if value in frequent]
+    if all(isinstance(value, int | float) for value in values):
+        values.sort()
+    width = 0.8 / len(pseudos)
+    for at, (p, pen) in enumerate(zip(pseudos, _pens(pseudos, classes), strict=True)):
+        shares = np.array([p.tables[name][value] for value in values])
+        heights = shares / max(p.tables[name].values()) if fuzzy else shares
+        places = np.arange(len(values)) + (at - (len(pseudos) - 1) / 2) * width
+        axes.bar(places, heights, 0.9 * width, color=pen["color"], alpha=pen["alpha"])
+    texts = [str(value) for value in values]
+    short = [text if len(text) <= 10 else f"{text[:8]}..." for text in texts]
+    crowded = sum(text_size(text, 8)[0] + 0.08 for text in short) > _WIDE
+    axes.set_xticks(range(len(values)), short, rotation=30 if crowded else 0, ha="right" if crowded else "center")
+    axes.tick_params(axis="x", length=0, labelsize=6.5 if crowded else 8)
+    axes.set_ylim(0, 1.02 if fuzzy else None)
+    if fuzzy:
+        axes.set_yticks([0, 0.5, 1])
+
+
+def _legend(figure: Any, pseudos: Sequence[PseudoClass], classes: Sequence[Any], down: float) -> None:
+    """Names of the classes in their colours, side by side."""
+    wide, high = figure.get_figwidth(), figure.get_figheight()
+    x = _GAP
+    for c, label in enumerate(classes):
+        text = str(label) if len(str(label)) <= 24 else f"{str(label)[:21]}..."
+        own = sum(p.label == label for p in pseudos)
+        text += f" ({own})" if own > 1 else ""
+        size = text_size(text, 9)[0] + 0.2
+        if x + size > wide and c > 0:
+            figure.text(x / wide, 1 - down / high, "...", fontsize=9, color=QUIET, va="center")
+            return
+        figure.text(x / wide, 1 - down / high, text, fontsize=9, color=COLOURS[c % len(COLOURS)], va="center")
+        x += size

@@ -1,0 +1,468 @@
+"""EvolvingNaiveBayes: classes are made of pseudo-classes, which appear, grow, merge and fade as rows come by."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.classifiers.classifier import Classifier
+from tanager.classifiers.decide import check_costs
+from tanager.classifiers.onerow import check_row
+from tanager.counts.align import sort_labels
+from tanager.encoding import Column
+from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
+from tanager.encoding.values import is_missing
+from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
+from tanager.streams.rules import Event, PseudoClass, Rules, events_of, pseudo_classes_of, rules_of
+
+_PART = "evolving-"  # arrays of a model file
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class EvolvingNaiveBayes(Classifier):
+    """Naive Bayes that splits classes into pseudo-classes where one normal distribution per column will not do.
+
+    It starts as naive Bayes. Rows that are answered wrongly also teach a hidden pseudo-class of their class; where a
+    class goes on failing, its hidden one takes part in the answers and a new hidden one begins. Pseudo-classes that
+    are hardly used are removed, those that are alike are merged. Numbers are Gaussian, all else is counted; gaps are
+    left out. Choose it for streams whose classes come in several clusters, move, or must be read as fuzzy rules.
+
+    What is learned depends on the order of the rows.
+
+    Parameters
+    ----------
+    alpha : float, default=0.0
+        Forgetting: the share of a new row in every mean. 0 weighs all rows alike.
+    window : int, default=None
+        Forgetting: only so many rows are remembered, exactly. They are kept.
+    eta : float, default=0.02
+        Step of the tracked loss of a class; 1 / eta rows of it are remembered.
+    max_error : float, default=0.1
+        A class with a larger tracked error gets a further pseudo-class.
+    wait : int, default=100
+        Rows between two such promotions.
+    min_hidden : float, default=20
+        Rows that a hidden pseudo-class must have learned before.
+    max_pseudo : int, default=8
+        Most pseudo-classes of a class.
+    prior_weight : float, default=1.0
+        Pseudo-observations with which a normal distribution starts.
+    scale : {"running", "unit"} or (means, variances), default="running"
+        Where it starts: the mean and variance of all rows so far, 0 and 1, or these (in the order of the number
+        columns, or dicts by name).
+    var_floor : float, default=1e-6
+        Least variance, as a share of the variance of all rows.
+    cost_matrix : array of shape (n_classes, n_classes), default=None
+        ``cost_matrix[true, predicted]``; answers are of least expected loss, and promotion goes by the tracked loss.
+    max_loss : float, default=None
+        The threshold of the tracked loss in place of ``max_error``, where costs are given.
+    unlabelled : float, default=0.0
+        Weight of rows without a label (None), which strengthen the pseudo-class that answers them; 0 leaves them out.
+        A sensible weight is 0.1.
+    confidence : float, default=0.95
+        Probability with which such a row must be answered.
+    p_min : float, default=0.005
+        Pseudo-classes with a smaller prior are removed.
+    similarity : {"bhattacharyya", "test"}, default="bhattacharyya"
+        When two pseudo-classes are alike: by the distance of their distributions, or where a chi-square test cannot
+        tell them apart.
+    simplify : bool, default=True
+        Whether pseudo-classes are removed and merged at all.
+    unseen : {"ignore", "smooth", "error"}, default="ignore"
+        What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
+        error.
+    categorical, numeric, max_values, schema
+        What the columns are; see ``Encoder``. Number columns are not cut.
+    warm_up : int, default=1000
+        Whole numbers with few values may still turn out to be numbers within so many rows.
+    n_jobs : int, default=None
+        Threads for batches of predictions; -1 uses all cores.
+
+    Attributes
+    ----------
+    pseudo_classes_ : list of PseudoClass
+        Class, prior, weight, means, spreads and tables of every pseudo-class that answers.
+    events_ : list of Event
+        What was promoted, merged or removed, after which row, and why; the last ten thousand.
+
+    Notes
+    -----
+    A row takes O(columns pseudo-classes) to answer and O(columns) to learn.
+
+    Klawonn and Angelov, "Evolving extended naive Bayes classifiers" (2006).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tanager import EvolvingNaiveBayes
+    >>> rng = np.random.default_rng(0)
+    >>> side = rng.choice([-3.0, 3.0], 4000)  # class "b" lies on two sides of class "a"
+    >>> y = np.where(rng.random(4000) < 0.5, "a", "b")
+    >>> X = np.where(y == "a", 0.0, side)[:, None] + rng.normal(size=(4000, 1)) / 2
+    >>> model = EvolvingNaiveBayes().fit(X, y)
+    >>> print(model.rules())
+    IF x0 is about 0.02 (±0.50) THEN a   weight 0.841 (48% of the rows)
+    IF x0 is about -0.2 (±1.2) THEN a   weight 0.0157 (2.2% of the rows)
+    IF x0 is about 0.0 (±3.0) THEN b   weight 0.143 (50% of the rows)
+    """
+
+    alpha: float = 0.0
+    window: int | None = None
+    eta: float = 0.02
+    max_error: float = 0.1
+    wait: int = 100
+    min_hidden: float = 20
+    max_pseudo: int = 8
+    prior_weight: float = 1.0
+    scale: Any = "running"
+    var_floor: float = 1e-6
+    cost_matrix: Any = None
+    max_loss: float | None = None
+    unlabelled: float = 0.0
+    confidence: float = 0.95
+    p_min: float = 0.005
+    similarity: str = "bhattacharyya"
+    simplify: bool = True
+    unseen: str = "ignore"
+    categorical: Any = None
+    numeric: Any = None
+    max_values: int = 1000
+    schema: Any = None
+    warm_up: int = 1000
+    n_jobs: int | None = None
+
+    # --- options --------------------------------------------------------------------------------------------------
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        for name in ("alpha", "eta", "unlabelled", "confidence", "p_min"):
+            value = getattr(self, name)
+            if not is_number(value, 0) or value > 1:
+                raise OptionError(f"{name}={value!r}: give a number from 0 to 1.")
+        if self.alpha == 1:
+            raise OptionError("alpha=1 would forget all but the last row. Give a smaller share, such as 0.01.")
+        for name in ("max_error", "min_hidden", "prior_weight"):
+            if not is_number(getattr(self, name), 0):
+                raise OptionError(f"{name}={getattr(self, name)!r}: give a number of at least 0.")
+        if not is_number(self.var_floor, 1e-15):
+            raise OptionError(f"var_floor={self.var_floor!r}: give a share of the variance above 0, such as 1e-6.")
+        if self.max_loss is not None and not is_number(self.max_loss, 0):
+            raise OptionError(f"max_loss={self.max_loss!r}: give a loss of at least 0, or None for max_error.")
+        for name in ("wait", "max_pseudo", "window"):
+            value = getattr(self, name)
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool) and 1 <= value < 2**31
+            if not whole and not (name == "window" and value is None):
+                raise OptionError(f"{name}={value!r}: give a whole number of at least 1.")
+        if self.window is not None and self.alpha > 0:
+            raise OptionError(
+                f"alpha={self.alpha} and window={self.window} both forget. Choose one, and leave the other."
+            )
+        check_option("similarity", self.similarity, ("bhattacharyya", "test"))
+        check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
+        if isinstance(self.scale, str):
+            check_option("scale", self.scale, ("running", "unit"))
+        elif not isinstance(self.scale, Sequence | np.ndarray) or len(self.scale) != 2:
+            raise OptionError(f'scale={self.scale!r}: give "running", "unit" or a pair (means, variances).')
+
+    def _kernel_options(self, numbers: Sequence[str]) -> dict[str, Any]:
+        """The options as the kernel knows them."""
+        names = ["alpha", "eta", "prior_weight", "var_floor", "unlabelled", "confidence", "p_min", "min_hidden"]
+        options: dict[str, Any] = {name: float(getattr(self, name)) for name in names}
+        options |= {"wait": int(self.wait), "max_pseudo": int(self.max_pseudo), "window": int(self.window or 0)}
+        options |= {"test": self.similarity == "test", "simplify": bool(self.simplify)}
+        options["max_loss"] = float(self.max_error if self.max_loss is None else self.max_loss)
+        options["smooth_unseen"] = self.unseen == "smooth"
+        if isinstance(self.scale, str):
+            start = ([0.0] * len(numbers), [1.0] * len(numbers)) if self.scale == "unit" else ([], [])
+        else:
+            start = (_per_number("means", self.scale[0], numbers), _per_number("variances", self.scale[1], numbers))
+        return options | {"means": start[0], "variances": start[1]}
+
+    def _encoder_options(self) -> dict[str, Any]:
+        return super()._encoder_options() | {"continuous": True}
+
+    # --- the model behind the door ----------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        super()._start()
+        self.__dict__.pop("_kernel", None)
+        self._announced: list[Any] = []  # classes that take part before a row of theirs was learned
+
+    def _start_model(self) -> None:
+        self._kernel_from(self._kernel_options(self._split_columns()[1]))
+        self._kernel.add_classes([], len(self.classes_))
+        self._kernel.announce([c for c, label in enumerate(self.classes_.tolist()) if label in self._announced])
+        self._set_costs(self.classes_)
+
+    def _kernel_from(self, options: dict[str, Any]) -> None:
+        values, numbers = self._split_columns()
+        known = [column.n_values if column.closed or column.kind == "numeric" else 0 for column in values]
+        self._options = options  # the ones it was made with
+        self._kernel = _kernels.Evolving(known, len(numbers), 0, options)
+
+    def _split_columns(self) -> tuple[list[Column], list[str]]:
+        """Columns with codes, and names of those with numbers; notes the places of the former."""
+        columns = self.encoder_.schema.columns
+        self._coded = [i for i, column in enumerate(columns) if column.kind != "continuous"]
+        return [columns[i] for i in self._coded], [column.name for column in columns if column.kind == "continuous"]
+
+    def _set_costs(self, classes: np.ndarray) -> None:
+        """Costs count once all their classes are there; until then every wrong answer costs 1."""
+        complete = self.cost_matrix is not None and len(self.cost_matrix) == len(classes)
+        costs = check_costs(self.cost_matrix, classes) if complete else None
+        self._kernel.set_costs([] if costs is None else costs.ravel().tolist())
+
+    def _move_classes(self, places: np.ndarray, classes: np.ndarray) -> None:
+        self._kernel.add_classes(places.tolist(), len(classes))
+        self._set_costs(classes)
+
+    def _class_sizes(self) -> np.ndarray:
+        return self._kernel.state()["class_weight"]
+
+    def _tell_unlabelled(self, n: int) -> None:
+        if self.unlabelled == 0:
+            super()._tell_unlabelled(n)
+
+    # --- rows ---------------------------------------------------------------------------------------------------
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, times: Any = None
+    ) -> Classifier:
+        """Learn more rows, in their order. New values and classes are welcome; ``classes`` announces some beforehand.
+
+        A class that is announced takes part in the answers before its first row. ``times`` are not used: forgetting
+        goes by rows.
+        """
+        if classes is None:
+            return super().partial_fit(X, y, sample_weight=sample_weight, times=times)
+        if not hasattr(self, "classes_"):
+            self._start()
+        announced = sort_labels(np.asarray(classes))
+        self._add_classes(announced)
+        self._announced = list(dict.fromkeys([*self._announced, *announced.tolist()]))
+        if hasattr(self, "encoder_"):
+            self._kernel.announce([self._class_codes()[label] for label in announced.tolist()])
+        super().partial_fit(X, y, sample_weight=sample_weight, times=times)
+        self._settle()
+        return self
+
+    def _count(
+        self,
+        X: Any,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        classes: np.ndarray | None = None,
+        times: np.ndarray | None = None,
+    ) -> None:
+        codes, numbers = self._rows_to_learn(X, weights)
+        if classes is not None:
+            self._add_classes(classes)
+        self._kernel.learn(codes, numbers, labels, weights)
+
+    def _rows_to_learn(self, X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Codes and numbers of rows; new values, and in dicts new names, are taken in."""
+        if rows_of_dicts(X):
+            self._add_columns(X)
+        return self.encoder_.update(X, weights, type(self).__name__)[:, self._coded], self._numbers(X)
+
+    def _numbers(self, X: Any) -> np.ndarray:
+        if rows_of_dicts(X):  # absent keys are missing
+            return np.array([self.encoder_.continuous_row(row) for row in X])
+        return self.encoder_.continuous_values(X, type(self).__name__)
+
+    def _add_columns(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Take in names that are no column yet, missing in all rows so far: numbers where the first value is one."""
+        if self.schema is not None:
+            return
+        for row in rows:
+            for name in self.encoder_.new_names(row):
+                if is_missing(row[name]):
+                    continue
+                number = isinstance(row[name], float | np.floating)
+                kind = "continuous" if number else "categorical"
+                self.encoder_.extend([Column(name, kind, reason="appeared in the stream")])
+                self._kernel.add_number() if number else self._kernel.add_column()
+        self._split_columns()
+        self.n_features_in_ = len(self.encoder_.schema.names)
+        if hasattr(self, "feature_names_in_"):
+            self.feature_names_in_ = np.array(self.encoder_.schema.names, dtype=object)
+
+    def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
+        self._ready()
+        codes, numbers = self._rows_to_answer(X)
+        out = np.empty((len(codes), len(self.classes_)))
+        self._kernel.score(codes, numbers, out, log_joint, self._threads())
+        return out
+
+    def _rows_to_answer(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        table = self._validate(X, reset=False)
+        return self.encoder_.transform(table, self.unseen, type(self).__name__)[:, self._coded], self._numbers(X)
+
+    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Any:
+        """Learn one row. Absent keys are missing, new keys are new columns. ``time`` is not used."""
+        check_row(row, "learn_one")
+        label = self._class_codes().get(y) if self._goes_quickly(row, sample_weight) else None
+        if label is not None:
+            numbers = self.encoder_.continuous_row(row)
+            self._kernel.learn_one(self.encoder_.update_row(row)[self._coded], numbers, label, sample_weight)
+        elif not is_missing(y):
+            super().learn_one(row, y, sample_weight)
+        elif hasattr(self, "classes_"):
+            self._learn_unlabelled([row], [sample_weight])
+        return self
+
+    def _goes_quickly(self, row: Mapping[str, Any], sample_weight: float) -> bool:
+        """Whether a row has nothing new but perhaps values."""
+        if not hasattr(self, "encoder_") or self._warm is not None or self.encoder_.new_names(row):
+            return False
+        return is_number(sample_weight, 0)
+
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+        """Probability of every class known so far; an empty dict before the first row."""
+        check_row(row, "predict_proba_one")
+        if not self._has_learned():
+            return {}
+        codes = self.encoder_.encode_row(row, self.unseen)[self._coded]
+        proba = self._kernel.one(codes, self.encoder_.continuous_row(row))
+        return dict(zip(self._class_codes(), proba, strict=True))
+
+    def _test_some(
+        self, X: Any, y: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None, answered: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Answer and learn as many rows as have no new names; the kernel leaves out classes that have not come yet."""
+        m = self._rows_without_news(X) if self.unseen != "error" else 0
+        if m == 0:
+            return self._test_first(X, y, weights, times, answered)
+        X, y, weights = take_rows(X, 0, m), y[:m], None if weights is None else weights[:m]
+        to_answer = () if answered is None else self._rows_to_answer(take_rows(answered, 0, m))
+        codes, numbers = self._rows_to_learn(X, weights)
+        labels, classes = self._labels(y)
+        self._add_classes(classes)
+        out = np.empty((m, len(self.classes_)))
+        self._kernel.learn(codes, numbers, labels, weights, out, *to_answer)
+        return self.classes_, out
+
+    def _rows_without_news(self, X: Any) -> int:
+        """How many rows from the first on have no name that is no column yet; none before kinds are fixed."""
+        if not hasattr(self, "encoder_") or self._warm is not None:
+            return 0
+        if not rows_of_dicts(X):
+            return n_rows(X)
+        return next((r for r, row in enumerate(X) if self.encoder_.new_names(row)), len(X))
+
+    def _test_first(
+        self, X: Any, y: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None, answered: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        known, proba = super()._test_first(X, y, weights, times, answered)
+        if is_missing(y[0]):
+            self._learn_unlabelled(take_rows(X, 0, 1), None if weights is None else weights[:1])
+        return known, proba
+
+    def _learn_unlabelled(self, X: Any, weights: Any) -> None:
+        """Rows without a label are of use once there is something that can answer them."""
+        if self.unlabelled > 0 and len(self.classes_):
+            self.partial_fit(X, [None], sample_weight=weights)
+
+    # --- what was learned ---------------------------------------------------------------------------------------
+
+    @property
+    def pseudo_classes_(self) -> list[PseudoClass]:
+        """The pseudo-classes that answer, class by class, the oldest first."""
+        self._ready()
+        return pseudo_classes_of(self._kernel.state(), self.encoder_.schema, self.classes_.tolist())
+
+    @property
+    def events_(self) -> list[Event]:
+        """What was promoted, merged or removed, and why."""
+        self._ready()
+        loss = "error" if self.cost_matrix is None else "loss"
+        return events_of(self._kernel.state(), self.classes_.tolist(), self.similarity, loss)
+
+    def rules(self) -> Rules:
+        """The model as fuzzy rules, one per pseudo-class; print them, or look at each."""
+        return rules_of(self.pseudo_classes_)
+
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Draw the fuzzy sets of every column; see ``tanager.plot_fuzzy_sets``."""
+        import tanager  # the door, where all layers are known
+
+        return tanager.plot_fuzzy_sets(self, path, **options)
+
+    # --- what order forbids --------------------------------------------------------------------------------------
+
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Refused: what a row has taught depends on the rows before it."""
+        raise self._refusal("unlearn rows", "Forget with alpha= or window=, or fit on the rows that shall stay.")
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Refused: what a row has taught depends on the rows before it."""
+        raise self._refusal("leave rows out", "Use test_then_train, which answers every row before it is learned.")
+
+    def merge(self, other: Any) -> Any:
+        """Refused: two streams have no common order."""
+        raise self._refusal("be merged", "Learn the rows of both in one order.")
+
+    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Any:
+        """Refused: several pseudo-classes speak for a class, and their parts do not add up. Look at ``rules``."""
+        raise DataError(f"{type(self).__name__} gives no log-odds that add up; its rules say why. See rules().")
+
+    def _leaves_out(self) -> bool:
+        return False
+
+    def _refusal(self, what: str, way_out: str) -> DataError:
+        return DataError(f"{type(self).__name__} cannot {what}: what it has learned depends on the order. {way_out}")
+
+    # --- copies and files -----------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        return state | {"_kernel": self._kernel.state()} if "_kernel" in state else state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        learned = state.get("_kernel")
+        super().__setstate__({name: value for name, value in state.items() if name != "_kernel"})
+        if learned is not None:
+            self._kernel_from(self._options)
+            self._take_arrays(learned)
+
+    def _take_arrays(self, arrays: dict[str, np.ndarray]) -> None:
+        self._kernel.set_state(arrays)
+        if self._kernel.n_classes != len(self.classes_):
+            raise ModelFileError("its pseudo-classes are of other classes")
+        self._set_costs(self.classes_)
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        arrays = {_PART + name: part for name, part in self._kernel.state().items()}
+        announced = [c for c, label in enumerate(self.classes_.tolist()) if label in self._announced]
+        return {"announced": announced}, arrays
+
+    def _take_state(self, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self._announced = [self.classes_.tolist()[c] for c in data["announced"]]
+        self._kernel_from(self._kernel_options(self._split_columns()[1]))
+        own = {name.removeprefix(_PART): part for name, part in arrays.items() if name.startswith(_PART)}
+        try:
+            self._take_arrays(own)
+        except ValueError as error:
+            raise ModelFileError(str(error)) from None
+
+
+def _per_number(what: str, given: Any, names: Sequence[str]) -> list[float]:
+    """One number for each number column, from a list in their order or a dict by name."""
+    if isinstance(given, Mapping):
+        missing = [name for name in names if name not in given]
+        if missing:
+            raise OptionError(f"scale: the {what} say nothing about column {missing[0]!r}.")
+        given = [given[name] for name in names]
+    values = list(given) if isinstance(given, Sequence | np.ndarray) else []
+    least = 0.0 if what == "variances" else -1e100
+    if len(values) != len(names) or not all(is_number(value, least) for value in values):
+        raise OptionError(
+            f"scale: the {what} are {given!r}; give a number for each of the {len(names)} number columns, "
+            f"{list(names)}{', at least 0' if what == 'variances' else ''}."
+        )
+    return [float(value) for value in values]

@@ -1,0 +1,170 @@
+"""Counts that fade, lazily or class by class, and rows that are taken out by the weight they were added with."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tanager import Column, JointCounts, Schema
+from tanager.errors import DataError, OptionError
+
+N_VALUES = (2, 3, 2)
+K = 3
+SHAPES = [{"order": 1}, {"order": 2}, {"order": 3}, {"anchors": (0,)}, {"families": ((0, 2, 1),)}]
+shapes = st.sampled_from(SHAPES)
+factors = st.floats(0.01, 1.0)
+
+
+def empty(shape=None):
+    schema = Schema(tuple(Column(f"x{i}", "codes", n_codes=a) for i, a in enumerate(N_VALUES)))
+    return JointCounts(schema, range(K), **(shape or {}))
+
+
+def rows(seed, m=30, dtype=np.uint8):
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(0, a, m) for a in N_VALUES], axis=1).astype(dtype)
+    codes[rng.random(codes.shape) < 0.1] = np.iinfo(dtype).max
+    return codes, rng.integers(0, K, m).astype(dtype), rng.integers(1, 9, m) / 4
+
+
+def faded(shape, steps, part):
+    """Rows added one by one, all counts fading before each."""
+    counts = empty(shape)
+    codes, labels, weights = part
+    for r, factor in enumerate(steps[: len(codes)]):
+        counts.decay(factor).learn_row(codes[r], int(labels[r]), float(weights[r]))
+    return counts
+
+
+@given(shape=shapes, seed=st.integers(0, 99), steps=st.lists(factors, min_size=1, max_size=30))
+def test_merged_counts_that_faded_apart_are_the_sum_of_the_true_counts(shape, seed, steps):
+    parts = rows(seed), rows(seed + 1)
+    here, there = faded(shape, steps, parts[0]), faded(shape, [0.5, *steps, 0.1], parts[1])
+    both = here.copy().merge(there)
+    np.testing.assert_allclose(both.joint("x1"), here.joint("x1") + there.joint("x1"), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(both.n_rows, here.n_rows + there.n_rows)
+    assert both == there.copy().merge(here)
+    assert both.decay(0.3) == here.decay(0.3).merge(there.decay(0.3))
+
+
+@given(shape=shapes, seed=st.integers(0, 99), steps=st.lists(st.tuples(factors, factors, factors), max_size=5))
+def test_classes_fade_each_by_its_own_factor(shape, seed, steps):
+    codes, labels, weights = rows(seed)
+    counts = empty(shape).update(codes, labels, weights)
+    for step in steps:
+        counts.decay_classes(step)
+    left = np.prod(np.array(steps).reshape(-1, K), axis=0)
+    assert counts == empty(shape).update(codes, labels, weights * left[labels])
+    np.testing.assert_allclose(counts.class_counts, empty().update(codes, labels, weights).class_counts * left)
+
+
+@given(shape=shapes, seed=st.integers(0, 99), factor=factors)
+def test_one_factor_for_all_classes_is_decay(shape, seed, factor):
+    codes, labels, weights = rows(seed)
+    lazy, eager = (empty(shape).update(codes, labels, weights) for _ in range(2))
+    version = eager.version
+    assert lazy.decay(factor) == eager.decay_classes([factor] * K)
+    assert eager.version > version
+
+
+@pytest.mark.parametrize("given_", [[0.5], [0.5, 0.5, 0.0], [0.5, 0.5, 1.5], [0.5, 0.5, np.nan], 0.5])
+def test_factors_that_mean_nothing_are_refused(given_):
+    counts = empty().update(*rows(0))
+    with pytest.raises(OptionError, match="decay_classes"):
+        counts.decay_classes(given_)
+    np.testing.assert_allclose(counts.n_rows, rows(0)[2].sum())
+
+
+@given(
+    shape=shapes,
+    seed=st.integers(0, 99),
+    factor=st.sampled_from([0.9, 0.5, 1e-20]),
+    size=st.integers(1, 8),
+    single=st.booleans(),
+)
+def test_rows_leave_by_the_weight_they_were_added_with(shape, seed, factor, size, single):
+    """A window over fading counts: the rest is as if only the last rows had been seen, and no cell is below zero."""
+    codes, labels, weights = rows(seed)
+    counts, raw, halvings = empty(shape), np.zeros(len(codes)), 0
+    for r in range(len(codes)):
+        counts.decay(factor).learn_row(codes[r], int(labels[r]), weights[r])
+        raw = counts.raw_now(raw, halvings)
+        halvings = counts.halvings
+        raw[r] = weights[r] * counts.scale
+        old = slice(max(0, r - size), max(0, r - size + 1))
+        if single and r >= size:
+            counts.forget_row(codes[old][0], int(labels[old][0]), float(raw[old][0]))
+        elif r >= size:
+            counts.forget_rows(codes[old], labels[old], raw[old])
+    age = np.arange(size)[::-1]
+    rest = empty(shape).update(codes[-size:], labels[-size:], weights[-size:] * factor**age)
+    assert counts == rest
+    np.testing.assert_allclose(counts.n_rows, rest.n_rows, rtol=1e-9)
+    assert all((table >= 0).all() for table in counts._arrays().values())
+
+
+def test_whole_rows_leave_without_a_trace():
+    codes, labels, _ = rows(5, 200)
+    counts = empty({"order": 3}).update(codes, labels)
+    counts.forget_rows(codes[:150], labels[:150], np.ones(150))
+    rest = empty({"order": 3}).update(codes[150:], labels[150:])
+    for name, table in counts._arrays().items():
+        assert np.array_equal(table, rest._arrays()[name]), name
+
+
+def test_an_unlabelled_row_has_nothing_to_take_out():
+    codes, labels, _ = rows(6, 5)
+    counts = empty().update(codes, labels)
+    counts.forget_rows(codes, np.full(5, 255, dtype=np.uint8), np.ones(5))
+    assert counts.n_rows == 5
+
+
+def test_a_row_with_an_unknown_value_or_class_was_never_added():
+    codes, labels, _ = rows(7, 5)
+    counts = empty().update(codes, labels)
+    strange = codes.copy()
+    strange[2, 1] = 77
+    with pytest.raises(DataError, match="row 2"):
+        counts.forget_rows(strange, labels, np.ones(5))
+    with pytest.raises(DataError, match="never added"):
+        counts.forget_row(strange[2], 0, 1.0)
+    with pytest.raises(DataError, match="never added"):
+        counts.forget_row(codes[0], K, 1.0)
+    with pytest.raises(ValueError, match="one weight per row"):
+        counts.forget_rows(codes, labels, np.ones(4))
+    assert counts.n_rows == 3
+
+
+@pytest.mark.parametrize("factor", [1e-300, 5e-324, 1e-110])
+def test_a_factor_of_almost_nothing_is_no_overflow(factor):
+    codes, labels, weights = rows(8)
+    counts = empty().update(codes, labels, weights).decay(1e-99)
+    for _ in range(3):
+        counts.decay(factor)
+        assert 0 < counts.scale < 1e101
+        assert all(np.isfinite(table).all() for table in counts._arrays().values())
+    counts.update(codes, labels, weights)
+    assert counts == empty().update(codes, labels, weights)
+
+
+def test_halving_cells_is_exact_and_noted():
+    codes, labels, weights = rows(9)
+    counts = empty().update(codes, labels, weights)
+    before = counts._classes.copy()
+    counts.decay(1e-90).decay(1e-90)
+    assert counts.halvings > 0
+    assert counts.raw_now(before, 0).tolist() == counts._classes.tolist()
+    np.testing.assert_allclose(counts.class_counts, before * 1e-180, rtol=1e-12)
+    for other in (counts.copy(), counts.project(["x0", "x1"]), counts.copy().grow(counts.schema, range(K + 1))):
+        assert other.halvings == counts.halvings
+    assert JointCounts.from_bytes(counts.to_bytes()).halvings == 0  # raw weights kept elsewhere are no part of it
+
+
+def test_faded_counts_that_differ_are_not_equal():
+    """Cells of a large scale are whole numbers, and no less faded for that."""
+    codes, labels, weights = rows(10)
+    here = empty().update(codes, labels, weights).decay(1e-30)
+    assert here == empty().update(codes, labels, weights * 1e-30)
+    here.update(codes, labels, weights)
+    assert here == empty().update(codes, labels, weights)
+    assert here != empty().update(codes, labels, weights * 1.001)
