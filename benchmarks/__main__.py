@@ -6,7 +6,7 @@ import os
 import platform
 import sys
 
-from benchmarks import command, counting, files, fit, frames, memory, networks, parameters, predict, stream
+from benchmarks import command, counting, evolving, files, fit, frames, memory, networks, parameters, predict, stream
 from tanager import _kernels
 
 GROUPS = {
@@ -15,6 +15,7 @@ GROUPS = {
     "predict": predict,
     "parameters": parameters,
     "stream": stream,
+    "evolving": evolving,
     "networks": networks,
     "frames": frames,
     "files": files,
