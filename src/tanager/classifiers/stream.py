@@ -203,7 +203,7 @@ class StreamMixin:
 
     def _plain_rows(self: Any, y: np.ndarray, weights: np.ndarray | None) -> int:
         """How many rows from the first on have a known class and a weight."""
-        odd = np.zeros(len(y), dtype=bool) if weights is None else weights == 0
+        odd = np.zeros(len(y), dtype=bool) if weights is None else weights[: len(y)] == 0
         known = self._class_codes()
         values = np.unique(y) if y.dtype != object else np.array(list(dict.fromkeys(y.tolist())), dtype=object)
         for label in values.tolist():
