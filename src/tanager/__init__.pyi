@@ -13,6 +13,7 @@ from tanager.classifiers.kdb import KDB as KDB
 from tanager.classifiers.multinet import ChowLiuMultiNet as ChowLiuMultiNet
 from tanager.classifiers.multinet import MultiNet as MultiNet
 from tanager.classifiers.naive import NaiveBayes as NaiveBayes
+from tanager.classifiers.recut import Recut as Recut
 from tanager.classifiers.selective_kdb import SelectiveKDB as SelectiveKDB
 from tanager.classifiers.spc import SPC as SPC
 from tanager.classifiers.spode import SPODE as SPODE

@@ -18,6 +18,7 @@ import numpy as np
 import tanager
 from tanager.classifiers.classifier import Classifier
 from tanager.classifiers.forms import Form, ProductOfSums, SumOfProducts
+from tanager.classifiers.recut import Recut
 from tanager.counts.align import checked_type
 from tanager.counts.estimates import ESTIMATES, Estimate
 from tanager.counts.forgetting import Decay, Window
@@ -25,6 +26,7 @@ from tanager.encoding import Schema
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.errors import ModelFileError
 from tanager.networks.network import Network
+from tanager.streams.detectors import DDM
 from tanager.structure.cbl import CBL
 from tanager.structure.chow_liu import ChowLiu
 from tanager.structure.hill_climb import HillClimb
@@ -123,7 +125,7 @@ def _value(data: list[Any]) -> Any:
 
 
 _VALUES: dict[str, Any] = {
-    cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window)
+    cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window, Recut, DDM)
 }
 
 _READERS: dict[str, Any] = {

@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tanager import AODE, DDM, TAN, DataError, DriftAware, NaiveBayes, OptionError
+from tanager import (
+    AODE,
+    DDM,
+    TAN,
+    DataError,
+    DriftAware,
+    EvolvingNaiveBayes,
+    ModelFileError,
+    NaiveBayes,
+    OptionError,
+    load,
+)
 
 ON_DRIFT = ["swap", "restart", "nothing"]
 
@@ -35,6 +46,13 @@ def changing(*lengths, seed=0):
     return [row for X, _ in parts for row in X], [label for _, y in parts for label in y]
 
 
+def flipped(n_rows, seed=0):
+    """Two classes that change places in the middle."""
+    X, y = drawn(concept(seed), n_rows, seed)
+    other = {"c0": "c1", "c1": "c0"}
+    return X, [label if at < n_rows // 2 else other[label] for at, label in enumerate(y)]
+
+
 def with_gaps(X, y, seed):
     """The same rows, some without a label and some without weight."""
     rng = np.random.default_rng(seed)
@@ -48,7 +66,7 @@ def dicts(X):
 
 def quick(model=None, **options):
     """Blocks and memories so short that a short stream has many events."""
-    return DriftAware(model, DDM(min_rows=8), **{"every": 8, "recent": 30, "patience": 80} | options)
+    return DriftAware(model, **{"detector": DDM(min_rows=8), "every": 8, "recent": 30, "patience": 80} | options)
 
 
 # --- the slow, obvious twin --------------------------------------------------------------------------------------
@@ -156,6 +174,43 @@ def test_every_policy_does_what_the_slow_loop_does(on_warning, on_drift, seed, f
     agree(model, got, expected)
 
 
+def acts(model, X, y, act):
+    """A bare model that is acted on where the other one was; the answers of both are the same."""
+    got, bare, answers, events = model.test_then_train(X, y), clone(model.model), [], list(model.events_)
+    for at, (row, label) in enumerate(zip(dicts(X), y, strict=True), 1):
+        answers.append(bare.predict_proba_one(row))
+        bare.learn_one(row, label)
+        while events and events[0].row == at:
+            act(bare, events.pop(0))
+    agree(model, got, answers)
+
+
+@pytest.mark.parametrize("way", [{"on_drift": "fade"}, {"on_warning": "fade", "detector": DDM(drift=99)}], ids=str)
+@pytest.mark.parametrize("inner", [NaiveBayes(), AODE(), AODE(decay=100), AODE(window=100)], ids=repr)
+def test_fading_multiplies_the_counts(inner, way):
+    X, y = flipped(300)
+    model = quick(inner, fade_to=0.25, **way)
+    acts(model, X, y, lambda bare, event: event.what == "fade" and bare.fade(0.25))
+    assert any(event.what == "fade" for event in model.events_)
+
+
+def test_shrinking_keeps_the_rows_since_the_warning():
+    X, y = flipped(400)
+    model = quick(AODE(window=150), on_drift="shrink")
+    warned = []
+
+    def act(bare, event):
+        if event.what in ("warning", "false alarm"):
+            warned[:] = [event.row] if event.what == "warning" else []
+        if event.what == "shrink":
+            kept = event.row - warned.pop() if warned else 8
+            assert event.why == f"only the last {kept} rows are left in the window"
+            bare.shrink(kept)
+
+    acts(model, X, y, act)
+    assert any(event.what == "shrink" for event in model.events_)
+
+
 # --- one stream, many ways to bring it ---------------------------------------------------------------------------
 
 
@@ -167,7 +222,14 @@ def numbers(n_rows, seed):
     return (rng.normal(size=(n_rows, 3)) + 2 * flipped[:, None]).tolist(), y.tolist()
 
 
-MODELS = [NaiveBayes(), AODE(), TAN(), NaiveBayes(gaussian=True, warm_up=30), NaiveBayes(warm_up=40)]
+MODELS = [
+    NaiveBayes(),
+    AODE(decay=50),
+    TAN(),
+    EvolvingNaiveBayes(),
+    NaiveBayes(gaussian=True, warm_up=30),
+    NaiveBayes(warm_up=40),
+]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
@@ -322,6 +384,24 @@ def test_a_copy_goes_on_by_itself():
     assert again.events_ == model.events_
 
 
+@pytest.mark.parametrize("inner", [AODE(), NaiveBayes(window=60), EvolvingNaiveBayes()], ids=repr)
+def test_a_saved_model_goes_on_as_if_nothing_had_happened(inner, tmp_path):
+    X, y = flipped(200)
+    for stop in (1, 13, 107, 123):  # also while a model is trained in the background
+        model = quick(clone(inner)).partial_fit(X[:stop], y[:stop])
+        model.save(tmp_path / "model.tanager")
+        again = load(tmp_path / "model.tanager")
+        assert repr(again) == repr(model)
+        assert (again.background_ is None) == (model.background_ is None)
+        assert (again.test_then_train(X[stop:], y[stop:]) == model.test_then_train(X[stop:], y[stop:])).all()
+        assert again.events_ == model.events_
+
+
+def test_a_detector_of_others_cannot_be_put_into_a_file(tmp_path):
+    with pytest.raises(ModelFileError, match="cannot save option 'detector'"):
+        DriftAware(detector=lambda wrong: None).save(tmp_path / "model.tanager")
+
+
 def test_fitting_again_forgets_everything():
     X, y = changing(150, 150)
     model = quick().fit(X, y)
@@ -352,6 +432,12 @@ def test_an_event_can_be_read():
         ({"detector": DDM}, "DDM is a class"),
         ({"every": 0}, "every=0: give a number of rows of at least 1"),
         ({"patience": 1.5}, "patience=1.5"),
+        ({"on_drift": "shrink"}, r"NaiveBayes has no window that could shrink. Use NaiveBayes\(window=1000\), say"),
+        (
+            {"on_drift": "shrink", "model": EvolvingNaiveBayes()},
+            'no window that could shrink. Use on_drift="swap", say',
+        ),
+        ({"on_drift": "fade", "model": EvolvingNaiveBayes()}, "EvolvingNaiveBayes has no counts that could fade"),
         ({"fade_to": 1.0}, "fade_to=1.0: give a number above 0 and below 1"),
     ],
     ids=str,

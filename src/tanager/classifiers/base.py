@@ -17,6 +17,7 @@ from tanager.classifiers.decide import class_factors, class_priors
 from tanager.classifiers.explain import ExplainMixin
 from tanager.classifiers.forgetting import ForgettingMixin
 from tanager.classifiers.forms import Form, View
+from tanager.classifiers.recut import RecutMixin, as_recut
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.stream import StreamMixin
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
@@ -28,7 +29,7 @@ from tanager.errors import DataError, MemoryBudgetError, OptionError, SchemaMism
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CountsClassifier(StreamMixin, ForgettingMixin, ExplainMixin, Classifier):
+class CountsClassifier(RecutMixin, StreamMixin, ForgettingMixin, ExplainMixin, Classifier):
     """A classifier that is a view of joint counts.
 
     Parameters
@@ -54,6 +55,8 @@ class CountsClassifier(StreamMixin, ForgettingMixin, ExplainMixin, Classifier):
     refresh : int, default=None
         Rows after which a structure that depends on the counts is learned again in a stream. None: after 1 % more
         rows, or a tenth of the rows that still count where old ones are forgotten.
+    recut : {"grid", "sketch"} or Recut, default=None
+        Cut points of number columns follow a stream, instead of staying as its first rows say; see ``Recut``.
     warm_up : int, default=1000
         ``partial_fit`` and ``learn_one`` fix kinds and cut points of number columns after that many rows. Until then
         they are learned again each time the rows have doubled.
@@ -78,6 +81,7 @@ class CountsClassifier(StreamMixin, ForgettingMixin, ExplainMixin, Classifier):
     decay: Any = None
     window: Any = None
     refresh: float | None = None
+    recut: Any = None
     warm_up: int = 1000
     max_memory: int | str | None = "2 GB"
     n_jobs: int | None = None
@@ -110,6 +114,7 @@ class CountsClassifier(StreamMixin, ForgettingMixin, ExplainMixin, Classifier):
         check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
         self._estimate()
         self._check_forgetting()
+        as_recut(self.recut)
         super()._check_options()
 
     def _estimate(self) -> Estimate:
@@ -126,6 +131,7 @@ class CountsClassifier(StreamMixin, ForgettingMixin, ExplainMixin, Classifier):
         super()._start()
         self.__dict__.pop("counts_", None)
         self._start_memory()
+        self._start_recut()
         self._view: View | None = None
         self._view_rows = self._view_weight = 0.0
 
@@ -208,6 +214,7 @@ class CountsClassifier(StreamMixin, ForgettingMixin, ExplainMixin, Classifier):
             rows.weigh(left)
         self._forgotten(numbers, labels, weights)
         self._warm = None  # its rows would be counted again
+        self._end_recut()  # and so would those that new cut points are learned from
         return self
 
     def merge(self, other: CountsClassifier) -> CountsClassifier:
@@ -218,7 +225,10 @@ class CountsClassifier(StreamMixin, ForgettingMixin, ExplainMixin, Classifier):
         """
         from tanager.classifiers.merge import merge_models
 
+        self._check_merge(other)
+        before = self.classes_
         merge_models(self, other)
+        self._watch_classes(before)
         return self
 
     def _merge_extra(self, other: CountsClassifier, counts: JointCounts) -> None:
@@ -391,10 +401,11 @@ class CountsClassifier(StreamMixin, ForgettingMixin, ExplainMixin, Classifier):
 
     def _extra_arrays(self) -> dict[str, np.ndarray]:
         """What was learned beside the counts."""
-        return {}
+        return self._watch_arrays()
 
     def _take_extra_arrays(self, arrays: dict[str, np.ndarray]) -> None:
         """Take back what ``_extra_arrays`` gave."""
+        self._take_watch_arrays(arrays)
 
     def _choice(self) -> dict[str, Any]:
         """What ``_form`` has chosen beside the form, as plain data."""

@@ -182,6 +182,11 @@ class Rows:
             self.keep(np.arange(len(self)))
             self._arrays["labels"] = places[self._arrays["labels"]].astype(dtype)
 
+    def recode(self, codes: np.ndarray) -> None:
+        """The same rows have other codes."""
+        self.keep(np.arange(len(self)))
+        self._arrays["codes"] = codes
+
     def add_columns(self, n_new: int) -> None:
         """Further columns have come; they are missing in all rows so far."""
         if self._arrays:

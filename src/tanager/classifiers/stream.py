@@ -108,8 +108,8 @@ class StreamMixin:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Answer and learn at least one row, and stop where a class or (for the kernel) a value is new."""
         plain_rows = 0
-        if self._has_learned() and self._answers_by_kernel():
-            plain_rows = self._known_names(X, self._plain_rows(y[: self._rows_until_doubled()], weights))
+        if hasattr(self, "counts_") and self._answers_by_kernel():
+            plain_rows = min(self._known_names(X, self._plain_rows(y, weights)), self._rows_of_stage(len(y)))
         if plain_rows == 0:
             return self._test_first(X, y, weights, times, answered)
         X, y = take_rows(X, 0, plain_rows), y[:plain_rows]
@@ -118,13 +118,27 @@ class StreamMixin:
         codes = self.encoder_.update(X, weights, type(self).__name__)
         asked = None if answered is None else self._encode(take_rows(answered, 0, plain_rows))
         out = np.empty((len(codes), len(self.classes_)))
-        if self._warm is not None:
-            self._warm.append(X, labels, weights, times)
         self._test_codes(_Block(codes, labels, weights, times, asked, out))
         self._sync()
         if self._warm is not None:
-            self._warm.counted = self._warm.n_rows
+            self._warmed(X, labels, weights, times)
         return self.classes_, out
+
+    def _rows_of_stage(self: Any, most: int) -> int:
+        """How many rows the present cut points hold for; in a warm-up they change where the rows have doubled."""
+        if self._warm is None:
+            return most
+        self._settle()
+        return min(most, min(2 * self._warm.stage, self.warm_up) - self._warm.n_rows)
+
+    def _warmed(self: Any, X: Any, labels: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None) -> None:
+        """Rows of a warm-up were counted: keep them, for the cut points to come."""
+        warm = self._warm
+        warm.append(X, labels, weights, times)
+        if warm.n_rows >= self.warm_up:
+            self._freeze(self.warm_up)
+        elif warm.n_rows < 2 * warm.stage:
+            warm.counted = warm.n_rows
 
     def _test_codes(self: Any, block: _Block) -> None:
         """Answer and learn encoded rows, as many at a time as one view can answer."""
@@ -186,11 +200,6 @@ class StreamMixin:
             return
         self.counts_.learn_row(block.codes[0], int(block.labels[0]), weight)
         self._keep(None, block.codes, block.labels, block.weights)
-
-    def _rows_until_doubled(self: Any) -> int | None:
-        """How long the cut points of a warm-up last, whose rows are all counted; None after it: for ever."""
-        warm = self._warm
-        return None if warm is None else max(0, min(2 * warm.stage, self.warm_up) - 1 - warm.n_rows)
 
     def _plain_rows(self: Any, y: np.ndarray, weights: np.ndarray | None) -> int:
         """How many rows from the first on have a known class and a weight."""

@@ -161,17 +161,12 @@ class Grid:
         # Halfway between intervals a and b > a, with none but empty ones between them.
         return np.asarray(self.edges[np.ceil(between).astype(int) - 1])
 
-    def histogram(self, cuts: np.ndarray) -> np.ndarray:
-        """Share of the rows in every bin that these cut points make; exact where they are edges."""
-        bin_of = np.append(cut(self.edges, cuts), len(cuts))
-        weight = np.bincount(bin_of, self.cells.sum(axis=1), len(cuts) + 1)
-        return np.asarray(weight / max(weight.sum(), np.finfo(float).tiny))
-
-    def outside(self, values: np.ndarray) -> float:
-        """Share of these values (missing ones left out) that are in the open outer intervals."""
-        x = np.asarray(values, dtype=np.float64)
-        x = x[~np.isnan(x)]
-        return float(np.mean((x <= self.edges[0]) | (x > self.edges[-1]))) if len(x) else 0.0
+    def table(self, cuts: np.ndarray) -> np.ndarray:
+        """Weight of the rows in every bin that these cut points make, and class; exact where they are edges."""
+        bin_of = np.append(cut(self.edges, cuts), len(cuts)).astype(np.intp)
+        out = np.zeros((len(cuts) + 1, self.n_classes))
+        np.add.at(out, bin_of, self.counts)
+        return out
 
     def span(self) -> tuple[float, float]:
         """The range of the values, as far as the grid can tell; values that have faded away do not count."""

@@ -231,15 +231,12 @@ class LabelledSketch:
         x, y, w = self._items()
         return find_cuts(x, how, n_bins, encoding, y, w)
 
-    def histogram(self, cuts: np.ndarray) -> np.ndarray:
-        """Share of the rows in every bin that these cut points make."""
-        x, _, w = self._items()
-        weight = np.bincount(cut(x, cuts), w, len(cuts) + 1)
-        return np.asarray(weight / max(weight.sum(), np.finfo(float).tiny))
-
-    def outside(self, values: np.ndarray) -> float:
-        """Share of these values that it cannot tell apart: none."""
-        return 0.0
+    def table(self, cuts: np.ndarray) -> np.ndarray:
+        """Weight of the rows in every bin that these cut points make, and class."""
+        x, y, w = self._items()
+        out = np.zeros((len(cuts) + 1, len(self.sketches)))
+        np.add.at(out, (cut(x, cuts).astype(np.intp), y), w)
+        return out
 
     def _items(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Values kept, their classes and weights."""
