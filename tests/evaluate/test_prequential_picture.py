@@ -24,11 +24,20 @@ def test_the_names_at_the_ends_of_the_curves_can_be_read(ends):
     assert_readable(figure, figure.axes[0])
 
 
+class Notices(AODE):
+    """Says that it has noticed something, 1000 rows after it began to learn."""
+
+    n_rows_ = 1000
+    events_ = (
+        {"row": 900, "what": "drift"},
+        {"row": 1120, "what": "warning"},
+        {"row": 1150, "what": "drift"},
+    )
+
+
 def test_the_picture_shows_the_curves_and_what_was_noticed(tmp_path):
     X, y = stream(300)
-    model = AODE()
-    model.events_ = [{"row": 120, "what": "warning"}, {"row": 150, "what": "drift"}]
-    result = prequential({"aode": model, "nb": NaiveBayes()}, X, y, every=50, window=40)
+    result = prequential({"aode": Notices(), "nb": NaiveBayes()}, X, y, every=50, window=40)
     assert result.events == {"aode": [(120, "warning"), (150, "drift")]}
     result.drifts = [100]
     figure = result.plot(tmp_path / "curves.png", "log_loss", "fading")

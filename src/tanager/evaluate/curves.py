@@ -46,6 +46,7 @@ class Prequential:
         *,
         classes: Sequence[Any],
         seconds: Mapping[str, float],
+        began: Mapping[str, int],
         drifts: Sequence[int] = (),
         dropped: Mapping[str, str] | None = None,
         fade: float = 0.999,
@@ -58,7 +59,9 @@ class Prequential:
         self.seconds, self.drifts, self.dropped = dict(seconds), list(drifts), dict(dropped or {})
         self.fade, self.window = fade, window
         self.measures = [name for name in MEASURES if name != "cost" or costs]
-        self.events = {name: _events(model) for name, model in models.items() if hasattr(model, "events_")}
+        self.events = {
+            name: events_of(model, began[name]) for name, model in models.items() if hasattr(model, "events_")
+        }
         self._curves = {name: _as_arrays(reports, order) for name, reports in history.items()}
 
     @property
@@ -194,9 +197,15 @@ def _as_arrays(reports: Sequence[Report], order: Sequence[int]) -> dict[str, np.
     return curves
 
 
-def _events(model: Any) -> list[tuple[int, str]]:
-    """Row and kind of what a model has noticed."""
-    return [(int(_field(event, "row")), str(_field(event, "what"))) for event in model.events_]
+def rows_learned(model: Any) -> int:
+    """How many rows a model had learned by its own count, from which on its events are ours."""
+    return int(getattr(model, "n_rows_", 0))
+
+
+def events_of(model: Any, began: int) -> list[tuple[int, str]]:
+    """Row and kind of what a model has noticed since it had learned so many rows."""
+    found = [(int(_field(event, "row")) - began, str(_field(event, "what"))) for event in model.events_]
+    return [(row, what) for row, what in found if row > 0]
 
 
 def _field(event: Any, name: str) -> Any:

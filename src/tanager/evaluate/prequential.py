@@ -11,7 +11,7 @@ import numpy as np
 from tanager.classifiers.decide import TIE, check_costs
 from tanager.encoding.labels import sort_key
 from tanager.errors import DataError, OptionError, TanagerError
-from tanager.evaluate.curves import Prequential
+from tanager.evaluate.curves import Prequential, rows_learned
 from tanager.evaluate.late import Arrived, Late, Step
 from tanager.evaluate.learners import Learner, Rows, learner_of
 from tanager.evaluate.measures import SMALLEST
@@ -116,6 +116,7 @@ def prequential(
         _Racer(name, learner_of(name, model, None if known is None else seen.labels, batch), costs[name], fade, window)
         for name, model in named.items()
     ]
+    began = {name: rows_learned(model) for name, model in named.items()}
     reports = _run(racers, flow, seen, Late(delay, batch), Arrived(delay, batch), every, progress)
     return Prequential(
         named,
@@ -123,6 +124,7 @@ def prequential(
         {racer.name: racer.history for racer in racers},
         classes=seen.labels,
         seconds={racer.name: racer.seconds for racer in racers},
+        began=began,
         drifts=flow.drifts,
         dropped=flow.dropped,
         fade=fade,
