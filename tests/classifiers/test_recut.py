@@ -228,13 +228,13 @@ def same(one, other):
 @pytest.mark.parametrize("by", ["grid", "sketch"])
 @pytest.mark.parametrize("options", FORGETTING)
 def test_rows_chunks_and_test_then_train_agree(by, options):
-    X, y = drifting(m=700, by=4.0)
-    y[650:] += 1  # a third class
-    w = np.random.default_rng(1).integers(0, 3, 700).astype(float)
+    X, y = drifting(m=500, by=4.0)
+    y[450:] += 1  # a third class
+    w = np.random.default_rng(1).integers(0, 3, 500).astype(float)
     make = lambda: NaiveBayes(warm_up=100, recut=Recut(by, every=60), **options)  # noqa: E731
     rows, chunks, tested = make(), make(), make()
     answers = []
-    for r in range(700):
+    for r in range(500):
         row = {"x0": X[r, 0], "x1": X[r, 1]}
         answers.append(rows.predict_proba_one(row))
         rows.learn_one(row, int(y[r]), float(w[r]))
@@ -282,6 +282,16 @@ def test_new_columns_and_a_new_class_join_rows_that_are_kept():
     assert model.events_[-1].row > 900
     assert model.counts_.n_rows == pytest.approx(100 + len(y) - model.events_[-1].row)
     assert model.predict_one({"sky": "blue"}) in ("yes", "maybe")
+
+
+def test_a_rare_new_class_moves_no_cut_point_wherever_its_name_is_sorted():
+    X, y = drifting(by=0.0, m=1500)
+    labels = np.where(y == 0, "mild", "warm").astype(object)
+    labels[700::50] = "cold"
+    for by in ("grid", "sketch"):
+        model = NaiveBayes(warm_up=300, recut=Recut(by, every=200), decay=1000).partial_fit(X, labels)
+        assert model.classes_.tolist() == ["cold", "mild", "warm"]
+        assert model.events_ == []
 
 
 def test_a_table_learned_as_a_whole_is_where_the_stream_goes_on():
