@@ -462,13 +462,17 @@ def test_models_are_told_the_times_of_the_rows_they_learn(delay, tmp_path):
     assert model.told_ == told
 
 
-def test_numbers_are_cut_as_in_the_plain_loop():
+@pytest.mark.parametrize("options", [{}, {"decay": 40}, {"window": 50}], ids=str)
+@pytest.mark.parametrize("model", [NaiveBayes, TAN])
+def test_numbers_are_cut_as_in_the_plain_loop(model, options):
     rng = np.random.default_rng(3)
-    y = rng.integers(0, 2, 150)
-    X = rng.normal(size=(150, 2)) + y[:, None]
-    answers = plain.answers_of(NaiveBayes(warm_up=60), dicts(X), y.tolist())
-    result = prequential(NaiveBayes(warm_up=60), X, y, every=25, fade=0.9, window=30)
-    assert_as_plain(result, plain.reports(answers, y.tolist(), [0, 1], 25, 0.9, 30))
+    y = [f"c{c}" for c in np.where(np.arange(150) < 40, rng.integers(0, 2, 150), rng.integers(0, 3, 150))]
+    X = rng.normal(size=(150, 3)) + np.array([int(label[1]) for label in y])[:, None]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    rows = [{"a": a, "b": b, "c": c, "d": "pqr"[r * r % 3]} for r, (a, b, c) in enumerate(X.tolist())]
+    answers = plain.answers_of(model(warm_up=60, **options), rows, y)
+    result = prequential(model(warm_up=60, **options), rows, y, every=25, fade=0.9, window=30)
+    assert_as_plain(result, plain.reports(answers, y, ["c0", "c1", "c2"], 25, 0.9, 30))
 
 
 @given(st.integers(1, 4000), st.integers(20, 500))
