@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tanager
-from tanager import KDB, TAN, Decay, NaiveBayes, Recut, Window
+from every import CLASSES
+from tanager import Decay, NaiveBayes, Recut, Window
 from tanager.classifiers.recut import Watch, moved
 from tanager.encoding.bins import find_cuts
 from tanager.errors import ModelFileError, OptionError, SchemaMismatch
@@ -150,14 +151,13 @@ def test_a_given_schema_does_not_move():
     assert model.encoder_.schema == schema.close()
 
 
-@pytest.mark.parametrize("cls", [TAN, KDB])
-@pytest.mark.parametrize("options", [{}, {"window": 200}])
-def test_models_that_choose_a_structure_or_keep_rows_go_on_after_cut_points_have_moved(cls, options):
-    X, y = drifting(n_columns=4)
-    model = cls(warm_up=100, recut=Recut(every=100), **options)
-    proba = model.test_then_train(X, y)
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("options", [{}, {"window": 150}])
+def test_every_classifier_goes_on_after_cut_points_have_moved(cls, options):
+    X, y = drifting(m=400, n_columns=4)
+    model = cls(warm_up=100, recut=Recut(every=50), **options).partial_fit(X[:-100], y[:-100])
     assert model.events_
-    assert accuracy(proba[HALF + 200 :], y[HALF + 200 :]) > 0.9
+    assert accuracy(model.predict_proba(X[-100:]), y[-100:]) > 0.85
 
 
 def test_gaussian_columns_go_on_beside_columns_that_are_cut_anew():
@@ -228,13 +228,13 @@ def same(one, other):
 @pytest.mark.parametrize("by", ["grid", "sketch"])
 @pytest.mark.parametrize("options", FORGETTING)
 def test_rows_chunks_and_test_then_train_agree(by, options):
-    X, y = drifting(m=700, by=4.0)
-    y[650:] += 1  # a third class
-    w = np.random.default_rng(1).integers(0, 3, 700).astype(float)
+    X, y = drifting(m=500, by=4.0)
+    y[450:] += 1  # a third class
+    w = np.random.default_rng(1).integers(0, 3, 500).astype(float)
     make = lambda: NaiveBayes(warm_up=100, recut=Recut(by, every=60), **options)  # noqa: E731
     rows, chunks, tested = make(), make(), make()
     answers = []
-    for r in range(700):
+    for r in range(500):
         row = {"x0": X[r, 0], "x1": X[r, 1]}
         answers.append(rows.predict_proba_one(row))
         rows.learn_one(row, int(y[r]), float(w[r]))
@@ -284,6 +284,16 @@ def test_new_columns_and_a_new_class_join_rows_that_are_kept():
     assert model.predict_one({"sky": "blue"}) in ("yes", "maybe")
 
 
+def test_a_rare_new_class_moves_no_cut_point_wherever_its_name_is_sorted():
+    X, y = drifting(by=0.0, m=1500)
+    labels = np.where(y == 0, "mild", "warm").astype(object)
+    labels[700::50] = "cold"
+    for by in ("grid", "sketch"):
+        model = NaiveBayes(warm_up=300, recut=Recut(by, every=200), decay=1000).partial_fit(X, labels)
+        assert model.classes_.tolist() == ["cold", "mild", "warm"]
+        assert model.events_ == []
+
+
 def test_a_table_learned_as_a_whole_is_where_the_stream_goes_on():
     X, y = drifting()
     model = quick().fit(X[:HALF], y[:HALF])
@@ -328,7 +338,20 @@ def test_what_cannot_be_learned_is_refused_as_without_recut():
         model.partial_fit(X[:100])
     with pytest.raises(tanager.errors.DataError, match="column 'x0'"):
         model.learn_one({"x0": "high", "x1": 1.0}, 1)
+    broken = X[:100].astype(object)
+    broken[90, 1] = "high"
+    with pytest.raises(tanager.errors.DataError, match="column 'x1', row 90"):
+        model.partial_fit(broken, y[:100])
     assert model.counts_.n_rows == 200
+
+
+def test_a_column_of_labels_is_taken_with_one_warning():
+    X, y = drifting()
+    for learn in (quick().fit, quick().partial_fit):
+        with pytest.warns(Warning, match="A column-vector y was passed") as told:
+            model = learn(X, y[:, None])
+        assert len(told) == 1
+        assert model._watch.n_rows == len(y)
 
 
 def test_unlearning_ends_the_moving_of_cut_points():

@@ -360,6 +360,8 @@ class RecutMixin:
 
         ``times`` says when each row happened (numbers in seconds, or dates), for models that forget by time.
         """
+        if self.recut is not None and y is not None:
+            y = one_dimensional(y)
         super().fit(X, y, sample_weight, times)  # type: ignore[misc]
         if self._follows:
             m = n_rows(X)
@@ -378,6 +380,8 @@ class RecutMixin:
             return super()._learn(X, y, sample_weight, times, whole=whole)  # type: ignore[misc]
         y, m = one_dimensional(y), len(y)
         weights, moments = check_weights(sample_weight, m), check_times(times, m)
+        if self._watch is not None:  # refuses cells that are no numbers while nothing has been learned
+            self.encoder_.numbers(X, list(self._watch.cutters), type(self).__name__)
         done = 0
         while done < m:
             end = min(m, done + self._until_look())
