@@ -9,6 +9,7 @@ KERNELS := $(wildcard src/kernels/*) CMakeLists.txt pyproject.toml
 $(VENV)/.ready: $(KERNELS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(BIN)/python -m compileall -q src/tanager
 	touch $@
 
 build: $(VENV)/.ready

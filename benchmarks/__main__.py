@@ -6,7 +6,21 @@ import os
 import platform
 import sys
 
-from benchmarks import command, counting, evolving, files, fit, frames, memory, networks, parameters, predict, stream
+from benchmarks import (
+    command,
+    counting,
+    evolving,
+    files,
+    fit,
+    frames,
+    generate,
+    memory,
+    networks,
+    parameters,
+    predict,
+    prequential,
+    stream,
+)
 from tanager import _kernels
 
 GROUPS = {
@@ -16,7 +30,9 @@ GROUPS = {
     "parameters": parameters,
     "stream": stream,
     "evolving": evolving,
+    "prequential": prequential,
     "networks": networks,
+    "generate": generate,
     "frames": frames,
     "files": files,
     "command": command,

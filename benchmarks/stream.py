@@ -1,4 +1,4 @@
-"""Test-then-train: over arrays next to scikit-learn in chunks of 100, over dicts next to river."""
+"""Test-then-train over arrays, next to scikit-learn in chunks of 100 and with forgetting; over dicts next to river."""
 
 from __future__ import annotations
 
@@ -30,6 +30,31 @@ def rows_per_second(model: Any, rows: list[dict[str, bool]], labels: list[bool])
     return len(rows) / (time.thread_time() - start)
 
 
+def forgetting(kind: type, X: np.ndarray, y: np.ndarray, *, fades: bool = False, leave: bool = False) -> None:
+    """A stream whose counts fade by 0.999 a row, or from which each row leaves a thousand rows later."""
+    view = kind().fit(X[:1000], y[:1000])._structure(fresh=True)
+    fade = np.full(len(X) - 1000, 0.999) if fades else None
+    queue = (X, y, np.ones(len(X))) if leave else None
+    gone = np.ones(len(X) - 1000, dtype=np.int64) if leave else None
+    view.stream(X[1000:], y[1000:], None, np.empty((len(X) - 1000, 2)), fade=fade, queue=queue, gone=gone)
+
+
+def forgetting_lines(X: np.ndarray, y: np.ndarray) -> Iterator[Line]:
+    for kind in (AODE, FANC):
+        times = best_times(
+            {
+                "plain": lambda kind=kind: forgetting(kind, X, y),
+                "fading": lambda kind=kind: forgetting(kind, X, y, fades=True),
+                "leaving": lambda kind=kind: forgetting(kind, X, y, leave=True),
+            },
+            repeats=6,
+        )
+        for way, what, bar in (("fading", "counts that fade", 0.8), ("leaving", "a window of 1000 rows", 0.5)):
+            figures = f"{rate(len(X) / times[way])} / {rate(len(X) / times['plain'])}"
+            ratio = times["plain"] / times[way]
+            yield Line(f"a stream with {what} / all rows, {kind.__name__}", figures, ratio, bar, at_most=False)
+
+
 def lines() -> Iterator[Line]:
     X, y = binary_rows(500_000)
     few = 20_000
@@ -47,6 +72,7 @@ def lines() -> Iterator[Line]:
         what = f"{name}.test_then_train / CategoricalNB in chunks of 100"
         yield Line(what, f"{rate(ours)} / {rate(peer)}", ours / peer, 20.0, at_most=False)
 
+    yield from forgetting_lines(X[:200_000], y[:200_000])
     rows = [{f"x{i}": bool(v) for i, v in enumerate(row)} for row in X[:10_000]]
     labels = [bool(label) for label in y[:10_000]]
     river = max(rows_per_second(BernoulliNB(), rows[:2000], labels[:2000]) for _ in range(5))

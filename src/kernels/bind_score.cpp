@@ -373,9 +373,23 @@ struct PyPlan {
         expect(unit > 0 && std::isfinite(unit), "the unit must be positive");
         plan.rescale(unit);
     }
+    // Before row r all counts fade by a factor: the unit grows. Where it would grow too large, all cells and the raw
+    // weights of rows still to leave are halved; says how many times.
+    int fade_all(double factor, double &unit, Leaving &leaving, std::int64_t r) {
+        const int size = std::ilogb(unit), shrink = std::ilogb(factor), bits = size - shrink;
+        if (bits > most_bits) {
+            store->halve(bits);
+            leaving.halve(r, bits);
+            unit = std::ldexp(unit, -size) / std::ldexp(factor, -shrink);
+        } else {
+            unit /= factor;
+        }
+        plan.rescale(unit);
+        return bits > most_bits ? bits : 0;
+    }
     // Test, then train: the posterior of each row (or of another one in its place) from the rows before it; then all
-    // counts fade, the row is learned, and the oldest rows leave. Stops like learn. Fading is a larger unit for what
-    // comes later; where it grows too large, cells and unit are halved so many times.
+    // counts fade, the row is learned, and the oldest rows leave. Stops like learn. Says how many rows were done, the unit
+    // at the end, and how many times all cells were halved.
     std::tuple<std::int64_t, double, int> stream(const AnyArray &codes_, const AnyArray &labels_,
                                                  std::optional<Weights> weights_, const Doubles &out_, double unit,
                                                  std::optional<AnyArray> answered_, std::optional<Weights> fade_,
@@ -410,16 +424,7 @@ struct PyPlan {
             if ((y >= s.k && y != labels.marker()) || !codes.read(r, values, w.slot.data())) return {r, unit, halved};
             if (answered_) answered.read(r, plan.slots, other.data());
             plan.score(answered_ ? other.data() : w.slot.data(), -1, 0, false, out + r * s.k, w);
-            if (fade && fade[r] < 1) {
-                const int bits = std::ilogb(unit) - std::ilogb(fade[r]);
-                if (bits > most_bits) {
-                    store->halve(bits);
-                    leaving.halve(r, bits);
-                    halved += bits;
-                    unit = std::ldexp(unit, -std::ilogb(unit)) / std::ldexp(fade[r], -std::ilogb(fade[r]));
-                } else unit /= fade[r];
-                plan.rescale(unit);
-            }
+            if (fade && fade[r] < 1) halved += fade_all(fade[r], unit, leaving, r);
             const double weight = y == labels.marker() ? 0 : unit * (weights ? weights[r] : 1);
             leaving.note(r, weight);
             if (y != labels.marker()) {

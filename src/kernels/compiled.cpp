@@ -99,6 +99,7 @@ Compiled::Compiled(const Plan &p, double left_out_)
     }
     const double bits = std::max({-std::log2(least), std::log2(most * (double(terms.size()) + 1)), 1.0});
     calm = std::max(1, int(700 / bits));
+    fold();
 }
 
 std::vector<double> Compiled::class_lanes(const Plan &p, const int *slot) const {
@@ -251,7 +252,7 @@ namespace {
 // Working memory of one thread, for a few rows at a time.
 struct Work {
     int n_rows;  // at most
-    std::vector<int> slot;
+    std::vector<int> slot, block;
     std::vector<std::int64_t> cell;
     std::vector<const double *> members;
     std::vector<double> m, e, total, value, power;
@@ -259,6 +260,7 @@ struct Work {
     // Small tables stay in the cache while rows pass by one by one. Of large ones each part is used for several rows.
     explicit Work(const Compiled &t) : n_rows(t.tables.size() * sizeof(double) <= (1 << 20) ? 1 : 32) {
         slot.resize(std::size_t(n_rows) * t.n);
+        block.resize(std::size_t(n_rows) * t.block_size.size());
         cell.resize(std::size_t(n_rows) * t.n);
         members.resize(t.members.size());
         m.resize(std::size_t(n_rows) * t.stride);
@@ -268,6 +270,14 @@ struct Work {
         power.resize(t.stride);
     }
 };
+
+// Where a row is in every block.
+inline void read_blocks(const Compiled &t, const int *slot, int *block) {
+    for (int i = 0; i < t.n; ++i) {
+        const int here = slot[i] * t.block_step[i];
+        block[t.block[i]] = t.block_step[i] == 1 ? here : block[t.block[i]] + here;
+    }
+}
 
 // Whether the child and all parents of some term are present. A sum of zeros is an answer only then.
 bool speaks(const Compiled &t, const CompiledGroup &g, const int *slot) {
@@ -306,7 +316,8 @@ void any_group_sum(const Compiled &t, const CompiledGroup &g, const int *slot, d
 
 // The same with the classes in registers.
 template <int Fixed>
-inline Lanes<Fixed> group_sum(const Compiled &t, const CompiledGroup &g, const int *slot, double *room) {
+inline Lanes<Fixed> group_sum(const Compiled &t, const CompiledGroup &g, const int *slot, const int *block,
+                              double *room) {
     using L = Lanes<Fixed>;
     const double *own = t.tables.data() + std::int64_t(slot[g.child]) * Fixed;
     const CompiledTerm *terms = t.terms.data();
@@ -316,6 +327,10 @@ inline Lanes<Fixed> group_sum(const Compiled &t, const CompiledGroup &g, const i
     const auto wider = [&](int q) {  // two
         return L::load(own + terms[q].table + slot[terms[q].parent] * terms[q].stride +
                        slot[terms[q].parent2] * terms[q].stride2);
+    };
+    const auto folded = [&](int q) {
+        const CompiledFold &f = t.folds[q];
+        return L::load(own + f.table + block[f.block] * f.stride + block[f.block2] * f.stride2);
     };
     const auto carefully = [&] {
         any_group_sum(t, g, slot, room);
@@ -341,8 +356,11 @@ inline Lanes<Fixed> group_sum(const Compiled &t, const CompiledGroup &g, const i
         }
         for (; q < end; ++q) a = a + at(q);
     };
-    add(g.first, g.pairs, cells);
-    if (g.pairs < g.triples) add(g.pairs, g.triples, wider);
+    if (g.first_fold < g.last_fold) add(g.first_fold, g.last_fold, folded);
+    else {
+        add(g.first, g.pairs, cells);
+        add(g.pairs, g.triples, wider);
+    }
     a = (a + b) + (c + d);
     if (g.base >= 0) {  // where all terms are zero, perhaps none was there to speak
         a.store(room);
@@ -360,9 +378,9 @@ inline void product_rows(const Compiled &t, int n_rows, Work &w) {
         if (n_rows == 1) {
             using L = Lanes<Fixed>;
             L m = L::load(w.m.data());
-            const int *slot = w.slot.data();
+            const int *slot = w.slot.data(), *block = w.block.data();
             for (const CompiledGroup &g : t.groups) {
-                m = m * group_sum<Fixed>(t, g, slot, w.value.data());
+                m = m * group_sum<Fixed>(t, g, slot, block, w.value.data());
                 if (++since < t.calm) continue;
                 m.store(w.m.data());
                 steady(w.m.data(), w.e.data(), t.k);
@@ -380,7 +398,8 @@ inline void product_rows(const Compiled &t, int n_rows, Work &w) {
             double *m = &w.m[std::size_t(b) * width];
             if constexpr (Fixed > 0) {
                 using L = Lanes<Fixed>;
-                (L::load(m) * group_sum<Fixed>(t, g, slot, w.value.data())).store(m);
+                const int *block = &w.block[std::size_t(b) * t.block_size.size()];
+                (L::load(m) * group_sum<Fixed>(t, g, slot, block, w.value.data())).store(m);
             } else {
                 any_group_sum(t, g, slot, w.value.data());
                 for (int c = 0; c < width; ++c) m[c] *= w.value[c];
@@ -484,10 +503,14 @@ void score_rows(const Compiled &t, const Codes &codes, const Codes *labels, std:
         slots.missing.push_back(t.n_slots[i] - 1);
     }
     Work w(t);
+    const std::size_t n_blocks = t.block_size.size();
     for (std::int64_t start = begin; start < end; start += w.n_rows) {
         const int n_rows = int(std::min<std::int64_t>(w.n_rows, end - start));
         std::fill(w.e.begin(), w.e.end(), 0.0);
-        for (int b = 0; b < n_rows; ++b) codes.read(start + b, slots, &w.slot[std::size_t(b) * t.n]);
+        for (int b = 0; b < n_rows; ++b) {
+            codes.read(start + b, slots, &w.slot[std::size_t(b) * t.n]);
+            if (!t.folds.empty()) read_blocks(t, &w.slot[std::size_t(b) * t.n], &w.block[std::size_t(b) * n_blocks]);
+        }
         if (t.sum_of_products) {
             std::fill(w.m.begin(), w.m.end(), 0.0);
             std::fill(w.total.begin(), w.total.end(), 0.0);

@@ -9,7 +9,12 @@
 //   product: per term a table (parent slots ..., child slots, stride), weights folded in; and one of the class,
 //            (slots of its parents ..., stride)
 //   sum:     per member a table (slots of s ..., all slots, stride); at the member's own slot stands P(y, x_s)
+//
+// Collections sum many small terms. Attributes with few values are taken two by two into blocks, and all terms whose
+// parents lie in the same two blocks are added up beforehand, into a fold: (slots of both blocks, child slots, stride).
 #pragma once
+#include <map>
+
 #include "plan.hpp"
 
 namespace tanager::scoring {
@@ -21,8 +26,14 @@ struct CompiledTerm {
     std::vector<std::int64_t> strides;
 };
 
+struct CompiledFold {  // small, as a row goes through all of them
+    std::int16_t block = 0, block2 = 0;  // the same where one holds all parents
+    std::int32_t table = 0, stride = 0, stride2 = 0;
+};
+
 struct CompiledGroup {
     int child = 0, first = 0, pairs = 0, triples = 0, last = 0;  // terms: at most one parent, two parents, more
+    int first_fold = 0, last_fold = 0;   // the same sum with fewer reads, where there is one
     std::int64_t base = -1;              // table for when the terms sum to zero, -1 where they cannot
     std::vector<char> lanes;             // of a sum for some classes only: which; else empty
 };
@@ -47,6 +58,8 @@ struct Compiled {
     std::vector<double> factor;          // given priors and class weights, or empty; one per class
     std::vector<CompiledTerm> terms;
     std::vector<CompiledGroup> groups;
+    std::vector<int> block, block_step, block_size;  // the block of an attribute, and what its slot counts there
+    std::vector<CompiledFold> folds;
     std::vector<CompiledMember> members;
     std::vector<char> qualified;         // per configuration of each member
 
@@ -70,6 +83,10 @@ struct Compiled {
     bool joint_lanes(const Plan &plan, const Member &member, const int *slot, double *value) const;
     void compile_product(const Plan &plan);
     void compile_sum(const Plan &plan);
+    void fold();
+    void make_blocks();
+    std::map<std::pair<int, int>, std::vector<int>> by_blocks(const CompiledGroup &group) const;
+    void add_up(const std::vector<int> &own, const CompiledFold &fold, int child);
 };
 
 }  // namespace tanager::scoring

@@ -27,7 +27,8 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
         w.here.push_back(i);
         const double *cells = s.singles + w.cell[i];
         double *count = &w.count[i * k], *base = &w.base[i * k], *pseudo = &w.pseudo[i * k];
-        const double total = unit * (p.estimate.kind == Smoothing::back_off ? p.estimate.first : p.totals[p.total_of[i]]);
+        const bool back_off = p.estimate.kind == Smoothing::back_off;
+        const double total = unit * (back_off ? p.estimate.first : p.totals[p.total_of[i]]);
         double start = unit * p.cells[i];
         if (p.estimate.kind == Smoothing::prior_counts)
             start = strength * marginal(s, p.estimate, i, slot, left_out);
@@ -60,7 +61,7 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
             }
         }
         for (int c = 0; c < k; ++c)
-            pseudo[c] = p.estimate.kind == Smoothing::back_off ? strength * base[c] : start;
+            pseudo[c] = back_off ? strength * base[c] : start;
     }
 }
 

@@ -13,6 +13,7 @@ from tanager.classifiers.kdb import KDB as KDB
 from tanager.classifiers.multinet import ChowLiuMultiNet as ChowLiuMultiNet
 from tanager.classifiers.multinet import MultiNet as MultiNet
 from tanager.classifiers.naive import NaiveBayes as NaiveBayes
+from tanager.classifiers.recut import Recut as Recut
 from tanager.classifiers.selective_kdb import SelectiveKDB as SelectiveKDB
 from tanager.classifiers.spc import SPC as SPC
 from tanager.classifiers.spode import SPODE as SPODE
@@ -27,6 +28,8 @@ from tanager.counts.estimates import BDeu as BDeu
 from tanager.counts.estimates import Lidstone as Lidstone
 from tanager.counts.estimates import MEstimate as MEstimate
 from tanager.counts.estimates import PriorCounts as PriorCounts
+from tanager.counts.forgetting import Decay as Decay
+from tanager.counts.forgetting import Window as Window
 from tanager.counts.joint import JointCounts as JointCounts
 from tanager.counts.sample import Sample as Sample
 from tanager.encoding import Column as Column
@@ -46,6 +49,8 @@ from tanager.persist import save as save
 from tanager.plot import network_text as network_text
 from tanager.plot import plot_fuzzy_sets as plot_fuzzy_sets
 from tanager.plot import plot_network as plot_network
+from tanager.streams.detectors import DDM as DDM
+from tanager.streams.drift import DriftAware as DriftAware
 from tanager.streams.evolving import EvolvingNaiveBayes as EvolvingNaiveBayes
 from tanager.structure.cbl import CBL as CBL
 from tanager.structure.chow_liu import ChowLiu as ChowLiu

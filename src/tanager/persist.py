@@ -138,9 +138,11 @@ def _counts_to_plain(model: CountsClassifier) -> tuple[dict[str, Any], dict[str,
     arrays |= model._extra_arrays()
     if model._rows is not None and len(model._rows):
         codes, labels, weights = model._rows.all()
+        kept = {"weights": weights, "times": model._rows.times, "numbers": model._rows.numbers}
         arrays |= {"rows-codes": codes, "rows-labels": labels}
-        arrays |= {} if weights is None else {"rows-weights": weights}
-    return {"counts": counts, "view": _view_to_plain(model)}, arrays
+        arrays |= {f"rows-{name}": cells for name, cells in kept.items() if cells is not None}
+    clock = None if model._clock is None else model._clock.to_plain()
+    return {"counts": counts, "clock": clock, "view": _view_to_plain(model)}, arrays
 
 
 def _take(model: Classifier, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -179,6 +181,8 @@ def _take_counts(model: CountsClassifier, data: dict[str, Any], arrays: dict[str
     model._take_extra_arrays(arrays)
     if model._rows is not None and "rows-codes" in arrays:
         model._rows = _rows(arrays, counts)
+    if model._clock is not None:
+        model._clock.take_plain(data["clock"])
 
 
 def _rows(arrays: dict[str, np.ndarray], counts: JointCounts) -> Rows:
@@ -191,8 +195,14 @@ def _rows(arrays: dict[str, np.ndarray], counts: JointCounts) -> Rows:
     known = (codes < counts.schema.n_values) | (codes == np.iinfo(codes.dtype).max)
     if not known.all() or (labels >= counts.n_classes).any() or not np.isfinite(weights).all():
         raise ModelFileError("its rows have values that its counts do not know")
+    times, numbers = arrays.get("rows-times"), arrays.get("rows-numbers")
+    n_numbers = sum(column.kind == "continuous" for column in counts.schema.columns)
+    shapes = ((times, (len(labels),)), (numbers, (len(labels), n_numbers)))
+    if any(cells is not None and (cells.shape != shape or cells.dtype != np.float64) for cells, shape in shapes):
+        raise ModelFileError("its rows do not fit its counts")
     rows = Rows()
-    rows.replace(codes, labels, weights)
+    rows.follow(counts)
+    rows.append(codes, labels, weights, times, numbers)
     return rows
 
 
@@ -205,6 +215,7 @@ def _view_to_plain(model: CountsClassifier) -> dict[str, Any] | None:
     if current and not model.keeps_form:
         return {}
     kept = {"form": form_to_plain(view.form), "factor": view.factor, "rows": model._view_rows, "current": current}
+    kept["weight"] = model._view_weight
     return kept | model._choice()
 
 
@@ -218,11 +229,13 @@ def _take_view(model: CountsClassifier, data: dict[str, Any]) -> None:
     view._bind()
     view.form_version = model.counts_.version if data.get("current") else -1
     model._view, model._view_rows = view, float(data["rows"])
+    model._view_weight = float(data.get("weight", model._view_rows))
 
 
 def _warm_to_plain(warm: WarmUp) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     table, arrays = table_to_plain(warm.X, "warm-table")
     arrays |= {"warm-labels": warm.labels, "warm-weights": warm._weights}
+    arrays |= {} if warm.times is None else {"warm-times": warm.times}
     return {"table": table, "counted": warm.counted, "stage": warm.stage}, arrays
 
 
@@ -230,9 +243,11 @@ def _warm_from_plain(data: dict[str, Any], arrays: dict[str, np.ndarray], n_clas
     labels, weights = arrays["warm-labels"], arrays["warm-weights"]
     counted, stage = int(data["counted"]), int(data["stage"])
     warm = WarmUp()
-    warm.append(table_from_plain(data["table"], arrays, "warm-table"), labels, weights)
+    times = arrays.get("warm-times")
+    warm.append(table_from_plain(data["table"], arrays, "warm-table"), labels, weights, times)
     unknown = (labels >= n_classes) & (labels != 65535)
     sound = labels.shape == weights.shape == (warm.n_rows,) and labels.dtype == np.uint16 and not unknown.any()
+    sound = sound and (times is None or (times.shape == labels.shape and times.dtype == np.float64))
     if not sound or weights.dtype != np.float64 or not (0 <= counted <= warm.n_rows and 0 <= stage <= warm.n_rows):
         raise ModelFileError("its first rows do not fit together")
     warm.counted, warm.stage = counted, stage

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, astuple, fields
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,15 @@ import numpy as np
 import tanager
 from tanager.classifiers.classifier import Classifier
 from tanager.classifiers.forms import Form, ProductOfSums, SumOfProducts
+from tanager.classifiers.recut import Recut
 from tanager.counts.align import checked_type
 from tanager.counts.estimates import ESTIMATES, Estimate
+from tanager.counts.forgetting import Decay, Window
 from tanager.encoding import Schema
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.errors import ModelFileError
 from tanager.networks.network import Network
+from tanager.streams.detectors import DDM
 from tanager.structure.cbl import CBL
 from tanager.structure.chow_liu import ChowLiu
 from tanager.structure.hill_climb import HillClimb
@@ -62,6 +65,8 @@ def to_plain(value: Any, place: str) -> Any:
         return {"value": [type(value).__name__, own]}
     if type(value) in (date, datetime):
         return {type(value).__name__: value.isoformat()}
+    if type(value) is timedelta:
+        return {"timedelta": value.total_seconds()}
     if isinstance(value, Classifier):
         return _classifier_to_plain(value, place)
     raise ModelFileError(
@@ -119,7 +124,9 @@ def _value(data: list[Any]) -> Any:
     return _VALUES[name](**{key: from_plain(item) for key, item in own.items()})
 
 
-_VALUES: dict[str, Any] = {cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson)}
+_VALUES: dict[str, Any] = {
+    cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window, Recut, DDM)
+}
 
 _READERS: dict[str, Any] = {
     "float": float,
@@ -127,6 +134,7 @@ _READERS: dict[str, Any] = {
     "dict": lambda pairs: {from_plain(key): from_plain(item) for key, item in pairs},
     "array": _array,
     "schema": Schema.from_dict,
+    "timedelta": lambda seconds: timedelta(seconds=float(seconds)),
     "estimate": _estimate,
     "network": Network.from_dict,
     "value": _value,

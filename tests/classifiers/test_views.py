@@ -66,6 +66,45 @@ def test_compiled_tables_leave_rows_out_as_the_counts_do(model, n_classes):
         assert spoken.sum() >= 100
 
 
+COLLECTIONS = [
+    FANC(),
+    FANC(smoothing=0),
+    HNB(),
+    SPC(),
+    SPC(super_parent=5, smoothing=0, unseen="smooth"),
+    TC(),
+    TC(order_weights=(1, 0, 2)),
+]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 9])
+@pytest.mark.parametrize("n_values", [(2,), (2, 2, 3, 2, 1), (4, 2), (12,)], ids=str)
+@pytest.mark.parametrize("model", COLLECTIONS, ids=repr)
+def test_terms_that_were_added_up_beforehand_answer_as_the_counts_do(model, n_values, n_classes):
+    """Columns that share a block and columns that have one to themselves, gaps, unseen codes, and sums of zeros."""
+    rng = np.random.default_rng(n_classes)
+    n = 11
+    sizes = np.resize(n_values, n)
+    X = (rng.random((40, n)) * sizes).astype(np.uint8)
+    X[rng.random(X.shape) < 0.1] = 255
+    y = np.resize(np.arange(n_classes), 40).astype(np.uint8)
+    Q = (rng.random((200, n)) * (sizes + 0.1)).astype(np.uint8)
+    Q[rng.random(Q.shape) < rng.random((200, 1))] = 255
+    view = model.fit(X, y)._structure(fresh=True)
+    tables = view.plan.compile()
+    assert (tables.nbytes > 8 * view.n_cells) == (n_classes < 9) or n_values != (2,)
+    straight, compiled = np.empty((200, n_classes)), np.empty((200, n_classes))
+    tables.score(Q, compiled, True)
+    view.plan.score(Q, straight, True)
+    spoken = ~np.isnan(compiled[:, 0])
+    np.testing.assert_allclose(compiled[spoken], straight[spoken], rtol=1e-10, atol=1e-12)
+    assert spoken.sum() >= 80
+    if view.estimate.strength > 0:
+        view.plan.compile(leave_out=True).score(X, compiled[:40], True, labels=y)
+        view.plan.score(X, straight[:40], True, y, None)
+        np.testing.assert_allclose(compiled[:40], straight[:40], rtol=1e-9, atol=1e-12)
+
+
 def test_labels_go_with_tables_that_leave_rows_out():
     X, y = np.array([[0, 1], [1, 0], [1, 1]], dtype=np.uint8), np.array([0, 1, 1], dtype=np.uint8)
     plan, out = AODE().fit(X, y)._structure(fresh=True).plan, np.empty((3, 2))

@@ -119,3 +119,20 @@ def test_a_mistake_changes_nothing_and_gets_a_sentence(run, refused, fitted, wor
     run("fit", "iris.csv", "-m", "tan", "-o", "tan.tanager")
     run("fit", "iris.csv", "--bins", "width", "-o", "bins.tanager")
     assert sentence in refused(*words)
+
+
+def test_models_that_forget_by_time_read_it_from_a_column(run):
+    rows = [[f"2026-01-01T00:{r:02}:00", "uv"[r % 2], "yn"[r % 2]] for r in range(20)]
+    write_rows("first.csv", ["when", "a", "class"], rows[:10])
+    write_rows("then.csv", ["when", "a", "class"], rows[10:])
+    write_rows("all.csv", ["when", "a", "class"], rows)
+    fit = ("--times", "when", "--set", "window=5 min", "--target", "class")
+    run("fit", "first.csv", *fit, "-o", "model.tanager")
+    done = run("update", "model.tanager", "then.csv", "--times", "when")
+    assert done.out == "10 rows of then.csv learned: 5 before, 5 now\nWritten to model.tanager\n"
+    run("fit", "all.csv", *fit, "-o", "all.tanager")
+    assert tanager.load("model.tanager").counts_ == tanager.load("all.tanager").counts_
+    assert "when" not in tanager.load("model.tanager").encoder_.schema.names
+    assert run("update", "model.tanager", "then.csv").code == 2
+    assert "--times COLUMN" in run("update", "model.tanager", "then.csv").err
+    assert "Did you mean 'when'?" in run("update", "model.tanager", "then.csv", "--times", "wen").err

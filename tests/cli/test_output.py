@@ -1,5 +1,6 @@
 """Files are written whole or not at all, and tables come back as they were written."""
 
+import gzip
 import io
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from csv_files import read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager.cli.output import TableWriter, check_output, written
+from tanager.cli.output import check_output, written
 from tanager.cli.screen import counted, file_size, listed
 from tanager.errors import OptionError
+from tanager.writing import TableWriter, table_format
 
 CELLS = st.none() | st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_size=1)
 
@@ -81,6 +83,21 @@ def test_parquet_is_written_in_parts():
         writer.write(pa.table({"n": part}))
     writer.close()
     assert pyarrow.parquet.read_table(io.BytesIO(file.getvalue())).column("n").to_pylist() == [1, 2, 3]
+
+
+def test_text_can_be_packed_and_the_same_rows_make_the_same_file():
+    packed = []
+    for _ in range(2):
+        file = io.BytesIO()
+        writer = TableWriter(file, table_format("some.rows.CSV.gz"))
+        for part in ([1, 2], [3]):
+            writer.write(pa.table({"n": part}))
+        writer.close()
+        packed.append(file.getvalue())
+    assert gzip.decompress(packed[0]) == b"n\n1\n2\n3\n"
+    assert packed[0] == packed[1]
+    with pytest.raises(OptionError, match="the ending says no format"):
+        table_format("rows.gz")
 
 
 def test_numbers_and_names_are_written_for_people():

@@ -169,12 +169,12 @@ def test_fading_accuracy_is_the_known_answer():
 class Made:
     """A generator of rows, as ``tanager.generate`` has them."""
 
-    names, classes, drifts = ("a", "b", "c", "d"), (0, 1, 2), (100, 5000)
+    names, classes, drifts = ("a", "b", "c", "d"), ("p", "q", "r"), (100, 5000)
 
     def chunks(self, n_rows, size=65536):
         X, y = stream(n_rows, k=3)
         for start in range(0, n_rows, size):
-            yield X[start : start + size], y[start : start + size]
+            yield X[start : start + size], y[start : start + size].astype(np.uint8)
 
 
 def text_rows(n=300):
@@ -230,7 +230,8 @@ def test_pairs_and_dicts_are_streams(expected):
 def test_generators_are_streams_and_tell_their_drifts():
     result = prequential(AODE(), Made(), n_rows=500)
     X, y = next(Made().chunks(500))
-    assert_same(result, prequential(AODE(), (X, y)), exact=True)
+    assert_same(result, prequential(AODE(), (X, np.array(Made.classes)[y])), exact=True)
+    assert result.classes == ["p", "q", "r"]
     assert result.drifts == [100]
     assert len(result.rows) == 250
 
@@ -406,3 +407,87 @@ def test_a_model_that_learns_in_batches_asks_for_them():
         prequential(GaussianNB(), X, y)
     with pytest.raises(OptionError, match="classes="):
         prequential(GaussianNB(), iter([({"a": 1}, 1)]), batch=2)
+
+
+# --- late labels, times, and rows that change shape ---------------------------------------------------------------
+
+
+@given(tables(min_rows=2), st.sampled_from(MODELS), st.integers(1, 9), st.sampled_from([1, 1, 4]), st.integers(2, 20))
+def test_a_row_is_learned_when_its_label_has_come(table, model, delay, batch, block):
+    y = table.y.tolist()
+    answers = plain.answers_of(model(), table.dicts(), y, delay, batch)
+    expected = plain.reports(answers, y, sorted(set(y)), 3, 0.9, 5, delay, batch)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MODULE, "BLOCK", block)
+        learned = model()
+        result = prequential(learned, table.X, table.y, every=3, fade=0.9, window=5, delay=delay, batch=batch)
+    assert_as_plain(result, expected)
+    learned.predict(table.X)
+    assert learned.counts_.n_rows == len(y)  # in the end all labels have come
+
+
+def test_columns_that_come_later_are_learned_as_in_the_plain_loop():
+    rows = [{"a": "x", "b": "u"}, {"a": "y", "b": "v"}, {"a": "x", "c": "q"}, {"a": "y", "c": "z", "d": "w"}] * 6
+    labels = ["p", "n"] * 12
+    answers = plain.answers_of(AODE(), rows, labels)
+    result = prequential(AODE(), rows, labels, every=1, fade=0.9, window=5)
+    assert_as_plain(result, plain.reports(answers, labels, ["n", "p"], 1, 0.9, 5))
+
+
+class Remembers(NaiveBayes):
+    """Naive Bayes that writes down the times that it is told."""
+
+    def test_then_train(self, X, y, sample_weight=None, times=None, answered=None):
+        self.__dict__.setdefault("told_", []).extend(np.asarray(times).tolist())
+        return super().test_then_train(X, y, sample_weight, answered=answered)
+
+
+@pytest.mark.parametrize("delay", [0, 3])
+def test_models_are_told_the_times_of_the_rows_they_learn(delay, tmp_path):
+    rows, labels = text_rows(20)
+    times = [float(r) for r in range(20)]
+    told = times[: 20 - delay]
+    model = Remembers()
+    assert prequential(model, rows, labels, times=times, delay=delay).n_rows == 20
+    assert model.told_ == told
+    frame = as_columns(rows, labels) | {"when": times}
+    for source in (frame, [dict(zip(frame, row, strict=True)) for row in zip(*frame.values(), strict=True)]):
+        model = Remembers()
+        prequential(model, source, target="class", times="when", delay=delay)
+        assert model.told_ == told
+        assert "when" not in model.encoder_.schema.names
+    pytest.importorskip("pandas").DataFrame(frame).to_csv(tmp_path / "stream.csv", index=False)
+    model = Remembers()
+    prequential(model, tmp_path / "stream.csv", target="class", times="when", delay=delay)
+    assert model.told_ == told
+
+
+def test_numbers_are_cut_as_in_the_plain_loop():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 150)
+    X = rng.normal(size=(150, 2)) + y[:, None]
+    answers = plain.answers_of(NaiveBayes(warm_up=60), dicts(X), y.tolist())
+    result = prequential(NaiveBayes(warm_up=60), X, y, every=25, fade=0.9, window=30)
+    assert_as_plain(result, plain.reports(answers, y.tolist(), [0, 1], 25, 0.9, 30))
+
+
+@given(st.integers(1, 4000), st.integers(20, 500))
+def test_reports_of_a_stream_of_unknown_length_are_few_and_even(n, block):
+    reports, history = MODULE._Reports(None, None), []
+    for start in range(0, n, block):
+        points = reports.between(start, min(start + block, n))
+        history += points
+        reports.add(points, [history])
+    assert history == reports.rows
+    assert len(set(np.diff([0, *reports.rows]).tolist())) <= 1
+    whole = MODULE._Reports(None, None)
+    whole.add(whole.between(0, n), [])
+    assert whole.rows == reports.rows
+    assert 60 * (n > 300) <= len(reports.rows) <= 300
+
+
+@pytest.mark.parametrize(
+    ("n", "step"), [(1, 1), (300, 1), (301, 2), (10_000, 50), (1_000_000, 5000), (10_000_000, 50_000)]
+)
+def test_reports_of_a_stream_of_known_length_are_round_numbers(n, step):
+    assert MODULE._round_step(n) == step

@@ -21,6 +21,7 @@ from tanager import (  # noqa: E402
     AODE,
     BAN,
     CBL,
+    DDM,
     FANC,
     KDB,
     TAN,
@@ -28,6 +29,8 @@ from tanager import (  # noqa: E402
     BackOff,
     BestOf,
     Collection,
+    DriftAware,
+    EvolvingNaiveBayes,
     GeneralNetwork,
     GSquared,
     HillClimb,
@@ -83,6 +86,12 @@ def models() -> dict[str, Any]:
     made["AODE-warm-up"] = streamed(AODE(warm_up=20), 12)
     made["TAN-warm-up-answered"] = streamed(TAN(warm_up=20), 12, answers=True)
     made["AODE-stream"] = streamed(AODE(warm_up=10), 24, answers=True)
+    made["TAN-faded"] = streamed(TAN(warm_up=10, decay=0.9, refresh=5), 24, answers=True)
+    made["AODE-window"] = streamed(AODE(warm_up=5, window=10), 24)
+    made["NaiveBayes-window"] = NaiveBayes(gaussian=True, window=12, decay=0.9).fit(table, labels)
+    made["EvolvingNaiveBayes"] = EvolvingNaiveBayes(wait=4, min_hidden=2, max_error=0.01).fit(table * 5, labels * 5)
+    made["EvolvingNaiveBayes-window"] = EvolvingNaiveBayes(window=20, categorical=["sky"]).fit(table, labels)
+    made["DriftAware"] = streamed(DriftAware(AODE(warm_up=5, decay=50), detector=DDM(warning=1), every=4), 23)
     made["TAN-unfitted"] = TAN(root="sky")
     return made
 

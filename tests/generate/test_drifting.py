@@ -120,6 +120,17 @@ def test_classes_that_become_rare_are_a_drift_too():
     np.testing.assert_allclose(stream.source.prior(np.array([10**9]))[0], [0.815, 0.0925, 0.0925])
 
 
+def test_a_class_that_has_parents_changes_its_share_on_the_way():
+    network = Network({"class": (0, 1), "x": (0, 1)}, [("x", "class")])
+    a, b = (
+        generate.from_network(network.with_tables({"x": [1 - p, p], "class": [[1 - p, p], [p, 1 - p]]}))
+        for p in (0.1, 0.8)
+    )
+    for t, p in ((0, 0.1), (50, 0.45), (100, 0.8)):
+        prior = generate.incremental(a, b, 0, 100).source.prior(np.array([t]))
+        np.testing.assert_allclose(prior, [[(1 - p) ** 2 + p**2, 2 * p * (1 - p)]])
+
+
 def test_a_stream_whose_posterior_nobody_knows_has_none_in_a_drift():
     a, b = generate.sea(8), generate.sea(9)
     assert generate.drift(a, b, at=10).missing(0.5).accuracy(100) is None

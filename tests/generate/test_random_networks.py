@@ -1,14 +1,14 @@
 """Random networks: as many arcs as asked for, all structures equally likely, and tables of the right kind."""
 
 from collections import Counter
-from itertools import combinations, permutations
+from itertools import combinations
 from math import comb
 
 import numpy as np
 import pytest
 
 from tanager import DataError, Network, generate
-from tanager.generate.random_networks import random_arcs, random_tree
+from tanager.generate.random_networks import arcs_in_order, n_sets, random_arcs, random_tree
 
 
 def evenly(found, n_kinds, n):
@@ -45,25 +45,13 @@ def test_a_tree_reaches_every_column(n):
 
 
 def test_all_sets_of_arcs_that_keep_to_the_limit_are_equally_likely():
-    """By counting: all sets of three arcs over the places of four columns, less those with two arcs into one."""
-    pairs = list(combinations(range(4), 2))
-    good = [arcs for arcs in combinations(pairs, 3) if max(Counter(v for _, v in arcs).values()) <= 1]
+    """By counting: all sets of two arcs over four columns in order, less those with both into one column."""
+    good = [arcs for arcs in combinations(combinations(range(4), 2), 2) if arcs[0][1] != arcs[1][1]]
+    assert n_sets(4, 2, 1)[4][2] == len(good) == 15 - 1 - 3
     rng = np.random.default_rng(1)
-    found: Counter = Counter()
-    for _ in range(3000):
-        arcs = random_arcs(4, 3, 1, rng)
-        assert max(Counter(v for _, v in arcs).values()) == 1
-        found[frozenset(arcs)] += 1
-    # along one order there are 1 * 2 * 3 sets, and every tree away from a root has as many orders as it allows
-    assert len(good) == 6
-    orders = Counter(
-        frozenset((order[u], order[v]) for u, v in arcs) for arcs in good for order in permutations(range(4))
-    )
-    assert found.keys() == orders.keys()
-    total = sum(orders.values())
-    for arcs, count in found.items():
-        share = orders[arcs] / total
-        assert abs(count / 3000 - share) < 5 * np.sqrt(share / 3000)
+    found = Counter(tuple(sorted(arcs_in_order(4, 2, 1, rng))) for _ in range(4000))
+    assert found.keys() == set(good)
+    evenly(found, len(good), 4000)
 
 
 def test_without_a_limit_every_pair_is_as_likely():
@@ -122,3 +110,5 @@ def test_a_network_without_tables_makes_no_stream():
         generate.from_network(Network({"class": (0, 1), "x": (0, 1)}, [("class", "x")]))
     with pytest.raises(DataError, match=r"there is no variable 'klass'\. Did you mean 'class'"):
         generate.from_network(generate.tan().network, "klass")
+    with pytest.raises(DataError, match="no variable beside 'class'"):
+        generate.from_network(Network({"class": (0, 1)}, [], {"class": [0.5, 0.5]}))

@@ -11,7 +11,7 @@ from plain_rows import joint, plain_posterior
 
 from strategies import networks
 from tanager import NaiveBayes, Network, OptionError, SchemaMismatch, generate
-from tanager.generate.stream import BLOCK
+from tanager.generate.stream import BLOCK, model_rng
 
 SMALL = generate.ban(n_columns=3, n_values=(2, 3, 2), n_arcs=5, n_classes=3, random_state=4)
 
@@ -59,6 +59,13 @@ def test_blocks_and_models_of_other_seeds_differ():
     assert again.network == a.network
     np.testing.assert_array_equal(again.block(7)[0], a.block(7)[0])
     assert generate.tan(random_state=None).network != generate.tan(random_state=None).network
+
+
+def test_a_model_is_not_made_of_the_numbers_that_make_its_rows():
+    """To NumPy the seeds 3 and (3, 0) are the same."""
+    _, rng = model_rng(3)
+    rows = [np.random.default_rng(np.random.SeedSequence((3, b))).random(4) for b in range(3)]
+    assert not np.isin(rng.random(4), rows).any()
 
 
 def test_effects_leave_the_rows_behind_them_as_they_were():
@@ -196,6 +203,14 @@ def test_many_columns_do_not_underflow():
     assert (shares.max(axis=1) < 1).any()
 
 
+def test_networks_too_dense_to_sum_out_have_no_posterior_under_noise():
+    stream = generate.ban(400, 8, n_columns=60, random_state=1)
+    X, _ = stream.take(5)
+    assert stream.posterior(X) is not None
+    assert stream.noise(0.1).posterior(X) is None
+    assert stream.noise(0.1).accuracy(5) is None
+
+
 def test_a_row_that_cannot_be_gets_equal_shares():
     network = Network({"class": (0, 1), "x": (0, 1)}, [("class", "x")], {"class": [0.5, 0.5], "x": [[1, 0], [1, 0]]})
     stream = generate.from_network(network)
@@ -213,7 +228,7 @@ def test_the_accuracy_of_a_long_stream_looks_at_parts_of_it():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: SMALL.noise(5), r"rate=5 is not an option; give a number from 0 to 1. For 5 % write 0.05\."),
+        (lambda: SMALL.noise(5), r"noise=5 is not an option; give a number from 0 to 1. For 5 % write 0.05\."),
         (lambda: SMALL.missing(0.1, how="mnar"), "how='mnar' is not an option; choose one of 'mcar', 'mar'"),
         (lambda: SMALL.missing(0.7, how="mar"), "from 0 to 0.5"),
         (lambda: SMALL.imbalanced([0.5, 0.5]), "give 3 shares that sum to 1"),
@@ -245,6 +260,6 @@ def test_a_table_of_another_shape_has_no_posterior():
 def test_what_it_is_stands_in_one_line():
     stream = SMALL.noise(0.05).missing(0.1, how="mar").irrelevant(2).class_noise(0.1).imbalanced([0.5, 0.25, 0.25])
     assert repr(stream) == (
-        "<Stream of ban with classes 50 %, 25 %, 25 % with 10 % wrong labels, 5 columns, 3 classes: "
+        "<Stream of BAN with classes 50 %, 25 %, 25 % with 10 % wrong labels, 5 columns, 3 classes: "
         "2 irrelevant columns, 5 % noise, 10 % missing (by class)>"
     )

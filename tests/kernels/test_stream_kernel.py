@@ -191,6 +191,20 @@ def window_of(size, m):
     return np.where(np.arange(m) >= size, 1, 0).astype(np.int64)
 
 
+@pytest.mark.parametrize("factor", [0.5, 1e-3])
+def test_rows_leave_with_their_weight_however_often_cells_were_halved(factor):
+    codes, labels = binary(900)
+    view = View(binary_counts(9), averaged(9), Lidstone(1.0))
+    raw = np.empty(900)
+    queue, fade = (codes, labels, raw), np.full(900, factor)
+    view.stream(codes, labels, None, np.empty((900, 2)), fade=fade, queue=queue, gone=window_of(3, 900))
+    assert view.counts.halvings > 332
+    rest = binary_counts(9).update(codes[-3:], labels[-3:], np.array([factor**2, factor, 1.0]))
+    np.testing.assert_allclose(view.counts.n_rows, 1 + factor + factor**2)
+    assert view.counts == rest
+    np.testing.assert_allclose(raw[-3:] / view.counts.scale, [factor**2, factor, 1.0])
+
+
 @pytest.mark.parametrize(
     "form", [averaged(9), ProductOfSums.one_each([()] + [(i,) for i in range(8)])], ids=["sum", "tree"]
 )

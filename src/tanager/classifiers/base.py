@@ -15,19 +15,21 @@ import numpy as np
 from tanager.classifiers.classifier import Classifier
 from tanager.classifiers.decide import class_factors, class_priors
 from tanager.classifiers.explain import ExplainMixin
+from tanager.classifiers.forgetting import ForgettingMixin
 from tanager.classifiers.forms import Form, View
+from tanager.classifiers.recut import RecutMixin, as_recut
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.stream import StreamMixin
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import rows_of_dicts
-from tanager.encoding.door import check_lengths, check_weights, one_dimensional
+from tanager.encoding.door import check_lengths, check_times, check_weights, one_dimensional
 from tanager.errors import DataError, MemoryBudgetError, OptionError, SchemaMismatch, check_option, nearest
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
+class CountsClassifier(RecutMixin, StreamMixin, ForgettingMixin, ExplainMixin, Classifier):
     """A classifier that is a view of joint counts.
 
     Parameters
@@ -46,6 +48,15 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
         Class probabilities to use instead of the ones in the data.
     bins, n_bins, mdl_encoding, categorical, numeric, max_values, schema
         How columns become codes; see ``Encoder``. By default numeric columns are cut by class entropy (MDL).
+    decay : float, str or Decay, default=None
+        Old rows fade: a factor per row (0.999), a half-life in rows (1000) or in time ("6 h"), or a ``Decay``.
+    window : int, str or Window, default=None
+        Only the last rows count: so many (5000), or those of a span of time ("30 min"), or a ``Window``.
+    refresh : int, default=None
+        Rows after which a structure that depends on the counts is learned again in a stream. None: after 1 % more
+        rows, or a tenth of the rows that still count where old ones are forgotten.
+    recut : {"grid", "sketch"} or Recut, default=None
+        Cut points of number columns follow a stream, instead of staying as its first rows say; see ``Recut``.
     warm_up : int, default=1000
         ``partial_fit`` and ``learn_one`` fix kinds and cut points of number columns after that many rows. Until then
         they are learned again each time the rows have doubled.
@@ -67,6 +78,10 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
     numeric: Any = None
     max_values: int = 1000
     schema: Schema | None = None
+    decay: Any = None
+    window: Any = None
+    refresh: float | None = None
+    recut: Any = None
     warm_up: int = 1000
     max_memory: int | str | None = "2 GB"
     n_jobs: int | None = None
@@ -98,6 +113,8 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
         """Refuse options that mean nothing, before anything is learned."""
         check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
         self._estimate()
+        self._check_forgetting()
+        as_recut(self.recut)
         super()._check_options()
 
     def _estimate(self) -> Estimate:
@@ -113,17 +130,17 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
     def _start(self) -> None:
         super()._start()
         self.__dict__.pop("counts_", None)
-        self._rows: Rows | None = Rows() if self._needs_rows() else None
+        self._start_memory()
+        self._start_recut()
         self._view: View | None = None
-        self._view_rows = 0.0
+        self._view_rows = self._view_weight = 0.0
 
     def _encoder_options(self) -> dict[str, Any]:
         return super()._encoder_options() | {name: getattr(self, name) for name in ("bins", "n_bins", "mdl_encoding")}
 
     def _start_model(self) -> None:
         schema = self.encoder_.schema
-        if self._rows is not None:
-            self._rows = Rows()
+        self._start_memory()
         self.counts_ = JointCounts(
             schema,
             self.classes_,
@@ -158,16 +175,9 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
         if classes is not None:
             self._add_classes(classes)
         self._sync()
-        self.counts_.update(codes, labels, weights, n_jobs=self._threads())
+        self._add(self._numbers_of(X), codes, labels, weights, times)
         self.encoder_.adopt(self.counts_.schema)
         self.counts_.refuse_full_codes(codes.dtype)
-        self._learned(X, codes, labels, weights)
-
-    def _learned(self, X: Any, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Called after rows were counted; keeps them where the form is chosen by looking at rows."""
-        if self._rows is not None:
-            self._rows.append(codes, labels, weights)
-            self._rows.check_budget(self.max_memory, type(self).__name__)
 
     def _sync(self) -> None:
         """Bring counts and encoder to the same vocabulary."""
@@ -181,20 +191,31 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
                 self.encoder_ = self._encoder_for(self.counts_.schema)  # nothing was learned
                 raise
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> CountsClassifier:
-        """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on."""
-        codes, labels, weights = self._known_rows(X, y, sample_weight, unseen="error")
-        taken = np.ones(len(codes)) if weights is None else weights
-        left = None if self._rows is None else self._rows.without(codes, labels, taken)
-        self.counts_.subtract(codes, labels, weights, n_jobs=self._threads())
-        if self._rows is not None and left is not None:
-            self._rows.weigh(left)
-        self._warm = None  # its rows would be counted again
-        self._unlearned(X, labels, weights)
-        return self
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> CountsClassifier:
+        """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on.
 
-    def _unlearned(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Called after rows were taken away."""
+        With a ``window``, rows leave it with whatever they weigh now; rows that have left already are refused. With a
+        ``decay`` alone, ``times`` says when they were learned: their times, or their numbers from 1 where rows fade
+        with further rows.
+        """
+        codes, labels, weights = self._known_rows(X, y, sample_weight, unseen="error")
+        weights = self._left_of(weights, check_times(times, len(codes)))
+        numbers, rows = self._numbers_of(X), self._rows
+        if rows is None:
+            self.counts_.subtract(codes, labels, weights, n_jobs=self._threads())
+        else:
+            some = np.ones(len(codes)) if weights is None and self.window is None else weights
+            left = rows.without(codes, labels, some)
+            (codes, labels, raw), numbers = rows.queue, numbers if rows.numbers is None else rows.numbers
+            which = left < raw
+            codes, labels, weights = codes[which], labels[which], (raw - left)[which] / rows.scale
+            numbers = None if numbers is None else numbers[which]
+            self.counts_.subtract(codes, labels, weights, n_jobs=self._threads())
+            rows.weigh(left)
+        self._forgotten(numbers, labels, weights)
+        self._warm = None  # its rows would be counted again
+        self._end_recut()  # and so would those that new cut points are learned from
+        return self
 
     def merge(self, other: CountsClassifier) -> CountsClassifier:
         """Add all that another model of this class has learned, as if its rows had been learned here.
@@ -204,7 +225,10 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
         """
         from tanager.classifiers.merge import merge_models
 
+        self._check_merge(other)
+        before = self.classes_
         merge_models(self, other)
+        self._watch_classes(before)
         return self
 
     def _merge_extra(self, other: CountsClassifier, counts: JointCounts) -> None:
@@ -221,6 +245,8 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
                 raise OptionError(f"{cls.__name__} has no option {name!r}.{nearest(name, known)}")
         model = cls(**params)
         model._start()
+        if model.window is not None:
+            raise OptionError("counts do not hold the rows that would leave a window. Fit on the rows instead.")
         model._rows = None  # counts do not hold them
         model.classes_ = counts.classes
         model.encoder_ = model._encoder_for(counts.schema)
@@ -251,7 +277,7 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
         if view is not None and view.valid and view.counts is self.counts_:
             if not self._adaptive() or view.form_version == self.counts_.version:
                 return view
-            if not fresh and self.counts_.n_rows <= self._view_rows * self.stale:
+            if self._age() <= self._due() and (not fresh or self.refresh is not None):
                 return view
         form = self._form(self.counts_, self._rows)
         self._count_families(form)
@@ -259,7 +285,7 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
             view.form_version = self.counts_.version
         else:
             view = self._view_of(form)
-        self._view, self._view_rows = view, self.counts_.n_rows
+        self._view, self._view_rows, self._view_weight = view, self._age(), self.counts_.n_rows
         return view
 
     def _still_answers(self, view: View, form: Form) -> bool:
@@ -334,6 +360,11 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
 
         Costs one pass of prediction; nothing is learned again. Cut points and structure stay those of all rows.
         """
+        if self._forgets():
+            raise OptionError(
+                "leave_one_out takes rows out with the weight they came with, and this model has forgotten some of it. "
+                "Use tanager.evaluate.prequential."
+            )
         codes, labels, weights = self._known_rows(X, y, sample_weight)
         return self._leave_one_out(codes, labels, weights, X)
 
@@ -344,7 +375,7 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
 
     def _leaves_out(self) -> bool:
         """Whether the answer without a learned row can be worked out from counts."""
-        return True
+        return not self._forgets()
 
     def _known_rows(
         self, X: Any, y: Any, sample_weight: Any, unseen: str | None = None
@@ -370,10 +401,11 @@ class CountsClassifier(StreamMixin, ExplainMixin, Classifier):
 
     def _extra_arrays(self) -> dict[str, np.ndarray]:
         """What was learned beside the counts."""
-        return {}
+        return self._watch_arrays()
 
     def _take_extra_arrays(self, arrays: dict[str, np.ndarray]) -> None:
         """Take back what ``_extra_arrays`` gave."""
+        self._take_watch_arrays(arrays)
 
     def _choice(self) -> dict[str, Any]:
         """What ``_form`` has chosen beside the form, as plain data."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
 from tanager.classifiers.base import CountsClassifier
 from tanager.classifiers.rows import Rows
 from tanager.counts.align import class_map, union_column, union_labels, value_map
+from tanager.counts.forgetting import as_decay, as_window
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import SchemaMismatch
@@ -21,12 +24,14 @@ def merge_models(model: CountsClassifier, other: CountsClassifier) -> None:
         )
     model._ready()
     other._ready()
+    other = _at_one_time(model, other)
     rows = None
     if model._rows is None and other._rows is None:
         counts = model.counts_ + other.counts_
     else:
         schema, classes = _union(model.counts_, other.counts_)
         rows = _all_rows(model, other, schema, classes)
+        rows.sort()
         counts = JointCounts(
             schema, classes, max_memory=model.max_memory, spare=model.counts_.spare, **model._shape(schema)
         )
@@ -35,6 +40,38 @@ def merge_models(model: CountsClassifier, other: CountsClassifier) -> None:
     model.counts_, model.classes_, model._rows = counts, counts.classes, rows
     model.encoder_ = model._encoder_for(counts.schema)
     model._warm = model._view = None
+
+
+def _at_one_time(model: CountsClassifier, other: CountsClassifier) -> CountsClassifier:
+    """Models that forget by time are brought to the time of the later one; others cannot be merged."""
+    if not model._forgets() and not other._forgets():
+        return other
+    ours, theirs = ((as_decay(part.decay), as_window(part.window)) for part in (model, other))
+    if ours != theirs:
+        raise SchemaMismatch(
+            f"cannot merge: one model forgets by decay={model.decay!r}, window={model.window!r} and the other by "
+            f"decay={other.decay!r}, window={other.window!r}. Give both the same."
+        )
+    decay, window = ours
+    by_rows = (decay is not None and not decay.timed) or (window is not None and window.rows is not None)
+    if by_rows:
+        raise SchemaMismatch(
+            "cannot merge models that forget with every further row: which rows of the two came first is not known. "
+            "Let them forget by time (decay='6 h', window='30 min') and learn with times."
+        )
+    clocks = model._clock, other._clock
+    assert clocks[0] is not None
+    assert clocks[1] is not None
+    moments = [clock.now for clock in clocks if clock is not None and clock.now is not None]
+    if not moments:
+        return other
+    now = max(moments)
+    other = copy.deepcopy(other)
+    for part in (model, other):
+        part._warm = None
+        part._pass_time(now)
+    clocks[0].learned += clocks[1].learned
+    return other
 
 
 def _union(ours: JointCounts, theirs: JointCounts) -> tuple[Schema, np.ndarray]:
@@ -62,5 +99,18 @@ def _all_rows(model: CountsClassifier, other: CountsClassifier, schema: Schema, 
             out[:, i] = table[codes[:, at]]
         if schema.n_values.max(initial=0) < 255:
             out = np.where(out == 65535, 255, out).astype(np.uint8)
-        rows.append(out, class_map(part.classes_, classes)[labels].astype(np.uint16), weights)
+        beside = part._rows.times, _numbers(part, model)
+        rows.append(out, class_map(part.classes_, classes)[labels].astype(np.uint16), weights, *beside)
     return rows
+
+
+def _numbers(part: CountsClassifier, model: CountsClassifier) -> np.ndarray | None:
+    """The cells of columns without codes that a model has kept, columns in the order of `model`."""
+    assert part._rows is not None
+    if part._rows.numbers is None:
+        return None
+    own, wanted = (
+        [column.name for column in each.encoder_.schema.columns if column.kind == "continuous"]
+        for each in (part, model)
+    )
+    return part._rows.numbers[:, [own.index(name) for name in wanted]]

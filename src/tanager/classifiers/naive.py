@@ -99,14 +99,20 @@ class NaiveBayes(DiscriminativeMixin, SingleNetworkMixin, SubsumptionMixin, Coun
         if self._has_moments():
             self.moments_ = self.moments_.move_classes(places, len(classes))
 
-    def _learned(self, X: Any, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        super()._learned(X, codes, labels, weights)
-        if self._has_moments():
-            self.moments_.update(self._numbers(X), labels, weights)
+    def _learned(self, numbers: np.ndarray | None, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        if numbers is not None:
+            self.moments_.update(numbers, labels, weights)
 
-    def _unlearned(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
+    def _numbers_of(self, X: Any) -> np.ndarray | None:
+        return self._numbers(X) if self._has_moments() else None
+
+    def _faded(self, factor: Any) -> None:
         if self._has_moments():
-            self.moments_.subtract(self._numbers(X), labels, weights)
+            self.moments_.decay(factor)
+
+    def _forgotten(self, numbers: np.ndarray | None, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        if numbers is not None:
+            self.moments_.subtract(numbers, labels, weights)
 
     def _merge_extra(self, other: CountsClassifier, counts: JointCounts) -> None:
         if not self._has_moments():

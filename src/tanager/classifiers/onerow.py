@@ -104,7 +104,7 @@ class OneRowMixin:
             columns = [place[label] for label in classes.tolist()]
             out[done : done + len(proba), columns] = proba
             if not columns:
-                out[done : done + len(proba)] = 1.0 / len(self.classes_)
+                out[done : done + len(proba)] = 1.0 / max(1, len(self.classes_))
             done += len(proba)
         return out
 

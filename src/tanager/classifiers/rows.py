@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager.counts.joint import JointCounts
 from tanager.counts.memory import check_budget
 from tanager.encoding.chunks import n_rows, own_copy, stack
 from tanager.errors import DataError
@@ -23,7 +24,8 @@ class Rows:
     def __init__(self) -> None:
         self._start = self._end = 0
         self._arrays: dict[str, np.ndarray] = {}
-        self.scale = 1.0
+        self.scale, self.halvings = 1.0, 0
+        self._look_at = 1000
 
     def append(
         self,
@@ -95,9 +97,41 @@ class Rows:
         """Total weight of the rows kept."""
         return float(self.raw.sum()) / self.scale if self._arrays else 0.0
 
+    def follow(self, counts: JointCounts) -> None:
+        """The counts have faded: weights are what they were when all fade alike."""
+        if self._arrays and counts.halvings != self.halvings:
+            self.raw[:] = counts.raw_now(self.raw, self.halvings)
+        self.scale, self.halvings = counts.scale, counts.halvings
+
+    @property
+    def queue(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Codes, labels and raw weights, oldest first; views."""
+        return self._part("codes"), self._part("labels"), self.raw
+
+    def fade_classes(self, factors: np.ndarray) -> None:
+        """The rows of class c fade by factors[c]."""
+        if self._arrays:
+            self.raw[:] *= factors[self._part("labels")]
+
+    def sort(self) -> None:
+        """Oldest first, where rows have times."""
+        if self.times is not None:
+            self.keep(np.argsort(self.times, kind="stable"))
+
+    def prune(self, least: float) -> None:
+        """Let go of the oldest rows that weigh nothing any more; looked at only now and then."""
+        if len(self) > self._look_at:
+            heavy = self.raw > least * self.scale
+            self.drop(int(np.argmax(heavy)) if heavy.any() else len(self))
+            self._look_at = 2 * len(self) + 1000
+
     def drop(self, n: int) -> None:
         """Let go of the oldest rows."""
         self._start += n
+
+    def drop_last(self, n: int) -> None:
+        """Let go of the newest rows."""
+        self._end -= n
 
     def keep(self, which: np.ndarray) -> None:
         """Keep some rows only."""
@@ -147,6 +181,11 @@ class Rows:
             dtype = np.uint8 if len(places) and places.max() < 255 else np.uint16
             self.keep(np.arange(len(self)))
             self._arrays["labels"] = places[self._arrays["labels"]].astype(dtype)
+
+    def recode(self, codes: np.ndarray) -> None:
+        """The same rows have other codes."""
+        self.keep(np.arange(len(self)))
+        self._arrays["codes"] = codes
 
     def add_columns(self, n_new: int) -> None:
         """Further columns have come; they are missing in all rows so far."""

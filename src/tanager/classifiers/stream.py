@@ -3,15 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from tanager.classifiers.forgetting import LIGHT
 from tanager.classifiers.onerow import check_row
+from tanager.counts.forgetting import Steps
 from tanager.encoding import Column, Schema
-from tanager.encoding.chunks import take_rows
+from tanager.encoding.chunks import rows_of_dicts, take_rows
+from tanager.encoding.door import check_times
 from tanager.encoding.values import is_missing, plain
+
+
+@dataclass
+class _Block:
+    """Encoded rows to learn, rows to answer instead of them (or None), and room for the answers."""
+
+    codes: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray | None
+    times: np.ndarray | None
+    asked: np.ndarray | None
+    out: np.ndarray
+
+    def part(self, rows: slice) -> _Block:
+        """Some of the rows."""
+        parts = (self.codes, self.labels, self.weights, self.times, self.asked, self.out)
+        return _Block(*(None if part is None else part[rows] for part in parts))  # type: ignore[arg-type]
 
 
 class StreamMixin:
@@ -37,10 +57,17 @@ class StreamMixin:
         if sample_weight == 0:
             return self
         self._sync()
+        if self._clock is not None:
+            times = check_times(None if time is None else [time], 1)
+            steps, numbers = self._steps(1, times), self._numbers_of([row])
+            self._add_one(numbers, codes, label, float(sample_weight), times, steps)
+            return self
         self.counts_.learn_row(codes, label, sample_weight)
         if self._rows is not None or not self._answers_by_kernel():  # there is more to learn than counts
             weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
-            self._learned([row], codes[None, :], np.array([label], dtype=np.uint16), weights)
+            labels, numbers = np.array([label], dtype=np.uint16), self._numbers_of([row])
+            self._learned(numbers, labels, weights)
+            self._keep(numbers, codes[None, :], labels, weights)
         return self
 
     def predict_proba_one(self: Any, row: Mapping[str, Any]) -> dict[Any, float]:
@@ -82,29 +109,79 @@ class StreamMixin:
         """Answer and learn at least one row, and stop where a class or (for the kernel) a value is new."""
         plain_rows = 0
         if hasattr(self, "counts_") and self._warm is None and self._answers_by_kernel():
-            plain_rows = self._plain_rows(y, weights)
+            plain_rows = self._known_names(X, self._plain_rows(y, weights))
         if plain_rows == 0:
             return self._test_first(X, y, weights, times, answered)
-        X, y, weights = take_rows(X, 0, plain_rows), y[:plain_rows], None if weights is None else weights[:plain_rows]
+        X, y = take_rows(X, 0, plain_rows), y[:plain_rows]
+        weights, times = (None if part is None else part[:plain_rows] for part in (weights, times))
         labels, _ = self._labels(y)
         codes = self.encoder_.update(X, weights, type(self).__name__)
+        asked = None if answered is None else self._encode(take_rows(answered, 0, plain_rows))
         out = np.empty((len(codes), len(self.classes_)))
-        done = 0
-        while done < len(codes):
-            view = self._structure(fresh=False)
-            part = slice(done, done + self._fresh_rows(len(codes) - done, None if weights is None else weights[done:]))
-            some = None if weights is None else weights[part]
-            went = view.stream(codes[part], labels[part], some, out[part])
-            if went == 0:  # this row has a value that no row before it had
-                went, part = 1, slice(done, done + 1)
-                out[part] = view.score(self._unseen(codes[part]), n_jobs=1)
-                self._grow_counts_to(codes[done])
-                self.counts_.learn_rows(codes[part], labels[part], None if weights is None else weights[part])
-            part = slice(done, done + went)
-            self._learned(None, codes[part], labels[part], None if weights is None else weights[part])
-            done += went
+        self._test_codes(_Block(codes, labels, weights, times, asked, out))
         self._sync()
         return self.classes_, out
+
+    def _test_codes(self: Any, block: _Block) -> None:
+        """Answer and learn encoded rows, as many at a time as one view can answer."""
+        steps = Steps(None, None, None) if self._clock is None else self._steps(len(block.codes), block.times)
+        if steps.late is not None:
+            block.weights = steps.late if block.weights is None else block.weights * steps.late
+        done, end = 0, len(block.codes)
+        while done < end:
+            view = self._structure(fresh=False)
+            most = self._fresh_rows(end - done, None if block.weights is None else block.weights[done:])
+            part = slice(done, done + most)
+            went = 0
+            if steps.fade is None or not self._clock.decay.per_class:
+                went = self._run(view, block.part(part), steps.part(part))
+            if went == 0:  # this row has a value that no row before it had, or is not for the kernel
+                went, part = 1, slice(done, done + 1)
+                self._run_one(view, block.part(part), steps.part(part))
+            done += went
+
+    def _run(self: Any, view: Any, block: _Block, steps: Steps) -> int:
+        """Answer and learn rows in the kernel, up to one with a new value; rows leave the window on the way."""
+        codes, labels, weights = block.codes, block.labels, block.weights
+        if self._rows is not None:
+            self._rows.follow(self.counts_)
+            self._rows.append(codes, labels, weights, block.times if self.window is not None else None)
+            self._rows.check_budget(self.max_memory, type(self).__name__)
+        queue = None if steps.gone is None else self._rows.queue
+        options = {"answered": block.asked, "fade": steps.fade, "queue": queue, "gone": steps.gone}
+        went: int = view.stream(codes, labels, weights, block.out, **options)
+        if self._rows is not None:
+            self._rows.drop_last(len(codes) - went)
+            self._rows_learned(steps, went)
+        if self._clock is not None:
+            self._clock.pass_rows(went, None if block.times is None else block.times[:went])
+        return went
+
+    def _rows_learned(self: Any, steps: Steps, n: int) -> None:
+        """The kernel has counted the last n rows that are kept; those that left the window go."""
+        rows = self._rows
+        if steps.gone is not None:
+            rows.scale, rows.halvings = self.counts_.scale, self.counts_.halvings  # the kernel has weighed them
+            rows.drop(int(steps.gone[:n].sum()))
+            return
+        if steps.fade is not None and n:
+            later = np.cumsum(np.log(steps.fade[:n])[::-1])[::-1] - np.log(steps.fade[:n])
+            own = rows.raw[-n:] / rows.scale * np.exp(later)
+            rows.follow(self.counts_)
+            rows.raw[-n:] = own * rows.scale
+            rows.prune(LIGHT)
+
+    def _run_one(self: Any, view: Any, block: _Block, steps: Steps) -> None:
+        """Answer and learn one row, with room for its values."""
+        block.out[:] = view.score(self._unseen(block.codes if block.asked is None else block.asked), n_jobs=1)
+        self._grow_counts_to(block.codes[0])
+        weight = 1.0 if block.weights is None else float(block.weights[0])
+        if self._clock is not None:
+            step = Steps(steps.fade, None, steps.gone)  # weights are late ones already
+            self._add_one(None, block.codes[0], int(block.labels[0]), weight, block.times, step)
+            return
+        self.counts_.learn_row(block.codes[0], int(block.labels[0]), weight)
+        self._keep(None, block.codes, block.labels, block.weights)
 
     def _plain_rows(self: Any, y: np.ndarray, weights: np.ndarray | None) -> int:
         """How many rows from the first on have a known class and a weight."""
@@ -116,13 +193,19 @@ class StreamMixin:
                 odd |= y == label if not is_missing(label) else np.array([is_missing(other) for other in y.tolist()])
         return int(np.argmax(odd)) if odd.any() else len(y)
 
+    def _known_names(self: Any, X: Any, most: int) -> int:
+        """How many rows from the first on bring no new column, which only dicts can."""
+        if not rows_of_dicts(X):
+            return most
+        return next((r for r, row in enumerate(X[:most]) if self.encoder_.new_names(row)), most)
+
     def _fresh_rows(self: Any, most: int, weights: np.ndarray | None) -> int:
         """How many rows the present view may answer in turn: until its form must be learned again."""
         if not self._adaptive():
             return most
-        room = self._view_rows * self.stale - self.counts_.n_rows
-        if weights is None:
-            return min(most, max(0, int(room)) + 1)
+        room = self._due() - self._age()
+        if weights is None or self._clock is not None:
+            return int(min(most, max(0.0, room) + 1))
         return min(most, 1 + int(np.searchsorted(np.cumsum(weights), room, side="right")))
 
     def _unseen(self: Any, codes: np.ndarray) -> np.ndarray:

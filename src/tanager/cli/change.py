@@ -25,6 +25,7 @@ def change(
     data: str,
     output: str | None,
     target: str | None,
+    times: str | None,
     as_json: bool,
     reading: dict[str, Any],
 ) -> None:
@@ -42,7 +43,7 @@ def change(
         check_columns(source, [*model.encoder_.schema.names, model.target_name_], LEARNED)
         before = rows_in(model)
     with screen.progress(f"reading {source.name}") as tick, all_cores(model):
-        n_rows = getattr(files, verb)(model, source, progress=tick)
+        n_rows = getattr(files, verb)(model, source, times=times, progress=tick)
     model.save(output)
     now = rows_in(model)
     screen.say(f"{counted(n_rows, 'row')} of {source.name} {done}: {before:,.0f} before, {now:,.0f} now")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from tanager.cli.options import examples, json_option
-from tanager.cli.output import TableWriter, check_output, table_format, written
+from tanager.cli.output import check_output, written
 from tanager.cli.screen import Screen, counted, table
 from tanager.errors import OptionError
+from tanager.writing import TableWriter, table_format
 
 
 @click.command(epilog=examples("tanager datasets", "tanager datasets iris -o iris.csv"))

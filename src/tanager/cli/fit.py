@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tanager.cli.models import MODELS, check_model, make, option_names, options_of, settings, value_of
-from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
+from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option, times_option
 from tanager.cli.output import check_output
 from tanager.cli.reading import (
     READING,
@@ -44,6 +44,7 @@ FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "numeric")
 )
 @click.argument("data", required=False)
 @target_option
+@times_option
 @click.option("--model", "-m", "name", metavar="NAME", help="What to learn; see below.  [default: aode]")
 @click.option("--output", "-o", metavar="FILE", help="The model file.  [default: DATA with the ending .tanager]")
 @click.option("--set", "pairs", multiple=True, metavar="OPTION=VALUE", help="Any option of the model; JSON or text.")
@@ -91,7 +92,7 @@ def command(
     elif measured and not model._leaves_out():
         screen.note(f"what {name} learns depends on the order of the rows; measure it with: tanager prequential")
     with screen.progress(f"learning {source.name}") as tick, all_cores(model):
-        learned = learn(model, source, target, drop=drop, progress=tick, leave_one_out=measured)
+        learned = learn(model, source, target, drop=drop, times=given["times"], progress=tick, leave_one_out=measured)
     model.save(output)
     report = {"data": source.name, "model": name, "output": output, "target": target, **_report(learned)}
     _print(screen, report, model.encoder_.schema)
@@ -182,7 +183,8 @@ def _print(screen: Screen, report: dict[str, Any], schema: Any) -> None:
     if report["rows_for_kinds"] < rows:
         screen.say(f"Kinds and cut points come from {report['rows_for_kinds']:,} rows spread over the file.")
     screen.say()
-    lines = [(str(c["class"]), f"{c['rows']:,.0f}", f"{c['rows'] / rows:.1%}") for c in classes[:MOST_CLASSES]]
+    counted_rows = sum(c["rows"] for c in classes) or 1  # fewer than there are where old ones are forgotten
+    lines = [(str(c["class"]), f"{c['rows']:,.0f}", f"{c['rows'] / counted_rows:.1%}") for c in classes[:MOST_CLASSES]]
     screen.show(table(("class", "rows", "share"), lines, right=("rows", "share")))
     if len(classes) > MOST_CLASSES:
         screen.say(f"... and {len(classes) - MOST_CLASSES:,} more")

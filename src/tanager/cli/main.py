@@ -20,6 +20,7 @@ COMMANDS = {
     "fit": "Learn a model from a file.",
     "predict": "Answer for every row of a file.",
     "compare": "Try all classifiers on a file, or on several.",
+    "prequential": "Try classifiers on a stream, row after row.",
     "explain": "Say why a row gets its answer.",
     "show": "Say what a model has learned; draw its network.",
     "rules": "Read an evolving model as fuzzy rules; draw its fuzzy sets.",
@@ -29,6 +30,7 @@ COMMANDS = {
     "merge": "Join models that learned parts of the data.",
     "schema": "Say how the columns of a file would be treated.",
     "datasets": "List data sets to try, or write one to a file.",
+    "generate": "Make up rows of a known model, with drift and noise.",
 }
 
 REFUSED, STOPPED = 2, 130

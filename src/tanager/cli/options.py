@@ -36,6 +36,9 @@ def columns_option(flag: str, text: str) -> Callable[[Command], Command]:
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+times_option = click.option(
+    "--times", metavar="COLUMN", help="The column that says when a row happened; it is not learned."
+)
 target_option = click.option("--target", "-t", metavar="COLUMN", help="The column with the classes.")
 
 

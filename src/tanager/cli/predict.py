@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from tanager.cli.options import columns_option, examples, json_option, reading_options
-from tanager.cli.output import TableWriter, check_output, table_format, written
+from tanager.cli.output import check_output, written
 from tanager.cli.reading import LEARNED, all_cores, check_columns, check_inputs, load_model, open_for
 from tanager.cli.screen import Screen, Tick, counted, listed
 from tanager.errors import OptionError
+from tanager.writing import TableWriter, table_format
 
 N_REASONS = 3
 DIGITS = 6  # of probabilities in text files
@@ -76,7 +77,7 @@ def _write(tables: Iterable[Any], output: str, form: str) -> None:
     with written(output) as file:
         writer = TableWriter(file, form)
         for table in tables:
-            writer.write(_rounded(table) if form in ("csv", "tsv") else table)
+            writer.write(_rounded(table) if writer.format in ("csv", "tsv") else table)
         writer.close()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tanager.cli.change import change
-from tanager.cli.options import examples, json_option, reading_options, target_option
+from tanager.cli.options import examples, json_option, reading_options, target_option, times_option
 
 
 @click.command(epilog=examples("tanager update iris.tanager iris.csv -o more.tanager"))
@@ -15,11 +15,14 @@ from tanager.cli.options import examples, json_option, reading_options, target_o
 @click.argument("data")
 @click.option("--output", "-o", metavar="FILE", help="The new model file.  [default: MODEL itself, replaced at once]")
 @target_option
+@times_option
 @reading_options
 @json_option
-def command(model: str, data: str, output: str | None, target: str | None, as_json: bool, **reading: Any) -> None:
+def command(
+    model: str, data: str, output: str | None, target: str | None, times: str | None, as_json: bool, **reading: Any
+) -> None:
     """Let MODEL learn the rows of DATA as well.
 
     New values and classes are welcome; cut points stay as they are. A file that turns out to be bad changes nothing.
     """
-    change("update", "learned", model, data, output, target, as_json, reading)
+    change("update", "learned", model, data, output, target, times, as_json, reading)

@@ -58,6 +58,11 @@ class Moments:
         self.mean, self.weight = np.where(left, mean, 0.0), np.where(left, total, 0.0)
         return self
 
+    def decay(self, factor: Any) -> Moments:
+        """Fade by a factor, or by one per class (first axis)."""
+        self.weight, self.squares = self.weight * factor, self.squares * factor
+        return self
+
     def move_classes(self, places: np.ndarray, n_classes: int) -> Moments:
         """The same moments among more classes: class c is now places[c]."""
         new = Moments(n_classes, self.weight.shape[1])

@@ -71,7 +71,7 @@ def stack(chunks: Sequence[Any]) -> Any:
     first = chunks[0]
     if len(chunks) == 1:
         return first
-    kinds = {type(chunk) for chunk in chunks}
+    kinds = {np.ndarray if isinstance(chunk, np.ndarray) else type(chunk) for chunk in chunks}
     if len(kinds) > 1:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise DataError(
@@ -93,5 +93,6 @@ def stack(chunks: Sequence[Any]) -> Any:
             return pl.concat(chunks)
         import pyarrow as pa
 
-        return pa.concat_tables([pa.table(chunk) for chunk in chunks])
+        tables = [chunk if isinstance(chunk, pa.Table) else pa.table(chunk) for chunk in chunks]
+        return pa.concat_tables(tables).combine_chunks()  # a stream stacks one row after the other
     return [row for chunk in chunks for row in chunk]

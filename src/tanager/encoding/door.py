@@ -107,8 +107,8 @@ def _seconds(given: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(given, dtype=np.float64)
     if given.dtype.kind == "O":  # numpy knows no time zones
         zoned = [t.timestamp() if isinstance(t, datetime) and t.tzinfo is not None else t for t in given.tolist()]
-        if all(isinstance(t, int | float) for t in zoned):
-            return np.array(zoned, dtype=np.float64)
+        if all(t is None or isinstance(t, int | float) for t in zoned):
+            return np.array([np.nan if t is None else t for t in zoned], dtype=np.float64)
         given = np.array(zoned, dtype="datetime64[us]")
     moments = given.astype("datetime64[us]")
     return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)

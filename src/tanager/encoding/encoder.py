@@ -260,12 +260,19 @@ class Encoder:
 
     def continuous_values(self, X: Any, name: str = "Encoder") -> np.ndarray:
         """The numbers of the continuous columns, one row each; NaN is missing."""
+        return self.numbers(X, self._continuous, name)
+
+    @property
+    def _continuous(self) -> list[int]:
+        return [i for i, column in enumerate(self.schema.columns) if column.kind == "continuous"]
+
+    def numbers(self, X: Any, columns: Sequence[int], name: str = "Encoder") -> np.ndarray:
+        """The numbers of some columns of the schema, one row each; NaN is missing."""
         table = read_table(X)
-        pairs = zip(self.schema.columns, self._order(table, name), strict=True)
-        wanted = [(column, i) for column, i in pairs if column.kind == "continuous"]
-        out = np.empty((table.n_rows, len(wanted)), order="F")
-        for j, (column, i) in enumerate(wanted):
-            out[:, j] = table.column(i).floats(column.name)
+        order = self._order(table, name)
+        out = np.empty((table.n_rows, len(columns)), order="F")
+        for j, i in enumerate(columns):
+            out[:, j] = table.column(order[i]).floats(self.schema.names[i])
         return out
 
     def _order(self, table: Table, name: str) -> list[int]:
@@ -352,7 +359,11 @@ class Encoder:
 
     def continuous_row(self, row: Mapping[str, Any]) -> np.ndarray:
         """The numbers of the continuous columns of one row; NaN is missing."""
-        names = [column.name for column in self.schema.columns if column.kind == "continuous"]
+        return self.numbers_row(row, self._continuous)
+
+    def numbers_row(self, row: Mapping[str, Any], columns: Sequence[int]) -> np.ndarray:
+        """The numbers of some columns of the schema in one row; NaN is missing."""
+        names = [self._finders[i][0] for i in columns]
         return np.array([cell_number(row.get(name), name) for name in names], dtype=np.float64)
 
     def new_names(self, row: Mapping[str, Any]) -> list[str]:

@@ -20,7 +20,7 @@ from tanager.evaluate.measures import (
     rmse_full,
     zero_one_loss,
 )
-from tanager.evaluate.peers import AsNumbers, peers
+from tanager.evaluate.peers import AsNumbers, peers, stream_peers
 from tanager.evaluate.prequential import prequential
 from tanager.evaluate.recommend import Recommendation
 from tanager.evaluate.results import Results
@@ -75,6 +75,7 @@ __all__ = [
     "sign_test",
     "stratified_folds",
     "stratified_holdout",
+    "stream_peers",
     "win_draw_loss",
     "zero_one_loss",
 ]

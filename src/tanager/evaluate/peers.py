@@ -1,7 +1,8 @@
-"""Classifiers of scikit-learn beside ours: any table as numbers, and a few yardsticks ready to use."""
+"""Classifiers of scikit-learn and river beside ours: any table as numbers, and a few yardsticks ready to use."""
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 
 from tanager.encoding import Encoder
+from tanager.errors import OptionError
 
 
 class AsNumbers(TransformerMixin, BaseEstimator):
@@ -87,4 +89,26 @@ def peers(categorical: Any = None, numeric: Any = None) -> dict[str, Any]:
         "forest": make_pipeline(AsNumbers(**kinds), RandomForestClassifier(random_state=0)),
         "gradient": make_pipeline(AsNumbers(one_hot=False, **kinds), HistGradientBoostingClassifier(random_state=0)),
         "logistic": make_pipeline(AsNumbers(fill=True, **kinds), StandardScaler(), LogisticRegression(max_iter=1000)),
+    }
+
+
+def stream_peers() -> dict[str, Any]:
+    """Well-known classifiers of river by name, each ready for any stream; ``river-last`` answers with the last label.
+
+    Needs river, the extra ``river``.
+
+    >>> sorted(stream_peers())
+    ['river-arf', 'river-hat', 'river-ht', 'river-last', 'river-nb']
+    """
+    try:
+        from river import compose, dummy, forest, naive_bayes, preprocessing, tree
+    except ImportError:
+        raise OptionError("river is not installed. Get it with: pip install 'tanager[river]'") from None
+    texts: Any = compose.SelectType(str) | preprocessing.OneHotEncoder()
+    return {
+        "river-nb": (compose.SelectType(Number) + texts) | naive_bayes.GaussianNB(),
+        "river-ht": tree.HoeffdingTreeClassifier(),
+        "river-hat": tree.HoeffdingAdaptiveTreeClassifier(seed=0),
+        "river-arf": forest.ARFClassifier(seed=0),
+        "river-last": dummy.NoChangeClassifier(),
     }

@@ -112,7 +112,8 @@ class Plan:
         counting: dict[str, list[str]] = {}
         self.fitted: list[str] = []  # classifiers that are fitted on their own
         for name, model in self.models.items():
-            if not isinstance(model, CountsClassifier) or model._encoder_options().get("continuous"):
+            alone = not isinstance(model, CountsClassifier) or model._forgets()
+            if alone or model._encoder_options().get("continuous"):
                 self.fitted.append(name)
                 continue
             model._check_options()

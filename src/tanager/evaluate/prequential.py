@@ -21,7 +21,8 @@ from tanager.evaluate.sources import Flow, Labels, Wanted, open_stream
 Progress = Callable[[int, float | None], object]
 
 BLOCK = 16384  # rows that are handed to the models at once
-REPORTS = 200  # about as many where the number of rows is known
+REPORTS = 200  # about as many, unless it is said how many
+_GROWING = np.array([m * 10**e for e in range(15) for m in (1, 2)])  # rows between two reports
 
 
 def prequential(
@@ -62,8 +63,7 @@ def prequential(
     n_rows : int, default=None
         Stop after so many rows.
     every : int, default=None
-        Report the measures after each so many rows. None is about 200 times, or every 1000 rows where the length of
-        the stream is not known.
+        Report the measures after each so many rows. None is about 200 times, evenly over the stream.
     fade : float, default=0.999
         Factor per row by which old rows fade in the ``fading`` measures.
     window : int, default=1000
@@ -141,8 +141,7 @@ def _run(
     progress: Progress | None,
 ) -> list[int]:
     """Lead all models through the stream, and say after which rows they were measured."""
-    every = every or _reports_every(flow.n_rows)
-    reports: list[int] = []
+    reports = _Reports(every, flow.n_rows)
     start = 0
     for X, y, times in flow.blocks(max(1, BLOCK // late.batch) * late.batch):
         rows = Rows(X, y.plain, times, flow.names)
@@ -150,24 +149,55 @@ def _run(
         arrived.add(labels)
         steps = list(late.steps(rows))
         stop = start + len(rows)
-        points = list(range(start + every - start % every, stop + 1, every))
+        points = reports.between(start, stop)
         for racer in racers:
             racer.run(steps, labels, start, points, seen, arrived)
-        reports += points
+        reports.add(points, [racer.history for racer in racers])
         start = stop
         if progress is not None:
             progress(start, flow.done())
     if start == 0:
         raise DataError("the stream has no rows. At least one row is needed.")
+    ended = start in reports.rows
     for racer in racers:
-        racer.end(list(late.rest()), start, last=start in reports)
-    return reports if start in reports else [*reports, start]
+        racer.end(list(late.rest()), start, last=ended)
+    return reports.rows if ended else [*reports.rows, start]
 
 
-def _reports_every(n_rows: int | None) -> int:
+class _Reports:
+    """After which rows the measures are taken.
+
+    Where neither ``every`` nor the length of the stream is known, after each row at first, and more and more rarely:
+    each distance is a multiple of the one before, so that early reports can be thinned out.
+    """
+
+    def __init__(self, every: int | None, n_rows: int | None) -> None:
+        self.every = every if every is not None or n_rows is None else _round_step(n_rows)
+        self.rows: list[int] = []
+
+    def between(self, start: int, stop: int) -> list[int]:
+        """Those after row number ``start``, up to ``stop``."""
+        rows = np.arange(start + 1, stop + 1)
+        return list(rows[rows % self._step(rows) == 0].tolist())
+
+    def add(self, points: Sequence[int], histories: Sequence[list[Any]]) -> None:
+        """Note that these were taken, and let go of what has become too fine, here and in the histories."""
+        self.rows += points
+        if self.every is not None or not points:
+            return
+        keep = [at for at, row in enumerate(self.rows) if row % self._step(points[-1]) == 0]
+        if len(keep) < len(self.rows):
+            for kept in (self.rows, *histories):
+                kept[:] = [kept[at] for at in keep]
+
+    def _step(self, row: Any) -> Any:
+        if self.every is not None:
+            return self.every
+        return _GROWING[np.searchsorted(_GROWING * 1.5 * REPORTS, row)]
+
+
+def _round_step(n_rows: int) -> int:
     """1, 2 or 5 times a power of ten, so that there are about 200 reports."""
-    if n_rows is None:
-        return 1000
     step = 1
     while n_rows / step > 1.5 * REPORTS:
         step = step * 5 // 2 if str(step)[0] == "2" else step * 2

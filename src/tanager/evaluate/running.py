@@ -59,13 +59,13 @@ class Sums:
         if factor != 1.0:
             self.classes *= factor
             self.losses *= factor
-        w = np.ones(len(rows)) if weights is None else weights
-        given, right = rows.answers >= 0, rows.answers == rows.labels
-        for at, some in ((TRUE, rows.labels), (ANSWERED, rows.answers[given]), (RIGHT, rows.labels[right])):
-            own = w if at == TRUE else w[given] if at == ANSWERED else w[right]
-            counts = np.bincount(some, own)
-            self.classes[at, : len(counts)] += counts
-        self.losses += (w.sum(), w @ rows.log_loss, w @ rows.cost)
+        hits = np.where(rows.answers == rows.labels, rows.labels + 1, 0)  # 0 stands for nothing
+        for what, codes in ((TRUE, rows.labels + 1), (ANSWERED, rows.answers + 1), (RIGHT, hits)):
+            self.classes[what, :k] += np.bincount(codes, weights, minlength=k + 1)[1:]
+        if weights is None:
+            self.losses += (len(rows), rows.log_loss.sum(), rows.cost.sum())
+        else:
+            self.losses += (weights.sum(), weights @ rows.log_loss, weights @ rows.cost)
 
     def values(self) -> dict[str, Any]:
         """Every measure by name, and ``recall`` of every class; NaN where there is nothing to measure."""

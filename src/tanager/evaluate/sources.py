@@ -286,13 +286,13 @@ def _from_generator(stream: Any, wanted: Wanted) -> Flow:
         raise OptionError("a generator never ends; say how many rows to take: n_rows=100_000.")
     if wanted.times is not None or wanted.drop:
         raise OptionError("a generator has neither times nor columns to drop; leave out times and drop.")
-    made = 0
+    made, labels = 0, np.array(list(stream.classes))
 
     def blocks(size: int) -> Iterator[Block]:
         nonlocal made
         for X, y in stream.chunks(n_rows, size):
             made += len(y)
-            yield X, _labels(y), None
+            yield X, Labels(y, labels), None
 
     drifts = [row for row in stream.drifts if row < n_rows]
     return Flow(blocks, n_rows, stream.classes, stream.names, drifts, lambda: made / n_rows)

@@ -64,6 +64,7 @@ def learn(
     target: str,
     *,
     drop: Iterable[str] = (),
+    times: str | None = None,
     progress: Progress | None = None,
     leave_one_out: bool = True,
 ) -> Learned:
@@ -80,6 +81,8 @@ def learn(
         The column with the classes.
     drop : names of columns
         Not to be learned. Text columns in which every row has its own value are dropped too.
+    times : str, default=None
+        The column that says when a row happened, for models that forget by time. It is not learned.
     progress : callable, default=None
         Called with the rows read so far and the fraction of the file (None when unknown).
     leave_one_out : bool, default=True
@@ -97,9 +100,9 @@ def learn(
     >>> learned.n_rows, learned.left_out.accuracy
     (20, 1.0)
     """
-    columns = feature_columns(source, target, drop)
+    columns = feature_columns(source, target, [*drop, *_time_column(source, times)])
     take_options(model, source, columns)
-    rows = _Reading(source, columns, target, progress)
+    rows = _Reading(source, columns, target, progress, times)
     chunks = iter(rows)
     head, ended = _first_cells(chunks, len(columns) + 1)
     if not head:
@@ -114,14 +117,14 @@ def learn(
     kept = _EvenRows(LEFT_OUT if leave_one_out else 0)
     if ended:
         _refuse_one_class(source, target, sample[target])
-        _fit(model, sample, columns, target)
+        _fit(model, sample, columns, target, times)
         kept.add(sample)
     else:
         model._begin(sample.select(columns), as_labels(sample[target], target))
         model.target_name_ = target
         kept.expect(rows.n_rows / (source.done or 1.0))
         for chunk in chain(_drain(head), chunks):
-            model.partial_fit(chunk.select(columns), as_labels(chunk[target], target))
+            model.partial_fit(chunk.select(columns), as_labels(chunk[target], target), times=_moments(chunk, times))
             kept.add(chunk)
         _refuse_one_class(source, target, pa.array(model.classes_))
         model._check_learned()
@@ -130,25 +133,38 @@ def learn(
     return Learned(model, rows.n_rows, rows.n_unlabelled, ended, sample.num_rows, dropped, missing, left_out)
 
 
-def _fit(model: Any, table: pa.Table, columns: list[str], target: str) -> None:
+def _fit(model: Any, table: pa.Table, columns: list[str], target: str, times: str | None) -> None:
     """``model.fit`` with a name for the class, which arcs that a network must or must not have may speak of."""
     model._start()
     model.target_name_ = target
-    model._learn(table.select(columns), as_labels(table[target], target), None, whole=True)
+    model._learn(table.select(columns), as_labels(table[target], target), None, _moments(table, times), whole=True)
     model._check_learned()
 
 
-def update(model: Any, source: Source, *, progress: Progress | None = None) -> int:
-    """Learn the rows of a file in addition, and say how many. A file that is bad somewhere changes nothing."""
-    return _change(model, source, progress, "partial_fit")
+def _time_column(source: Source, times: str | None) -> list[str]:
+    if times is not None and times not in source.columns:
+        raise OptionError(f"times: {source.name} has no column {times!r}.{nearest(times, source.columns)}")
+    return [] if times is None else [times]
 
 
-def unlearn(model: Any, source: Source, *, progress: Progress | None = None) -> int:
+def _moments(table: pa.Table, times: str | None) -> np.ndarray | None:
+    return None if times is None else np.asarray(table[times])
+
+
+def update(model: Any, source: Source, *, times: str | None = None, progress: Progress | None = None) -> int:
+    """Learn the rows of a file in addition, and say how many. A file that is bad somewhere changes nothing.
+
+    ``times`` is the column that says when a row happened, for models that forget by time.
+    """
+    return _change(model, source, times, progress, "partial_fit")
+
+
+def unlearn(model: Any, source: Source, *, times: str | None = None, progress: Progress | None = None) -> int:
     """Take the rows of a file away, and say how many. A file that is bad somewhere changes nothing."""
-    return _change(model, source, progress, "unlearn")
+    return _change(model, source, times, progress, "unlearn")
 
 
-def _change(model: Any, source: Source, progress: Progress | None, verb: str) -> int:
+def _change(model: Any, source: Source, times: str | None, progress: Progress | None, verb: str) -> int:
     target = getattr(model, "target_name_", None)
     if target is None:
         raise DataError(
@@ -156,11 +172,12 @@ def _change(model: Any, source: Source, progress: Progress | None, verb: str) ->
             "Learn it from a file, or set model.target_name_."
         )
     names = list(model.encoder_.schema.names)
-    rows = _Reading(source.match(model), names, target, progress)
+    _time_column(source, times)
+    rows = _Reading(source.match(model), names, target, progress, times)
     work = copy.deepcopy(model)
     for chunk in rows:
         try:
-            getattr(work, verb)(chunk.select(names), as_labels(chunk[target], target))
+            getattr(work, verb)(chunk.select(names), as_labels(chunk[target], target), times=_moments(chunk, times))
         except DataError as error:
             first = rows.n_rows - chunk.num_rows + 1
             raise type(error)(f"{source.name}, data rows {first:,} to {rows.n_rows:,}: {error}") from None
@@ -172,13 +189,16 @@ def _change(model: Any, source: Source, progress: Progress | None, verb: str) ->
 class _Reading:
     """One pass over the labelled rows, with what is to be counted on the way."""
 
-    def __init__(self, source: Source, columns: list[str], target: str, progress: Progress | None) -> None:
+    def __init__(
+        self, source: Source, columns: list[str], target: str, progress: Progress | None, times: str | None = None
+    ) -> None:
         self.source, self.columns, self.target, self.progress = source, columns, target, progress
+        self.beside = [target] if times is None else [target, times]
         self.n_rows = self.n_unlabelled = 0
         self.missing = dict.fromkeys(columns, 0)
 
     def __iter__(self) -> Iterator[pa.Table]:
-        for chunk in self.source.chunks([*self.columns, self.target], CHUNK):
+        for chunk in self.source.chunks([*self.columns, *self.beside], CHUNK):
             labelled = self._labelled(chunk)
             for name in self.columns:
                 self.missing[name] += n_missing(labelled[name])

@@ -59,7 +59,7 @@ class Clusters(Source):
         return bounce(self.means[cluster, i] + self.velocities[cluster, i] * rows, self.low[i], self.high[i])
 
     def draw(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        cluster = pick(self.weights, len(rows), rng)
+        cluster = pick(self.weights, len(rows), rng).astype(np.intp)  # the fastest to look up with
         X = np.empty((len(rows), len(self.columns)), order="F")
         for i in range(len(self.columns)):
             X[:, i] = self.centres(cluster, i, rows) + self.spreads[cluster, i] * rng.standard_normal(len(rows))

@@ -143,7 +143,7 @@ def drift(a: Stream, b: Stream, at: int, width: float = 1) -> Stream:
     >>> from tanager import generate
     >>> stream = generate.drift(generate.tan(random_state=1), generate.tan(random_state=2), at=50_000).noise(0.05)
     >>> stream
-    <Stream of tan, then tan from row 50,000 on, 19 columns, 2 classes: 5 % noise>
+    <Stream of TAN, then TAN from row 50,000 on, 19 columns, 2 classes: 5 % noise>
     >>> stream.drifts
     (50000,)
     """
@@ -179,7 +179,7 @@ def incremental(a: Stream, b: Stream, start: int, stop: int) -> Stream:
     >>> from tanager import generate
     >>> a = generate.tan(random_state=1)
     >>> generate.incremental(a, generate.redrawn(a), 10_000, 20_000)
-    <Stream of tan turning into another from row 10,000 to 20,000, 19 columns, 2 classes>
+    <Stream of TAN turning into another from row 10,000 to 20,000, 19 columns, 2 classes>
     """
     start, stop = check_whole("start", start, 0), check_whole("stop", stop, 1)
     if stop <= start:

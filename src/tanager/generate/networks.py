@@ -16,7 +16,8 @@ from tanager.networks.inference import elimination_order
 from tanager.networks.network import Network
 from tanager.networks.sampling import _thresholds, draw_codes
 
-MOST_CELLS = 1 << 20  # of the tables of all rows that are worked on at once
+CELLS = 1 << 17  # of the tables of all rows that are worked on at once
+MOST_CELLS = 1 << 20  # of the tables of one row; what takes more is not asked for
 
 
 class NetworkSource(Source):
@@ -38,11 +39,13 @@ class NetworkSource(Source):
     def prior(self, rows: np.ndarray) -> np.ndarray:
         return self.network.posterior(self.target)[None, :]
 
-    def log_joint(self, X: np.ndarray, rows: np.ndarray, noise: Noise) -> np.ndarray:
+    def log_joint(self, X: np.ndarray, rows: np.ndarray, noise: Noise) -> np.ndarray | None:
         gaps = np.ones(len(X), dtype=bool) if noise.any else missing_cells(X).any(axis=1)
+        if gaps.any() and self._largest > MOST_CELLS:
+            return None
         logs = np.empty((len(X), len(self.classes)))
         logs[~gaps] = self._log_whole(X[~gaps], rows[~gaps])
-        left, size = np.flatnonzero(gaps), max(MOST_CELLS // self._largest, 1)
+        left, size = np.flatnonzero(gaps), max(CELLS // self._largest, 1) if gaps.any() else 1
         for start in range(0, len(left), size):
             some = left[start : start + size]
             logs[some] = self._log_gaps(X[some], rows[some], noise.keep)
@@ -67,31 +70,31 @@ class NetworkSource(Source):
             return [np.log(cells) for cells in _class_last(self._tables, self._families)]
 
     def _log_gaps(self, X: np.ndarray, rows: np.ndarray, keep: np.ndarray) -> np.ndarray:
-        """Sum out what the cells do not tell, one variable at a time; all rows side by side, along the first axis."""
-        factors = [(family, table) for family, table in zip(self._families, self._at(rows), strict=True)]
+        """Sum out what the cells do not tell, one variable at a time; all rows side by side, along the last axis."""
+        factors = list(zip(self._families, self._at(rows), strict=True))
         factors += [((i + 1,), self._told(X[:, i], i, keep[i])) for i in range(X.shape[1])]
         scales = np.zeros(len(X))
         for variable, scope in self._steps:
             touching = [factor for factor in factors if variable in factor[0]]
             factors = [factor for factor in factors if variable not in factor[0]]
             rest = tuple(i for i in scope if i != variable)
-            cells = _product(touching, (*rest, variable), self._sizes).sum(axis=-1)
-            top = cells.max(axis=tuple(range(1, cells.ndim)))  # products over many columns would underflow
+            cells = _product(touching, (variable, *rest), self._sizes).sum(axis=0)
+            top = cells.max(axis=tuple(range(cells.ndim - 1)))  # products over many columns would underflow
             top = np.where(top > 0, top, 1.0)
-            scales = scales + np.log(top)
-            factors.append((rest, cells / top.reshape(-1, *[1] * len(rest))))
+            scales += np.log(top)
+            factors.append((rest, cells / top))
         with np.errstate(divide="ignore"):
-            return np.log(_product(factors, (0,), self._sizes)) + scales[:, None]
+            return (np.log(_product(factors, (0,), self._sizes)) + scales).T
 
     def _at(self, rows: np.ndarray) -> list[np.ndarray]:
-        """The tables at these rows, which stand along the first axis; one line where it is the same for all."""
-        return [table[None] for table in self._tables]
+        """The tables at these rows, which stand along the last axis; once where it is the same for all."""
+        return [table[..., None] for table in self._tables]
 
     def _told(self, cells: np.ndarray, i: int, keep: float) -> np.ndarray:
-        """P(the cell as shown | the value behind it), for every row and value."""
+        """P(the cell as shown | the value behind it), for every value and row."""
         n_values = self._sizes[i + 1]
-        told = np.vstack([keep * np.eye(n_values) + (1 - keep) / n_values, np.ones(n_values)])
-        return told[np.where(cells == MISSING, n_values, cells)]
+        told = np.column_stack([keep * np.eye(n_values) + (1 - keep) / n_values, np.ones(n_values)])
+        return told[:, np.where(cells == MISSING, n_values, cells)]
 
     @cached_property
     def _sizes(self) -> list[int]:
@@ -147,8 +150,12 @@ class ChangingNetwork(NetworkSource):
         ]
 
     def prior(self, rows: np.ndarray) -> np.ndarray:
-        nothing = np.full((len(rows), len(self.columns)), MISSING, dtype=np.uint8)
-        return np.exp(self.log_joint(nothing, rows, Noise.of(self.columns)))
+        """What is known without any cell; columns that the class does not descend from do not matter."""
+        own = [self.target, *self.network.ancestors(self.target)]
+        first, then = (NetworkSource(network.keep(own), self.target) for network in (self.network, self._second))
+        nothing = np.full((len(rows), len(own) - 1), MISSING, dtype=np.uint8)
+        few = ChangingNetwork(first, then, self.start, self.stop)
+        return np.exp(few._log_gaps(nothing, rows, np.ones(len(own) - 1)))
 
     def _log_cells(self, i: int, at: Any, rows: np.ndarray) -> np.ndarray:
         share, (first, then) = self.share(rows)[:, None], self._by_class
@@ -162,7 +169,7 @@ class ChangingNetwork(NetworkSource):
     def _at(self, rows: np.ndarray) -> list[np.ndarray]:
         share = self.share(rows)
         tables = zip(self._tables, self._tables_then, strict=True)
-        return [(1 - s) * a + s * b for a, b in tables for s in [share.reshape(-1, *[1] * a.ndim)]]
+        return [(1 - share) * first[..., None] + share * then[..., None] for first, then in tables]
 
     @cached_property
     def _tables_then(self) -> list[np.ndarray]:
@@ -196,10 +203,10 @@ def _class_last(tables: Sequence[np.ndarray], families: Sequence[tuple[int, ...]
 def _product(
     factors: Sequence[tuple[tuple[int, ...], np.ndarray]], scope: tuple[int, ...], sizes: Sequence[int]
 ) -> np.ndarray:
-    """The product of factors whose first axis is rows, over a scope that has all their variables."""
+    """The product of factors whose last axis is rows, over a scope that has all their variables."""
     total: Any = 1.0
-    for own, cells in factors:
+    for own, cells in sorted(factors, key=lambda factor: factor[1].size):  # small ones first, so that few are large
         axes = sorted(range(len(own)), key=lambda axis: scope.index(own[axis]))
-        moved = cells.transpose(0, *(axis + 1 for axis in axes))
-        total = total * moved.reshape(len(cells), *(sizes[i] if i in own else 1 for i in scope))
+        moved = cells.transpose(*axes, len(own))
+        total = total * moved.reshape(*(sizes[i] if i in own else 1 for i in scope), -1)
     return np.asarray(total)

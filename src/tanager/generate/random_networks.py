@@ -12,10 +12,8 @@ import numpy as np
 from tanager.errors import DataError, OptionError
 from tanager.generate.networks import NetworkSource
 from tanager.generate.sources import MOST_VALUES, check_positive, check_shares, check_whole
-from tanager.generate.stream import Stream, made, model_rng
+from tanager.generate.stream import CLASS, Stream, made, model_rng
 from tanager.networks.network import Network
-
-CLASS = "class"
 
 
 def naive_bayes(
@@ -51,7 +49,7 @@ def naive_bayes(
     >>> round(stream.accuracy(), 3)
     0.992
     """
-    return _stream("naive_bayes", _no_arcs, n_columns, n_values, n_classes, dirichlet, prior, random_state)
+    return _stream("naive Bayes", _no_arcs, n_columns, n_values, n_classes, dirichlet, prior, random_state)
 
 
 def tan(
@@ -66,7 +64,7 @@ def tan(
 
     All trees over the columns are equally likely, and all roots. Parameters are those of ``naive_bayes``.
     """
-    return _stream("tan", random_tree, n_columns, n_values, n_classes, dirichlet, prior, random_state)
+    return _stream("TAN", random_tree, n_columns, n_values, n_classes, dirichlet, prior, random_state)
 
 
 def ban(
@@ -104,7 +102,7 @@ def ban(
     def arcs(n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
         return random_arcs(n, int(n_arcs) - n, most, rng)
 
-    return _stream("ban", arcs, n_columns, n_values, n_classes, dirichlet, prior, random_state)
+    return _stream("BAN", arcs, n_columns, n_values, n_classes, dirichlet, prior, random_state)
 
 
 def from_network(network: Network, target: str = CLASS, random_state: int | None = 0) -> Stream:
@@ -121,7 +119,10 @@ def from_network(network: Network, target: str = CLASS, random_state: int | None
     >>> round(stream.accuracy(), 2)  # 0.75 * 0.8 + 0.25 * 0.9, on the average
     0.83
     """
-    return made(NetworkSource(network, target), random_state)
+    source = NetworkSource(network, target)
+    if not source.columns:
+        raise DataError(f"the network has no variable beside {target!r}. Add some, as columns.")
+    return made(source, random_state)
 
 
 def redrawn(stream: Stream, random_state: int | None = 1, dirichlet: float = 1.0) -> Stream:
@@ -217,31 +218,35 @@ def _edges(code: list[int], n: int) -> list[tuple[int, int]]:
 
 
 def random_arcs(n: int, n_arcs: int, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Arcs along a random order of 0..n-1, at most so many into each; all such sets are equally likely.
+    """Arcs along a random order of 0..n-1, at most so many into each; all such sets are equally likely."""
+    order = rng.permutation(n).tolist()
+    return [(order[u], order[v]) for u, v in arcs_in_order(n, n_arcs, most, rng)]
+
+
+def arcs_in_order(n: int, n_arcs: int, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Arcs from smaller to larger numbers.
 
     Drawing sets until one keeps to the limit would take for ever where the limit is tight. So the number of parents of
     each comes first, from the last to the first, each number as often as there are sets with it.
     """
-    order = rng.permutation(n).tolist()
-    ways = _ways(n, n_arcs, most)
+    ways = n_sets(n, n_arcs, most)
     arcs, left = [], n_arcs
-    for place in reversed(range(n)):
-        numbers = [p for p in range(min(place, most) + 1) if p <= left]
-        weights = [comb(place, p) * ways[place][left - p] for p in numbers]
+    for v in reversed(range(n)):
+        numbers = [p for p in range(min(v, most) + 1) if p <= left]
+        weights = [comb(v, p) * ways[v][left - p] for p in numbers]
         chances = np.array([weight / sum(weights) for weight in weights])
         n_parents = int(rng.choice(numbers, p=chances / chances.sum()))
-        parents = sorted(rng.choice(place, n_parents, replace=False).tolist()) if n_parents else []
-        arcs += [(order[u], order[place]) for u in parents]
+        arcs += [(u, v) for u in sorted(rng.choice(v, n_parents, replace=False).tolist() if n_parents else [])]
         left -= n_parents
     return arcs
 
 
-def _ways(n: int, n_arcs: int, most: int) -> list[list[int]]:
-    """ways[i][a]: how many sets of a arcs there are among the first i of an order."""
+def n_sets(n: int, n_arcs: int, most: int) -> list[list[int]]:
+    """[i][a]: how many sets of a arcs there are among the first i of an order."""
     ways = [[1] + [0] * n_arcs]
-    for place in range(n):
-        parents = range(min(place, most) + 1)
-        ways.append([sum(comb(place, p) * ways[-1][a - p] for p in parents if p <= a) for a in range(n_arcs + 1)])
+    for v in range(n):
+        parents = range(min(v, most) + 1)
+        ways.append([sum(comb(v, p) * ways[-1][a - p] for p in parents if p <= a) for a in range(n_arcs + 1)])
     return ways
 
 

@@ -56,7 +56,7 @@ class Sea(Rule):
     """Two numbers up to 10 whose sum is at most a threshold, and one that does not matter."""
 
     def __init__(self, threshold: float) -> None:
-        self.threshold, self.text = threshold, "sea"
+        self.threshold, self.text = threshold, "SEA"
         self.columns = tuple(Column(f"x{i}", None, 0.0, 10.0) for i in (1, 2, 3))
 
     def holds(self, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -119,7 +119,7 @@ def sea(
     >>> from tanager import generate
     >>> stream = generate.sea()
     >>> stream
-    <Stream of sea changing every 12,500 rows with 10 % wrong labels, 3 columns, 2 classes>
+    <Stream of SEA changing every 12,500 rows with 10 % wrong labels, 3 columns, 2 classes>
     >>> stream.drifts[:3], round(stream.accuracy(), 3)
     ((12500, 25000, 37500), 0.9)
     """
@@ -191,7 +191,7 @@ def _stagger(concept: int) -> NetworkSource:
     network = Network({"class": (0, 1), **STAGGER}, [(name, "class") for name in STAGGER])
     holds = CONCEPTS[concept](*np.indices((3, 3, 3)))
     even: dict[str, Any] = {name: [1 / 3] * 3 for name in STAGGER}
-    return NetworkSource(network.with_tables(even | {"class": np.eye(2)[holds.astype(int)]}), "class", "stagger")
+    return NetworkSource(network.with_tables(even | {"class": np.eye(2)[holds.astype(int)]}), "class", "STAGGER")
 
 
 def led(noise: float = 0.1, random_state: int | None = 0) -> Stream:
@@ -208,4 +208,4 @@ def led(noise: float = 0.1, random_state: int | None = 0) -> Stream:
     on = np.where(lit == 1, 1 - wrong, wrong)
     network = Network({"class": range(10)} | dict.fromkeys(SEGMENTS, (0, 1)), [("class", name) for name in SEGMENTS])
     tables: dict[str, Any] = {name: np.stack([1 - on[:, i], on[:, i]], axis=1) for i, name in enumerate(SEGMENTS)}
-    return made(NetworkSource(network.with_tables(tables | {"class": [0.1] * 10}), "class", "led"), random_state)
+    return made(NetworkSource(network.with_tables(tables | {"class": [0.1] * 10}), "class", "LED digits"), random_state)

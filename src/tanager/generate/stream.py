@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -24,10 +25,14 @@ from tanager.generate.sources import (
     other_codes,
 )
 from tanager.networks.network import Network
+from tanager.writing import TableWriter, table_format, whole_file
 
+CLASS = "class"  # the last column of a table
 BLOCK = 1 << 16  # rows that are drawn together, from a seed of their own
 MOST_DRIFTS = 1000
 N_PARTS, PART = 16, 8192  # of a long stream, what `accuracy` looks at
+
+Progress = Callable[[int, float | None], object]
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ class Stream:
     >>> from tanager import generate
     >>> stream = generate.tan(random_state=1).noise(0.05).missing(0.05)
     >>> stream
-    <Stream of tan, 19 columns, 2 classes: 5 % noise, 5 % missing>
+    <Stream of TAN, 19 columns, 2 classes: 5 % noise, 5 % missing>
     >>> X, y = stream.take(1000)
     >>> X.shape, X.dtype, y[:10]
     ((1000, 19), dtype('uint8'), array([0, 1, 0, 1, 0, 0, 1, 0, 0, 0], dtype=uint8))
@@ -127,11 +132,11 @@ class Stream:
         By any of the column's values with equal chances, its own included; with ``flip`` by a different one. A number
         is replaced by any number of the column's range.
         """
-        return replace(self, effects=replace(self.effects, noise=check_share("rate", rate), flip=bool(flip)))
+        return replace(self, effects=replace(self.effects, noise=check_share("noise", rate), flip=bool(flip)))
 
     def class_noise(self, rate: float) -> Stream:
         """With wrong labels: with this probability a row has one of the other classes, with equal chances."""
-        return replace(self, source=replace(self.source, class_noise=check_share("rate", rate)))
+        return replace(self, source=replace(self.source, class_noise=check_share("class_noise", rate)))
 
     def missing(self, rate: float, how: str = "mcar") -> Stream:
         """With missing cells.
@@ -145,7 +150,7 @@ class Stream:
             the rate in the last, evenly between.
         """
         check_option("how", how, ("mcar", "mar"))
-        rate = check_share("rate", rate, 1.0 if how == "mcar" else 0.5)
+        rate = check_share("missing", rate, 1.0 if how == "mcar" else 0.5)
         return replace(self, effects=replace(self.effects, missing=rate, how=how))
 
     def imbalanced(self, shares: Any) -> Stream:
@@ -242,11 +247,54 @@ class Stream:
 
     def __iter__(self) -> Iterator[tuple[dict[str, Any], Any]]:
         """Rows without end as (dict, label); a missing cell is None."""
+        names, classes = self.names, self.classes
         for b in itertools.count():
             X, y = self.block(b)
             cells = [_as_values(X[:, i], column) for i, column in enumerate(self.columns)]
             for row, c in zip(zip(*cells, strict=True), y.tolist(), strict=True):
-                yield dict(zip(self.names, row, strict=True)), self.classes[c]
+                yield dict(zip(names, row, strict=True)), classes[c]
+
+    def tables(self, n_rows: int, start: int = 0) -> Iterator[Any]:
+        """So many rows as Arrow tables of up to 65,536, with the values themselves; the class is the last column."""
+        rows = self.chunks(n_rows, start=start)
+        return (self._table(X, y) for X, y in rows) if n_rows else iter([self._table(*self._empty(0))])
+
+    def _table(self, X: np.ndarray, y: np.ndarray) -> Any:
+        import pyarrow as pa
+
+        cells = [_arrow_cells(X[:, i], column) for i, column in enumerate(self.columns)]
+        return pa.table([*cells, _arrow_values(self.classes).take(pa.array(y))], [*self.names, CLASS])
+
+    def write(self, path: Any, n_rows: int, progress: Progress | None = None) -> None:
+        """Write the first rows to a file, whole or not at all; the class is its last column.
+
+        Parameters
+        ----------
+        path : str, path or file
+            The ending says how: .csv, .tsv, .parquet or .jsonl; .csv.gz and .tsv.gz are packed. A file that is open
+            for bytes gets CSV.
+        n_rows : int
+            Memory does not grow with it.
+        progress : callable, default=None
+            Called with the number of rows written and their share of all.
+        """
+        n_rows = check_whole("n_rows", n_rows, 0)
+        if hasattr(path, "write"):
+            self._write(path, "csv", n_rows, progress)
+            return
+        form = table_format(os.fspath(path))
+        with whole_file(path) as file:
+            self._write(file, form, n_rows, progress)
+
+    def _write(self, file: BinaryIO, form: str, n_rows: int, progress: Progress | None) -> None:
+        writer = TableWriter(file, form)
+        done = 0
+        for table in self.tables(n_rows):
+            writer.write(table)
+            done += table.num_rows
+            if progress is not None:
+                progress(done, done / max(n_rows, 1))
+        writer.close()
 
     # --- what is known of them --------------------------------------------------------------------------------------
 
@@ -342,6 +390,22 @@ def _as_values(cells: np.ndarray, column: Column) -> list[Any]:
         return [None if cell != cell else cell for cell in cells.tolist()]
     values = dict(enumerate(column.values))
     return [values.get(code) for code in cells.tolist()]
+
+
+def _arrow_cells(cells: np.ndarray, column: Column) -> Any:
+    """Cells as an Arrow array, with nulls where they are missing."""
+    import pyarrow as pa
+
+    if column.values is None:
+        return pa.array(cells, from_pandas=True)  # NaN is null
+    return _arrow_values(column.values).take(pa.array(cells, mask=cells == MISSING))
+
+
+def _arrow_values(values: tuple[Any, ...]) -> Any:
+    """Values as an Arrow array; as text where they are of several kinds."""
+    import pyarrow as pa
+
+    return pa.array(values if len({type(value) for value in values}) == 1 else [str(value) for value in values])
 
 
 def made(source: Source, random_state: int | None) -> Stream:

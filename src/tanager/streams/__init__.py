@@ -1,1 +1,1 @@
-"""Streams: models that change their shape while they learn."""
+"""Models that change while they learn: they notice drift, or change their shape."""

@@ -1,0 +1,379 @@
+"""DriftAware: a classifier that notices when the world has changed, and does something about it.
+
+    answers --right or wrong--> detector --warning, drift--> policy --> which model answers
+
+Rows are learned in blocks. Inside a block nothing changes but what the models learn, so that compiled code can run; at
+its end the detector hears which answers were wrong, and the policy acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from tanager.classifiers.classifier import Classifier
+from tanager.classifiers.naive import NaiveBayes
+from tanager.classifiers.onerow import check_row
+from tanager.encoding.chunks import n_rows, take_rows
+from tanager.encoding.door import check_weights, column_name, one_dimensional
+from tanager.errors import DataError, OptionError, check_option, is_number
+from tanager.streams.detectors import DDM, ask, check_detector
+from tanager.streams.runner import Duel, Runner, Share
+
+_OF_THE_MODEL = ("classes_", "target_name_", "encoder_", "n_features_in_", "feature_names_in_")
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened in a stream: after how many rows, what, the share of wrong answers then, and why."""
+
+    row: int
+    what: str
+    error: float
+    why: str
+
+
+@dataclass(eq=False, repr=False)
+class DriftAware(Classifier):
+    """Watches the errors of a classifier in a stream; when they rise, a new one takes over, or old rows are forgotten.
+
+    Every row is answered before it is learned, and a detector is told whether the answer was wrong. Choose it when
+    changes are sudden and far apart; against slow and steady ones ``decay`` or ``window`` of the classifier itself
+    will do, and both can be had together.
+
+    Parameters
+    ----------
+    model : classifier, default=None
+        What learns and answers; its options count, not what it has learned. None is ``NaiveBayes()``.
+    detector : detector or function, default=None
+        What watches the errors: a ``DDM``, one of river's (``river.drift.ADWIN()``), or a function that is called with
+        1 for every wrong and 0 for every right answer and returns None, "warning" or "drift". None is ``DDM()``.
+    on_warning : {"train", "fade", "nothing"}, default="train"
+        Train a fresh model in the background, which is dropped again if no drift follows; fade; or do nothing.
+    on_drift : {"swap", "restart", "fade", "shrink", "nothing"}, default="swap"
+        "swap": the background model takes over if it is better over recent rows; if not, one that begins now has
+        `patience` rows to become better, else the old one is kept. "restart": the background model takes over at once,
+        and without one the model starts from nothing.
+        "fade": all that was counted is multiplied by `fade_to`. "shrink": a model with a ``window`` forgets the rows
+        before the warning (without one, those before the last block). "nothing": it is only written down.
+    fade_to : float, default=0.1
+        What is left of the counts by fading.
+    every : int, default=64
+        Rows of a block, counted from the start of the stream: the detector is asked, and the policy acts, at its end.
+    recent : int, default=300
+        Errors are judged over about that many rows, older ones fading.
+    patience : int, default=1000
+        Rows after a drift within which a new model must be better.
+
+    Attributes
+    ----------
+    model_ : classifier
+        The one that answers.
+    background_ : classifier or None
+        The one that is trained in the background.
+    events_ : list of Event
+        What happened: ``row`` (rows seen by then), ``what``, ``error`` (share of wrong answers then) and ``why``.
+    n_rows_ : int
+        Rows seen.
+
+    Notes
+    -----
+    An answer is wrong if another class was more probable than the true one. A detector that hears a change for the
+    better, as ADWIN does, is not heeded. One model is better than another if, of the recent rows on which just one of
+    them was right, it won more than chance would give it (two standard deviations). With late labels a row is judged
+    when its label comes.
+
+    Examples
+    --------
+    >>> from tanager import DriftAware, NaiveBayes
+    >>> X = [["sun"], ["rain"]] * 1000
+    >>> y = ["play", "stay"] * 500 + ["stay", "play"] * 500
+    >>> model = DriftAware(NaiveBayes()).partial_fit(X, y)
+    >>> [(event.row, event.what) for event in model.events_]
+    [(1024, 'drift'), (1088, 'swap')]
+    >>> model.predict([["sun"]])
+    array(['stay'], dtype='<U4')
+    """
+
+    model: Any = None
+    detector: Any = None
+    on_warning: str = "train"
+    on_drift: str = "swap"
+    fade_to: float = 0.1
+    every: int = 64
+    recent: int = 300
+    patience: int = 1000
+
+    def _check_options(self) -> None:
+        check_option("on_warning", self.on_warning, ("train", "fade", "nothing"))
+        check_option("on_drift", self.on_drift, ("swap", "restart", "fade", "shrink", "nothing"))
+        check_detector(self.detector)
+        if isinstance(self.model, type) or not isinstance(self._model(), Classifier):
+            raise OptionError(f"model={self.model!r} is no classifier of tanager. Give one, such as AODE().")
+        for name in ("every", "recent", "patience"):
+            if not is_number(getattr(self, name), least=1) or getattr(self, name) != int(getattr(self, name)):
+                raise OptionError(f"{name}={getattr(self, name)!r}: give a number of rows of at least 1.")
+        if not is_number(self.fade_to, least=0) or not 0 < self.fade_to < 1:
+            raise OptionError(
+                f"fade_to={self.fade_to!r}: give a number above 0 and below 1, what is left of the counts."
+            )
+        self._model()._check_options()
+        self._check_model()
+
+    def _check_model(self) -> None:
+        """Refuse a model that cannot do what it would be asked for."""
+        model, name = self._model(), type(self._model()).__name__
+        if "fade" in (self.on_warning, self.on_drift) and not hasattr(model, "fade"):
+            raise OptionError(f'{name} has no counts that could fade. Use on_drift="swap" or "restart".')
+        if self.on_drift == "shrink" and (not hasattr(model, "shrink") or model.window is None):
+            way = f"{name}(window=1000)" if hasattr(model, "shrink") else 'on_drift="swap"'
+            raise OptionError(f'on_drift="shrink": {name} has no window that could shrink. Use {way}, say.')
+
+    def _model(self) -> Any:
+        return NaiveBayes() if self.model is None else self.model
+
+    # --- learning -----------------------------------------------------------------------------------------------
+
+    def _start(self) -> None:
+        self._check_options()
+        for name in _OF_THE_MODEL:
+            self.__dict__.pop(name, None)
+        self._warm = None  # that of the model in front is its own
+        self.n_rows_ = 0
+        self.events_: list[Event] = []
+        self._front = self._fresh()
+        self._back: Runner | None = None
+        self._duel = Duel(self.recent)  # of the two
+        self._warned: int | None = None  # row at which the present warning began
+        self._drifted: int | None = None  # row of a drift that still waits for a better model
+        self._new_detector()
+        self._follow()
+
+    def _fresh(self) -> Runner:
+        """A model that knows the classes and nothing else."""
+        model = clone(self._model())
+        model._start()
+        model._add_classes(self.__dict__.get("classes_", model.classes_))
+        model.target_name_ = self.__dict__.get("target_name_")
+        return Runner(model, self.n_rows_, self.recent)
+
+    def _new_detector(self) -> None:
+        self._detector = DDM() if self.detector is None else deepcopy(self.detector)
+
+    def _follow(self) -> None:
+        """Classes and columns are those of the model in front."""
+        if "encoder_" not in self.__dict__:
+            self._front.knows()  # the first row of a warm-up is taken in
+        own, theirs = self.__dict__, self._front.model.__dict__
+        own.update({name: theirs[name] for name in _OF_THE_MODEL if name in theirs})
+
+    def _add_classes(self, classes: np.ndarray) -> None:
+        for runner in self._runners():
+            runner.model._add_classes(classes)
+        self._follow()
+
+    def _runners(self) -> list[Runner]:
+        return [self._front] if self._back is None else [self._front, self._back]
+
+    def _check_learned(self) -> None:
+        self._front.model._check_learned()
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any = None, *, whole: bool) -> DriftAware:
+        if y is None:
+            raise DataError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        weights = check_weights(sample_weight, n_rows(X))
+        if whole and weights is not None and not weights.any():
+            raise DataError("every sample weight is zero; at least one row must count.")
+        front = self._front.model
+        front.target_name_ = front.target_name_ or column_name(y)
+        front._labels(one_dimensional(y))  # refuses what cannot be a class, before anything is learned
+        self.test_then_train(X if hasattr(X, "__getitem__") else np.asarray(X), y, weights, times)
+        return self
+
+    def _test_some(
+        self, X: Any, y: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None, answered: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Answer and learn rows until the block ends; one alone if the model knows nothing yet, or labels are late."""
+        knows = self._front.knows()
+        size = min(len(y), self.every - len(self._front.block)) if knows and answered is None else 1
+        part, ask_for = take_rows(X, 0, size), None if answered is None else take_rows(answered, 0, size)
+        some, when = (None if rest is None else rest[:size] for rest in (weights, times))
+        even = self.classes_, self._even(1)
+        (classes, proba), *_ = [runner.run(part, y[:size], some, when, ask_for) for runner in self._runners()]
+        self._follow()
+        self._step(size)
+        return (classes, proba) if knows else even
+
+    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> DriftAware:
+        """Answer one row, for the detector, and learn it."""
+        check_row(row, "learn_one")
+        if not hasattr(self, "classes_"):
+            self._start()
+        for runner in self._runners():
+            runner.run_one(row, y, sample_weight, time)
+        self._follow()
+        self._step(1)
+        return self
+
+    def _step(self, n_rows: int) -> None:
+        """After rows were learned: look at the errors where a block ends."""
+        self.n_rows_ += n_rows
+        if self.n_rows_ % self.every == 0:
+            self._look()
+
+    # --- the policy ---------------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """At the end of a block: tell the detector, and act on what it says."""
+        wrong = self._front.end_block()
+        if self._back is not None:
+            self._duel.add(self._back.end_block(), wrong)
+        signal = ask(self._detector, wrong.tolist())
+        if signal == "drift" and self._front.recent.mean <= self._front.usual.mean:
+            signal = None  # a change for the better
+        if signal == "drift":
+            self._drift()
+        elif self._drifted is not None:
+            self._wait(self._drifted)
+        elif signal == "warning":
+            self._warn()
+        elif self._warned is not None:
+            self._all_clear()
+
+    def _warn(self) -> None:
+        if self._warned is not None:
+            return
+        self._warned = self.n_rows_
+        self._note("warning", self._errors())
+        if self.on_warning == "fade":
+            self._fade()
+        elif self.on_warning == "train" and self.on_drift in ("swap", "restart"):
+            self._begin_background()
+
+    def _all_clear(self) -> None:
+        self._warned, self._back = None, None
+        self._note("false alarm", self._errors())
+
+    def _drift(self) -> None:
+        self._note("drift", self._errors())
+        if self.on_drift == "swap" and not self._swap():
+            self._begin_background()
+            self._drifted = self.n_rows_
+        elif self.on_drift not in ("swap", "nothing"):
+            {"restart": self._restart, "fade": self._fade, "shrink": self._shrink}[self.on_drift]()
+            self._calm()
+
+    def _swap(self) -> bool:
+        """Let the background model take over if it is better; whether it did."""
+        if self._back is None or not self._duel.is_won():
+            return False
+        self._front = self._back
+        self._note("swap", f"the model that began at row {self._front.began:,} is better: {self._duel}")
+        self._calm()
+        return True
+
+    def _wait(self, since: int) -> None:
+        """After a drift: the background model takes over, goes on, or is given up."""
+        if not self._swap() and self.n_rows_ - since >= self.patience:
+            self._note("kept", f"the model that began after it is not better: {self._duel}")
+            self._calm()
+
+    def _restart(self) -> None:
+        self._front = self._back or self._fresh()
+        self._note("restart", f"the model that began at row {self._front.began:,} answers from now on")
+
+    def _fade(self) -> None:
+        self._front.model.fade(self.fade_to)
+        self._note("fade", f"{self.fade_to:g} of all that was counted is left")
+
+    def _shrink(self) -> None:
+        kept = self.n_rows_ - self._warned if self._warned is not None else self.every
+        self._front.model.shrink(kept)
+        self._note("shrink", f"only the last {kept:,} rows are left in the window")
+
+    def _begin_background(self) -> None:
+        self._back, self._duel = self._fresh(), Duel(self.recent)
+
+    def _calm(self) -> None:
+        """Something was done: no background model, and the detector begins anew."""
+        self._back = self._warned = self._drifted = None
+        self._new_detector()
+        self._follow()
+
+    def _errors(self) -> str:
+        recent, usual = self._front.recent.mean, self._front.usual.mean
+        return f"{recent:.3f} of the recent answers were wrong, {usual:.3f} is usual"
+
+    def _note(self, what: str, why: str) -> None:
+        self.events_.append(Event(self.n_rows_, what, self._front.recent.mean, why))
+
+    # --- answers ------------------------------------------------------------------------------------------------
+
+    @property
+    def model_(self) -> Classifier:
+        """The model that answers."""
+        return self._front.model
+
+    @property
+    def background_(self) -> Classifier | None:
+        """The model that is trained in the background."""
+        return None if self._back is None else self._back.model
+
+    def _has_learned(self) -> bool:
+        return hasattr(self, "classes_") and len(self.classes_) > 0
+
+    def _answer_first(self, one: Any) -> np.ndarray:
+        return self._front.model._answer_first(one) if self._front.knows() else self._even(1)
+
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+        """Probability of every class known so far; an empty dict before the first row."""
+        check_row(row, "predict_proba_one")
+        if not self._has_learned():
+            return {}
+        return self._front.model.predict_proba_one(row) or dict.fromkeys(self._class_codes(), 1 / len(self.classes_))
+
+    def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
+        check_is_fitted(self, "classes_")
+        if self._has_learned() and not self._front.knows():  # just started anew
+            return np.log(self._even(n_rows(X))) if log_joint else self._even(n_rows(X))
+        return self._front.model._scores(X, log_joint=log_joint)
+
+    def _even(self, m: int) -> np.ndarray:
+        return np.full((m, len(self.classes_)), 1 / max(1, len(self.classes_)))
+
+    def _decide(self, proba: np.ndarray) -> np.ndarray:
+        if not self._front.knows():
+            return np.repeat(self.classes_[:1], len(proba))
+        return self._front.model._decide(proba)
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Both models as model files, and what the policy remembers."""
+        state = {
+            "n_rows": self.n_rows_,
+            "events": [list(astuple(event)) for event in self.events_],
+            "warned": self._warned,
+            "drifted": self._drifted,
+            "detector": self._detector.state(),
+            "duel": [astuple(self._duel.won), astuple(self._duel.lost)],
+            "runners": [runner.state() for runner in self._runners()],
+        }
+        return state, {f"model-{at}": runner.file() for at, runner in enumerate(self._runners())}
+
+    def _take_state(self, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        self.n_rows_ = int(data["n_rows"])
+        self.events_ = [Event(int(row), str(what), float(error), str(why)) for row, what, error, why in data["events"]]
+        self._warned, self._drifted = (None if data[k] is None else int(data[k]) for k in ("warned", "drifted"))
+        self._new_detector()
+        self._detector.take_state(data["detector"])
+        runners = [Runner.from_state(state, arrays[f"model-{at}"]) for at, state in enumerate(data["runners"])]
+        self._front, self._back = runners[0], runners[1] if len(runners) > 1 else None
+        self._duel.won, self._duel.lost = (Share(*map(float, share)) for share in data["duel"])
+        self._follow()

@@ -1,0 +1,134 @@
+"""Models that run along a stream, and how many of their answers are wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from typing import Any
+
+import numpy as np
+
+from tanager.classifiers.classifier import Classifier
+from tanager.classifiers.decide import TIE
+from tanager.encoding.values import is_missing
+
+USUAL = 5  # what is usual is judged over that many times the rows that count as recent
+CLEAR = 2.0  # standard deviations that one model must be ahead of another to be called better
+
+
+@dataclass
+class Share:
+    """How many of the recent rows are of a kind; older ones fade: each weighs 1 - 1/rows of the one after it."""
+
+    rows: float
+    count: float = 0.0
+    of: float = 0.0
+
+    def add(self, these: np.ndarray) -> None:
+        """Take in rows in their order, 1 where they are of the kind and 0 where not."""
+        fade = (1 - 1 / self.rows) ** np.arange(len(these), -1, -1)
+        self.count = float(self.count * fade[0] + these @ fade[1:])
+        self.of = float(self.of * fade[0] + fade[1:].sum())
+
+    @property
+    def mean(self) -> float:
+        """The share; 0 before the first row."""
+        return self.count / self.of if self.of else 0.0
+
+
+class Duel:
+    """A challenger and the model it is compared with, over the recent rows on which just one of them was right."""
+
+    def __init__(self, recent: float) -> None:
+        self.won, self.lost = Share(recent), Share(recent)
+
+    def add(self, challenger: np.ndarray, other: np.ndarray) -> None:
+        """Take in answers of both to the same rows, 1 where wrong."""
+        self.won.add((challenger < other).astype(float))
+        self.lost.add((challenger > other).astype(float))
+
+    def is_won(self) -> bool:
+        """Whether the challenger is better, by more than chance would have it (a sign test)."""
+        return self.won.count - self.lost.count > CLEAR * math.sqrt(self.won.count + self.lost.count)
+
+    def __str__(self) -> str:
+        return f"it alone was right on {self.won.count:.0f} of the recent rows, the other on {self.lost.count:.0f}"
+
+
+class Runner:
+    """A model in a stream, and its answers: 1 where wrong, NaN where there was no label or no weight.
+
+    An answer is wrong where another class was more probable than the true one; before the model has learned anything,
+    none is.
+    """
+
+    def __init__(self, model: Classifier, began: int, recent: int) -> None:
+        self.model = model
+        self.began = began  # row of the stream
+        self.block: list[float] = []  # answers since the last block ended
+        self.recent, self.usual = Share(recent), Share(USUAL * recent)
+
+    def knows(self) -> bool:
+        """Whether it has learned anything to answer from."""
+        return self.model._has_learned()
+
+    def run(self, X: Any, y: np.ndarray, weights: Any, times: Any, answered: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Answer and learn rows; the classes and the answers. With late labels (`answered`) a single row."""
+        if answered is not None:
+            own = self.model._answer_first(X)[0].tolist() if self.knows() else []
+            weight = 1.0 if weights is None else weights[0]
+            self._judge(dict(zip(self.model._class_codes(), own, strict=False)), y.tolist()[0], weight)
+            return self.model._test_first(X, y, weights, times, answered)
+        proba = self.model.test_then_train(X, y, weights, times)
+        place = self.model._class_codes()
+        codes = np.array([place.get(label, -1) for label in y.tolist()])
+        odd = codes < 0 if weights is None else (codes < 0) | (weights == 0)
+        own = proba[np.arange(len(codes)), codes] if len(place) else 0.0
+        wrong = np.where(odd, np.nan, own < proba.max(axis=1, initial=0.0) - TIE)
+        self.block += wrong.tolist()
+        return self.model.classes_, proba
+
+    def run_one(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> None:
+        """Answer and learn one row."""
+        self._judge(self.model.predict_proba_one(row), y, weight)
+        self.model.learn_one(row, y, weight, time)
+
+    def _judge(self, proba: dict[Any, float], y: Any, weight: float) -> None:
+        if weight == 0 or (y not in proba and is_missing(y)):
+            self.block.append(np.nan)
+        else:
+            self.block.append(float(proba.get(y, 0.0) < max(proba.values(), default=0.0) - TIE))
+
+    def end_block(self) -> np.ndarray:
+        """The answers of the block that ends here, now part of the shares."""
+        wrong = np.array(self.block)
+        wrong = wrong[~np.isnan(wrong)]
+        self.recent.add(wrong)
+        self.usual.add(wrong)
+        self.block = []
+        return wrong
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """All but the model, as plain data."""
+        block = [None if np.isnan(wrong) else wrong for wrong in self.block]
+        shares = [astuple(self.recent), astuple(self.usual)]
+        return {"began": self.began, "block": block, "shares": shares}
+
+    def file(self) -> np.ndarray:
+        """The model, as the bytes of a model file."""
+        import tanager  # the door, where all layers are known
+
+        return np.frombuffer(tanager.persist.to_bytes(self.model), dtype=np.uint8)
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], file: np.ndarray) -> Runner:
+        """What ``state`` and ``file`` gave."""
+        import tanager
+
+        runner = cls(tanager.persist.from_bytes(file.tobytes()), int(state["began"]), 1)
+        runner.block = [np.nan if wrong is None else float(wrong) for wrong in state["block"]]
+        runner.recent, runner.usual = (Share(*map(float, share)) for share in state["shares"])
+        return runner

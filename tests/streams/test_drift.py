@@ -1,0 +1,456 @@
+"""DriftAware: it does by blocks what a slow, obvious loop does row by row, and it helps where the world changes."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from tanager import (
+    AODE,
+    DDM,
+    TAN,
+    DataError,
+    DriftAware,
+    EvolvingNaiveBayes,
+    ModelFileError,
+    NaiveBayes,
+    OptionError,
+    load,
+)
+
+ON_DRIFT = ["swap", "restart", "nothing"]
+
+
+def concept(seed, n_columns=5, n_classes=2):
+    """P(value | class) of columns with three values, drawn at random."""
+    return np.random.default_rng(seed).dirichlet(np.full(3, 0.5), size=(n_columns, n_classes))
+
+
+def drawn(tables, n_rows, seed):
+    """Rows as lists of text, and labels."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, tables.shape[1], n_rows)
+    steps = tables.cumsum(axis=2)[:, y]
+    codes = (rng.random((len(tables), n_rows, 1)) > steps[..., :2]).sum(axis=2)
+    return [[f"v{code}" for code in row] for row in codes.T.tolist()], [f"c{c}" for c in y]
+
+
+def changing(*lengths, seed=0):
+    """A stream whose concept changes after each length."""
+    parts = [drawn(concept(seed + 10 * at), length, seed + at) for at, length in enumerate(lengths)]
+    return [row for X, _ in parts for row in X], [label for _, y in parts for label in y]
+
+
+def flipped(n_rows, seed=0):
+    """Two classes that change places in the middle."""
+    X, y = drawn(concept(seed), n_rows, seed)
+    other = {"c0": "c1", "c1": "c0"}
+    return X, [label if at < n_rows // 2 else other[label] for at, label in enumerate(y)]
+
+
+def with_gaps(X, y, seed):
+    """The same rows, some without a label and some without weight."""
+    rng = np.random.default_rng(seed)
+    y = [None if rng.random() < 0.05 else label for label in y]
+    return X, y, np.where(rng.random(len(y)) < 0.05, 0.0, 1.0)
+
+
+def dicts(X):
+    return [{f"x{i}": value for i, value in enumerate(row)} for row in X]
+
+
+def quick(model=None, **options):
+    """Blocks and memories so short that a short stream has many events."""
+    return DriftAware(model, **{"detector": DDM(min_rows=8), "every": 8, "recent": 30, "patience": 80} | options)
+
+
+# --- the slow, obvious twin --------------------------------------------------------------------------------------
+
+
+class Plain:
+    """One model of the twin: all its answers since it began, 1 where wrong."""
+
+    def __init__(self, model, classes=()):
+        self.model, self.wrong = clone(model), []
+        if classes:  # a fresh model knows the classes, and nothing else
+            self.model._start()
+            self.model._add_classes(np.array(sorted(classes)))
+
+    def step(self, row, y, w):
+        answer = self.model.predict_proba_one(row)
+        best = max(answer.values(), default=0.0)
+        if y is not None and w:
+            self.wrong.append(int(answer.get(y, 0.0) < best - 1e-9))
+        self.model.learn_one(row, y, w)
+        return answer
+
+
+def faded(values, rows):
+    return sum(value * (1 - 1 / rows) ** age for age, value in enumerate(reversed(values)))
+
+
+def share(values, rows):
+    return faded(values, rows) / max(faded([1] * len(values), rows), 1e-300)
+
+
+def twin(rows, labels, weights, model, detector, on_warning, on_drift, every, recent, patience):
+    """Answers and (row, what) of all events, with everything worked out anew at the end of each block."""
+    front, back, watch = Plain(model), None, copy.deepcopy(detector)
+    answers, events = [], []
+    warned, drifted, heard = False, None, 0  # heard: answers that the detector knows
+
+    def better():
+        pairs = list(zip(front.wrong[len(front.wrong) - len(back.wrong) :], back.wrong, strict=True))
+        won = faded([ours > theirs for ours, theirs in pairs], recent)
+        lost = faded([ours < theirs for ours, theirs in pairs], recent)
+        return won - lost > 2 * (won + lost) ** 0.5
+
+    for at, (row, y, w) in enumerate(zip(rows, labels, weights, strict=True), 1):
+        answers.append(front.step(row, y, w))
+        if back is not None:
+            back.step(row, y, w)
+        if at % every:
+            continue
+        classes = set(labels[:at]) - {None}
+        said = set()
+        for wrong in front.wrong[heard:]:
+            watch.update(wrong)
+            said |= {"drift"} if watch.drift_detected else {"warning"} if watch.warning_detected else set()
+        heard = len(front.wrong)
+        done = None
+        if "drift" in said and share(front.wrong, recent) <= share(front.wrong, 5 * recent):
+            said = set()  # a change for the better
+        if "drift" in said:
+            events.append((at, "drift"))
+            if on_drift == "restart":
+                front, done = back or Plain(model, classes), "restart"
+            elif on_drift == "swap" and back is not None and better():
+                front, done = back, "swap"
+            elif on_drift == "swap":
+                back, drifted = Plain(model, classes), at
+        elif drifted is not None:
+            if better():
+                front, done = back, "swap"
+            elif at - drifted >= patience:
+                done = "kept"
+        elif "warning" in said and not warned:
+            warned = True
+            events.append((at, "warning"))
+            if on_warning == "train" and on_drift != "nothing":
+                back = Plain(model, classes)
+        elif not said and warned:
+            warned, back = False, None
+            events.append((at, "false alarm"))
+        if done:
+            events.append((at, done))
+            back, warned, drifted, watch, heard = None, False, None, copy.deepcopy(detector), len(front.wrong)
+    return answers, events
+
+
+def agree(model, got, expected):
+    """Answers in an array and answers in dicts are the same."""
+    k = len(model.classes_)
+    for r, answer in enumerate(expected):
+        wanted = [answer.get(label, 0.0) for label in model.classes_.tolist()] if answer else [1 / k] * k
+        np.testing.assert_allclose(got[r], wanted, rtol=1e-9, atol=1e-12, err_msg=f"row {r}")
+
+
+@pytest.mark.parametrize("on_warning", ["train", "nothing"])
+@pytest.mark.parametrize("on_drift", ON_DRIFT)
+@settings(max_examples=4)
+@given(seed=st.integers(0, 999), first=st.integers(20, 120))
+def test_every_policy_does_what_the_slow_loop_does(on_warning, on_drift, seed, first):
+    X, y, weights = with_gaps(*changing(first, 150, 100, seed=seed), seed)
+    model = quick(on_warning=on_warning, on_drift=on_drift)
+    got = model.test_then_train(X, y, weights)
+    options = {name: getattr(model, name) for name in ("on_warning", "on_drift", "every", "recent", "patience")}
+    expected, events = twin(dicts(X), y, weights, NaiveBayes(), model.detector, **options)
+    assert [(event.row, event.what) for event in model.events_] == events
+    agree(model, got, expected)
+
+
+def acts(model, X, y, act):
+    """A bare model that is acted on where the other one was; the answers of both are the same."""
+    got, bare, answers, events = model.test_then_train(X, y), clone(model.model), [], list(model.events_)
+    for at, (row, label) in enumerate(zip(dicts(X), y, strict=True), 1):
+        answers.append(bare.predict_proba_one(row))
+        bare.learn_one(row, label)
+        while events and events[0].row == at:
+            act(bare, events.pop(0))
+    agree(model, got, answers)
+
+
+@pytest.mark.parametrize("way", [{"on_drift": "fade"}, {"on_warning": "fade", "detector": DDM(drift=99)}], ids=str)
+@pytest.mark.parametrize("inner", [NaiveBayes(), AODE(), AODE(decay=100), AODE(window=100)], ids=repr)
+def test_fading_multiplies_the_counts(inner, way):
+    X, y = flipped(300)
+    model = quick(inner, fade_to=0.25, **way)
+    acts(model, X, y, lambda bare, event: event.what == "fade" and bare.fade(0.25))
+    assert any(event.what == "fade" for event in model.events_)
+
+
+def test_shrinking_keeps_the_rows_since_the_warning():
+    X, y = flipped(400)
+    model = quick(AODE(window=150), on_drift="shrink")
+    warned = []
+
+    def act(bare, event):
+        if event.what in ("warning", "false alarm"):
+            warned[:] = [event.row] if event.what == "warning" else []
+        if event.what == "shrink":
+            kept = event.row - warned.pop() if warned else 8
+            assert event.why == f"only the last {kept} rows are left in the window"
+            bare.shrink(kept)
+
+    acts(model, X, y, act)
+    assert any(event.what == "shrink" for event in model.events_)
+
+
+# --- one stream, many ways to bring it ---------------------------------------------------------------------------
+
+
+def numbers(n_rows, seed):
+    """Number columns whose classes change places in the middle."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n_rows)
+    flipped = np.where(np.arange(n_rows) < n_rows // 2, y, 1 - y)
+    return (rng.normal(size=(n_rows, 3)) + 2 * flipped[:, None]).tolist(), y.tolist()
+
+
+MODELS = [
+    NaiveBayes(),
+    AODE(decay=50),
+    TAN(),
+    EvolvingNaiveBayes(),
+    NaiveBayes(gaussian=True, warm_up=30),
+    NaiveBayes(warm_up=40),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@settings(max_examples=2)
+@given(seed=st.integers(0, 99), cuts=st.lists(st.integers(0, 160), max_size=5))
+def test_single_rows_chunks_and_whole_streams_give_the_same_answers_and_events(model, seed, cuts):
+    X, y = changing(80, 80, seed=seed) if model.warm_up == 1000 else numbers(160, seed)
+    single, whole, chunks, trained = (quick(clone(model)) for _ in range(4))
+    expected = []
+    for row, label in zip(dicts(X), y, strict=True):
+        expected.append(single.predict_proba_one(row))
+        single.learn_one(row, label)
+    agree(whole, whole.test_then_train(X, y), expected)
+    for start, stop in zip([0, *sorted(cuts)], [*sorted(cuts), 160], strict=True):
+        if start < stop:
+            agree(chunks, chunks.test_then_train(X[start:stop], y[start:stop]), expected[start:stop])
+            trained.partial_fit(X[start:stop], y[start:stop])
+    assert single.events_ == whole.events_ == chunks.events_ == trained.events_
+    assert (whole.predict_proba(X) == trained.predict_proba(X)).all()
+    assert quick(clone(model)).fit(X, y).events_ == whole.events_
+
+
+@settings(max_examples=2)
+@given(seed=st.integers(0, 99), delay=st.integers(1, 20))
+def test_late_labels_are_judged_when_they_come(seed, delay):
+    X, y = changing(100, 100, seed=seed)
+    single, stream = quick(AODE()), quick(AODE())
+    old, late, new = slice(0, delay), slice(delay, None), slice(0, -delay)
+    for model in (single, stream):
+        model.partial_fit(X[old], y[old])
+    expected = []
+    for learned, label, asked in zip(dicts(X[new]), y[new], dicts(X[late]), strict=True):
+        expected.append(single.predict_proba_one(asked))
+        single.learn_one(learned, label)
+    agree(stream, stream.test_then_train(X[new], y[new], answered=X[late]), expected)
+    assert stream.events_ == single.events_
+
+
+def test_nothing_changes_where_nothing_is_done_about_drift():
+    X, y = changing(300, 300)
+    for model in (NaiveBayes(), TAN()):
+        idle = DriftAware(model, on_warning="nothing", on_drift="nothing")
+        assert (idle.test_then_train(X, y) == clone(model).test_then_train(X, y)).all()
+        assert (idle.predict_proba(X) == idle.model_.predict_proba(X)).all()
+        assert (idle.predict(X) == idle.model_.predict(X)).all()
+        assert "drift" in [event.what for event in idle.events_]
+
+
+def test_new_classes_are_known_to_whichever_model_answers():
+    X, y = changing(200, 200, seed=4)
+    y[250:] = [f"new {label}" for label in y[250:]]
+    model = quick(on_drift="restart")
+    proba = model.test_then_train(X, y)
+    assert any(event.what == "restart" for event in model.events_)
+    assert model.classes_.tolist() == model.model_.classes_.tolist() == ["c0", "c1", "new c0", "new c1"]
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert set(model.predict_proba_one(dicts(X)[0])) == set(model.classes_)
+
+
+def test_a_model_that_has_just_started_anew_answers_evenly():
+    X, y = [["a"], ["b"]] * 100, ["u", "v"] * 50 + ["v", "u"] * 50
+    model = DriftAware(detector=lambda wrong: "drift" if wrong else None, on_drift="restart", every=4)
+    rows = 104
+    model.partial_fit(X[:rows], y[:rows])
+    assert [event.what for event in model.events_] == ["drift", "restart"]
+    assert model.predict_proba_one({"x0": "a"}) == {"u": 0.5, "v": 0.5}
+    assert model.predict_proba([["a"]]).tolist() == [[0.5, 0.5]]
+    assert model.predict([["a"]]).tolist() == ["u"]
+    assert model.test_then_train(X[rows : rows + 1], y[rows : rows + 1]).tolist() == [[0.5, 0.5]]
+
+
+# --- it helps ----------------------------------------------------------------------------------------------------
+
+
+def accuracy(model, X, y):
+    answers = model.test_then_train(X, y).argmax(axis=1)
+    return (model.classes_[answers] == np.array(y)).mean()
+
+
+@pytest.mark.parametrize("on_drift", ["swap", "restart"])
+def test_it_recovers_from_a_sudden_change_where_the_bare_model_does_not(on_drift):
+    for seed in range(3):
+        X, y = changing(2000, 1000, seed=seed)
+        bare, aware = NaiveBayes(), DriftAware(NaiveBayes(), on_drift=on_drift)
+        best = NaiveBayes().fit(X[2000:], y[2000:]).score(X[2500:], y[2500:])
+        for model in (bare, aware):
+            model.partial_fit(X[:2500], y[:2500])  # the change is 500 rows ago
+        assert accuracy(aware, X[2500:], y[2500:]) > best - 0.02
+        assert accuracy(bare, X[2500:], y[2500:]) < best - 0.05
+
+
+def test_without_a_change_models_are_seldom_swapped_and_answers_are_as_good():
+    swaps = 0
+    for seed in range(5):
+        X, y = changing(3000, seed=seed)
+        aware = DriftAware(NaiveBayes())
+        assert accuracy(aware, X, y) > accuracy(NaiveBayes(), X, y) - 0.005
+        swaps += sum(event.what == "swap" for event in aware.events_)
+    assert swaps <= 1
+
+
+@pytest.mark.parametrize("name", ["drift.ADWIN", "drift.PageHinkley", "drift.binary.DDM"])
+def test_detectors_of_river_serve(name):
+    module, _, kind = f"river.{name}".rpartition(".")
+    detector = getattr(pytest.importorskip(module), kind)()
+    X, y = changing(2000, 1000)
+    model = DriftAware(NaiveBayes(), detector).partial_fit(X, y)
+    assert any(event.what == "swap" and 2000 < event.row < 2600 for event in model.events_)
+    assert model.detector is detector
+    assert not detector.drift_detected  # the one given is left as it was
+
+
+def test_a_change_for_the_better_is_no_drift():
+    """ADWIN hears any change; here noise ends after 1,000 rows."""
+    adwin = pytest.importorskip("river.drift").ADWIN()
+    X, y = drawn(concept(3), 2500, 3)
+    noise = np.random.default_rng(1).random(1000) < 0.5
+    y[:1000] = [("c0" if label == "c1" else "c1") if odd else label for label, odd in zip(y, noise, strict=False)]
+    model = DriftAware(NaiveBayes(), adwin, on_warning="nothing", on_drift="nothing").partial_fit(X, y)
+    assert model.events_ == []
+
+
+# --- a classifier like others ------------------------------------------------------------------------------------
+
+
+@parametrize_with_checks(
+    [DriftAware()],
+    expected_failed_checks=lambda model: {
+        "check_sample_weight_equivalence_on_dense_data": "a stream of rows that come twice is a longer stream"
+    },
+    xfail_strict=True,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_options_can_be_read_set_and_cloned():
+    model = DriftAware(AODE(smoothing=2.0), DDM(drift=4.0), every=10)
+    again = clone(model).set_params(model__smoothing=3.0)
+    assert again.model.smoothing == 3.0
+    assert model.model.smoothing == 2.0
+    assert again.detector == DDM(drift=4.0)
+    assert repr(DriftAware(AODE(smoothing=2.0), every=10)) == "DriftAware(every=10, model=AODE(smoothing=2.0))"
+
+
+def test_a_copy_goes_on_by_itself():
+    X, y = changing(150, 150)
+    model = quick().partial_fit(X[:170], y[:170])
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.test_then_train(X[170:], y[170:]) == model.test_then_train(X[170:], y[170:])).all()
+    assert again.events_ == model.events_
+
+
+@pytest.mark.parametrize("inner", [AODE(), NaiveBayes(window=60), EvolvingNaiveBayes()], ids=repr)
+def test_a_saved_model_goes_on_as_if_nothing_had_happened(inner, tmp_path):
+    X, y = flipped(200)
+    for stop in (1, 13, 107, 123):  # also while a model is trained in the background
+        model = quick(clone(inner)).partial_fit(X[:stop], y[:stop])
+        model.save(tmp_path / "model.tanager")
+        again = load(tmp_path / "model.tanager")
+        assert repr(again) == repr(model)
+        assert (again.background_ is None) == (model.background_ is None)
+        assert (again.test_then_train(X[stop:], y[stop:]) == model.test_then_train(X[stop:], y[stop:])).all()
+        assert again.events_ == model.events_
+
+
+def test_a_detector_of_others_cannot_be_put_into_a_file(tmp_path):
+    with pytest.raises(ModelFileError, match="cannot save option 'detector'"):
+        DriftAware(detector=lambda wrong: None).save(tmp_path / "model.tanager")
+
+
+def test_fitting_again_forgets_everything():
+    X, y = changing(150, 150)
+    model = quick().fit(X, y)
+    events, proba = model.events_, model.predict_proba(X)
+    assert events
+    assert model.n_rows_ == 300
+    assert (model.fit(X, y).predict_proba(X) == proba).all()
+    assert model.events_ == events
+
+
+def test_an_event_can_be_read():
+    X, y = changing(1000, 500)
+    model = DriftAware().partial_fit(X, y)
+    told = {event.what: event for event in model.events_}
+    assert told["swap"].row % model.every == 0
+    assert "is better: it alone was right on" in told["swap"].why
+    assert "of the recent answers were wrong" in told["drift"].why
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"model": NaiveBayes}, "is no classifier of tanager"),
+        ({"model": "aode"}, "'aode' is no classifier of tanager"),
+        ({"model": NaiveBayes(warm_up=0)}, "warm_up=0"),
+        ({"on_drift": "swop"}, "on_drift='swop' is not an option; .*Did you mean 'swap'"),
+        ({"on_warning": "swap"}, "on_warning='swap' is not an option"),
+        ({"detector": DDM}, "DDM is a class"),
+        ({"every": 0}, "every=0: give a number of rows of at least 1"),
+        ({"patience": 1.5}, "patience=1.5"),
+        ({"on_drift": "shrink"}, r"NaiveBayes has no window that could shrink. Use NaiveBayes\(window=1000\), say"),
+        (
+            {"on_drift": "shrink", "model": EvolvingNaiveBayes()},
+            'no window that could shrink. Use on_drift="swap", say',
+        ),
+        ({"on_drift": "fade", "model": EvolvingNaiveBayes()}, "EvolvingNaiveBayes has no counts that could fade"),
+        ({"fade_to": 1.0}, "fade_to=1.0: give a number above 0 and below 1"),
+    ],
+    ids=str,
+)
+def test_options_that_mean_nothing_are_refused(options, sentence):
+    with pytest.raises(OptionError, match=sentence):
+        DriftAware(**options).fit([["a"], ["b"]], [0, 1])
+
+
+def test_rows_that_cannot_be_used_are_refused():
+    with pytest.raises(DataError, match="requires y"):
+        DriftAware().fit([["a"]])
+    with pytest.raises(DataError, match="learn_one takes a dict"):
+        DriftAware().learn_one(["a"], 1)
+    with pytest.raises(DataError, match="X has 2 rows"):
+        DriftAware().partial_fit([["a"], ["b"]], [1])
