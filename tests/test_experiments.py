@@ -207,3 +207,11 @@ def test_the_study_of_evolving_naive_bayes_runs(tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="the experiments draw, which needs the extra 'plot'")
     assert part("klawonn_angelov", "__main__").main(["--quick", "--out", str(tmp_path)]) == 0
     assert "setosa + versicolor" in capsys.readouterr().out
+
+
+def test_the_study_of_real_streams_runs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("matplotlib", reason="the experiments draw, which needs the extra 'plot'")
+    pytest.importorskip("river", reason="models of river stand beside ours there")
+    monkeypatch.delenv("TANAGER_DATA", raising=False)
+    assert part("real_streams", "__main__").main(["--quick", "--sets", "iris", "--out", str(tmp_path)]) == 0
+    assert "evolving NB, exponential" in capsys.readouterr().out

@@ -167,3 +167,13 @@ def test_a_stream_goes_on_after_decay(model):
         m.counts_.decay(0.5)
     expected = one_by_one(single, dicts(X[30:]), y[30:].tolist())
     agree(stream, X[30:], y[30:], None, expected)
+
+
+@pytest.mark.parametrize("unseen", ["ignore", "smooth"])
+def test_a_row_without_a_label_teaches_no_new_value(unseen):
+    X = [["a", "u"], ["b", "u"], ["new", "u"], ["a", "v"], ["new", "v"], ["b", "newer"], ["new", "u"]]
+    y = ["yes", "no", None, "yes", "no", None, "yes"]
+    single, stream = NaiveBayes(unseen=unseen), NaiveBayes(unseen=unseen)
+    agree(stream, X, y, None, one_by_one(single, dicts(X), y))
+    assert stream.encoder_.schema == single.encoder_.schema
+    assert "newer" not in stream.encoder_.schema["x1"].values

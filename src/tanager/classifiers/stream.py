@@ -120,7 +120,7 @@ class StreamMixin:
         X, y = take_rows(X, 0, plain_rows), y[:plain_rows]
         weights, times = (None if part is None else part[:plain_rows] for part in (weights, times))
         labels, _ = self._labels(y)
-        codes = self.encoder_.update(X, weights, type(self).__name__)
+        codes = self.encoder_.update(X, _where_labelled(labels, weights), type(self).__name__)
         asked = None if answered is None else take_rows(answered, 0, plain_rows)
         to_ask, numbers = (None, None) if asked is None else (self._encode(asked), self._numbers_of(asked))
         out = np.empty((len(codes), len(self.classes_)))
@@ -217,6 +217,8 @@ class StreamMixin:
         """Answer and learn one row, with room for its values."""
         asked, numbers = (block.codes, block.numbers) if block.asked is None else (block.asked, block.asked_numbers)
         block.out[:] = self._with_numbers(view.score(self._unseen(asked), n_jobs=1), numbers)
+        if block.labels[0] == np.iinfo(block.labels.dtype).max:
+            return  # no label, nothing to learn
         self._grow_counts_to(block.codes[0])
         weight = 1.0 if block.weights is None else float(block.weights[0])
         if self._clock is not None:
@@ -229,7 +231,7 @@ class StreamMixin:
 
     def _plain_rows(self: Any, y: np.ndarray, weights: np.ndarray | None) -> int:
         """How many rows from the first on have a known class and a weight; or no class, where that changes nothing."""
-        free = self._clock is None and self._rows is None and self._warm is None
+        free = self._clock is None and self._rows is None and self._warm is None and self.unseen == "ignore"
         odd = np.zeros(len(y), dtype=bool) if weights is None else weights[: len(y)] == 0
         known = self._class_codes()
         values = np.unique(y) if y.dtype != object else np.array(list(dict.fromkeys(y.tolist())), dtype=object)
@@ -274,3 +276,11 @@ class StreamMixin:
                     )
                 )
         self.counts_.grow(Schema(tuple(columns)), self.classes_)
+
+
+def _where_labelled(labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
+    """Weights that are 0 where there is no label: such a row teaches no new value."""
+    known = labels != np.iinfo(labels.dtype).max
+    if known.all():
+        return weights
+    return known.astype(float) if weights is None else np.where(known, weights, 0.0)
