@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.common import read_csv
+from experiments.real_streams.run import DRAWN
 from tanager.evaluate import Table
 
-DRAWN = ("no change", "NB", "NB, decay", "NB, aware", "AODE, decay", "river tree")
 Lines = list[dict[str, Any]]
 
 
@@ -41,16 +41,17 @@ def pictures(folder: Path) -> None:
     lines = read_csv(folder / "curves.csv")
     streams = list(dict.fromkeys(line["stream"] for line in lines))
     n_down = (len(streams) + 1) // 2
-    figure = paper(9.4, 0.6 + 2.75 * n_down)
+    figure = paper(6.4, 0.5 + 1.8 * n_down)
     for at, stream in enumerate(streams):
-        axes = panel(figure, 0.6 + 4.5 * (at % 2), 0.75 + 2.75 * (n_down - 1 - at // 2), 3.95, 2.05)
+        axes = panel(figure, 0.45 + 3.1 * (at % 2), 0.6 + 1.8 * (n_down - 1 - at // 2), 2.6, 1.3)
         for name, colour in zip(DRAWN, COLOURS, strict=False):
             own = [line for line in lines if line["stream"] == stream and line["model"] == name]
             style = ":" if name == "no change" else "-"
             places, heights = [line["row"] for line in own], [line["fading"] for line in own]
             axes.plot(places, heights, style, color=colour, lw=1.3, label=name)
+        axes.locator_params(nbins=5)
         axes.set_title(stream, fontsize=10, color=INK, loc="left")
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
-    legend = {"loc": "lower center", "ncol": len(DRAWN), "fontsize": 8, "frameon": False}
+    legend = {"loc": "lower center", "ncol": len(DRAWN), "fontsize": 7, "frameon": False}
     figure.legend(*axes.get_legend_handles_labels(), **legend)
     written(figure, folder / "curves.png")
