@@ -13,7 +13,7 @@ from tanager.evaluate import Table
 
 PARTS = {"bouckaert_uci": 20, "cheng_greiner": 16, "friedman": 10, "webb_uci": 20}  # of the work in a quick run
 NAMES = list(PARTS)
-PAGES = [*NAMES, "klawonn_angelov", "structures"]
+PAGES = [*NAMES, "bouckaert_streams", "klawonn_angelov", "structures"]
 MARKER = r"<!-- table: ([\w-]+) -->"
 
 
@@ -89,6 +89,69 @@ def test_the_study_of_structures_finds_the_same_again():
     said = read_csv(HOME / "structures" / "results.csv")[: len(found.rows)]
     assert [line["learner"] for line in said] == [row[4] for row in found.rows]
     assert [line["f1"] for line in said if line["n_rows"] == 1000] == pytest.approx([row[8] for row in found.rows])
+
+
+def test_the_study_of_streams_runs(tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="the experiments draw, which needs the extra 'plot'")
+    assert part("bouckaert_streams", "__main__").main(["--quick", "--jobs", "1", "--out", str(tmp_path)]) == 0
+    told = capsys.readouterr()
+    assert "30 of 30" in told.err
+    assert "138,000 rows learned and 966,000 answers" in told.out
+    lines = read_csv(tmp_path / "results.csv")
+    assert sum(line["asked"] for line in lines) == 138_000
+    assert all(0 <= line[name] <= line["asked"] for line in lines for name in ("NB", "TC", "best"))
+    assert (tmp_path / "curves.png").exists()
+
+
+@pytest.mark.parametrize("stream", ["plain", "irrelevant", "noise", "missing"])
+@pytest.mark.parametrize("source", ["TAN", "BAN"])
+def test_the_best_answers_to_a_stream_are_those_of_its_model(source, stream):
+    rows = part("bouckaert_streams", "sources").Rows(source, 3, stream)
+    codes, _ = rows.stream.take(300)
+    joint = rows.best.weigh(codes[:, :19])
+    np.testing.assert_allclose(joint / joint.sum(axis=1, keepdims=True), rows.stream.posterior(codes), rtol=1e-9)
+
+
+def test_columns_in_front_are_the_irrelevant_ones():
+    Rows = part("bouckaert_streams", "sources").Rows
+    behind, in_front = Rows("TAN", 3, "irrelevant"), Rows("TAN", 3, "irrelevant, in front")
+    (codes, labels), (moved, same) = next(behind.chunks(50, 50)), next(in_front.chunks(50, 50))
+    places = [behind.names.index(name) for name in in_front.names]
+    assert in_front.names[:10] == behind.names[19:]
+    np.testing.assert_array_equal(moved, codes[:, places])
+    np.testing.assert_array_equal(same, labels)
+    np.testing.assert_array_equal(behind.best_answers(codes), in_front.best_answers(moved))
+
+
+def test_pieces_of_a_stream_end_at_the_checkpoints_and_hold_all_rows():
+    run = part("bouckaert_streams", "run")
+    rows = part("bouckaert_streams", "sources").Rows("NB", 1, "plain")
+    parts = list(run.pieces(rows, 70_000))
+    ends = [done for _, _, done in parts]
+    assert set(run.checkpoints(70_000, 10)) <= set(ends)
+    assert ends == np.cumsum([len(codes) for codes, _, _ in parts]).tolist()
+    X, y = rows.stream.take(70_000)
+    np.testing.assert_array_equal(np.concatenate([codes for codes, _, _ in parts]), X)
+    np.testing.assert_array_equal(np.concatenate([labels for _, labels, _ in parts]), y)
+
+
+def test_the_voters_answer_from_the_rows_before():
+    """Row by row as a model fitted to the rows before, and in blocks as one fitted to those before the block."""
+    run = part("bouckaert_streams", "run")
+    X, y = part("bouckaert_streams", "sources").Rows("BAN", 1, "missing").stream.take(400)
+    voters = run.Voters(19, 300)
+    for start, done in ((0, 200), (200, 300), (300, 400)):
+        answers = voters.answers(X[start:done], y[start:done], done)
+        kept = voters.super_parent
+        voters.hear(X[start:done], y[start:done])
+        voters.learn(X[start:done], y[start:done])
+        for name, kind in run.CLASSIFIERS.items():
+            options = {"super_parent": kept} if name == "SPCr" else {}
+            for r in (start + 7, done - 1) if start else ():
+                proba = kind(**options).fit(X[: min(r, 300)], y[: min(r, 300)]).predict_proba(X[r : r + 1])[0]
+                assert answers[name][r - start] == (proba[1] > proba[0])
+    assert voters.super_parent != 0
+    assert voters.counts.n_rows == 400
 
 
 def test_the_data_sets_have_the_sizes_that_the_sources_print():

@@ -108,8 +108,8 @@ class StreamMixin:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Answer and learn at least one row, and stop where a class or (for the kernel) a value is new."""
         plain_rows = 0
-        if hasattr(self, "counts_") and self._warm is None and self._answers_by_kernel():
-            plain_rows = self._known_names(X, self._plain_rows(y, weights))
+        if hasattr(self, "counts_") and self._answers_by_kernel():
+            plain_rows = min(self._known_names(X, self._plain_rows(y, weights)), self._rows_of_stage(len(y)))
         if plain_rows == 0:
             return self._test_first(X, y, weights, times, answered)
         X, y = take_rows(X, 0, plain_rows), y[:plain_rows]
@@ -120,7 +120,25 @@ class StreamMixin:
         out = np.empty((len(codes), len(self.classes_)))
         self._test_codes(_Block(codes, labels, weights, times, asked, out))
         self._sync()
+        if self._warm is not None:
+            self._warmed(X, labels, weights, times)
         return self.classes_, out
+
+    def _rows_of_stage(self: Any, most: int) -> int:
+        """How many rows the present cut points hold for; in a warm-up they change where the rows have doubled."""
+        if self._warm is None:
+            return most
+        self._settle()
+        return min(most, min(2 * self._warm.stage, self.warm_up) - self._warm.n_rows)
+
+    def _warmed(self: Any, X: Any, labels: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None) -> None:
+        """Rows of a warm-up were counted: keep them, for the cut points to come."""
+        warm = self._warm
+        warm.append(X, labels, weights, times)
+        if warm.n_rows >= self.warm_up:
+            self._freeze(self.warm_up)
+        elif warm.n_rows < 2 * warm.stage:
+            warm.counted = warm.n_rows
 
     def _test_codes(self: Any, block: _Block) -> None:
         """Answer and learn encoded rows, as many at a time as one view can answer."""
@@ -185,7 +203,7 @@ class StreamMixin:
 
     def _plain_rows(self: Any, y: np.ndarray, weights: np.ndarray | None) -> int:
         """How many rows from the first on have a known class and a weight."""
-        odd = np.zeros(len(y), dtype=bool) if weights is None else weights == 0
+        odd = np.zeros(len(y), dtype=bool) if weights is None else weights[: len(y)] == 0
         known = self._class_codes()
         values = np.unique(y) if y.dtype != object else np.array(list(dict.fromkeys(y.tolist())), dtype=object)
         for label in values.tolist():

@@ -1,0 +1,1 @@
+"""Votes of networks over streams of ten million rows. See README.md."""
