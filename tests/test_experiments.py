@@ -13,7 +13,7 @@ from tanager.evaluate import Table
 
 PARTS = {"bouckaert_uci": 20, "cheng_greiner": 16, "friedman": 10, "webb_uci": 20}  # of the work in a quick run
 NAMES = list(PARTS)
-PAGES = [*NAMES, "bouckaert_streams", "klawonn_angelov", "structures"]
+PAGES = [*NAMES, "bouckaert_streams", "klawonn_angelov", "real_streams", "structures"]
 MARKER = r"<!-- table: ([\w-]+) -->"
 
 
