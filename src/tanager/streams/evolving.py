@@ -405,7 +405,7 @@ class EvolvingNaiveBayes(Classifier):
 
     # --- what order forbids --------------------------------------------------------------------------------------
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Any:
         """Refused: what a row has taught depends on the rows before it."""
         raise self._refusal("unlearn rows", "Forget with alpha= or window=, or fit on the rows that shall stay.")
 
