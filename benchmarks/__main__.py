@@ -9,6 +9,7 @@ import sys
 from benchmarks import (
     command,
     counting,
+    evolving,
     files,
     fit,
     frames,
@@ -28,6 +29,7 @@ GROUPS = {
     "predict": predict,
     "parameters": parameters,
     "stream": stream,
+    "evolving": evolving,
     "prequential": prequential,
     "networks": networks,
     "generate": generate,

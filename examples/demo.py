@@ -1,4 +1,4 @@
-"""tanager in half a minute: a table, a stream of a million rows, and every classifier side by side.
+"""tanager in half a minute: a table, a stream of a million rows, all classifiers side by side, a world that changes.
 
     make demo                                   or: python examples/demo.py
     python examples/demo.py --quick             a hundredth of the stream, for the tests
@@ -33,11 +33,15 @@ from tanager import (
     TC,
     BestOf,
     Collection,
+    DriftAware,
+    EvolvingNaiveBayes,
     JointCounts,
     NaiveBayes,
     SuperParentTAN,
     Wrapped,
+    generate,
 )
+from tanager.evaluate import prequential
 from tanager.plot import plot_comparison, plot_network
 
 OUTPUT = Path("demo-output")
@@ -58,6 +62,7 @@ def main() -> None:
     started = time.perf_counter()
     a_table()
     a_stream(n_rows)
+    a_change(n_rows // 5)
     pictures = ", ".join(str(path) for path in sorted(OUTPUT.glob("*.png")))
     print(f"\nDone in {time.perf_counter() - started:.0f} s. Pictures: {pictures}")
 
@@ -115,7 +120,7 @@ def strongest_arcs(model: TAN) -> list[tuple[str, str, float]]:
 
 def a_stream(n_rows: int) -> None:
     heading(f"2. A stream: {n_rows:,} rows of 19 binary columns, drawn from a random TAN")
-    X, y = random_tan(n_rows, seed=7)
+    X, y = generate.tan(dirichlet=5.0, random_state=7).take(n_rows)
     half = n_rows // 2
 
     print("Learning and answering, each classifier from the first half, judged on up to 100,000 later rows.\n")
@@ -155,17 +160,36 @@ def a_stream(n_rows: int) -> None:
     plot_network(tan, OUTPUT / "tan-stream.png")
 
 
-def random_tan(n_rows: int, seed: int, n_columns: int = 19) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of a random tree-augmented naive Bayes: codes as uint8, and the class of every row."""
-    rng = np.random.default_rng(seed)
-    parents = [0, *(rng.integers(0, i) for i in range(1, n_columns))]
-    ones = rng.uniform(0.25, 0.75, size=(n_columns, 4)).astype(np.float32)  # P(column is 1 | class and parent)
-    y = rng.integers(0, 2, n_rows, dtype=np.uint8)
-    X = np.empty((n_rows, n_columns), dtype=np.uint8)
-    for i, parent in enumerate(parents):
-        context = y if i == 0 else 2 * y + X[:, parent]
-        X[:, i] = rng.random(n_rows, dtype=np.float32) < ones[i, context]
-    return X, y.astype(np.int64)
+# --- 3. a world that changes -------------------------------------------------------------------------------------
+
+
+def a_change(n_rows: int) -> None:
+    heading(f"3. A world that changes: {n_rows:,} rows, another model from the middle on")
+    stream = generate.drift(generate.tan(random_state=1), generate.tan(random_state=2), at=n_rows // 2)
+    models = {
+        "NaiveBayes": NaiveBayes(),
+        "AODE": AODE(),
+        "AODE, fading": AODE(decay=2000),
+        "AODE, window": AODE(window=5000),
+        "AODE, watchful": DriftAware(AODE()),
+    }
+    result = prequential(models, stream, n_rows=n_rows)
+    print(result.summary())
+    result.plot(OUTPUT / "change.png")
+    noticed = [event for event in models["AODE, watchful"].events_ if event.row > n_rows // 2][:3]
+    print(f"\nThe rows change at {n_rows // 2:,}. What the watchful one noted then:")
+    print("\n".join(f"  row {event.row:,}: {event.what} ({event.why})" for event in noticed))
+
+    print("\nClasses in several clusters: pseudo-classes that appear by themselves, read as rules.\n")
+    X, y = generate.xor(random_state=1).take(20_000)
+    evolving, plain = EvolvingNaiveBayes(), NaiveBayes(gaussian=True)
+    for model in (plain, evolving):
+        proba, seconds = timed(lambda model=model: model.test_then_train(X, y))
+        right = proba.argmax(axis=1) == np.searchsorted(model.classes_, y)
+        print(f"  {name_of(model):<28} accuracy {right[-5000:].mean():.4f} over the last 5,000 rows", end="")
+        print(f"  {len(X) / seconds:>12,.0f} rows/s")
+    print(f"\n{evolving.rules()}")
+    evolving.plot(OUTPUT / "fuzzy-sets.png")
 
 
 # --- every public classifier, measured ---------------------------------------------------------------------------

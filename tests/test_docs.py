@@ -21,7 +21,8 @@ README_BLOCKS = re.findall(r"```python\n(.*?)```", PAGES[ROOT / "README.md"], re
 
 
 @pytest.mark.parametrize("code", README_BLOCKS, ids=lambda code: code.splitlines()[0])
-def test_the_readme_runs(code, capsys):
+def test_the_readme_runs(code, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where its pictures go
     exec(compile(code, "README.md", "exec"), {})
     printed = capsys.readouterr().out
     for claim in re.findall(r"print\(.*?\)  +# ([\d.]+)\n", code):

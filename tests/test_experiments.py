@@ -13,7 +13,7 @@ from tanager.evaluate import Table
 
 PARTS = {"bouckaert_uci": 20, "cheng_greiner": 16, "friedman": 10, "webb_uci": 20}  # of the work in a quick run
 NAMES = list(PARTS)
-PAGES = [*NAMES, "bouckaert_streams", "structures"]
+PAGES = [*NAMES, "bouckaert_streams", "klawonn_angelov", "real_streams", "structures"]
 MARKER = r"<!-- table: ([\w-]+) -->"
 
 
@@ -202,3 +202,9 @@ def test_only_what_is_between_markers_is_replaced():
     filled = fill(text, {"one": Table(["x"], [[1]])})
     assert filled == f"# a\n\n<!-- table: one -->\n\n{table}\n<!-- end -->\n\nprose\n"
     assert fill(filled, {"one": Table(["x"], [[1]])}) == filled
+
+
+def test_the_study_of_evolving_naive_bayes_runs(tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="the experiments draw, which needs the extra 'plot'")
+    assert part("klawonn_angelov", "__main__").main(["--quick", "--out", str(tmp_path)]) == 0
+    assert "setosa + versicolor" in capsys.readouterr().out

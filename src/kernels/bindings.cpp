@@ -10,4 +10,5 @@ NB_MODULE(_kernels, m) {
     bind_encode(m);
     bind_sample(m);
     bind_evolving(m);
+    bind_gaussian(m);
 }

@@ -324,3 +324,26 @@ class Evolving:
         """All there is, as flat arrays; pseudo-classes by class, the active ones by age, then the hidden."""
     def set_state(self, state: dict[str, np.ndarray]) -> None:
         """Take over a state; one whose numbers do not fit together is refused."""
+
+# Gaussian columns along a stream.
+def stream_moments(
+    rows: _Floats,
+    labels: _Codes,
+    weights: _Floats | None,
+    weight: _Floats,
+    mean: _Floats,
+    squares: _Floats,
+    low: _Floats,
+    high: _Floats,
+    out: _Floats,
+    asked: _Floats | None = None,
+    fade: _Floats | None = None,
+    per_class: bool = False,
+    leaving: tuple[_Floats, _Codes, _Floats] | None = None,
+    gone: _Integers | None = None,
+) -> None:
+    """Log densities of each row (or of `asked`) for every class, then the row is learned; moments are changed in place.
+
+    Before it is learned, its class or all fade by fade[r]; after it, gone[r] rows leave from the front of `leaving`
+    (numbers, labels, present weights), which ends with the rows themselves.
+    """

@@ -125,8 +125,7 @@ def _value(data: list[Any]) -> Any:
 
 
 _VALUES: dict[str, Any] = {
-    cls.__name__: cls
-    for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window, Recut, DDM)
+    cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window, Recut, DDM)
 }
 
 _READERS: dict[str, Any] = {

@@ -9,7 +9,7 @@ import pandas as pd
 from river.base import MiniBatchClassifier
 from sklearn.base import clone
 
-from tanager.classifiers.base import CountsClassifier
+from tanager.classifiers.classifier import Classifier
 from tanager.classifiers.naive import NaiveBayes
 from tanager.errors import OptionError
 
@@ -35,13 +35,13 @@ class RiverClassifier(MiniBatchClassifier):
     Accuracy: 94.74%
     """
 
-    def __init__(self, model: CountsClassifier) -> None:
-        if not isinstance(model, CountsClassifier):
+    def __init__(self, model: Classifier) -> None:
+        if not isinstance(model, Classifier):
             raise OptionError(
                 f"model={model!r} is no classifier of tanager. Give one, such as RiverClassifier(AODE())."
             )
         self.model = model
-        self.learned: CountsClassifier = clone(model)
+        self.learned: Classifier = clone(model)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

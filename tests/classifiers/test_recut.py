@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tanager
-from tanager import KDB, TAN, Decay, NaiveBayes, Recut, Window
+from every import CLASSES
+from tanager import Decay, NaiveBayes, Recut, Window
 from tanager.classifiers.recut import Watch, moved
 from tanager.encoding.bins import find_cuts
 from tanager.errors import ModelFileError, OptionError, SchemaMismatch
@@ -98,9 +99,9 @@ def test_frozen_cut_points_lose_a_stream_that_drifts_and_moving_ones_find_it_aga
         one.partial_fit(X[:-100], y[:-100])
     assert accuracy(frozen.predict_proba(X[later]), y[later]) < 0.7
     assert accuracy(model.predict_proba(X[later]), y[later]) > 0.8
-    assert {moves.column for moves in model.moved_cuts_} == {"x0", "x1"}
-    assert all(HALF < moves.row <= HALF + 500 and moves.distance > 0.15 for moves in model.moved_cuts_)
-    assert model.moved_cuts_[-1].after == len(model.encoder_.schema[model.moved_cuts_[-1].column].cuts)
+    assert {moves.column for moves in model.events_} == {"x0", "x1"}
+    assert all(HALF < moves.row <= HALF + 500 and moves.distance > 0.15 for moves in model.events_)
+    assert model.events_[-1].after == len(model.encoder_.schema[model.events_[-1].column].cuts)
 
 
 @pytest.mark.parametrize("by", ["grid", "sketch"])
@@ -109,7 +110,7 @@ def test_a_stream_that_stays_as_it_is_is_learned_as_if_cut_points_were_frozen(by
     X, y = drifting(by=0.0)
     model, frozen = (NaiveBayes(warm_up=300, recut=recut, **options) for recut in (Recut(by, every=300), None))
     np.testing.assert_allclose(model.partial_fit(X, y).predict_proba(X), frozen.partial_fit(X, y).predict_proba(X))
-    assert model.moved_cuts_ == []
+    assert model.events_ == []
 
 
 def test_a_class_boundary_that_moves_is_found_though_the_numbers_stay():
@@ -140,7 +141,7 @@ def test_cut_points_that_were_given_and_categories_do_not_move(options):
     model = quick(**options)
     before = NaiveBayes(warm_up=100, **options)
     np.testing.assert_array_equal(model.test_then_train(X.round(), y), before.test_then_train(X.round(), y))
-    assert model.moved_cuts_ == []
+    assert model.events_ == []
 
 
 def test_a_given_schema_does_not_move():
@@ -150,14 +151,13 @@ def test_a_given_schema_does_not_move():
     assert model.encoder_.schema == schema.close()
 
 
-@pytest.mark.parametrize("cls", [TAN, KDB])
-@pytest.mark.parametrize("options", [{}, {"window": 200}])
-def test_models_that_choose_a_structure_or_keep_rows_go_on_after_cut_points_have_moved(cls, options):
-    X, y = drifting(n_columns=4)
-    model = cls(warm_up=100, recut=Recut(every=100), **options)
-    proba = model.test_then_train(X, y)
-    assert model.moved_cuts_
-    assert accuracy(proba[HALF + 200 :], y[HALF + 200 :]) > 0.9
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("options", [{}, {"window": 150}])
+def test_every_classifier_goes_on_after_cut_points_have_moved(cls, options):
+    X, y = drifting(m=400, n_columns=4)
+    model = cls(warm_up=100, recut=Recut(every=50), **options).partial_fit(X[:-100], y[:-100])
+    assert model.events_
+    assert accuracy(model.predict_proba(X[-100:]), y[-100:]) > 0.85
 
 
 def test_gaussian_columns_go_on_beside_columns_that_are_cut_anew():
@@ -165,7 +165,7 @@ def test_gaussian_columns_go_on_beside_columns_that_are_cut_anew():
     for options in ({}, {"window": 200}):
         model = quick(gaussian=["x1"], **options)
         model.partial_fit(X, y)
-        assert {moves.column for moves in model.moved_cuts_} == {"x0"}
+        assert {moves.column for moves in model.events_} == {"x0"}
         assert model.moments_.weight.sum() == pytest.approx(200 if options else len(y))
 
 
@@ -220,7 +220,7 @@ def test_cut_points_move_when_those_of_the_slow_twin_do(window, seed):
 
 
 def same(one, other):
-    assert one.moved_cuts_ == other.moved_cuts_
+    assert one.events_ == other.events_
     assert one.encoder_.schema == other.encoder_.schema
     assert one.counts_ == other.counts_
 
@@ -228,13 +228,13 @@ def same(one, other):
 @pytest.mark.parametrize("by", ["grid", "sketch"])
 @pytest.mark.parametrize("options", FORGETTING)
 def test_rows_chunks_and_test_then_train_agree(by, options):
-    X, y = drifting(m=700, by=4.0)
-    y[650:] += 1  # a third class
-    w = np.random.default_rng(1).integers(0, 3, 700).astype(float)
+    X, y = drifting(m=500, by=4.0)
+    y[450:] += 1  # a third class
+    w = np.random.default_rng(1).integers(0, 3, 500).astype(float)
     make = lambda: NaiveBayes(warm_up=100, recut=Recut(by, every=60), **options)  # noqa: E731
     rows, chunks, tested = make(), make(), make()
     answers = []
-    for r in range(700):
+    for r in range(500):
         row = {"x0": X[r, 0], "x1": X[r, 1]}
         answers.append(rows.predict_proba_one(row))
         rows.learn_one(row, int(y[r]), float(w[r]))
@@ -242,7 +242,7 @@ def test_rows_chunks_and_test_then_train_agree(by, options):
     for part in np.array_split(np.flatnonzero(counted), 7):
         chunks.partial_fit(X[part], y[part], sample_weight=w[part])
     proba = tested.test_then_train(X, y, w)
-    assert rows.moved_cuts_
+    assert rows.events_
     same(rows, chunks)
     same(rows, tested)
     expected = np.array([[answer.get(c, 0.0) if answer else 1 / 3 for c in range(3)] for answer in answers])
@@ -258,7 +258,7 @@ def test_times_fade_and_leave_in_what_is_summed_up_as_in_the_counts():
             rows.learn_one({"x0": X[r, 0], "x1": X[r, 1]}, int(y[r]), time=times[r])
         for part in np.array_split(np.arange(len(y)), 5):
             chunks.partial_fit(X[part], y[part], times=times[part])
-        assert rows.moved_cuts_
+        assert rows.events_
         same(rows, chunks)
 
 
@@ -267,7 +267,7 @@ def test_after_a_move_the_counts_are_those_of_the_rows_at_hand_with_what_is_left
     X, y = drifting()
     model = quick(**options)
     model.partial_fit(X, y)
-    row = model.moved_cuts_[-1].row
+    row = model.events_[-1].row
     start = row - (150 if "window" in options else 100)
     fresh = NaiveBayes(schema=model.encoder_.schema, **options).partial_fit(X[start:], y[start:])
     assert model.counts_ == fresh.counts_
@@ -279,9 +279,19 @@ def test_new_columns_and_a_new_class_join_rows_that_are_kept():
     for r in range(len(y)):
         row = {"x0": X[r, 0], "x1": X[r, 1]} | ({"sky": "blue" if y[r] else "grey"} if r > HALF - 20 else {})
         model.learn_one(row, ["no", "yes", "maybe"][2 if r > 900 else y[r]])
-    assert model.moved_cuts_[-1].row > 900
-    assert model.counts_.n_rows == pytest.approx(100 + len(y) - model.moved_cuts_[-1].row)
+    assert model.events_[-1].row > 900
+    assert model.counts_.n_rows == pytest.approx(100 + len(y) - model.events_[-1].row)
     assert model.predict_one({"sky": "blue"}) in ("yes", "maybe")
+
+
+def test_a_rare_new_class_moves_no_cut_point_wherever_its_name_is_sorted():
+    X, y = drifting(by=0.0, m=1500)
+    labels = np.where(y == 0, "mild", "warm").astype(object)
+    labels[700::50] = "cold"
+    for by in ("grid", "sketch"):
+        model = NaiveBayes(warm_up=300, recut=Recut(by, every=200), decay=1000).partial_fit(X, labels)
+        assert model.classes_.tolist() == ["cold", "mild", "warm"]
+        assert model.events_ == []
 
 
 def test_a_table_learned_as_a_whole_is_where_the_stream_goes_on():
@@ -289,8 +299,8 @@ def test_a_table_learned_as_a_whole_is_where_the_stream_goes_on():
     model = quick().fit(X[:HALF], y[:HALF])
     assert model.encoder_.schema == NaiveBayes().fit(X[:HALF], y[:HALF]).encoder_.schema
     model.partial_fit(X[HALF:], y[HALF:])
-    assert model.moved_cuts_
-    assert model.fit(X[:HALF], y[:HALF]).moved_cuts_ == []
+    assert model.events_
+    assert model.fit(X[:HALF], y[:HALF]).events_ == []
 
 
 # Corners
@@ -304,7 +314,7 @@ def test_missing_labels_and_cells_are_left_out():
     model = quick()
     with pytest.warns(tanager.DataWarning, match="no label"):
         model.partial_fit(X, labels)
-    assert model.moved_cuts_
+    assert model.events_
     same(model, quick().partial_fit(X[known], y[known]))
 
 
@@ -315,7 +325,7 @@ def test_labels_of_any_kind_can_be_learned_in_chunks():
     one, two = quick(), quick()
     one.partial_fit(pd.DataFrame(X, columns=["x0", "x1"]), pd.Series(y, name="target", index=range(5, 5 + len(y))))
     two.partial_fit(X.tolist(), y.tolist())
-    assert one.moved_cuts_ == two.moved_cuts_
+    assert one.events_ == two.events_
     assert one.target_name_ == "target"
 
 
@@ -328,21 +338,34 @@ def test_what_cannot_be_learned_is_refused_as_without_recut():
         model.partial_fit(X[:100])
     with pytest.raises(tanager.errors.DataError, match="column 'x0'"):
         model.learn_one({"x0": "high", "x1": 1.0}, 1)
+    broken = X[:100].astype(object)
+    broken[90, 1] = "high"
+    with pytest.raises(tanager.errors.DataError, match="column 'x1', row 90"):
+        model.partial_fit(broken, y[:100])
     assert model.counts_.n_rows == 200
+
+
+def test_a_column_of_labels_is_taken_with_one_warning():
+    X, y = drifting()
+    for learn in (quick().fit, quick().partial_fit):
+        with pytest.warns(Warning, match="A column-vector y was passed") as told:
+            model = learn(X, y[:, None])
+        assert len(told) == 1
+        assert model._watch.n_rows == len(y)
 
 
 def test_unlearning_ends_the_moving_of_cut_points():
     X, y = drifting()
     model = quick().partial_fit(X[:130], y[:130]).unlearn(X[:50], y[:50]).partial_fit(X[130:], y[130:])
-    assert model.moved_cuts_ == []
+    assert model.events_ == []
 
 
 def test_fading_by_hand_fades_what_is_summed_up():
     X, y = drifting()
     model = quick(decay=10_000).partial_fit(X[:HALF], y[:HALF]).fade(1e-6)
     model.partial_fit(X[HALF : HALF + 50], y[HALF : HALF + 50])
-    assert all(moves.distance > 0.6 for moves in model.moved_cuts_)
-    assert model.moved_cuts_
+    assert all(moves.distance > 0.6 for moves in model.events_)
+    assert model.events_
 
 
 def test_models_whose_cut_points_have_moved_apart_are_not_merged():
@@ -401,7 +424,7 @@ def test_a_saved_model_goes_on_as_if_it_had_not_been_saved(by, options, tmp_path
         model.partial_fit(X[start:end], y[start:end], times=times[start:end])
         model.save(tmp_path / "model.tanager")
         loaded = tanager.load(tmp_path / "model.tanager")
-        assert loaded.moved_cuts_ == model.moved_cuts_
+        assert loaded.events_ == model.events_
         whole = _copy(model).partial_fit(X[end:], y[end:], times=times[end:])
         same(loaded.partial_fit(X[end:], y[end:], times=times[end:]), whole)
 

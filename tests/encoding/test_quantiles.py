@@ -40,7 +40,7 @@ def worst_error(sketch, x, w=None):
 def test_ranks_are_within_the_bound_over_many_streams(shape, bins):
     rng = np.random.default_rng(bins)
     errors = []
-    for seed in range(12):
+    for seed in range(8):
         x = SHAPES[shape](rng, 20_000)
         errors.append(worst_error(QuantileSketch(bins, seed).update(x), x))
     assert max(errors) <= 1 / (10 * bins)

@@ -13,7 +13,7 @@ from strategies import tables
 from tanager import AODE, FANC, TAN, NaiveBayes
 from tanager.errors import DataError, OptionError, SchemaMismatch
 from tanager.evaluate import late, prequential, running
-from tanager.evaluate.running import WAYS, Running, Scored, named
+from tanager.evaluate.running import WAYS, Running, Scored
 
 MODELS = (NaiveBayes, AODE, FANC, TAN)
 MODULE = __import__("sys").modules["tanager.evaluate.prequential"]
@@ -146,10 +146,10 @@ def test_running_measures_are_those_of_a_list_of_all_answers(pairs, data):
     ):
         expected = plain.measures(some, weights)
         for measure in ("accuracy", "kappa", "log_loss"):
-            np.testing.assert_allclose(report[named(measure, way)], expected[measure], rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(report[named("cost", way)], 2 * expected["log_loss"], rtol=1e-9)
+            np.testing.assert_allclose(report.value(measure, way), expected[measure], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(report.value("cost", way), 2 * expected["log_loss"], rtol=1e-9)
         for c, recall in expected["recall"].items():
-            np.testing.assert_allclose(report[named("recall", way)][c], recall, rtol=1e-9)
+            np.testing.assert_allclose(report.recall[WAYS.index(way), c], recall, rtol=1e-9)
 
 
 def test_fading_accuracy_is_the_known_answer():
@@ -158,7 +158,7 @@ def test_fading_accuracy_is_the_known_answer():
     for loss in losses:
         zero = np.zeros(1)
         run.add(Scored(np.array([0]), np.array([loss]), zero, zero))
-        got.append(1 - run.report()["fading_accuracy"])
+        got.append(1 - run.report().value("accuracy", "fading"))
     np.testing.assert_allclose(got, [1, 0.473684, 0.298893, 0.502762, 0.379991], atol=5e-7)
     np.testing.assert_allclose(got, evaluate.fading_mean(losses, 0.9))
 
@@ -462,13 +462,17 @@ def test_models_are_told_the_times_of_the_rows_they_learn(delay, tmp_path):
     assert model.told_ == told
 
 
-def test_numbers_are_cut_as_in_the_plain_loop():
+@pytest.mark.parametrize("options", [{}, {"decay": 40}, {"window": 50}], ids=str)
+@pytest.mark.parametrize("model", [NaiveBayes, TAN])
+def test_numbers_are_cut_as_in_the_plain_loop(model, options):
     rng = np.random.default_rng(3)
-    y = rng.integers(0, 2, 150)
-    X = rng.normal(size=(150, 2)) + y[:, None]
-    answers = plain.answers_of(NaiveBayes(warm_up=60), dicts(X), y.tolist())
-    result = prequential(NaiveBayes(warm_up=60), X, y, every=25, fade=0.9, window=30)
-    assert_as_plain(result, plain.reports(answers, y.tolist(), [0, 1], 25, 0.9, 30))
+    y = [f"c{c}" for c in np.where(np.arange(150) < 40, rng.integers(0, 2, 150), rng.integers(0, 3, 150))]
+    X = rng.normal(size=(150, 3)) + np.array([int(label[1]) for label in y])[:, None]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    rows = [{"a": a, "b": b, "c": c, "d": "pqr"[r * r % 3]} for r, (a, b, c) in enumerate(X.tolist())]
+    answers = plain.answers_of(model(warm_up=60, **options), rows, y)
+    result = prequential(model(warm_up=60, **options), rows, y, every=25, fade=0.9, window=30)
+    assert_as_plain(result, plain.reports(answers, y, ["c0", "c1", "c2"], 25, 0.9, 30))
 
 
 @given(st.integers(1, 4000), st.integers(20, 500))

@@ -1,5 +1,8 @@
 """Curves along a stream: everything on the picture can be read, and shows what was measured."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -21,11 +24,20 @@ def test_the_names_at_the_ends_of_the_curves_can_be_read(ends):
     assert_readable(figure, figure.axes[0])
 
 
+class Notices(AODE):
+    """Says that it has noticed something, 1000 rows after it began to learn."""
+
+    n_rows_ = 1000
+    events_ = (
+        {"row": 900, "what": "drift"},
+        {"row": 1120, "what": "warning"},
+        {"row": 1150, "what": "drift"},
+    )
+
+
 def test_the_picture_shows_the_curves_and_what_was_noticed(tmp_path):
     X, y = stream(300)
-    model = AODE()
-    model.events_ = [{"row": 120, "what": "warning"}, {"row": 150, "what": "drift"}]
-    result = prequential({"aode": model, "nb": NaiveBayes()}, X, y, every=50, window=40)
+    result = prequential({"aode": Notices(), "nb": NaiveBayes()}, X, y, every=50, window=40)
     assert result.events == {"aode": [(120, "warning"), (150, "drift")]}
     result.drifts = [100]
     figure = result.plot(tmp_path / "curves.png", "log_loss", "fading")
@@ -47,3 +59,14 @@ def test_recall_is_drawn_for_one_class():
         result.plot(measure="recall")
     with pytest.raises(OptionError, match="at least one curve"):
         plot_curves([1, 2], {"a": [1.0]})
+
+
+def test_the_page_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "prequential.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(code, "prequential.md", "exec"), {})
+    assert "40,000 rows" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {"curves.png", "curves.csv"}
+    for name in ("summary", "curve", "lowest", "per_class", "plot", "to_table", "to_csv", "to_pandas"):
+        assert f"`{name}(" in page.replace(", `", "`, `")

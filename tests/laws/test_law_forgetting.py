@@ -241,6 +241,27 @@ def test_gaussian_columns_fade_and_leave_with_their_rows():
     np.testing.assert_allclose(taken.moments_.mean, fresh.moments_.mean, rtol=1e-9)
 
 
+@pytest.mark.parametrize("options", [{}, *RULES], ids=str)
+def test_gaussian_columns_in_a_stream_answer_as_in_single_rows(options):
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, 160)
+    X = rng.normal(size=(160, 3)) + y[:, None]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[50, 1] = np.inf
+    times, asked = np.cumsum(rng.choice([0.0, 0.3], 160)), X[::-1][10:]
+    whole, one = (NaiveBayes(gaussian=True, numeric=["x0", "x1", "x2"], warm_up=10, **options) for _ in range(2))
+    for each in (whole, one):
+        each.partial_fit(X[:10], y[:10], [0, 1, 2], times=times[:10])
+    got = whole.test_then_train(X[10:], y[10:], None, times[10:], asked)
+    for r in range(150):
+        row = {f"x{i}": cell for i, cell in enumerate(asked[r].tolist())}
+        np.testing.assert_allclose(got[r], list(one.predict_proba_one(row).values()), atol=1e-9)
+        at = slice(10 + r, 11 + r)
+        one.partial_fit(X[at], y[at], times=times[at])
+    for name in ("weight", "mean", "squares"):
+        np.testing.assert_allclose(getattr(whole.moments_, name), getattr(one.moments_, name), rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize("cls", [TAN, KDB, GeneralNetwork, SuperParentTAN])
 def test_structure_follows_the_rows_that_still_count(cls):
     """First x1 copies x0, later x2 does."""

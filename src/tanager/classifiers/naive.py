@@ -12,8 +12,10 @@ from tanager.classifiers.discriminative import DiscriminativeMixin
 from tanager.classifiers.forms import Form, ProductOfSums, View
 from tanager.classifiers.rows import Rows
 from tanager.classifiers.single import SingleNetworkMixin
+from tanager.classifiers.stream import Block
 from tanager.classifiers.subsumption import SubsumptionMixin
 from tanager.counts.align import class_map
+from tanager.counts.forgetting import Steps
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
@@ -77,6 +79,9 @@ class NaiveBayes(DiscriminativeMixin, SingleNetworkMixin, SubsumptionMixin, Coun
     def _answers_by_kernel(self) -> bool:
         return not self._has_moments() and super()._answers_by_kernel()
 
+    def _streams_by_kernel(self) -> bool:
+        return super()._answers_by_kernel()
+
     # Gaussian columns have no codes: they add their log densities to what the counts say.
 
     def _encoder_options(self) -> dict[str, Any]:
@@ -132,6 +137,22 @@ class NaiveBayes(DiscriminativeMixin, SingleNetworkMixin, SubsumptionMixin, Coun
         if rows_of_dicts(X):  # absent keys are missing
             return np.array([self.encoder_.continuous_row(row) for row in X])
         return self.encoder_.continuous_values(X, type(self).__name__)
+
+    def _with_numbers(self, proba: np.ndarray, numbers: np.ndarray | None) -> np.ndarray:
+        if numbers is None:
+            return proba
+        with np.errstate(divide="ignore"):
+            return _normalised(np.log(proba) + self.moments_.log_density(numbers))
+
+    def _run_numbers(self, block: Block, steps: Steps, leaving: Any) -> None:
+        assert block.numbers is not None
+        density = np.empty_like(block.out)
+        per_class = self._clock is not None and self._clock.decay is not None and self._clock.decay.per_class
+        asked = block.asked_numbers if block.asked is not None else None
+        rows = block.numbers, block.labels, block.weights
+        self.moments_.stream(*rows, density, asked, steps.fade, per_class, leaving, steps.gone)
+        with np.errstate(divide="ignore"):
+            block.out[:] = _normalised(np.log(block.out) + density)
 
     def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
         if not self._has_moments():

@@ -85,6 +85,11 @@ class MovedCuts(NamedTuple):
     before: int
     after: int
 
+    @property
+    def what(self) -> str:
+        """What has happened, for curves along a stream."""
+        return "new cut points"
+
 
 def moved(before: np.ndarray, now: np.ndarray) -> float:
     """The share of rows that are in other bins than before, beyond what chance does to samples of this size.
@@ -107,6 +112,13 @@ def moved(before: np.ndarray, now: np.ndarray) -> float:
     return round(float(far.sum() / max(n_now.sum(), np.finfo(float).tiny)), 9)
 
 
+def table(x: np.ndarray, labels: np.ndarray, weights: np.ndarray, cuts: np.ndarray, n_classes: int) -> np.ndarray:
+    """Weight of the rows in every bin that these cut points make, and class; missing values are left out."""
+    bins, size = cut(x, cuts), len(cuts) + 1
+    cell = np.where(bins < size, bins, size).astype(np.intp) * n_classes + labels
+    return np.bincount(cell, weights, (size + 1) * n_classes).reshape(-1, n_classes)[:size]
+
+
 class Watch:
     """What is kept of the number columns beside the counts: a layer for each, and the last rows of the model.
 
@@ -120,9 +132,9 @@ class Watch:
         self.n_bins = next((n_bins for _, n_bins, _ in cutters.values()), 5)  # the same for all columns
         self.clock = Clock(decay, None)
         self.rows = Rows()
-        self.layers: list[Grid | LabelledSketch] = []
         self.probes: list[np.ndarray] = []  # cut points of each column, and quantiles as it was cut
         self.marks: list[np.ndarray] = []  # rows between these, and of each class, as it was cut
+        self.layers: list[Grid | LabelledSketch] = []  # with what is left of all rows since, for what fades
         self.ages = np.zeros(n_classes)
         self.aged = np.zeros(n_classes)  # the ages that the layers know of
         self.since = 0  # rows that the layers do not know of
@@ -211,54 +223,57 @@ class Watch:
 
     def start(self, cuts: Mapping[int, np.ndarray]) -> None:
         """The rows kept are those that these cut points were made from."""
-        self.layers = [self._layer(j, len(self.rows), cuts[i]) for j, i in enumerate(self.cutters)]
-        self.probes, self.marks = ([np.empty(0)] * len(self.layers) for _ in range(2))
+        empty = [np.empty(0)] * len(self.cutters)
+        self.layers, self.probes, self.marks = [], empty, empty.copy()
         for j, i in enumerate(self.cutters):
-            self._mark(j, cuts[i])
+            layer = self._layer(j, cuts[i])
+            self._mark(j, cuts[i], layer)
+            self.layers.append(layer)
         self.since, self.aged = 0, self.ages
-
-    def _mark(self, j: int, cuts: np.ndarray) -> None:
-        """Remember how the rows of a column lie as it is cut. Quantiles show what happens where there is no cut."""
-        self.probes[j] = np.union1d(cuts, self.layers[j].cuts("frequency", max(5, self.n_bins)))
-        self.marks[j] = self.layers[j].table(self.probes[j])
 
     def look(self, cuts: Mapping[int, np.ndarray], n_kept: int, *, window: bool) -> dict[int, tuple[np.ndarray, float]]:
         """Columns that are to be cut anew by the last ``n_kept`` rows: new cut points, and how far rows have moved.
 
-        A layer sums up the rows that count now: those of the window, all with the weights that are left of them, or
-        the rows since the last look where the model never forgets.
+        What counts now are the rows of the window; all rows with the weights that are left of them; or, where the model
+        never forgets, the rows since the last look.
         """
-        if not self.layers:
+        if not self.probes:
             self.rows.drop(max(0, len(self.rows) - n_kept))
             self.start(cuts)
             return {}
-        self._sum_up(n_kept if window else self.since, anew=window or self.clock.decay is None)
+        now = self._tables(self.kept(min(n_kept, len(self.rows)) if window else self.since), fading=not window)
         self.rows.drop(max(0, len(self.rows) - n_kept))
         found = {}
         for j, (i, cutter) in enumerate(self.cutters.items()):
-            far = moved(self.marks[j], self.layers[j].table(self.probes[j]))
+            far = moved(self.marks[j], now[j])
             if far > self.recut.distance:
-                self.layers[j] = self._layer(j, len(self.rows))
+                self.layers[j] = self._layer(j)
                 new = self.layers[j].cuts(*cutter)
-                self._mark(j, new)
+                self._mark(j, new, self.layers[j])
                 if not np.array_equal(new, cuts[i]):
                     found[i] = new, far
         return found
 
-    def _sum_up(self, n: int, *, anew: bool) -> None:
-        """Bring the layers up to date: start them anew from the last n rows, or fade them and add these."""
-        _, numbers, labels, weights = self.kept(n)
+    def _tables(self, rows: tuple[np.ndarray, ...], *, fading: bool) -> list[np.ndarray]:
+        """How the rows that count now lie between the probes of each column, by class."""
+        _, numbers, labels, weights = rows
         fade = np.maximum(np.exp(self.ages - self.aged), SMALLEST)
-        for j in range(len(self.layers)):
-            if anew:
-                self.layers[j] = self._layer(j, n, self.probes[j])
-            else:
-                self.layers[j].decay_classes(fade).update(numbers[:, j], labels, weights)
         self.since, self.aged = 0, self.ages
+        if fading and self.clock.decay is not None:
+            for j, layer in enumerate(self.layers):
+                layer.decay_classes(fade).update(numbers[:, j], labels, weights)
+            return [layer.table(probes) for layer, probes in zip(self.layers, self.probes, strict=True)]
+        return [table(numbers[:, j], labels, weights, probes, len(fade)) for j, probes in enumerate(self.probes)]
 
-    def _layer(self, j: int, n: int, edges: np.ndarray | None = None) -> Grid | LabelledSketch:
-        """A column of the last n rows, summed up; a grid has these edges among its own, where it counts exactly."""
-        _, numbers, labels, weights = self.kept(n)
+    def _mark(self, j: int, cuts: np.ndarray, layer: Grid | LabelledSketch) -> None:
+        """Remember how the rows kept lie as a column is cut. Quantiles show what happens where there is no cut."""
+        _, numbers, labels, weights = self.kept()
+        self.probes[j] = np.union1d(cuts, layer.cuts("frequency", max(5, self.n_bins)))
+        self.marks[j] = table(numbers[:, j], labels, weights, self.probes[j], len(self.ages))
+
+    def _layer(self, j: int, edges: np.ndarray | None = None) -> Grid | LabelledSketch:
+        """A column of the rows kept, summed up; a grid has these edges among its own, where it counts exactly."""
+        _, numbers, labels, weights = self.kept()
         x, n_classes = numbers[:, j], len(self.ages)
         if self.recut.by == "sketch":
             return LabelledSketch(n_classes, self.n_bins).update(x, labels, weights)
@@ -323,18 +338,20 @@ _OF_ROWS = ("codes", "labels", "weights", "times", "numbers")
 
 
 class RecutMixin:
-    """The option ``recut`` of every counting classifier."""
+    """The option ``recut`` of every counting classifier; ``events_`` says which cut points have moved, and when."""
 
     _rows: Rows | None
     _view: Any
     _watch: Watch | None = None
     _follows = False  # whether cut points may move from now on
-    moved_cuts_: list[MovedCuts]
+    events_: list[MovedCuts]
 
     def _start_recut(self: Any) -> None:
         self._watch = None
         self._follows = as_recut(self.recut) is not None
-        self.moved_cuts_ = []
+        self.__dict__.pop("events_", None)
+        if self._follows:
+            self.events_ = []
 
     # --- rows are watched after they were learned ---------------------------------------------------------------
 
@@ -343,6 +360,8 @@ class RecutMixin:
 
         ``times`` says when each row happened (numbers in seconds, or dates), for models that forget by time.
         """
+        if self.recut is not None and y is not None:
+            y = one_dimensional(y)
         super().fit(X, y, sample_weight, times)  # type: ignore[misc]
         if self._follows:
             m = n_rows(X)
@@ -361,6 +380,8 @@ class RecutMixin:
             return super()._learn(X, y, sample_weight, times, whole=whole)  # type: ignore[misc]
         y, m = one_dimensional(y), len(y)
         weights, moments = check_weights(sample_weight, m), check_times(times, m)
+        if self._watch is not None:  # refuses cells that are no numbers while nothing has been learned
+            self.encoder_.numbers(X, list(self._watch.cutters), type(self).__name__)
         done = 0
         while done < m:
             end = min(m, done + self._until_look())
@@ -489,7 +510,7 @@ class RecutMixin:
             )
         self.encoder_.adopt(new)
         self.counts_, self._view = counts, None
-        self.moved_cuts_ += [
+        self.events_ += [
             MovedCuts(self._watch.n_rows, schema[i].name, far, len(schema[i].cuts), len(cuts))
             for i, (cuts, far) in found.items()
         ]
@@ -535,7 +556,7 @@ class RecutMixin:
     def _watch_arrays(self: Any) -> dict[str, np.ndarray]:
         if self._watch is None or not self._follows:
             return {}
-        moves = [(e.row, self.encoder_.schema.index(e.column), *e[2:]) for e in self.moved_cuts_]
+        moves = [(e.row, self.encoder_.schema.index(e.column), *e[2:]) for e in self.events_]
         arrays = self._watch.to_arrays() | {"moved": np.array(moves, dtype=np.float64).reshape(-1, 5)}
         return {f"recut-{name}": array for name, array in arrays.items()}
 
@@ -548,7 +569,7 @@ class RecutMixin:
         self._watch.take_arrays(own, schema.n_values)
         if own["moved"].ndim != 2 or own["moved"].shape[1] != 5:
             raise ModelFileError("its list of moved cut points is of another shape")
-        self.moved_cuts_ = [
+        self.events_ = [
             MovedCuts(int(row), schema.names[int(i)], far, int(before), int(after))
             for row, i, far, before, after in own["moved"].tolist()
         ]

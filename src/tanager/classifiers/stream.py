@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,20 +18,25 @@ from tanager.encoding.values import is_missing, plain
 
 
 @dataclass
-class _Block:
-    """Encoded rows to learn, rows to answer instead of them (or None), and room for the answers."""
+class Block:
+    """Encoded rows to learn, rows to answer instead of them (or None), and room for the answers.
+
+    ``numbers`` are the cells of columns without codes, where there are any.
+    """
 
     codes: np.ndarray
     labels: np.ndarray
     weights: np.ndarray | None
     times: np.ndarray | None
+    numbers: np.ndarray | None
     asked: np.ndarray | None
+    asked_numbers: np.ndarray | None
     out: np.ndarray
 
-    def part(self, rows: slice) -> _Block:
+    def part(self, rows: slice) -> Block:
         """Some of the rows."""
-        parts = (self.codes, self.labels, self.weights, self.times, self.asked, self.out)
-        return _Block(*(None if part is None else part[rows] for part in parts))  # type: ignore[arg-type]
+        parts: list[Any] = [getattr(self, item.name) for item in fields(self)]
+        return Block(*[None if part is None else part[rows] for part in parts])  # type: ignore[arg-type]
 
 
 class StreamMixin:
@@ -108,21 +113,51 @@ class StreamMixin:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Answer and learn at least one row, and stop where a class or (for the kernel) a value is new."""
         plain_rows = 0
-        if hasattr(self, "counts_") and self._warm is None and self._answers_by_kernel():
-            plain_rows = self._known_names(X, self._plain_rows(y, weights))
+        if hasattr(self, "counts_") and self._streams_by_kernel():
+            plain_rows = min(self._known_names(X, self._plain_rows(y, weights)), self._rows_of_stage(len(y)))
         if plain_rows == 0:
             return self._test_first(X, y, weights, times, answered)
         X, y = take_rows(X, 0, plain_rows), y[:plain_rows]
         weights, times = (None if part is None else part[:plain_rows] for part in (weights, times))
         labels, _ = self._labels(y)
         codes = self.encoder_.update(X, weights, type(self).__name__)
-        asked = None if answered is None else self._encode(take_rows(answered, 0, plain_rows))
+        asked = None if answered is None else take_rows(answered, 0, plain_rows)
+        to_ask, numbers = (None, None) if asked is None else (self._encode(asked), self._numbers_of(asked))
         out = np.empty((len(codes), len(self.classes_)))
-        self._test_codes(_Block(codes, labels, weights, times, asked, out))
+        self._test_codes(Block(codes, labels, weights, times, self._numbers_of(X), to_ask, numbers, out))
         self._sync()
+        if self._warm is not None:
+            self._warmed(X, labels, weights, times)
         return self.classes_, out
 
-    def _test_codes(self: Any, block: _Block) -> None:
+    def _streams_by_kernel(self: Any) -> bool:
+        """Whether whole streams run compiled."""
+        return self._answers_by_kernel()
+
+    def _with_numbers(self, proba: np.ndarray, numbers: np.ndarray | None) -> np.ndarray:
+        """Answers of the counts, and of columns without codes."""
+        return proba
+
+    def _run_numbers(self: Any, block: Block, steps: Steps, leaving: Any) -> None:
+        """Let columns without codes speak too, and learn them; `leaving` are the rows of the window."""
+
+    def _rows_of_stage(self: Any, most: int) -> int:
+        """How many rows the present cut points hold for; in a warm-up they change where the rows have doubled."""
+        if self._warm is None:
+            return most
+        self._settle()
+        return min(most, min(2 * self._warm.stage, self.warm_up) - self._warm.n_rows)
+
+    def _warmed(self: Any, X: Any, labels: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None) -> None:
+        """Rows of a warm-up were counted: keep them, for the cut points to come."""
+        warm = self._warm
+        warm.append(X, labels, weights, times)
+        if warm.n_rows >= self.warm_up:
+            self._freeze(self.warm_up)
+        elif warm.n_rows < 2 * warm.stage:
+            warm.counted = warm.n_rows
+
+    def _test_codes(self: Any, block: Block) -> None:
         """Answer and learn encoded rows, as many at a time as one view can answer."""
         steps = Steps(None, None, None) if self._clock is None else self._steps(len(block.codes), block.times)
         if steps.late is not None:
@@ -140,16 +175,23 @@ class StreamMixin:
                 self._run_one(view, block.part(part), steps.part(part))
             done += went
 
-    def _run(self: Any, view: Any, block: _Block, steps: Steps) -> int:
+    def _run(self: Any, view: Any, block: Block, steps: Steps) -> int:
         """Answer and learn rows in the kernel, up to one with a new value; rows leave the window on the way."""
         codes, labels, weights = block.codes, block.labels, block.weights
         if self._rows is not None:
             self._rows.follow(self.counts_)
-            self._rows.append(codes, labels, weights, block.times if self.window is not None else None)
+            beside = (block.times, block.numbers) if self.window is not None else ()
+            self._rows.append(codes, labels, weights, *beside)
             self._rows.check_budget(self.max_memory, type(self).__name__)
         queue = None if steps.gone is None else self._rows.queue
+        leaving = None
+        if queue is not None and block.numbers is not None:
+            leaving = self._rows.numbers, queue[1], queue[2] / self._rows.scale
         options = {"answered": block.asked, "fade": steps.fade, "queue": queue, "gone": steps.gone}
         went: int = view.stream(codes, labels, weights, block.out, **options)
+        if block.numbers is not None and went:
+            behind = None if leaving is None else tuple(part[: len(part) - len(codes) + went] for part in leaving)
+            self._run_numbers(block.part(slice(went)), steps.part(slice(went)), behind)
         if self._rows is not None:
             self._rows.drop_last(len(codes) - went)
             self._rows_learned(steps, went)
@@ -171,25 +213,28 @@ class StreamMixin:
             rows.raw[-n:] = own * rows.scale
             rows.prune(LIGHT)
 
-    def _run_one(self: Any, view: Any, block: _Block, steps: Steps) -> None:
+    def _run_one(self: Any, view: Any, block: Block, steps: Steps) -> None:
         """Answer and learn one row, with room for its values."""
-        block.out[:] = view.score(self._unseen(block.codes if block.asked is None else block.asked), n_jobs=1)
+        asked, numbers = (block.codes, block.numbers) if block.asked is None else (block.asked, block.asked_numbers)
+        block.out[:] = self._with_numbers(view.score(self._unseen(asked), n_jobs=1), numbers)
         self._grow_counts_to(block.codes[0])
         weight = 1.0 if block.weights is None else float(block.weights[0])
         if self._clock is not None:
             step = Steps(steps.fade, None, steps.gone)  # weights are late ones already
-            self._add_one(None, block.codes[0], int(block.labels[0]), weight, block.times, step)
+            self._add_one(block.numbers, block.codes[0], int(block.labels[0]), weight, block.times, step)
             return
         self.counts_.learn_row(block.codes[0], int(block.labels[0]), weight)
-        self._keep(None, block.codes, block.labels, block.weights)
+        self._learned(block.numbers, block.labels, block.weights)
+        self._keep(block.numbers, block.codes, block.labels, block.weights)
 
     def _plain_rows(self: Any, y: np.ndarray, weights: np.ndarray | None) -> int:
-        """How many rows from the first on have a known class and a weight."""
-        odd = np.zeros(len(y), dtype=bool) if weights is None else weights == 0
+        """How many rows from the first on have a known class and a weight; or no class, where that changes nothing."""
+        free = self._clock is None and self._rows is None and self._warm is None
+        odd = np.zeros(len(y), dtype=bool) if weights is None else weights[: len(y)] == 0
         known = self._class_codes()
         values = np.unique(y) if y.dtype != object else np.array(list(dict.fromkeys(y.tolist())), dtype=object)
         for label in values.tolist():
-            if label not in known:
+            if label not in known and not (free and is_missing(label)):
                 odd |= y == label if not is_missing(label) else np.array([is_missing(other) for other in y.tolist()])
         return int(np.argmax(odd)) if odd.any() else len(y)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager import _kernels
 from tanager.errors import ModelFileError
 
 
@@ -105,6 +106,41 @@ class Moments:
             density = -0.5 * (np.log(2 * np.pi * variance) + (values - mean) ** 2 / variance)
             total[:, c] = np.where(np.isfinite(values), density, 0.0).sum(axis=1)
         return total
+
+    def stream(
+        self,
+        values: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        out: np.ndarray,
+        asked: np.ndarray | None = None,
+        fade: np.ndarray | None = None,
+        per_class: bool = False,
+        leaving: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+        gone: np.ndarray | None = None,
+    ) -> None:
+        """``log_density`` of each row (or of those asked for) from the rows before it, into out; then it is learned.
+
+        Before it is learned everything fades by fade[r], or its class alone; after it gone[r] rows leave, oldest first.
+        """
+        for name in ("weight", "mean", "squares", "low", "high"):  # they are changed in place
+            setattr(self, name, np.ascontiguousarray(getattr(self, name)))
+        _kernels.stream_moments(
+            np.ascontiguousarray(values),
+            labels,
+            weights,
+            self.weight,
+            self.mean,
+            self.squares,
+            self.low,
+            self.high,
+            out,
+            None if asked is None else np.ascontiguousarray(asked),
+            fade,
+            per_class,
+            leaving,
+            gone,
+        )
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """All there is, by name."""

@@ -364,7 +364,8 @@ class Encoder:
     def numbers_row(self, row: Mapping[str, Any], columns: Sequence[int]) -> np.ndarray:
         """The numbers of some columns of the schema in one row; NaN is missing."""
         names = [self._finders[i][0] for i in columns]
-        return np.array([cell_number(row.get(name), name) for name in names], dtype=np.float64)
+        cells = [(row.get(name), name) for name in names]
+        return np.array([cell if type(cell) is float else cell_number(cell, name) for cell, name in cells])
 
     def new_names(self, row: Mapping[str, Any]) -> list[str]:
         """The names in a row that are no column yet."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from tanager.encoding.labels import sort_key
 from tanager.errors import OptionError, check_option, nearest
-from tanager.evaluate.running import MEASURES, WAYS, named
+from tanager.evaluate.running import MEASURES, WAYS, Report, named
 from tanager.evaluate.table import Table
 
 
@@ -42,10 +42,11 @@ class Prequential:
         self,
         models: Mapping[str, Any],
         rows: np.ndarray,
-        history: Mapping[str, Sequence[Mapping[str, Any]]],
+        history: Mapping[str, Sequence[Report]],
         *,
         classes: Sequence[Any],
         seconds: Mapping[str, float],
+        began: Mapping[str, int],
         drifts: Sequence[int] = (),
         dropped: Mapping[str, str] | None = None,
         fade: float = 0.999,
@@ -58,7 +59,9 @@ class Prequential:
         self.seconds, self.drifts, self.dropped = dict(seconds), list(drifts), dict(dropped or {})
         self.fade, self.window = fade, window
         self.measures = [name for name in MEASURES if name != "cost" or costs]
-        self.events = {name: _events(model) for name, model in models.items() if hasattr(model, "events_")}
+        self.events = {
+            name: events_of(model, began[name]) for name, model in models.items() if hasattr(model, "events_")
+        }
         self._curves = {name: _as_arrays(reports, order) for name, reports in history.items()}
 
     @property
@@ -181,23 +184,28 @@ class Prequential:
         return str(name)
 
 
-def _as_arrays(reports: Sequence[Mapping[str, Any]], order: Sequence[int]) -> dict[str, np.ndarray]:
+def _as_arrays(reports: Sequence[Report], order: Sequence[int]) -> dict[str, np.ndarray]:
     """One array per measure; those of recall have a column per class, in this order."""
-    curves = {}
-    for name in reports[0]:
-        if name.endswith("recall"):
-            padded = np.full((len(reports), len(order)), np.nan)
-            for at, report in enumerate(reports):
-                padded[at, : len(report[name])] = report[name]
-            curves[name] = padded[:, order]
-        else:
-            curves[name] = np.array([report[name] for report in reports])
+    values = np.array([report.values for report in reports])
+    recalls = np.full((len(reports), len(WAYS), len(order)), np.nan)
+    for at, report in enumerate(reports):
+        recalls[at, :, : report.recall.shape[1]] = report.recall
+    curves: dict[str, np.ndarray] = {}
+    for w, way in enumerate(WAYS):
+        curves |= {named(measure, way): values[:, w, m] for m, measure in enumerate(MEASURES)}
+        curves[named("recall", way)] = recalls[:, w, order]
     return curves
 
 
-def _events(model: Any) -> list[tuple[int, str]]:
-    """Row and kind of what a model has noticed."""
-    return [(int(_field(event, "row")), str(_field(event, "what"))) for event in model.events_]
+def rows_learned(model: Any) -> int:
+    """How many rows a model had learned by its own count, from which on its events are ours."""
+    return int(getattr(model, "n_rows_", 0))
+
+
+def events_of(model: Any, began: int) -> list[tuple[int, str]]:
+    """Row and kind of what a model has noticed since it had learned so many rows."""
+    found = [(int(_field(event, "row")) - began, str(_field(event, "what"))) for event in model.events_]
+    return [(row, what) for row, what in found if row > 0]
 
 
 def _field(event: Any, name: str) -> Any:

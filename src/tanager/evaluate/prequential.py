@@ -11,11 +11,11 @@ import numpy as np
 from tanager.classifiers.decide import TIE, check_costs
 from tanager.encoding.labels import sort_key
 from tanager.errors import DataError, OptionError, TanagerError
-from tanager.evaluate.curves import Prequential
+from tanager.evaluate.curves import Prequential, rows_learned
 from tanager.evaluate.late import Arrived, Late, Step
 from tanager.evaluate.learners import Learner, Rows, learner_of
 from tanager.evaluate.measures import SMALLEST
-from tanager.evaluate.running import Running, Scored
+from tanager.evaluate.running import Report, Running, Scored
 from tanager.evaluate.sources import Flow, Labels, Wanted, open_stream
 
 Progress = Callable[[int, float | None], object]
@@ -116,6 +116,7 @@ def prequential(
         _Racer(name, learner_of(name, model, None if known is None else seen.labels, batch), costs[name], fade, window)
         for name, model in named.items()
     ]
+    began = {name: rows_learned(model) for name, model in named.items()}
     reports = _run(racers, flow, seen, Late(delay, batch), Arrived(delay, batch), every, progress)
     return Prequential(
         named,
@@ -123,6 +124,7 @@ def prequential(
         {racer.name: racer.history for racer in racers},
         classes=seen.labels,
         seconds={racer.name: racer.seconds for racer in racers},
+        began=began,
         drifts=flow.drifts,
         dropped=flow.dropped,
         fade=fade,
@@ -244,7 +246,7 @@ class _Racer:
     def __init__(self, name: str, learner: Learner, costs: np.ndarray | None, fade: float, window: int) -> None:
         self.name, self.learner, self.costs = name, learner, costs
         self.running = Running(fade, window)
-        self.history: list[dict[str, Any]] = []
+        self.history: list[Report] = []
         self.seconds = 0.0
 
     def run(

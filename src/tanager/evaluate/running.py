@@ -7,7 +7,7 @@ added, faded and taken away, so a stretch of rows costs a few array operations, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,16 +67,27 @@ class Sums:
         else:
             self.losses += (weights.sum(), weights @ rows.log_loss, weights @ rows.cost)
 
-    def values(self) -> dict[str, Any]:
-        """Every measure by name, and ``recall`` of every class; NaN where there is nothing to measure."""
-        n, log_loss, cost = self.losses
+    def values(self) -> tuple[list[float], np.ndarray]:
+        """The MEASURES, and recall of every class; NaN where there is nothing to measure."""
+        n, log_loss, cost = self.losses.tolist()
         true, answered, right = self.classes
-        if n == 0:
-            return dict.fromkeys(MEASURES, np.nan) | {"recall": np.full(len(true), np.nan)}
-        observed, expected = right.sum() / n, true @ answered / n**2
-        kappa = (observed - expected) / (1 - expected) if expected < 1 else np.nan
         recall = np.divide(right, true, out=np.full(len(true), np.nan), where=true > 0)
-        return {"accuracy": observed, "kappa": kappa, "log_loss": log_loss / n, "cost": cost / n, "recall": recall}
+        if n == 0:
+            return [np.nan] * len(MEASURES), recall
+        observed, expected = float(right.sum()) / n, float(true @ answered) / n**2
+        kappa = (observed - expected) / (1 - expected) if expected < 1 else np.nan
+        return [observed, kappa, log_loss / n, cost / n], recall
+
+
+class Report(NamedTuple):
+    """All measures after some row: ``values[way, measure]``, and ``recall[way, class]``."""
+
+    values: np.ndarray
+    recall: np.ndarray
+
+    def value(self, measure: str, way: str) -> float:
+        """One of them by name."""
+        return float(self.values[WAYS.index(way), MEASURES.index(measure)])
 
 
 class Running:
@@ -116,18 +127,19 @@ class Running:
         while spare >= len(self._last[0]) and len(self._last) > 1:
             spare -= len(self._last.pop(0))
 
-    def report(self) -> dict[str, Any]:
-        """All measures by name after the rows so far: ``accuracy``, ``fading_accuracy``, ``window_accuracy``, ..."""
+    def report(self) -> Report:
+        """All measures after the rows so far."""
         self._settle()
         last = Sums()
         if self._last:
             self._last = [joined(self._last)]
             rows = self._last[0]
             last.add(rows.part(max(0, len(rows) - self.window), len(rows)))
-        sums = (self.whole, self.fading, last)
-        return {
-            named(name, way): value for way, own in zip(WAYS, sums, strict=True) for name, value in own.values().items()
-        }
+        values, recalls = zip(*(sums.values() for sums in (self.whole, self.fading, last)), strict=True)
+        recall = np.full((len(WAYS), len(recalls[0])), np.nan)
+        for way, own in enumerate(recalls):
+            recall[way, : len(own)] = own
+        return Report(np.array(values), recall)
 
 
 def named(measure: str, way: str) -> str:

@@ -335,7 +335,9 @@ class EvolvingNaiveBayes(Classifier):
         self, X: Any, y: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None, answered: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """Answer and learn as many rows as have no new names; the kernel leaves out classes that have not come yet."""
-        m = self._rows_without_news(X) if self.unseen != "error" else 0
+        m = 0
+        if self.unseen != "error" and self._has_learned():
+            m = min(self._rows_without_news(X), self._rows_of_one_kind(y, weights))
         if m == 0:
             return self._test_first(X, y, weights, times, answered)
         X, y, weights = take_rows(X, 0, m), y[:m], None if weights is None else weights[:m]
@@ -345,15 +347,23 @@ class EvolvingNaiveBayes(Classifier):
         self._add_classes(classes)
         out = np.empty((m, len(self.classes_)))
         self._kernel.learn(codes, numbers, labels, weights, out, *to_answer)
+        if self._warm is not None:
+            self._warm.append(X, labels, weights, None if times is None else times[:m])
+            self._warm.counted = self._warm.n_rows
         return self.classes_, out
 
     def _rows_without_news(self, X: Any) -> int:
-        """How many rows from the first on have no name that is no column yet; none before kinds are fixed."""
-        if not hasattr(self, "encoder_") or self._warm is not None:
-            return 0
+        """How many rows from the first on have no name that is no column yet."""
         if not rows_of_dicts(X):
             return n_rows(X)
         return next((r for r, row in enumerate(X) if self.encoder_.new_names(row)), len(X))
+
+    def _rows_of_one_kind(self, y: np.ndarray, weights: np.ndarray | None) -> int:
+        """How many rows may come until kinds of columns are learned again: at the next doubling of a warm-up."""
+        if self._warm is None:
+            return len(y)
+        odd = (weights is not None and not weights.all()) or any(is_missing(label) for label in y[: self.warm_up])
+        return 0 if odd else min(2 * self._warm.stage, self.warm_up) - 1 - self._warm.n_rows
 
     def _test_first(
         self, X: Any, y: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None, answered: Any

@@ -1,0 +1,36 @@
+"""``python -m experiments.real_streams``: real streams in the order of time, and the page with its tables."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.common import BUILD, HOME, ProgressLine, write_page
+from experiments.real_streams import page
+from experiments.real_streams.run import SETS, results
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run all of it; takes some minutes."""
+    parser = argparse.ArgumentParser("python -m experiments.real_streams", description="Real streams, prequentially.")
+    parser.add_argument("--quick", action="store_true", help="the first 500 rows only")
+    parser.add_argument("--sets", nargs="+", metavar="NAME", default=SETS, help="these data sets only")
+    parser.add_argument("--out", type=Path, help="folder for the page, its figures and its picture")
+    chosen = parser.parse_args(argv)
+    part = chosen.quick or tuple(chosen.sets) != SETS
+    out = chosen.out or (BUILD if part else HOME) / "real_streams"
+    out.mkdir(parents=True, exist_ok=True)
+    found = results(tuple(chosen.sets), 500 if chosen.quick else None, ProgressLine())
+    for name, table in zip(("results", "curves", "memories"), found, strict=True):
+        table.to_csv(out / f"{name}.csv")
+    tables = page.tables(out)
+    write_page("real_streams", out, tables)
+    page.pictures(out)
+    print(f"{tables['accuracy']}\n\nThe page is {out}/README.md")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+// Gaussian columns along a stream, for Python: all arrays are checked here.
+#include "bind_arrays.hpp"
+#include "gaussian.hpp"
+
+using namespace arrays;
+using namespace tanager;
+
+namespace {
+
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+std::vector<int> checked_labels(const AnyArray &array, std::int64_t n_rows, int k) {
+    const Codes labels = as_labels(array, n_rows);
+    std::vector<int> out(static_cast<std::size_t>(n_rows));
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+        const int y = labels.at(r, 0);
+        expect(y < k || y == labels.marker(), "a label is none of the classes");
+        out[std::size_t(r)] = y < k ? y : -1;
+    }
+    return out;
+}
+
+const double *checked_rows(const Rows &rows, std::int64_t n_rows, int n) {
+    expect(std::int64_t(rows.shape(0)) == n_rows && std::int64_t(rows.shape(1)) == n,
+           "there must be one number per row and column");
+    return rows.data();
+}
+
+void run(const Rows &rows, const AnyArray &labels, std::optional<Weights> weights, const Doubles &weight,
+         const Doubles &mean, const Doubles &squares, const Doubles &low, const Doubles &high, const Doubles &out_,
+         std::optional<Rows> asked, std::optional<Weights> fade, bool per_class,
+         std::optional<std::tuple<Rows, AnyArray, Weights>> leaving, std::optional<Integers> gone) {
+    expect(weight.ndim() == 2, "moments have classes and columns");
+    const int k = int(weight.shape(0)), n = int(weight.shape(1));
+    for (const Doubles *part : {&weight, &mean, &squares})
+        expect(part->ndim() == 2 && int(part->shape(0)) == k && int(part->shape(1)) == n, "moments differ in shape");
+    for (const Doubles *part : {&low, &high})
+        expect(part->ndim() == 1 && int(part->shape(0)) == n, "there must be one range per column");
+    const std::int64_t m = std::int64_t(rows.shape(0));
+    double *out = as_output(out_, m, k);
+    Moments moments{k, n, weight.data(), mean.data(), squares.data(), low.data(), high.data()};
+    Block block{m, checked_rows(rows, m, n), nullptr, checked_labels(labels, m, k), as_weights(weights, m),
+                as_weights(fade, m), per_class};
+    block.asked = asked ? checked_rows(*asked, m, n) : block.rows;
+    if (block.fade)
+        for (std::int64_t r = 0; r < m; ++r) expect(block.fade[r] > 0 && block.fade[r] <= 1, "fade must be in (0, 1]");
+    expect(leaving.has_value() == gone.has_value(), "rows that leave need to be told when");
+    expect(!leaving || !per_class, "rows do not leave where classes fade by themselves");
+    std::optional<Queue> queue;
+    if (leaving) {
+        const auto &[numbers, own, raw] = *leaving;
+        const std::int64_t q = std::int64_t(numbers.shape(0));
+        expect(q >= m && std::int64_t(raw.shape(0)) == q && std::int64_t(gone->shape(0)) == m,
+               "the queue must hold all rows of the block");
+        queue = Queue{checked_rows(numbers, q, n), checked_labels(own, q, k), {raw.data(), raw.data() + q},
+                      gone->data()};
+        for (const int y : queue->labels) expect(y >= 0, "rows without a label cannot leave");
+        std::int64_t left = 0;
+        for (std::int64_t r = 0; r < m; ++r) {
+            expect(gone->data()[r] >= 0 && gone->data()[r] <= q, "fewer than no rows leave, or too many");
+            left += gone->data()[r];
+            expect(left <= q - m + r + 1, "a row leaves before it has come");
+        }
+    }
+    nb::gil_scoped_release release;
+    stream(moments, block, queue ? &*queue : nullptr, out);
+}
+
+}  // namespace
+
+void bind_gaussian(nb::module_ &m) {
+    m.def("stream_moments", &run, nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
+          nb::arg("weight").noconvert(), nb::arg("mean").noconvert(), nb::arg("squares").noconvert(),
+          nb::arg("low").noconvert(), nb::arg("high").noconvert(), nb::arg("out").noconvert(),
+          nb::arg("asked").none() = nb::none(), nb::arg("fade").none() = nb::none(), nb::arg("per_class") = false,
+          nb::arg("leaving").none() = nb::none(), nb::arg("gone").none() = nb::none());
+}
