@@ -96,7 +96,8 @@ def test_the_study_of_streams_runs(tmp_path, capsys):
     assert part("bouckaert_streams", "__main__").main(["--quick", "--jobs", "1", "--out", str(tmp_path)]) == 0
     told = capsys.readouterr()
     assert "30 of 30" in told.err
-    assert "138,000 rows learned and 966,000 answers" in told.out
+    assert "4 of 4" in told.err
+    assert " 138,000  966,000 " in told.out
     lines = read_csv(tmp_path / "results.csv")
     assert sum(line["asked"] for line in lines) == 138_000
     assert all(0 <= line[name] <= line["asked"] for line in lines for name in ("NB", "TC", "best"))

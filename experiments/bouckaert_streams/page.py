@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.bouckaert_streams.run import CLASSIFIERS, SEED
+from experiments.bouckaert_streams.run import CLASSIFIERS, ORDERED, SEED
 from experiments.bouckaert_streams.sources import IN_FRONT, SOURCES, STREAMS
 from experiments.common import read_csv
 from tanager.evaluate import Table, sign_test, win_draw_loss
@@ -57,17 +57,18 @@ class Figures:
 
 def tables(folder: Path) -> dict[str, Table]:
     """All tables of the page, by name."""
-    figures = Figures(read_csv(folder / "results.csv"))
+    figures, times = Figures(read_csv(folder / "results.csv")), read_csv(folder / "times.csv")
     return {
         "end": _end(figures),
         "start": _start(figures),
-        "lost": _lost(figures),
         "spread": _spread(figures),
         "duels": _duels(figures),
         "changes": _changes(figures),
         "spread-changes": _spread_changes(figures),
-        "times": _times(read_csv(folder / "times.csv")),
-        "parts": _parts(read_csv(folder / "times.csv")),
+        "orders": _orders(read_csv(folder / "orders.csv")),
+        "times": _times(times),
+        "parts": _parts(times),
+        "run": _run(times),
     }
 
 
@@ -89,26 +90,6 @@ def _start(figures: Figures) -> Table:
         for source in SOURCES
     ]
     return Table(["source", *NAMES, "best"], rows)
-
-
-def _lost(figures: Figures) -> Table:
-    """Wrong answers in the first tenth beyond those of the same classifier when it has learned."""
-    rows: list[list[Any]] = []
-    for source in SOURCES:
-        lines = figures.of(source, "plain")
-        first = [line for line in lines if line["n_rows"] <= figures.n_rows / 10]
-        asked = sum(line["asked"] for line in first)
-        lost = []
-        for name in NAMES:
-            behind = sum(line["best"] - line[name] for line in first)
-            lost.append(round(behind - asked * _behind(figures, name, source)))
-        rows.append([source, *lost])
-    return Table(["source", *NAMES], rows)
-
-
-def _behind(figures: Figures, name: str, source: str) -> float:
-    """How far the accuracy stays behind the best in the end."""
-    return figures.late("best", source, "plain") - figures.late(name, source, "plain")
 
 
 def _spread(figures: Figures) -> Table:
@@ -164,6 +145,24 @@ def _spread_changes(figures: Figures) -> Table:
     return Table(["stream", "source", *NAMES, "best"], rows, _points([*NAMES, "best"]))
 
 
+def _orders(lines: Lines) -> Table:
+    """Accuracy with the columns in several orders, mean over the sources; and with irrelevant columns in front."""
+    rows: list[list[Any]] = []
+    for source in dict.fromkeys(line["source"] for line in lines):
+        for order in dict.fromkeys(line["order"] for line in lines):
+            shares = [
+                np.mean([line[name] / line["asked"] for line in lines if _is(line, source, order, stream)])
+                for stream in ("plain", IN_FRONT)
+                for name in ORDERED
+            ]
+            rows.append([source, order, *map(float, shares)])
+    return Table(["source", "order", *ORDERED, *(f"{name}, in front" for name in ORDERED)], rows)
+
+
+def _is(line: dict[str, Any], source: str, order: str, stream: str) -> bool:
+    return (line["source"], line["order"], line["stream"]) == (source, order, stream)
+
+
 def _times(times: Lines) -> Table:
     """Thousands of rows per second and core that each classifier answers; row by row it learns them as well."""
     rows = []
@@ -189,7 +188,7 @@ def _times(times: Lines) -> Table:
 def _parts(times: Lines) -> Table:
     """What the seconds of the processor were spent on."""
     seconds: dict[tuple[str, str], float] = {}
-    for line in times:
+    for line in [line for line in times if line["way"] != "elapsed"]:
         key = line["what"], line["way"]
         seconds[key] = seconds.get(key, 0.0) + line["seconds"]
     total = sum(seconds.values())
@@ -200,6 +199,15 @@ def _parts(times: Lines) -> Table:
     return Table(["part", "seconds", "%"], [*rows, ["all", total, 100.0]], {"seconds": ",.1f", "%": ".1f"})
 
 
+def _run(times: Lines) -> Table:
+    """The whole experiment by the clock on the wall."""
+    (whole,) = (line for line in times if line["way"] == "elapsed")
+    n_rows, seconds = whole["n_rows"], whole["seconds"]
+    n_answers = n_rows * len(NAMES)
+    row = [whole["what"], f"{seconds:,.0f} s", n_rows, n_answers, round(n_rows / seconds), round(n_answers / seconds)]
+    return Table(["run by", "time", "rows learned", "answers", "rows/s", "answers/s"], [row])
+
+
 # --- pictures ------------------------------------------------------------------------------------------------------
 
 
@@ -207,7 +215,7 @@ def pictures(folder: Path) -> None:
     """Figures 1 to 3 of the source."""
     figures = Figures(read_csv(folder / "results.csv"))
     _draw(folder / "curves.png", figures, "accuracy", _curve, figures.n_rows / 1_000, log=True)
-    _draw(folder / "start.png", figures, "mean accuracy so far", _so_far, 0, figures.n_rows / 100)
+    _draw(folder / "start.png", figures, "mean accuracy so far", _so_far, figures.n_rows / 10_000, figures.n_rows / 100)
     _draw(folder / "irrelevant.png", figures, "points lost", _lost_points, figures.n_rows / 1_000, log=True)
 
 

@@ -25,6 +25,8 @@ JURY = 1_000  # rows before a checkpoint that all super-parents are asked about,
 Line = list[Any]
 RESULTS = ("source", "seed", "stream", "n_rows", "asked", *CLASSIFIERS, "best", "super_parent")
 TIMES = ("source", "seed", "stream", "what", "way", "n_rows", "seconds")
+ORDERED = ("FANC", "SPC", "TC")  # whose answers depend on the order of the columns
+ORDERS = ("source", "seed", "stream", "order", "asked", *ORDERED)
 
 
 class Task(NamedTuple):
@@ -178,3 +180,15 @@ def run(task: Task) -> tuple[Task, list[Line], list[Line]]:
             right, asked = np.zeros_like(right), 0
     times = [[*task[:3], what, way, *spent] for (what, way), spent in voters.clock.spent.items()]
     return task, lines, times
+
+
+def in_other_orders(task: Task) -> tuple[Task, list[Line]]:
+    """The right answers to the second half of a short stream from its first half, with columns in several orders."""
+    (codes, labels), (asked, truth) = Rows(task.source, task.seed, task.stream).chunks(task.n_rows, task.n_rows // 2)
+    counts = TC().fit(codes, labels).counts_
+    lines: list[Line] = []
+    for order in ("given", "mi", "ig_sum"):
+        models = [CLASSIFIERS[name].from_counts(counts, column_order=order) for name in ORDERED]
+        right = [np.count_nonzero(model.predict(asked) == truth) for model in models]
+        lines.append([*task[:3], order, len(truth), *right])
+    return task, lines
