@@ -120,6 +120,8 @@ def test_the_demo_runs(tmp_path):
     assert "== all rows: True" in done.stdout
     assert {path.name for path in (tmp_path / "demo-output").iterdir()} == {
         "breast-cancer.png",
+        "change.png",
+        "fuzzy-sets.png",
         "stream.png",
         "tan-breast-cancer.png",
         "tan-stream.png",

@@ -10,6 +10,7 @@ import pytest
 
 import tanager
 from tanager import _kernels
+from tanager.classifiers.base import CountsClassifier
 
 KINDS = [kind for name in tanager.__all__ if hasattr(kind := getattr(tanager, name), "predict_proba")]
 
@@ -17,6 +18,8 @@ KINDS = [kind for name in tanager.__all__ if hasattr(kind := getattr(tanager, na
 def make(kind, **options):
     if kind is tanager.Collection:
         return kind({1: [[], [0]], 3: [[0, 1], [2]]}, **options)
+    if kind is tanager.DriftAware:
+        return kind(tanager.AODE(window=50, decay=0.99, **options))
     return kind(k=1, **options) if kind is tanager.KDB else kind(**options)
 
 
@@ -42,10 +45,11 @@ def test_answers_are_probabilities_whatever_the_door(kind, unseen):
     model.partial_fit(X[200:250], y[200:250])
     strange = X.copy()
     strange[::7, 2] = 200  # a value that was never learned
-    streamed = model.test_then_train(X[250:], y[250:])
-    left_out = model.leave_one_out(X[200:], y[200:])
-    model.unlearn(X[200:250], y[200:250])
-    for proba in (streamed, left_out, model.predict_proba(strange), model.predict_proba(X[:1])):
+    answers = [model.test_then_train(X[250:], y[250:])]
+    if issubclass(kind, CountsClassifier):  # what others have learned depends on the order of the rows
+        answers.append(model.leave_one_out(X[200:], y[200:]))
+        model.unlearn(X[200:250], y[200:250])
+    for proba in (*answers, model.predict_proba(strange), model.predict_proba(X[:1])):
         assert np.isfinite(proba).all()
         np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
 
