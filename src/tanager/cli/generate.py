@@ -118,6 +118,7 @@ def command(model: str | None, rows: int, output: str, list_models: bool, as_jso
         stream = _stream(model, rows, given)
     with screen.progress(f"writing {form if output == '-' else output}") as tick:
         stream.write(sys.stdout.buffer if output == "-" else output, rows, tick)
+        sys.stdout.flush()  # the rows come before what is said of them
     with screen.waiting("asking the model"):
         accuracy = stream.accuracy(rows) if rows else None
     _tell(screen, stream, rows, output, accuracy)
