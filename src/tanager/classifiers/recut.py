@@ -396,9 +396,11 @@ class RecutMixin:
 
     def learn_one(self: Any, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Any:
         """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing."""
+        if not self._follows:
+            return super().learn_one(row, y, sample_weight, time)  # type: ignore[misc]
         watched = self._n_watched()
         super().learn_one(row, y, sample_weight, time)  # type: ignore[misc]
-        if self._follows and not self._warming() and self._n_watched() == watched:
+        if not self._warming() and self._n_watched() == watched:
             weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
             label = self._class_codes().get(y, 65535)
             self._watch_rows([row], np.array([label], dtype=np.uint16), weights, check_times(_each(time), 1))
