@@ -200,6 +200,8 @@ def _rows(arrays: dict[str, np.ndarray], counts: JointCounts) -> Rows:
     shapes = ((times, (len(labels),)), (numbers, (len(labels), n_numbers)))
     if any(cells is not None and (cells.shape != shape or cells.dtype != np.float64) for cells, shape in shapes):
         raise ModelFileError("its rows do not fit its counts")
+    if times is not None and not (np.isfinite(times).all() and (np.diff(times) >= 0).all()):
+        raise ModelFileError("its rows are not in the order of time")
     rows = Rows()
     rows.follow(counts)
     rows.append(codes, labels, weights, times, numbers)
