@@ -133,8 +133,8 @@ CountReader::CountReader(const Plan &plan) : plan_(plan), turn_(*plan.turn), nai
     safe_.reserve(n);
     careful_.reserve(n);
     cell_.resize(n);
-    own_.reserve(n);
-    child_.reserve(n);
+    own_.resize(n);
+    child_.resize(n);
     for (auto *v : {&count_, &once_, &flat_, &prior_}) v->resize(k);
     reciprocal_.resize(plan.totals.size() * k);
     if (!plan.estimate.constant()) pseudo_.resize(n * k);
@@ -145,6 +145,7 @@ void CountReader::start(const int *slot, int left_out_class, double left_out) {
     const Store &s = plan_.store;
     const int k = s.k;
     slot_ = slot;
+    found_ = nullptr;
     if (left_out_class_ >= 0) naive_work_.sub[left_out_class_] = 0;
     left_out_class_ = left_out_class;
     left_out_ = left_out_class < 0 ? 0 : left_out;
@@ -188,10 +189,12 @@ void CountReader::prepare_pseudo() {
     }
 }
 
-int CountReader::next(int stage, int from) const {
+int CountReader::next(int stage, int from) {
     const Plan &p = *stages_[stage];
-    for (int q = from; q < int(p.members.size()); ++q)
-        if (member_counts(p, p.members[q], slot_, left_out_)) return q;
+    for (int q = from; q < int(p.members.size()); ++q) {
+        found_ = member_counts(p, p.members[q], slot_, left_out_);
+        if (found_) return q;
+    }
     return -1;
 }
 
@@ -217,7 +220,8 @@ void CountReader::read_member(const Plan &p, int q, double *m, double *e) {
     const Member &member = p.members[q];
     const int k = Fixed ? Fixed : s.k;
     const double unit = p.estimate.unit;
-    const double *cells = member_counts(p, member, slot_, left_out_), *minus = sub();
+    const double *cells = found_ ? found_ : member_counts(p, member, slot_, left_out_), *minus = sub();
+    found_ = nullptr;
     for (int c = 0; c < k; ++c) {
         count_[c] = at_least_zero(cells[c] - minus[c]);
         e[c] = 0;
@@ -255,31 +259,30 @@ template <int Fixed>
 void CountReader::find_children(const Plan &p, int q) {
     const Store &s = p.store;
     const auto &parents = p.members[q].attributes;
-    own_.clear();
-    child_.clear();
+    n_found_ = 0;
     if (parents.size() == 1) {
         const int parent = parents[0];
         const double *row = s.pairs + cell_[parent] * s.width, *column = s.pairs + cell_[parent];
         for (int i : safe_) {
             if (i == parent) continue;
-            child_.push_back(i);
-            own_.push_back(half && i > parent ? column + cell_[i] * s.width : row + cell_[i]);
+            child_[n_found_] = i;
+            own_[n_found_++] = half && i > parent ? column + cell_[i] * s.width : row + cell_[i];
         }
         return;
     }
     for (int i : safe_) {
         if (i == parents[0] || i == parents[1]) continue;
         const Place &at = p.terms[p.member_terms[q][i - (parents[0] < i) - (parents[1] < i)]].counts;
-        child_.push_back(i);
-        own_.push_back(at.cells + at.base + slot_[parents[0]] * at.strides[0] + slot_[parents[1]] * at.strides[1] +
-                       slot_[i] * at.child_stride);
+        child_[n_found_] = i;
+        own_[n_found_++] = at.cells + at.base + slot_[parents[0]] * at.strides[0] +
+                           slot_[parents[1]] * at.strides[1] + slot_[i] * at.child_stride;
     }
 }
 
 // Multiplies by (N(x_i, x_s, y) + pseudo-count) / (N(x_s, y) + total) for every child that was found.
 template <int Fixed, bool LeaveOut>
 void CountReader::multiply_safe(const Plan &p, double *__restrict m, double *__restrict e) {
-    const int k = Fixed ? Fixed : p.store.k, size = int(own_.size());
+    const int k = Fixed ? Fixed : p.store.k, size = n_found_;
     const double unit = p.estimate.unit, *minus = sub();
     const double *const *own = own_.data();
     const auto pseudo = [&](int t) { return unit * p.cells[child_[t]]; };
@@ -495,7 +498,10 @@ class TableReader {
   public:
     TableReader(const Plan &plan, const Compiled &tables, const Compiled &naive)
         : plan_(plan), t_(tables), naive_(naive), counts_(plan), stored_(plan.store.n), cell_(plan.store.n),
-          naive_cell_(plan.store.n), members_(tables.members.size()), value_(tables.stride), power_(tables.stride) {}
+          naive_start_(plan.store.n), naive_cell_(plan.store.n), members_(tables.members.size()), value_(tables.stride),
+          power_(tables.stride) {
+        for (int i = 0; i < t_.n; ++i) naive_start_[i] = naive_.terms[naive_.groups[i].first].table;
+    }
 
     void start(const int *slot) {
         slot_ = slot;
@@ -514,7 +520,7 @@ class TableReader {
     }
     void naive(double *m, double *e) {
         const int width = Fixed ? Fixed : t_.stride;
-        for (int i = 0; i < t_.n; ++i) naive_cell_[i] = naive_.terms[naive_.groups[i].first].table + slot_[i] * width;
+        for (int i = 0; i < t_.n; ++i) naive_cell_[i] = naive_start_[i] + slot_[i] * width;
         multiply_cells<Fixed>(naive_, naive_.tables.data(), naive_cell_.data(), value_.data(), power_.data());
         for (int c = 0; c < t_.k; ++c) m[c] = value_[c] * naive_.start[c];
         std::copy_n(power_.data(), t_.k, e);
@@ -553,7 +559,7 @@ class TableReader {
     const int *slot_ = nullptr;
     bool at_counts_ = false;  // whether counts_ has this row
     std::vector<int> stored_;
-    std::vector<std::int64_t> cell_, naive_cell_;
+    std::vector<std::int64_t> cell_, naive_start_, naive_cell_;
     std::vector<std::pair<const double *, double>> members_;  // tables and weights of some
     std::vector<double> value_, power_;
 
@@ -593,16 +599,23 @@ class TableReader {
     }
     void add_posteriors(Progress &p, double *total, int size) {
         using L = Lanes<Fixed>;
-        products(size, [&](int q, L v) {
-            v.store(value_.data());
-            multiply(value_.data(), factor(), t_.k);
-            const double sum = std::accumulate(value_.begin(), value_.begin() + t_.k, 0.0);
-            if (!(sum > 0)) return;
+        L sum = L::all(0), factors = L::all(1);
+        if (factor()) {
+            std::copy_n(factor(), t_.k, value_.data());
+            factors = L::load(value_.data());
+        }
+        products(size, [&](int q, L v) {  // lanes beyond the classes hold zeros
+            if (factor()) v = v * factors;
+            double all = 0;
+            for (int c = 0; c < Fixed; ++c) all += v.v[c];
+            if (!(all > 0)) return;
             const double weight = members_[q].second;
-            for (int c = 0; c < t_.k; ++c) total[c] += value_[c] * (weight / sum);
+            sum = sum + v * L::all(weight / all);
             p.weight += weight;
             p.heard = true;
         });
+        sum.store(value_.data());
+        for (int c = 0; c < t_.k; ++c) total[c] += value_[c];
     }
     const double *table(int q) const {
         return member_table(t_, t_.members[q], slot_, t_.offsets[t_.n] * (Fixed ? Fixed : t_.stride));

@@ -46,7 +46,7 @@ class CountReader {
     explicit CountReader(const Plan &plan);
     // The row, and what is left out of the counts for it. Must be called again where counts have changed.
     void start(const int *slot, int left_out_class = -1, double left_out = 0);
-    int next(int stage, int from) const;  // the first member from there on that speaks, -1 where none does
+    int next(int stage, int from);  // the first member from there on that speaks, -1 where none does
     double weight(int stage, int q) const { return stages_[stage]->members[q].weight; }
     int n_stages() const { return int(stages_.size()); }
     void naive(double *m, double *e);
@@ -66,7 +66,9 @@ class CountReader {
     int calm_ = 1;                         // factors to multiply between two looks at the exponent
     std::vector<int> safe_, careful_;      // attributes present that never were missing, and the others
     std::vector<std::int64_t> cell_;
-    std::vector<const double *> own_;      // of a member: where its children's counts are
+    const double *found_ = nullptr;        // counts of the member that was found last, until it is read
+    int n_found_ = 0;                      // its children, and where their counts are
+    std::vector<const double *> own_;
     std::vector<int> child_;
     std::vector<double> count_, reciprocal_, once_, flat_, pseudo_, prior_, factor_;
 
