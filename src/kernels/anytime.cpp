@@ -124,7 +124,7 @@ void answer_from(const Plan &p, const Progress &at, const double *total, const d
 
 // --- a row straight from the counts -----------------------------------------------------------------------------------
 
-CountReader::CountReader(const Plan &plan) : plan_(plan), turn_(*plan.turn), naive_work_(*plan.turn->naive) {
+CountReader::CountReader(const Plan &plan) : plan_(plan), naive_(*plan.turn->naive) {
     for (const Plan *p = &plan; p && p->sum_of_products; p = p->otherwise.get()) stages_.push_back(p);
     const std::size_t n = plan.store.n, k = plan.store.k;
     quick_ = plan.shared_totals && plan.estimate.constant();
@@ -135,7 +135,7 @@ CountReader::CountReader(const Plan &plan) : plan_(plan), turn_(*plan.turn), nai
     cell_.resize(n);
     own_.resize(n);
     child_.resize(n);
-    for (auto *v : {&count_, &once_, &flat_, &prior_}) v->resize(k);
+    for (auto *v : {&sub_, &count_, &once_, &flat_, &prior_}) v->resize(k);
     reciprocal_.resize(plan.totals.size() * k);
     if (!plan.estimate.constant()) pseudo_.resize(n * k);
     if (!plan.priors.empty() || !plan.class_factor.empty()) factor_.resize(k);
@@ -146,10 +146,10 @@ void CountReader::start(const int *slot, int left_out_class, double left_out) {
     const int k = s.k;
     slot_ = slot;
     found_ = nullptr;
-    if (left_out_class_ >= 0) naive_work_.sub[left_out_class_] = 0;
+    if (left_out_class_ >= 0) sub_[left_out_class_] = 0;
     left_out_class_ = left_out_class;
     left_out_ = left_out_class < 0 ? 0 : left_out;
-    if (left_out_class >= 0) naive_work_.sub[left_out_class] = left_out;
+    if (left_out_class >= 0) sub_[left_out_class] = left_out;
     rows_ = -left_out_;
     for (int c = 0; c < k; ++c) rows_ += s.classes[c];
     safe_.clear();
@@ -175,7 +175,6 @@ void CountReader::start(const int *slot, int left_out_class, double left_out) {
 // What the estimates of each attribute present lean on where that depends on the row.
 void CountReader::prepare_pseudo() {
     const Store &s = plan_.store;
-    const Plan &naive = *turn_.naive;
     const double strength = plan_.estimate.unit * plan_.estimate.strength;
     for (int i : careful_) {
         double *out = &pseudo_[std::size_t(i) * s.k];
@@ -183,8 +182,7 @@ void CountReader::prepare_pseudo() {
             std::fill_n(out, s.k, strength * marginal(s, plan_.estimate, i, slot_, left_out_));
             continue;
         }
-        const Term &alone = naive.terms[naive.groups[i].base];
-        term_value(s, naive.estimate, naive.terms, alone, slot_, sub(), left_out_, out);
+        alone(i, out);
         for (int c = 0; c < s.k; ++c) out[c] *= strength;
     }
 }
@@ -198,10 +196,41 @@ int CountReader::next(int stage, int from) {
     return -1;
 }
 
+// P(x_i | y)
+void CountReader::alone(int i, double *out) const {
+    const Term &term = naive_.terms[naive_.groups[i].base];
+    term_value(plan_.store, naive_.estimate, naive_.terms, term, slot_, sub(), left_out_, out);
+}
+
 void CountReader::naive(double *m, double *e) {
-    turn_.naive->joint(slot_, left_out_class_ >= 0, left_out_, naive_work_);
-    std::copy(naive_work_.m.begin(), naive_work_.m.end(), m);
-    std::copy(naive_work_.e.begin(), naive_work_.e.end(), e);
+    switch (plan_.store.k) {
+        case 2: return read_naive<2>(m, e);
+        case 3: return read_naive<3>(m, e);
+        case 4: return read_naive<4>(m, e);
+        default: return read_naive<0>(m, e);
+    }
+}
+
+// As a member without a super-parent: its counts are those of the classes.
+template <int Fixed>
+void CountReader::read_naive(double *m, double *e) {
+    const Store &s = plan_.store;
+    const int k = Fixed ? Fixed : s.k;
+    std::fill_n(e, k, 0.0);
+    class_prior(s, plan_.estimate, sub(), m);
+    for (int c = 0; c < k; ++c) count_[c] = at_least_zero(s.classes[c] - sub_[c]);
+    n_found_ = 0;
+    for (int i : safe_) {
+        child_[n_found_] = i;
+        own_[n_found_++] = s.singles + cell_[i];
+    }
+    multiply_safe<Fixed>(plan_, m, e);
+    int since = 0;
+    for (int i : careful_) {
+        alone(i, once_.data());
+        for (int c = 0; c < k; ++c) m[c] *= once_[c];
+        if (++since % 4 == 0) steady(m, e, k);
+    }
 }
 
 void CountReader::member(int stage, int q, double *m, double *e) {
@@ -239,11 +268,8 @@ void CountReader::read_member(const Plan &p, int q, double *m, double *e) {
         const double present = complete ? at_least_zero(rows_) : present_weight(s, member.attributes, left_out_);
         const double scale = member.weight / (present + unit * member.total);
         for (int c = 0; c < k; ++c) m[c] = (count_[c] + unit * member.cell) * scale;
-        for (std::size_t u = 0; u < p.totals.size(); ++u)
-            for (int c = 0; c < k; ++c) reciprocal_[u * k + c] = 1 / (count_[c] + unit * p.totals[u]);
-        find_children<Fixed>(p, q);
-        if (left_out_class_ >= 0) multiply_safe<Fixed, true>(p, m, e);
-        else multiply_safe<Fixed, false>(p, m, e);
+        find_children(p, q);
+        multiply_safe<Fixed>(p, m, e);
     } else {
         joint_value(p, member, slot_, minus, left_out_, prior_.data(), m);
         for (int c = 0; c < k; ++c) m[c] *= member.weight;
@@ -255,7 +281,6 @@ void CountReader::read_member(const Plan &p, int q, double *m, double *e) {
 }
 
 // Where the counts of a member with each of its children are.
-template <int Fixed>
 void CountReader::find_children(const Plan &p, int q) {
     const Store &s = p.store;
     const auto &parents = p.members[q].attributes;
@@ -279,7 +304,19 @@ void CountReader::find_children(const Plan &p, int q) {
     }
 }
 
-// Multiplies by (N(x_i, x_s, y) + pseudo-count) / (N(x_s, y) + total) for every child that was found.
+// Multiplies by (N(x_i, x_s, y) + pseudo-count) / (N(x_s, y) + total) for every child that was found; N(x_s, y) is in
+// count_.
+template <int Fixed>
+void CountReader::multiply_safe(const Plan &p, double *m, double *e) {
+    const int k = Fixed ? Fixed : p.store.k;
+    for (std::size_t u = 0; u < p.totals.size() && n_found_ > 0; ++u) {
+        const double total = p.estimate.unit * p.totals[u];
+        for (int c = 0; c < k; ++c) reciprocal_[u * k + c] = 1 / (count_[c] + total);
+    }
+    if (left_out_class_ >= 0) multiply_safe<Fixed, true>(p, m, e);
+    else multiply_safe<Fixed, false>(p, m, e);
+}
+
 template <int Fixed, bool LeaveOut>
 void CountReader::multiply_safe(const Plan &p, double *__restrict m, double *__restrict e) {
     const int k = Fixed ? Fixed : p.store.k, size = n_found_;

@@ -52,13 +52,11 @@ class CountReader {
     void naive(double *m, double *e);
     void member(int stage, int q, double *m, double *e);  // its joint times its weight
     const double *factor() const { return factor_.empty() ? nullptr : factor_.data(); }  // of the classes, if any
-    const double *sub() const { return naive_work_.sub.data(); }
+    const double *sub() const { return sub_.data(); }
 
   private:
-    const Plan &plan_;
-    const Turn &turn_;
+    const Plan &plan_, &naive_;
     std::vector<const Plan *> stages_;
-    Scratch naive_work_;
     const int *slot_ = nullptr;
     int left_out_class_ = -1;
     double left_out_ = 0, rows_ = 0, least_cell_ = 1, most_total_ = 0;
@@ -70,13 +68,16 @@ class CountReader {
     int n_found_ = 0;                      // its children, and where their counts are
     std::vector<const double *> own_;
     std::vector<int> child_;
-    std::vector<double> count_, reciprocal_, once_, flat_, pseudo_, prior_, factor_;
+    std::vector<double> sub_, count_, reciprocal_, once_, flat_, pseudo_, prior_, factor_;
 
     void prepare_pseudo();
+    void alone(int i, double *out) const;
+    void find_children(const Plan &p, int q);
+    template <int Fixed> void read_naive(double *m, double *e);
     template <int Fixed> void read_member(const Plan &p, int q, double *m, double *e);
+    template <int Fixed> void multiply_safe(const Plan &p, double *m, double *e);
     template <int Fixed, bool LeaveOut> void multiply_safe(const Plan &p, double *m, double *e);
     template <int Fixed> void careful_child(const Plan &p, int q, int i, double *out);
-    template <int Fixed> void find_children(const Plan &p, int q);
 };
 
 // The memory of one thread for the turns of one row.
