@@ -681,6 +681,8 @@ void all_now(TableReader<Fixed> &reader, const Mixer &mixer, Progress &p, double
 
 }  // namespace
 
+constexpr int kAtOnce = 4;  // members that a row may hear at one visit, under a clock
+
 // Looks at the clock now and then: about every ten microseconds, and more often where less is left.
 struct Run::Watch {
     bool on = false;
@@ -754,48 +756,53 @@ bool Run::go_on(Reader &reader, std::int64_t begin, std::int64_t end, std::int64
         read(r);
         mixer.first(reader, progress_[r], total(r), power(r));
     };
-    const auto step = [&](std::int64_t r) {
-        read(r);
-        mixer.step(reader, progress_[r], total(r), power(r), value.data(), value_power.data());
-    };
     const auto open = [&](std::int64_t r, int until) { return progress_[r].next >= 0 && progress_[r].used < until; };
-    // One round for some rows: those that have heard fewer than `until` members get one more. False where there is
-    // nothing left to do, or no time.
+    // Some rows hear members until each has heard so many. False where there is nothing left to do, or no time.
     const auto round = [&](std::int64_t from, std::int64_t to, int until) {
         bool left = false;
         for (std::int64_t r = from; r < to; ++r) {
             if (open(r, until)) {
                 if (watch.up()) return false;
-                step(r);
+                read(r);
+                all_now(reader, mixer, progress_[r], total(r), power(r), until);
             }
+            while (open(r, until))
+                mixer.step(reader, progress_[r], total(r), power(r), value.data(), value_power.data());
             left = left || progress_[r].next >= 0;
         }
         return left;
     };
     if (watch.on && !begun_)
         for (std::int64_t r = begin; r < end; ++r) first(r);
-    int reached = 0;  // the round that is to be made next
+    int reached = 0;  // how many members all rows that are not done have heard
     if (begun_ || watch.on) {
         reached = std::numeric_limits<int>::max();
         for (std::int64_t r = begin; r < end; ++r)
             if (progress_[r].next >= 0) reached = std::min(reached, progress_[r].used);
         if (reached == std::numeric_limits<int>::max()) return false;
     }
-    const int last = int(steps < 0 ? std::numeric_limits<int>::max()
-                                   : std::min<std::int64_t>(reached + steps, std::numeric_limits<int>::max()));
+    const int most = std::numeric_limits<int>::max();
+    const int last = steps < 0 ? most : int(std::min<std::int64_t>(reached + steps, most));
     if (watch.on) {
         watch.end -= answering(begin, end);
-        for (int until = reached + 1; until <= last && round(begin, end, until); ++until) {}
+        auto before = Clock::now();
+        for (int by = 1; reached < last;) {
+            const int until = std::min(last, reached + by);
+            if (!round(begin, end, until)) break;
+            // Several members at a visit take less time, where there is plenty of it.
+            const auto now = Clock::now();
+            by = 6 * ((now - before) / (until - reached)) < watch.end - now ? kAtOnce : 1;
+            before = now;
+            reached = until;
+        }
     } else {
-        const std::int64_t block = is_large(reader) ? 32 : 1;
+        const bool large = is_large(reader);
+        const std::int64_t block = large ? 32 : 1;
         for (std::int64_t from = begin; from < end; from += block) {
             const std::int64_t to = std::min(end, from + block);
             for (std::int64_t r = from; r < to && !begun_; ++r) first(r);
-            if (block == 1 && open(from, last)) {
-                read(from);
-                all_now(reader, mixer, progress_[from], total(from), power(from), last);
-            }
-            for (int until = reached + 1; until <= last && round(from, to, until); ++until) {}
+            int until = large ? reached : last;
+            while (round(from, to, until) && until < last) ++until;
         }
     }
     bool more = false;

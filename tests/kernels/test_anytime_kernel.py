@@ -417,7 +417,7 @@ def test_a_run_goes_on_where_the_clock_stopped_it(n_rows):
     while run.advance(nanoseconds=20_000):
         used = members_of(run, n_rows)
         still = used < (asked != 255).sum(axis=1)  # every value was seen
-        assert np.ptp(used[still]) <= 1
+        assert np.ptp(used[still]) <= 4
         calls += 1
     assert calls < 10_000
     np.testing.assert_allclose(answers_of(run, n_rows, 2), view.score(asked), rtol=1e-10)
