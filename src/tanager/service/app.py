@@ -85,7 +85,7 @@ class Service:
         self.line = Line(self.controller, self.limits.queue)
         self.stopping = False
         self.started = time.monotonic()
-        self.paths: tuple[Path, ...] = PATHS + (SHORT if len(self.served) == 1 else ())
+        self.paths: tuple[Path, ...] = (SHORT if len(self.served) == 1 else ()) + PATHS  # quickest first
         self._learning = 0
         self._ids = count()
         self._run = secrets.token_hex(4)

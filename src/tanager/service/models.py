@@ -12,6 +12,7 @@ import numpy as np
 
 import tanager
 from tanager.classifiers.classifier import Classifier
+from tanager.classifiers.decide import TIE
 from tanager.errors import DataError, TanagerError
 from tanager.plain import to_plain
 from tanager.service.errors import ServiceError, short
@@ -121,7 +122,7 @@ class Served:
             except DataError:
                 batch.check_cells(schema, getattr(model, "unseen", "ignore"))
                 raise
-            labels = model._decide(proba).tolist()
+            labels = _decide(model, proba)
             classes = model.classes_.tolist()
         return Predicted(
             model=self.name,
@@ -264,6 +265,15 @@ def _answer(
     if batch.single:
         return np.array([list(model.predict_proba_one(X[0]).values())]), None, True
     return model.predict_proba(X), None, True
+
+
+def _decide(model: Any, proba: np.ndarray) -> list[Any]:
+    """The labels; a single row with a clear winner takes a short cut."""
+    if len(proba) == 1 and model.cost_matrix is None:
+        *others, best = sorted(row := proba[0].tolist())
+        if not others or best - others[-1] > TIE:
+            return [model.classes_.item(row.index(best))]
+    return model._decide(proba).tolist()
 
 
 def _labels(request: Learn, *, single: bool) -> list[Any]:

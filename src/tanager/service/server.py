@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -59,6 +60,7 @@ class Server(uvicorn.Server):
             lifespan="on",
             log_config=None,
             access_log=False,
+            proxy_headers=False,
             server_header=False,
             timeout_graceful_shutdown=GRACE,
         )
@@ -102,4 +104,6 @@ def listen(host: str, port: int) -> socket.socket:
 
 def run(service: Service, place: socket.socket, ready: Callable[[], None]) -> Any:
     """Serve until a signal says stop; `ready` is called when requests are taken."""
+    gc.collect()
+    gc.freeze()  # what was loaded stays; looking at it again and again would take longer than small answers do
     Server(service, ready).run(sockets=[place])
