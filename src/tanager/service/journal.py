@@ -105,11 +105,6 @@ class Journal:
         """The number of the last entry; 0 before the first."""
         return self._last
 
-    @property
-    def n_bytes(self) -> int:
-        """What all segments take on disk."""
-        return sum(self._path(first).stat().st_size for first in self._firsts[:-1]) + self._size
-
     # --- writing ------------------------------------------------------------------------------------------------
 
     def append(self, payload: bytes) -> int:
