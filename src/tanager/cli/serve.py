@@ -128,9 +128,7 @@ def _service(
 ) -> Any:
     from tanager.service.app import Limits, Service
 
-    served = {
-        name: _served(name, path, max_rows, len(paths), **options) for name, path in zip(names, paths, strict=True)
-    }
+    served = {name: _served(name, path, len(paths), **options) for name, path in zip(names, paths, strict=True)}
     return Service(
         served,
         target=target_ms / 1000,
@@ -145,7 +143,6 @@ def _service(
 def _served(
     name: str,
     path: str,
-    max_rows: int,
     n_models: int,
     *,
     state: str | None,
@@ -161,7 +158,7 @@ def _served(
     folder = None if state is None else Path(state) / name if n_models > 1 else Path(state)
     store = _store(path, folder, snapshot_rows, read_only=read_only)
     seconds = remember_minutes * 60
-    return Served(name, store, max_rows=max_rows, remember=remember, remember_seconds=seconds, read_only=read_only)
+    return Served(name, store, remember=remember, remember_seconds=seconds, read_only=read_only)
 
 
 def _store(path: str, folder: Path | None, snapshot_rows: int, *, read_only: bool) -> Any:

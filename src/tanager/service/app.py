@@ -133,7 +133,7 @@ class Service:
             raise ServiceError("busy", f"{self._learning:,} requests to learn are waiting. Try again in a second.")
         self._learning += 1
         try:
-            learned = await served.learn(call.body)
+            learned = await served.learn(call.body, self.limits.rows)
         finally:
             self._learning -= 1
             self.line.last = time.perf_counter()

@@ -17,6 +17,7 @@ from tanager.errors import (
     TanagerError,
     nearest,
 )
+from tanager.service.journal import JournalError
 from tanager.service.wire import Failed, Failure
 
 CODES = {
@@ -77,8 +78,8 @@ def from_library(error: TanagerError | OSError) -> ServiceError:
     """An error that the library raised on purpose."""
     if isinstance(error, ServiceError):
         return error
-    if isinstance(error, OSError):
-        return ServiceError("not_durable", f"nothing was learned: {error}. Make room on the disk and try again.")
+    if isinstance(error, OSError | JournalError):
+        return ServiceError("not_durable", f"nothing was learned: {error}")
     code = next((code for kind, code in _OF_LIBRARY.items() if isinstance(error, kind)), "bad_value")
     return ServiceError(code, str(error))
 

@@ -13,10 +13,11 @@ import numpy as np
 import tanager
 from tanager.classifiers.classifier import Classifier
 from tanager.classifiers.decide import TIE
+from tanager.encoding import Schema
 from tanager.errors import DataError, TanagerError
 from tanager.plain import to_plain
 from tanager.service.errors import ServiceError, short
-from tanager.service.rows import Batch, Remembered, batch_of, ids_of, same_length
+from tanager.service.rows import Batch, Remembered, batch_of, ids_of, refuse_many, same_length
 from tanager.service.wire import Anytime, Column, Learn, Learned, ModelInfo, ModelLine, Predicted, Reloaded
 
 
@@ -92,9 +93,9 @@ class Served:
     """A model under its name."""
 
     def __init__(
-        self, name: str, store: Store, *, max_rows: int, remember: int, remember_seconds: float, read_only: bool = False
+        self, name: str, store: Store, *, remember: int, remember_seconds: float, read_only: bool = False
     ) -> None:
-        self.name, self.store, self.max_rows, self.read_only = name, store, max_rows, read_only
+        self.name, self.store, self.read_only = name, store, read_only
         self.remembered = Remembered(remember, remember_seconds)
         self._improved: tuple[int, int] | None = None  # what there was when nothing was left to improve
 
@@ -136,7 +137,7 @@ class Served:
             complete=complete,
         )
 
-    def _schema(self) -> Any:
+    def _schema(self) -> Schema:
         """What the model knows of its columns."""
         if not self.model._has_learned():
             raise ServiceError("nothing_learned", f"{self.name} has learned nothing yet. POST rows to its learn path.")
@@ -144,13 +145,14 @@ class Served:
 
     # --- learning -----------------------------------------------------------------------------------------------
 
-    async def learn(self, request: Learn) -> Learned:
+    async def learn(self, request: Learn, max_rows: int) -> Learned:
         """Learn rows and labels, or labels of rows that were answered before; returns when they are safe."""
         if self.read_only:
             raise ServiceError("read_only", "this service learns nothing. Start it without --read-only.")
-        batch, ids = batch_of(request, self.max_rows), ids_of(request)
+        batch, ids = batch_of(request, max_rows), ids_of(request)
         if (batch is None) == (ids is None):
             raise ServiceError("wrong_shape", 'give rows ("row" or "rows") or ids ("id" or "ids"), one of the two.')
+        refuse_many("ids", ids or (), max_rows)
         labels = _labels(request, single=request.row is not None or request.id is not None)
         if batch is not None:
             return await self._learn_rows(batch, labels, request.weights, request.times)
@@ -162,21 +164,24 @@ class Served:
     ) -> Learned:
         for name, given in (("labels", labels), ("weights", weights), ("times", times)):
             same_length(name, given, len(batch))
-        self._check_rows(batch, labels)
+        schema = self._check_rows(batch, labels)
         try:
             sequence = await self.store.learn(batch.dicts(), labels, weights, times)
         except DataError:
-            with self.store.lock:
-                if self.model._has_learned():
-                    batch.check_cells(self.model.encoder_.schema, "ignore")
+            if schema is not None:
+                batch.check_cells(schema, "ignore")
             raise
         return Learned(self.name, len(batch), sequence, [])
 
-    def _check_rows(self, batch: Batch, labels: list[Any]) -> None:
+    def _check_rows(self, batch: Batch, labels: list[Any]) -> Schema | None:
+        """Refuse columns and labels that cannot be right, with their place; None where the model has no columns yet."""
         with self.store.lock:
-            if self.model._has_learned():
-                batch.check_names(self.model.encoder_.schema.name_set)
-                _check_labels(labels, self.model.classes_)
+            _check_labels(labels, _classes(self.model))
+            if not hasattr(self.model, "encoder_") or self.model._warm is not None:
+                return None
+            schema = self.model.encoder_.schema
+        batch.check_names(schema.name_set)
+        return schema
 
     async def _learn_ids(self, ids: list[str], labels: list[Any], request: Learn) -> Learned:
         """Labels of remembered rows; where they cannot be learned, the rows are remembered on."""
@@ -285,19 +290,15 @@ def _labels(request: Learn, *, single: bool) -> list[Any]:
     return [request.label] if single else list(request.labels or [])
 
 
-def _check_labels(labels: list[Any], classes: np.ndarray) -> None:
+def _check_labels(labels: list[Any], classes: list[Any]) -> None:
     """A slip that would make a new class: numbers as text, or text as numbers."""
-    known = {_kind(label) for label in classes.tolist()}
+    texts = {isinstance(label, str) for label in classes}
     for r, label in enumerate(labels):
-        if known and _kind(label) not in known:
+        if texts and isinstance(label, str) not in texts:
             where = f"labels[{r}]" if len(labels) > 1 else "label"
-            some = ", ".join(map(short, classes.tolist()[:5]))
+            some = ", ".join(map(short, classes[:5]))
             sentence = f"{where} is {short(label)}, and the classes are of another type: {some}."
             raise ServiceError("bad_value", sentence, where)
-
-
-def _kind(label: Any) -> str:
-    return "text" if isinstance(label, str) else "number"
 
 
 def _classes(model: Any) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -101,12 +101,16 @@ def batch_of(request: Predict | Learn, max_rows: int) -> Batch | None:
         return None
     if not rows:
         raise ServiceError("wrong_shape", '"rows" is empty. Send at least one row.', "rows")
-    if len(rows) > max_rows:
-        raise ServiceError(
-            "too_many_rows", f"{len(rows):,} rows are too many for one request; send at most {max_rows:,}.", "rows"
-        )
+    refuse_many("rows", rows, max_rows)
     _check_kinds(rows, columns)
     return Batch(rows, columns)
+
+
+def refuse_many(name: str, given: Sequence[Any], most: int) -> None:
+    """So many in one request and no more."""
+    if len(given) > most:
+        sentence = f"{len(given):,} {name} are too many for one request; send at most {most:,}."
+        raise ServiceError("too_many_rows", sentence, name)
 
 
 def _check_kinds(rows: list[Any], columns: list[str] | None) -> None:
@@ -117,9 +121,7 @@ def _check_kinds(rows: list[Any], columns: list[str] | None) -> None:
             where = f"rows[{r}]"
             raise ServiceError("wrong_shape", f'{where} is a list; name its cells in "columns".', where)
         return
-    if len(set(columns)) < len(columns):
-        twice = next(name for name in columns if columns.count(name) > 1)
-        raise ServiceError("wrong_shape", f"columns has {short(twice)} twice. Name every column once.", "columns")
+    _refuse_twice("columns", columns)
     for r, row in enumerate(rows):
         if type(row) is not list or len(row) != len(columns):
             found = "an object" if type(row) is dict else f"a list of {len(row)}"
@@ -133,10 +135,15 @@ def ids_of(request: Predict | Learn) -> list[str] | None:
         if request.ids is not None:
             raise ServiceError("wrong_shape", 'give "id" for one row, or "ids" for several, not both.', "id")
         return [request.id]
-    if request.ids is not None and len(set(request.ids)) < len(request.ids):
-        twice = next(one for one in request.ids if request.ids.count(one) > 1)
-        raise ServiceError("wrong_shape", f"ids has {short(twice)} twice. Every row needs an id of its own.", "ids")
+    if request.ids is not None:
+        _refuse_twice("ids", request.ids)
     return request.ids
+
+
+def _refuse_twice(where: str, names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise ServiceError("wrong_shape", f"{where} has {short(twice)} twice. Every name stands there once.", where)
 
 
 def same_length(name: str, given: Sequence[Any] | None, n: int, what: str = "rows") -> None:
