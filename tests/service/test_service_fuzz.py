@@ -94,7 +94,7 @@ def check(ask, said):
         assert said.status < 500, said.body
         assert CODES[said.error.code][0] == said.status
         assert said.error.message
-        assert len(said.body) < 2000, "an error quotes little of what was sent"
+        assert len(said.body) < 5000, "an error quotes little of what was sent"
     answer = ask.predict({"row": {"colour": "red", "size": 2.0}}).as_(Predicted)
     assert abs(sum(answer.probabilities[0]) - 1) < 1e-9
 

@@ -82,10 +82,10 @@ def command(models: tuple[str, ...], host: str, port: int, log: bool, **options:
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     with screen.waiting("starting"):
         from tanager.service import server
-
-        place = server.listen(host, port)
-        service = _service(names, models, token=token, log=log, **options)
-    server.run(service, place, lambda: _say(screen, service, place, time.monotonic() - start))
+    with server.listen(host, port) as place:
+        with screen.waiting("starting"):
+            service = _service(names, models, token=token, log=log, **options)
+        server.run(service, place, lambda: _say(screen, service, place, time.monotonic() - start))
     screen.say("stopped")
 
 
@@ -180,10 +180,10 @@ def _say(screen: Screen, service: Any, place: Any, seconds: float) -> None:
         line = served.line()
         screen.say(f"{line.name}: {line.kind}, {counted(len(line.classes), 'class', 'classes')}, {line.rows:,.0f} rows")
     screen.say(f"serving at {url} after {seconds:.1f} s; stop with Ctrl-C. Try:")
-    screen.say(f"  {_try(service, url)}")
+    screen.say(f"  {curl_line(service, url)}")
 
 
-def _try(service: Any, url: str) -> str:
+def curl_line(service: Any, url: str) -> str:
     """A line for a shell that asks for one answer."""
     import json
 
