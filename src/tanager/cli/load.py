@@ -236,7 +236,8 @@ def _run(screen: Screen, address: Any, requests: Sequence[Any], rate: float, giv
         replies = send(address, cycle(requests), due, wait=given["wait"], tick=tell)
     line = {"rate": rate, **summary(replies, [request.labels for request in requests])}
     if line["behind_ms"] > 1000 * BEHIND:
-        screen.note(f"at {rate:g}/s the sender itself was {line['behind_ms']:.0f} ms late (p99). Take a lower rate.")
+        late = f"at {rate:g}/s the sender itself was {line['behind_ms']:.0f} ms late (p99)"
+        screen.note(f"{late}. Take a lower rate or a quieter machine.")
     return line
 
 
