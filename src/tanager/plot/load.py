@@ -32,7 +32,7 @@ def plot_load(lines: Sequence[Mapping[str, Any]], path: Path | None = None, *, t
         if name == "latency":
             _latencies(axes, lines)
         else:
-            _curve(axes, lines, name, COLOURS[at - 1])
+            _curve(axes, lines, name, COLOURS[at])
         axes.set_xscale("log")
         axes.set_xticks([line["rate"] for line in lines], [f"{line['rate']:g}" for line in lines])
         axes.set_xticks([], minor=True)
@@ -45,6 +45,8 @@ def plot_load(lines: Sequence[Mapping[str, Any]], path: Path | None = None, *, t
 
 def _latencies(axes: Any, lines: Sequence[Mapping[str, Any]]) -> None:
     """A line per percentile, pale for the quicker ones, named at its end."""
+    from matplotlib.ticker import LogLocator
+
     for at, (key, text) in enumerate(_LATENCIES.items()):
         alpha = 0.4 + 0.2 * at
         values = [line[key] for line in lines]
@@ -63,6 +65,7 @@ def _latencies(axes: Any, lines: Sequence[Mapping[str, Any]]) -> None:
                 annotation_clip=False,
             )
     axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(lambda value, at: f"{value:g}")
     axes.set_ylabel("latency, ms", fontsize=9, color=INK)
 
