@@ -128,7 +128,14 @@ def _service(
 ) -> Any:
     from tanager.service.app import Limits, Service
 
-    served = {name: _served(name, path, len(paths), **options) for name, path in zip(names, paths, strict=True)}
+    served: dict[str, Any] = {}
+    try:
+        for name, path in zip(names, paths, strict=True):
+            served[name] = _served(name, path, len(paths), **options)
+    except BaseException:
+        for one in served.values():
+            one.store.close()
+        raise
     return Service(
         served,
         target=target_ms / 1000,
