@@ -1,7 +1,7 @@
 // Store, Plan and Compiled for Python. All shapes are checked here, once, when an object is made; the kernels trust it.
 #include <memory>
 
-#include "bind_arrays.hpp"
+#include "bind_anytime.hpp"
 #include "compiled.hpp"
 #include "marginal.hpp"
 #include "threads.hpp"
@@ -303,12 +303,34 @@ struct PyPlan {
     void otherwise(const PyPlan &other) {
         expect(other.store == store && &other != this, "the plan to fall back on must read the same counts");
         plan.otherwise = other.shared;
+        single.reset();
+    }
+    // Naive Bayes first, then member after member.
+    void in_turn(const PyPlan &naive, const std::string &mix, int limit, double margin) {
+        expect(naive.store == store, "the plan to begin with must read the same counts");
+        set_in_turn(plan, naive.shared, mix, limit, margin);
+        single.reset();
+    }
+    void set_turn(int limit, double margin) {
+        expect(plan.turn != nullptr, "members are not taken in turn here");
+        check_turn(limit, margin);
+        plan.turn->limit = limit;
+        plan.turn->margin = margin;
+    }
+    PyRun run(const AnyArray &codes, const std::optional<Tables> &tables) const {
+        return make_run(store, shared, codes, tables);
+    }
+    std::int64_t judge(const AnyArray &codes, const AnyArray &labels, std::optional<Weights> weights,
+                       const Doubles &judged, bool leave_out, double unit, std::int64_t begin, std::int64_t nanoseconds,
+                       int n_jobs) {
+        return judge_rows(plan, codes, labels, weights, judged, leave_out, unit, begin, nanoseconds, n_jobs);
     }
     void classes(const std::vector<double> &priors, const std::vector<double> &factor) {
         const std::size_t k = plan.store.k;
         expect((priors.empty() || priors.size() == k) && (factor.empty() || factor.size() == k), "one number per class");
         plan.priors = priors;
         plan.class_factor = factor;
+        single.reset();
     }
     // Calls score(slots, own class or -1, weight to leave out, answer) for every row; `make` makes one for each thread.
     template <class Make>
@@ -388,12 +410,14 @@ struct PyPlan {
         return bits > most_bits ? bits : 0;
     }
     // Test, then train: the posterior of each row (or of another one in its place) from the rows before it; then all
-    // counts fade, the row is learned, and the oldest rows leave. Stops like learn. Says how many rows were done, the unit
+    // counts fade, the row is learned, and the oldest rows leave. With turns, members are judged by the row before it is
+    // learned, and what was judged before fades by `keep`. Stops like learn. Says how many rows were done, the unit
     // at the end, and how many times all cells were halved.
     std::tuple<std::int64_t, double, int> stream(const AnyArray &codes_, const AnyArray &labels_,
                                                  std::optional<Weights> weights_, const Doubles &out_, double unit,
                                                  std::optional<AnyArray> answered_, std::optional<Weights> fade_,
-                                                 std::optional<Queue> queue_, std::optional<Integers> gone_) {
+                                                 std::optional<Queue> queue_, std::optional<Integers> gone_,
+                                                 std::optional<Doubles> judged_, double keep) {
         Store &s = plan.store;
         const Codes codes = as_codes(codes_, s.n), labels = as_labels(labels_, codes.n_rows);
         const double *weights = as_weights(weights_, codes.n_rows), *fade = as_fade(fade_, codes.n_rows);
@@ -401,6 +425,8 @@ struct PyPlan {
         Codes answered;
         if (answered_) answered = as_codes(*answered_, s.n);
         expect(!answered_ || answered.n_rows == codes.n_rows, "as many rows are answered as are learned");
+        double *judged = judged_ ? as_judged(plan, *judged_) : nullptr;
+        expect(keep > 0 && keep <= 1, "what was judged is kept by a factor above 0 and at most 1");
         Leaving leaving(queue_, gone_, codes.n_rows, s.n);
         rescale(unit);
         nb::gil_scoped_release release;
@@ -423,7 +449,15 @@ struct PyPlan {
             const int y = labels.at(r, 0);
             if ((y >= s.k && y != labels.marker()) || !codes.read(r, values, w.slot.data())) return {r, unit, halved};
             if (answered_) answered.read(r, plan.slots, other.data());
-            plan.score(answered_ ? other.data() : w.slot.data(), -1, 0, false, out + r * s.k, w);
+            if (w.turn) w.turn->reader.half = half.on;
+            const bool judges = judged && y != labels.marker();
+            const bool told = judges && !answered_ && !std::isfinite(plan.turn->margin);  // judging finds the answer too
+            if (judges) {
+                for (double *x = judged, *end = judged + judged_->size(); keep < 1 && x < end; ++x) *x *= keep;
+                Judge{plan, *w.turn, judged}.row(w.slot.data(), y, false, 0, weights ? weights[r] : 1,
+                                                 told ? out + r * s.k : nullptr);
+            }
+            if (!told) plan.score(answered_ ? other.data() : w.slot.data(), -1, 0, false, out + r * s.k, w);
             if (fade && fade[r] < 1) halved += fade_all(fade[r], unit, leaving, r);
             const double weight = y == labels.marker() ? 0 : unit * (weights ? weights[r] : 1);
             leaving.note(r, weight);
@@ -528,6 +562,14 @@ void bind_score(nb::module_ &m) {
              nb::arg("free") = std::vector<std::pair<int, std::vector<int>>>{})
         .def("sum", &PyPlan::sum, nb::arg("sets"), nb::arg("weight"), nb::arg("min_count"))
         .def("otherwise", &PyPlan::otherwise, nb::arg("plan"))
+        .def("in_turn", &PyPlan::in_turn, nb::arg("naive"), nb::arg("mix"), nb::arg("limit") = -1,
+             nb::arg("margin") = std::numeric_limits<double>::infinity())
+        .def("set_turn", &PyPlan::set_turn, nb::arg("limit") = -1,
+             nb::arg("margin") = std::numeric_limits<double>::infinity())
+        .def("run", &PyPlan::run, nb::arg("codes"), nb::arg("tables").none() = nb::none())
+        .def("judge", &PyPlan::judge, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
+             nb::arg("judged").noconvert(), nb::arg("leave_out"), nb::arg("unit") = 1.0, nb::arg("begin") = 0,
+             nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)
         .def("classes", &PyPlan::classes, nb::arg("priors"), nb::arg("factor"))
         .def("score", &PyPlan::score, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
@@ -539,7 +581,8 @@ void bind_score(nb::module_ &m) {
         .def("stream", &PyPlan::stream, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
              nb::arg("out").noconvert(), nb::arg("unit") = 1.0, nb::arg("answered").none() = nb::none(),
              nb::arg("fade").noconvert().none() = nb::none(), nb::arg("queue").noconvert().none() = nb::none(),
-             nb::arg("gone").noconvert().none() = nb::none())
+             nb::arg("gone").noconvert().none() = nb::none(), nb::arg("judged").noconvert().none() = nb::none(),
+             nb::arg("keep") = 1.0)
         .def("rescale", &PyPlan::rescale, nb::arg("unit"))
         .def("parts", &PyPlan::parts, nb::arg("codes"), nb::arg("out"))
         .def("term", &PyPlan::term, nb::arg("number"), nb::arg("codes"), nb::arg("out"),
@@ -553,4 +596,5 @@ void bind_score(nb::module_ &m) {
         .def("score", &compiled_score, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
              nb::arg("n_jobs") = 1, nb::arg("labels").none() = nb::none())
         .def_prop_ro("nbytes", [](const Compiled &c) { return c.tables.size() * sizeof(double); });
+    bind_run(m);
 }

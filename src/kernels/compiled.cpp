@@ -2,8 +2,6 @@
 
 #include <numeric>
 
-#include "lanes.hpp"
-
 namespace tanager::scoring {
 
 namespace {
@@ -409,38 +407,11 @@ inline void product_rows(const Compiled &t, int n_rows, Work &w) {
     }
 }
 
-// The table of a member for one row, or null where the member does not speak.
-inline const double *member_table(const Compiled &t, const CompiledMember &s, const int *slot, std::int64_t row) {
-    std::int64_t number = 0;
-    for (std::size_t q = 0; q < s.attributes.size(); ++q) number += slot[s.attributes[q]] * s.strides[q];
-    return t.qualified[s.configuration + number] ? t.tables.data() + s.table + number * row : nullptr;
-}
-
-// Adds one member to the answer of one row: the product of its entries at the cells of the row.
+// Adds one member to the answer of one row.
 template <int Fixed>
 inline void add_member(const Compiled &t, const double *table, const std::int64_t *cell, Work &w, double *m, double *e) {
-    const int width = Fixed ? Fixed : t.stride;
-    double *value = w.value.data(), *power = w.power.data();
-    for (int c = 0; c < width; ++c) {
-        value[c] = 1;
-        power[c] = 0;
-    }
-    for (int from = 0; from < t.n; from += t.calm) {
-        const int to = std::min(t.n, from + t.calm);
-        int i = from;
-        if constexpr (Fixed > 0) {
-            using L = Lanes<Fixed>;
-            L v[4] = {L::load(value), L::all(1), L::all(1), L::all(1)};
-            for (; i + 4 <= to; i += 4)
-                for (int u = 0; u < 4; ++u) v[u] = v[u] * L::load(table + cell[i + u]);
-            for (; i < to; ++i) v[0] = v[0] * L::load(table + cell[i]);
-            ((v[0] * v[1]) * (v[2] * v[3])).store(value);
-        }
-        for (; i < to; ++i)
-            for (int c = 0; c < width; ++c) value[c] *= table[cell[i] + c];
-        if (to < t.n) steady(value, power, t.k);
-    }
-    add_scaled(value, power, t.k, m, e);
+    multiply_cells<Fixed>(t, table, cell, w.value.data(), w.power.data());
+    add_scaled(w.value.data(), w.power.data(), t.k, m, e);
 }
 
 // One row of a sum of products in small tables, several members side by side.

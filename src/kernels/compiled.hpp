@@ -15,6 +15,7 @@
 #pragma once
 #include <map>
 
+#include "lanes.hpp"
 #include "plan.hpp"
 
 namespace tanager::scoring {
@@ -88,5 +89,38 @@ struct Compiled {
     std::map<std::pair<int, int>, std::vector<int>> by_blocks(const CompiledGroup &group) const;
     void add_up(const std::vector<int> &own, const CompiledFold &fold, int child);
 };
+
+// The table of a member for one row, or null where the member does not speak. `row` is the size of a configuration.
+inline const double *member_table(const Compiled &t, const CompiledMember &s, const int *slot, std::int64_t row) {
+    std::int64_t number = 0;
+    for (std::size_t q = 0; q < s.attributes.size(); ++q) number += slot[s.attributes[q]] * s.strides[q];
+    return t.qualified[s.configuration + number] ? t.tables.data() + s.table + number * row : nullptr;
+}
+
+// The product of the entries of a table at one cell per attribute, into value and power, `stride` numbers each.
+template <int Fixed>
+inline void multiply_cells(const Compiled &t, const double *table, const std::int64_t *cell, double *value,
+                           double *power) {
+    const int width = Fixed ? Fixed : t.stride;
+    for (int c = 0; c < width; ++c) {
+        value[c] = 1;
+        power[c] = 0;
+    }
+    for (int from = 0; from < t.n; from += t.calm) {
+        const int to = std::min(t.n, from + t.calm);
+        int i = from;
+        if constexpr (Fixed > 0) {
+            using L = Lanes<Fixed>;
+            L v[4] = {L::load(value), L::all(1), L::all(1), L::all(1)};
+            for (; i + 4 <= to; i += 4)
+                for (int u = 0; u < 4; ++u) v[u] = v[u] * L::load(table + cell[i + u]);
+            for (; i < to; ++i) v[0] = v[0] * L::load(table + cell[i]);
+            ((v[0] * v[1]) * (v[2] * v[3])).store(value);
+        }
+        for (; i < to; ++i)
+            for (int c = 0; c < width; ++c) value[c] *= table[cell[i] + c];
+        if (to < t.n) steady(value, power, t.k);
+    }
+}
 
 }  // namespace tanager::scoring

@@ -65,19 +65,13 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
     }
 }
 
-// P(x_i | y, x_j) the careful way: x_i was missing at times, totals differ by parent, or there is nothing to divide by.
+// The careful way, with what was prepared.
 template <int Fixed>
 inline void careful(const Plan &p, int i, int j, const Scratch &w, double *out) {
-    const Store &s = p.store;
-    const int k = Fixed ? Fixed : s.k;
-    const double *row = s.pairs + w.cell[j] * s.width;
-    const double *own = row + w.cell[i], *lost = row + s.missing_cell(i);
-    const double factor = p.parent_factor[j], total = p.estimate.unit * p.totals[p.total_of[i]] * factor;
-    for (int c = 0; c < k; ++c) {
-        const double den = at_least_zero(w.count[j * k + c] - lost[c]) + total;
-        const double num = at_least_zero(own[c] - w.sub[c]) + w.pseudo[i * k + c] * factor;
-        out[c] = den > 0 ? num / den : (s.n_values[i] ? 1.0 / s.n_values[i] : 1);
-    }
+    const int k = Fixed ? Fixed : p.store.k;
+    const double *row = p.store.pairs + w.cell[j] * p.store.width;
+    careful<Fixed>(p, i, j, row + w.cell[i], row + p.store.missing_cell(i), &w.count[j * k], &w.pseudo[i * k],
+                   w.sub.data(), out);
 }
 
 template <int Fixed, bool LeaveOut>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "anytime.hpp"
+
 namespace tanager::scoring {
 
 int Plan::add_term(int child, const std::vector<int> &parents, bool free) {
@@ -143,6 +145,7 @@ void Plan::prepare_fast() {
 void Plan::rescale(double unit) {
     estimate.unit = unit;
     if (otherwise) otherwise->rescale(unit);
+    if (turn) turn->naive->rescale(unit);
 }
 
 void Plan::refresh_missing() {
@@ -151,6 +154,7 @@ void Plan::refresh_missing() {
         for (int c = 0; c < store.k; ++c)
             if (store.singles[store.missing_cell(i) + c] > 0) ever_missing[i] = 1;
     if (otherwise) otherwise->refresh_missing();
+    if (turn) turn->naive->refresh_missing();
 }
 
 bool Plan::reads_half() const {
@@ -167,6 +171,7 @@ bool Plan::note_missing(const int *slot) {
             news = true;
         }
     if (otherwise && news) otherwise->note_missing(slot);
+    if (turn && news) turn->naive->note_missing(slot);
     return news;
 }
 
@@ -208,10 +213,7 @@ void Plan::class_value(const int *slot, const double *sub, const double *prior, 
     }
 }
 
-namespace {
-
-// Weight of the rows with every attribute of s present (at most two attributes).
-inline double present_weight(const Store &s, const std::vector<int> &attributes, double left_out) {
+double present_weight(const Store &s, const std::vector<int> &attributes, double left_out) {
     double total = 0;
     for (int c = 0; c < s.k; ++c) {
         total += s.classes[c];
@@ -222,20 +224,24 @@ inline double present_weight(const Store &s, const std::vector<int> &attributes,
     return at_least_zero(total - left_out);
 }
 
-}  // namespace
+const double *member_counts(const Plan &p, const Member &m, const int *slot, double left_out) {
+    const Store &s = p.store;
+    if (m.weight <= 0) return nullptr;
+    std::int64_t where = m.counts.base + slot[m.attributes.back()] * m.counts.child_stride;
+    for (std::size_t q = 0; q + 1 < m.attributes.size(); ++q) where += slot[m.attributes[q]] * m.counts.strides[q];
+    for (int i : m.attributes)
+        if (slot[i] == s.missing_slot(i)) return nullptr;
+    const double *cells = m.counts.cells + where;
+    double seen = 0;
+    for (int c = 0; c < s.k; ++c) seen += cells[c];
+    return at_least_zero(seen - left_out) < p.least_seen() ? nullptr : cells;
+}
 
 bool joint_value(const Plan &p, const Member &m, const int *slot, const double *sub, double left_out,
                         const double *prior, double *out) {
     const Store &s = p.store;
-    if (m.weight <= 0) return false;
-    std::int64_t where = m.counts.base + slot[m.attributes.back()] * m.counts.child_stride;
-    for (std::size_t q = 0; q + 1 < m.attributes.size(); ++q) where += slot[m.attributes[q]] * m.counts.strides[q];
-    for (int i : m.attributes)
-        if (slot[i] == s.missing_slot(i)) return false;
-    const double *cells = m.counts.cells + where;
-    double seen = 0;
-    for (int c = 0; c < s.k; ++c) seen += cells[c];
-    if (at_least_zero(seen - left_out) < p.least_seen()) return false;
+    const double *cells = member_counts(p, m, slot, left_out);
+    if (!cells) return false;
     const double total = present_weight(s, m.attributes, left_out);
     if (p.estimate.constant()) {
         const double cell = p.estimate.unit * m.cell, all = total + p.estimate.unit * m.total;
@@ -265,8 +271,8 @@ bool joint_value(const Plan &p, const Member &m, const int *slot, const double *
 }
 
 void add_scaled(const double *m, const double *e, int k, double *total, double *total_e) {
-    bool plain = total_e[0] == 0;
-    for (int c = 0; c < k; ++c) plain = plain && e[c] == 0;
+    bool plain = true;
+    for (int c = 0; c < k; ++c) plain = plain && e[c] == 0 && total_e[c] == 0;
     if (plain) {
         for (int c = 0; c < k; ++c) total[c] += m[c];
         return;
@@ -274,7 +280,7 @@ void add_scaled(const double *m, const double *e, int k, double *total, double *
     double top = -std::numeric_limits<double>::infinity();
     for (int c = 0; c < k; ++c) {
         if (m[c] > 0) top = std::max(top, e[c] + std::ilogb(m[c]));
-        if (total[c] > 0) top = std::max(top, total_e[0] + std::ilogb(total[c]));
+        if (total[c] > 0) top = std::max(top, total_e[c] + std::ilogb(total[c]));
     }
     if (!std::isfinite(top)) return;
     const auto shifted = [top](double x, double power) {
@@ -337,23 +343,28 @@ double plain_sum(const Plan &p, const int *slot, const double *sub, double left_
 }  // namespace
 
 void Plan::score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const {
-    const double *sub = w.sub.data();
+    if (turn) return score_in_turn(*this, slot, left_out_class, left_out, log_joint, out, w);
     if (left_out_class >= 0) w.sub[left_out_class] = left_out;
-    double qualified = 1;
-    std::fill(w.e.begin(), w.e.end(), 0.0);
-    if (!sum_of_products || !priors.empty() || !estimate.constant())
-        class_prior(store, estimate, sub, w.prior.data());
-    if (sum_of_products) std::fill(w.m.begin(), w.m.end(), 0.0);
-    else class_value(slot, sub, w.prior.data(), w.m.data());
-    if (fast) qualified = score_pairwise(*this, slot, left_out_class >= 0, left_out, w);
-    else if (sum_of_products) qualified = plain_sum(*this, slot, sub, left_out, w);
-    else plain_product(*this, slot, sub, left_out, w);
+    const double qualified = joint(slot, left_out_class >= 0, left_out, w);
     const bool answered = answer(qualified, log_joint, out, w);
     if (!answered && otherwise) {
         Scratch own(*otherwise);
         otherwise->score(slot, left_out_class, left_out, log_joint, out, own);
     }
     if (left_out_class >= 0) w.sub[left_out_class] = 0;
+}
+
+double Plan::joint(const int *slot, bool leave_out, double left_out, Scratch &w) const {
+    const double *sub = w.sub.data();
+    std::fill(w.e.begin(), w.e.end(), 0.0);
+    if (!sum_of_products || !priors.empty() || !estimate.constant())
+        class_prior(store, estimate, sub, w.prior.data());
+    if (sum_of_products) std::fill(w.m.begin(), w.m.end(), 0.0);
+    else class_value(slot, sub, w.prior.data(), w.m.data());
+    if (fast) return score_pairwise(*this, slot, leave_out, left_out, w);
+    if (sum_of_products) return plain_sum(*this, slot, sub, left_out, w);
+    plain_product(*this, slot, sub, left_out, w);
+    return 1;
 }
 
 bool Plan::answer(double qualified, bool log_joint, double *out, Scratch &w) const {

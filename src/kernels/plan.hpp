@@ -36,6 +36,8 @@ struct Group {                     // one attribute of a product of sums, for al
 };
 
 struct Scratch;
+struct Turn;      // anytime.hpp: how a sum takes its members one after the other
+struct TurnWork;  // and the working memory for it
 
 struct Plan {
     Store &store;
@@ -59,6 +61,7 @@ struct Plan {
     bool same_cells = true;     // all children have the same pseudo-count
     std::vector<char> ever_missing, is_parent, is_read;
     std::shared_ptr<Plan> otherwise;  // answers where no member speaks
+    std::shared_ptr<Turn> turn;       // of a sum that begins with naive Bayes and adds member after member, or null
 
     Plan(Store &s, Estimate e, bool smooth_unseen) : store(s), estimate(e), slots(s, smooth_unseen) {}
 
@@ -83,6 +86,9 @@ struct Plan {
     // Writes the posterior (or the log of the joint) of one row, less the row that is left out if any. Where nothing
     // speaks, or every class has probability zero, `otherwise` answers, or at last the class prior by Laplace's rule.
     void score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const;
+    // The first half of that: the joint into w.m and w.e, P(y) into w.prior where it matters; returns the weight of what
+    // spoke. w.sub is set already.
+    double joint(const int *slot, bool leave_out, double left_out, Scratch &w) const;
     // From w.m, w.e and w.prior to an answer, less w.sub; where every class is impossible, Laplace's rule and false.
     bool answer(double qualified, bool log_joint, double *out, Scratch &w) const;
     // Value of every term (or member, then its children) of one row, NaN where not available.
@@ -98,8 +104,14 @@ struct Plan {
 // From mantissas and powers of two to a posterior or a log joint; NaN and false where nothing spoke.
 bool finish(const double *m, const double *e, int k, double qualified, bool log_joint, double *out);
 
-// Adds the vector m * 2^e to a running total whose exponent is common to all classes.
+// Adds the vector m * 2^e to a running total. From then on the exponent of the total is common to all classes.
 void add_scaled(const double *m, const double *e, int k, double *total, double *total_e);
+
+// Weight of the rows with every attribute of s present (at most two attributes).
+double present_weight(const Store &s, const std::vector<int> &attributes, double left_out);
+
+// N(x_s, y) of a member that speaks for the row; null where s is missing, too rare or has no weight.
+const double *member_counts(const Plan &p, const Member &m, const int *slot, double left_out);
 
 // P(y, x_s) into out; false where s is missing, too rare or has no weight.
 bool joint_value(const Plan &p, const Member &m, const int *slot, const double *sub, double left_out,
@@ -109,12 +121,31 @@ bool joint_value(const Plan &p, const Member &m, const int *slot, const double *
 // weight of the members that spoke.
 double score_pairwise(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w);
 
+// P(x_i | y, x_j) the careful way: x_i was missing at times, totals differ by parent, or there is nothing to divide by.
+// `own` and `lost` are the counts of x_j with x_i and with x_i missing, `count` those of x_j less the row left out.
+template <int Fixed>
+inline void careful(const Plan &p, int i, int j, const double *own, const double *lost, const double *count,
+                    const double *pseudo, const double *sub, double *out) {
+    const Store &s = p.store;
+    const int k = Fixed ? Fixed : s.k;
+    const double factor = p.parent_factor[j], total = p.estimate.unit * p.totals[p.total_of[i]] * factor;
+    for (int c = 0; c < k; ++c) {
+        const double den = at_least_zero(count[c] - lost[c]) + total;
+        const double num = at_least_zero(own[c] - sub[c]) + pseudo[c] * factor;
+        out[c] = den > 0 ? num / den : (s.n_values[i] ? 1.0 / s.n_values[i] : 1);
+    }
+}
+
+// Working memory for the turns of a plan, null where it has none.
+std::shared_ptr<TurnWork> turn_work(const Plan &p);
+
 // Working memory of one thread: vectors of one number per class, then of one vector per attribute.
 struct Scratch {
     std::vector<int> slot, here, place;         // here: the attributes present; place: of an attribute among them
     std::vector<std::int64_t> cell, here_cell;  // first cell of the slot of each attribute, in a row of pairs
     std::vector<double> sub, prior, once, m, e, value;
     std::vector<double> base, pseudo, count, reciprocal;
+    std::shared_ptr<TurnWork> turn;
     explicit Scratch(const Plan &p) {
         const std::size_t n = p.store.n, k = p.store.k;
         slot.resize(n);
@@ -126,6 +157,7 @@ struct Scratch {
         value.resize(2 * k);
         for (auto *v : {&base, &pseudo, &count}) v->resize(n * k);
         reciprocal.resize(n * k * std::max<std::size_t>(1, p.totals.size()));
+        turn = turn_work(p);
     }
 };
 

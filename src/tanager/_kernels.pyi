@@ -143,6 +143,33 @@ class Plan:
     def sum(self, sets: Sequence[Sequence[int]], weight: Sequence[float], min_count: float) -> None: ...
     def otherwise(self, plan: Plan) -> None:
         """The plan that answers where no member of this one speaks."""
+    def in_turn(self, naive: Plan, mix: str, limit: int = -1, margin: float = ...) -> None:
+        """Of a sum: answer with naive Bayes first, then with one member more after every step.
+
+        `mix` is "joint", "posterior" or "replace". At most `limit` members are heard (-1: all), and no more once the
+        same class was ahead by more than `margin` in log-odds after two steps in a row. All answers are such then.
+        """
+    def set_turn(self, limit: int = -1, margin: float = ...) -> None: ...
+    def run(self, codes: _Codes, tables: tuple[Compiled, Compiled] | None = None) -> Run:
+        """Rows to go through step by step; from tables of this plan and of naive Bayes where they are given."""
+    def judge(
+        self,
+        codes: _Codes,
+        labels: _Codes,
+        weights: _Floats | None,
+        judged: _Floats,
+        leave_out: bool,
+        unit: float = 1.0,
+        begin: int = 0,
+        nanoseconds: int = -1,
+        n_jobs: int = 1,
+    ) -> int:
+        """Add to `judged` (6, members + 1) how each member alone, and each number of members, answers the rows.
+
+        Three rows of weights (wrong answers, probability of the true class, all rows) for naive Bayes and each member
+        alone, and three for the first 0, 1, ... members. With `leave_out` every row is answered without itself. Returns
+        the row to go on with; at least one is done even if the time is up.
+        """
     def classes(self, priors: Sequence[float], factor: Sequence[float]) -> None:
         """Given priors, and factors of the classes; empty for none."""
     def score(
@@ -180,11 +207,14 @@ class Plan:
         fade: _Floats | None = None,
         queue: tuple[_Codes, _Codes, _Floats] | None = None,
         gone: _Integers | None = None,
+        judged: _Floats | None = None,
+        keep: float = 1.0,
     ) -> tuple[int, float, int]:
         """Answer each row (or that of `answered`), fade all counts by fade[r], learn it; then gone[r] rows leave.
 
         The queue has the codes, labels and raw weights (times their unit) of rows that can leave: those learned before,
-        oldest first, then the rows of this call, whose raw weights are written when they are learned.
+        oldest first, then the rows of this call, whose raw weights are written when they are learned. Before a row with
+        a label is learned, `judged` fades by `keep` and the row is judged.
 
         Returns the rows done before one with an unknown value or class, the unit at the end, and how many times all
         cells (and raw weights still in the queue) were halved on the way because the unit had become too large.
@@ -222,6 +252,19 @@ class Compiled:
     ) -> None: ...
     @property
     def nbytes(self) -> int: ...
+
+class Run:
+    """Rows that hear one member after the other."""
+
+    def advance(self, steps: int = -1, nanoseconds: int = -1, n_jobs: int = 1) -> bool:
+        """Naive Bayes for all rows at first; then rounds, in which every row that is not done gets its next member.
+
+        Until there were `steps` rounds or the time is up, less what writing the answers takes (below 0: no limit). A
+        round that was cut short is ended first. True while some row could get another member.
+        """
+    def answer(self, out: _Floats, log_joint: bool = False) -> None: ...
+    def used(self, out: NDArray[np.int32] | NDArray[np.int64]) -> None:
+        """How many members each row has heard."""
 
 # Structure learning.
 class Sample:

@@ -17,7 +17,7 @@ import numpy as np
 
 import tanager
 from tanager.classifiers.classifier import Classifier
-from tanager.classifiers.forms import Form, ProductOfSums, SumOfProducts
+from tanager.classifiers.forms import Form, InTurn, ProductOfSums, SumOfProducts
 from tanager.classifiers.recut import Recut
 from tanager.counts.align import checked_type
 from tanager.counts.estimates import ESTIMATES, Estimate
@@ -151,7 +151,11 @@ def form_to_plain(form: Form) -> dict[str, Any]:
     if isinstance(form, ProductOfSums):
         return asdict(form)
     rest = None if form.otherwise is None else form_to_plain(form.otherwise)
-    return {"members": form.members, "weight": form.weight, "min_count": form.min_count, "otherwise": rest}
+    plain = {"members": form.members, "weight": form.weight, "min_count": form.min_count, "otherwise": rest}
+    if isinstance(form, InTurn):
+        margin = None if math.isinf(form.margin) else form.margin
+        plain["in_turn"] = {"mix": form.mix, "limit": form.limit, "margin": margin}
+    return plain
 
 
 def form_from_plain(data: dict[str, Any]) -> Form:
@@ -167,7 +171,11 @@ def form_from_plain(data: dict[str, Any]) -> Form:
             tuple((child, tuple(parents)) for child, parents in data.get("free", ())),
         )
     rest = None if data["otherwise"] is None else form_from_plain(data["otherwise"])
-    return SumOfProducts(_tuples(data["members"]), weight, float(data["min_count"]), rest)
+    members, least, turn = _tuples(data["members"]), float(data["min_count"]), data.get("in_turn")
+    if turn is None:
+        return SumOfProducts(members, weight, least, rest)
+    margin = math.inf if turn["margin"] is None else float(turn["margin"])
+    return InTurn(members, weight, least, rest, turn["mix"], int(turn["limit"]), margin)
 
 
 def _tuples(lists: Iterable[Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:

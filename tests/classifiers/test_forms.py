@@ -1,6 +1,8 @@
 """A product of sums answers as its formula says on every path: some columns only, parents of the class, multi-nets."""
 
 import itertools
+import json
+import math
 from collections import Counter
 
 import numpy as np
@@ -13,7 +15,7 @@ from instances import terms_of, view_of
 from strategies import tables
 from tanager import BackOff, BDeu, Lidstone, MEstimate, NaiveBayes, PriorCounts
 from tanager.classifiers.explain import explain_row
-from tanager.classifiers.forms import ProductOfSums, View
+from tanager.classifiers.forms import InTurn, ProductOfSums, SumOfProducts, View
 from tanager.counts.joint import JointCounts
 from tanager.plain import form_from_plain, form_to_plain
 
@@ -185,6 +187,13 @@ def test_large_tables_of_a_multi_net_answer_as_the_counts_do(n_classes):
 @given(form=forms(4, 3))
 def test_a_form_comes_back_from_plain_data(form):
     assert form_from_plain(form_to_plain(form)) == form
+
+
+def test_a_form_in_turn_comes_back_from_plain_data():
+    one_by_one = SumOfProducts(((1,), (0,)), (1.0, 0.5), 2.0, ProductOfSums.one_each([(), ()]))
+    for limit, margin in ((-1, math.inf), (3, 4.5)):
+        form = InTurn(((0, 1),), (2.0,), 1.0, one_by_one, "posterior", limit, margin)
+        assert form_from_plain(json.loads(json.dumps(form_to_plain(form), allow_nan=False))) == form
 
 
 def test_a_form_written_before_there_were_parents_of_the_class_still_reads():

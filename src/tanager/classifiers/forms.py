@@ -4,6 +4,8 @@ A classifier says which families and which of the two ways; it neither counts no
 
     product of sums   P(y, x) = P(y | pa_y) prod_i sum_{pa in PA_i} w P(x_i | y, pa)
     sum of products   P(y, x) = sum_s w P(y, x_s) prod_{j not in s} P(x_j | y, x_s)  over s seen often enough
+
+The members of a sum can also be taken in turn: naive Bayes first, then one after the other, with an answer after each.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from tanager.counts.joint import JointCounts
 ParentSet = tuple[int, ...]
 LeftOut = tuple[np.ndarray, np.ndarray | None]  # labels and weights of rows that are to be answered without themselves
 Queue = tuple[np.ndarray, np.ndarray, np.ndarray]  # codes, labels and raw weights of rows that will leave the counts
+COMPILE_SECONDS = 2e-8  # that a cell takes to compile, about
 COMPILED_LIMIT = 2**24  # cells of compiled tables (128 MB) beyond which rows are answered straight from the counts
 
 
@@ -96,6 +99,21 @@ class SumOfProducts:
         plan.sum(self.members, self.weight, self.min_count)
 
 
+@dataclass(frozen=True)
+class InTurn(SumOfProducts):
+    """The members of a sum one after the other, in the order given, with naive Bayes before them all.
+
+    There is an answer after every step. ``mix`` says how it comes about: the mean of "joint" probabilities or of
+    "posterior" ones, naive Bayes included; or "replace": naive Bayes until the first member is in, then the mean of the
+    members. At most ``limit`` members are heard (-1: all), and no more once the same class was ahead of all others by
+    more than ``margin`` in log-odds twice in a row. Members that do not speak for a row cost no step.
+    """
+
+    mix: str = "joint"
+    limit: int = -1
+    margin: float = math.inf
+
+
 Form = ProductOfSums | SumOfProducts
 
 
@@ -130,6 +148,7 @@ class View:
         self._plan = self._plan_of(self.form)
         self.n_cells, self.n_reads = self._plan.n_cells(), self._plan.n_reads()
         self._compiled: _kernels.Compiled | None = None
+        self._compiled_naive: _kernels.Compiled | None = None  # of a form in turn: what it begins with
         self._compiled_version = -1
 
     def _plan_of(self, form: Form) -> _kernels.Plan:
@@ -143,12 +162,16 @@ class View:
         plan.classes(self.priors, self.factor)
         if isinstance(form, SumOfProducts) and form.otherwise is not None:
             plan.otherwise(self._plan_of(form.otherwise))
+        if isinstance(form, InTurn):
+            self._naive = self._plan_of(ProductOfSums.one_each([()] * self.counts.n_features))
+            plan.in_turn(self._naive, form.mix, form.limit, form.margin)
         self._plans.append(plan)
         return plan
 
     def __getstate__(self) -> dict[str, Any]:
         """What the view was made of, and whether it still fits; the kernels' side is made again."""
-        made = ("layout", "_plan", "_plans", "n_cells", "n_reads", "_compiled", "_compiled_version")
+        kernels = ("layout", "_plan", "_plans", "_naive", "_compiled", "_compiled_naive")
+        made = (*kernels, "n_cells", "n_reads", "_compiled_version")
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return state | {"valid": self.valid}
 
@@ -199,15 +222,75 @@ class View:
         if len(codes) == 1:
             self.plan.score(codes, out, log_joint)
             return out
-        current = self._compiled_version == self.counts.version
-        if not current and self._worth_compiling(self.n_cells, len(codes)):
-            self._compiled, self._compiled_version, current = self.plan.compile(), self.counts.version, True
-        if not current or self._compiled is None:
+        tables = self._tables(len(codes))
+        if tables is None:
             self.plan.score(codes, out, log_joint, n_jobs=n_jobs)
-            return out
-        self._compiled.score(codes, out, log_joint, n_jobs)
-        self._answer_silent(codes, out, log_joint, n_jobs=n_jobs)
+        elif isinstance(self.form, InTurn):
+            run = self.run(codes)
+            run.advance(n_jobs=n_jobs)
+            run.answer(out, log_joint)
+        else:
+            tables.score(codes, out, log_joint, n_jobs)
+            self._answer_silent(codes, out, log_joint, n_jobs=n_jobs)
         return out
+
+    def _tables(self, n_rows: int, may_compile: bool = True) -> _kernels.Compiled | None:
+        """Compiled tables, where they are current or worth making for so many rows."""
+        if self._compiled_version == self.counts.version:
+            return self._compiled
+        if not may_compile or not self._worth_compiling(self.n_cells, n_rows):
+            return None
+        self._compiled, self._compiled_version = self.plan.compile(), self.counts.version
+        if isinstance(self.form, InTurn):
+            self._compiled_naive = self._naive.compile()
+        return self._compiled
+
+    @property
+    def compile_seconds(self) -> float:
+        """How long it would take to compile tables, about; 0 where they are current, infinite where they never are."""
+        if self._compiled_version == self.counts.version:
+            return 0.0
+        return self.n_cells * COMPILE_SECONDS if self.n_cells < COMPILED_LIMIT else math.inf
+
+    def run(
+        self, codes: np.ndarray, *, limit: int | None = None, margin: float | None = None, may_compile: bool = True
+    ) -> _kernels.Run:
+        """Rows that are to hear the members of a form in turn, step by step or under a clock.
+
+        ``limit`` and ``margin`` are those of the form unless given. A single row, and with ``may_compile=False`` any
+        number of rows, waits for no tables.
+        """
+        form, plan = self.form, self.plan
+        assert isinstance(form, InTurn)
+        several = len(codes) > 1
+        tables = self._tables(len(codes), may_compile) if several else None
+        both = None if tables is None or self._compiled_naive is None else (tables, self._compiled_naive)
+        plan.set_turn(form.limit if limit is None else limit, form.margin if margin is None else margin)
+        run = plan.run(codes, both)
+        plan.set_turn(form.limit, form.margin)
+        return run
+
+    def judge(
+        self,
+        codes: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        judged: np.ndarray,
+        *,
+        leave_out: bool = True,
+        begin: int = 0,
+        seconds: float | None = None,
+        n_jobs: int = 1,
+    ) -> int:
+        """Judge every member of a form in turn, alone and together with those before it, by the rows from ``begin`` on.
+
+        To ``judged``, of shape (6, members + 1), are added: the weight of the rows that went wrong, of the probability
+        of their true class, and of all rows; for naive Bayes and each member alone, then for the first 0, 1, ...
+        members of a row. With ``leave_out`` each row is answered as if it had never been counted. Returns the row to
+        go on with: with ``seconds`` not all rows may be done, but at least one is.
+        """
+        nanoseconds = -1 if seconds is None else int(min(max(seconds, 0.0), 1e9) * 1e9)
+        return self.plan.judge(codes, labels, weights, judged, leave_out, self.unit, begin, nanoseconds, n_jobs)
 
     def _worth_compiling(self, n_cells: float, n_rows: int) -> bool:
         """Making a cell costs about as much as working it out once for a row."""
@@ -235,7 +318,7 @@ class View:
     ) -> np.ndarray:
         """Posterior (or log of the joint) of each row as if it had never been counted."""
         out = np.empty((len(codes), self.counts.n_classes))
-        if weights is None and self._compiles_left_out(codes, labels):
+        if weights is None and not isinstance(self.form, InTurn) and self._compiles_left_out(codes, labels):
             self.plan.compile(leave_out=True).score(codes, out, log_joint, n_jobs, labels)
             self._answer_silent(codes, out, log_joint, labels, n_jobs)
             return out
@@ -272,16 +355,21 @@ class View:
         fade: np.ndarray | None = None,
         queue: Queue | None = None,
         gone: np.ndarray | None = None,
+        judged: np.ndarray | None = None,
+        keep: float = 1.0,
     ) -> int:
         """Answer each row from the rows before it, then learn it. Returns the rows done before something new came.
 
         With ``answered`` (codes of as many rows) these are answered instead. Between answer and learning, all counts
         fade by ``fade[r]``. After row r the next ``gone[r]`` rows of the queue leave the counts: the queue holds rows
         learned earlier, oldest first, and then the rows given here. Its raw weights are written by this call and are
-        right for ``counts.halvings`` as it is afterwards.
+        right for ``counts.halvings`` as it is afterwards. The members of a form in turn are judged by each row with a
+        label before it is learned, as ``judge`` does, and what was ``judged`` before fades by ``keep``.
         """
         counts = self.counts
-        done, scale, halved = self.plan.stream(codes, labels, weights, out, counts.scale, answered, fade, queue, gone)
+        done, scale, halved = self.plan.stream(
+            codes, labels, weights, out, counts.scale, answered, fade, queue, gone, judged, keep
+        )
         counts.scale, self.unit = scale, scale
         counts.halvings += halved
         counts.version += 1

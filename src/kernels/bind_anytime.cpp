@@ -1,0 +1,99 @@
+#include "bind_anytime.hpp"
+
+using namespace tanager::scoring;
+using namespace arrays;
+
+namespace {
+
+Mix mix_of(const std::string &mix) {
+    if (mix == "joint") return Mix::joint;
+    if (mix == "posterior") return Mix::posterior;
+    expect(mix == "replace", "members are mixed as joint, posterior or replace");
+    return Mix::replace;
+}
+
+bool is_naive(const Plan &p) {
+    bool naive = !p.sum_of_products && p.class_parents.empty() && int(p.groups.size()) == p.store.n;
+    for (const Group &g : p.groups) naive = naive && g.terms.empty() && g.classes.empty() && g.base_weight == 1;
+    return naive;
+}
+
+bool alike(const Estimate &a, const Estimate &b) {
+    return a.kind == b.kind && a.strength == b.strength && a.first == b.first;
+}
+
+// Whether tables could have been made of this plan.
+bool fits(const Compiled &t, const Plan &p) {
+    bool ok = t.n == p.store.n && t.answers == p.store.k && t.left_out == 0 && t.sum_of_products == p.sum_of_products &&
+              t.members.size() == p.members.size() && t.groups.size() == p.groups.size();
+    for (int i = 0; ok && i < t.n; ++i) ok = t.n_slots[i] == p.slots.limit[i] + 1;
+    for (std::size_t q = 0; ok && q < t.members.size(); ++q) ok = t.members[q].attributes == p.members[q].attributes;
+    for (std::size_t g = 0; ok && g < t.groups.size(); ++g) ok = t.groups[g].last == t.groups[g].first + 1;
+    return ok;
+}
+
+void used(const PyRun &self, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+    expect(std::int64_t(out.shape(0)) == self.run->n_rows, "there must be one number of members per row");
+    if (out.dtype() == nb::dtype<std::int64_t>()) return self.run->used(static_cast<std::int64_t *>(out.data()));
+    expect(out.dtype() == nb::dtype<std::int32_t>(), "numbers of members must be int32 or int64");
+    self.run->used(static_cast<std::int32_t *>(out.data()));
+}
+
+}  // namespace
+
+void check_turn(int limit, double margin) {
+    expect(limit >= -1, "a limit is a number of members, or -1 for all");
+    expect(margin >= 0, "a margin is a difference of logs, at least 0");
+}
+
+void set_in_turn(Plan &plan, std::shared_ptr<Plan> naive, const std::string &mix, int limit, double margin) {
+    check_turn(limit, margin);
+    expect(plan.sum_of_products, "only the members of a sum can be taken in turn");
+    expect(is_naive(*naive) && alike(naive->estimate, plan.estimate) && naive->slots.limit == plan.slots.limit,
+           "the plan to begin with must be naive Bayes over all columns, with the same smoothing");
+    naive->rescale(plan.estimate.unit);
+    plan.turn = std::make_shared<Turn>(Turn{std::move(naive), mix_of(mix), limit, margin});
+}
+
+PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<Plan> plan, const AnyArray &codes_,
+               const std::optional<Tables> &tables) {
+    expect(plan->turn != nullptr, "members are not taken in turn here");
+    const Codes codes = as_codes(codes_, plan->store.n);
+    Tables both;
+    if (tables) both = *tables;
+    expect(!tables || (fits(*both.first, *plan) && fits(*both.second, *plan->turn->naive)),
+           "the tables belong to another plan");
+    nb::gil_scoped_release release;
+    return {std::move(store), std::make_unique<Run>(std::move(plan), codes, both.first, both.second)};
+}
+
+double *as_judged(const Plan &plan, const Doubles &judged) {
+    expect(plan.turn != nullptr, "members are not taken in turn here");
+    expect(judged.ndim() == 2 && judged.shape(0) == 6 && judged.shape(1) == plan.members.size() + 1,
+           "what is judged must have six rows, and one column more than members");
+    return judged.data();
+}
+
+std::int64_t judge_rows(Plan &plan, const AnyArray &codes_, const AnyArray &labels_,
+                        const std::optional<Weights> &weights_, const Doubles &judged_, bool leave_out, double unit,
+                        std::int64_t begin, std::int64_t nanoseconds, int n_jobs) {
+    double *judged = as_judged(plan, judged_);
+    const Codes codes = as_codes(codes_, plan.store.n), labels = as_labels(labels_, codes.n_rows);
+    const double *weights = as_weights(weights_, codes.n_rows);
+    expect(begin >= 0 && begin <= codes.n_rows, "the row to begin with is none of the rows");
+    nb::gil_scoped_release release;
+    plan.refresh_missing();
+    return judge(plan, codes, labels, weights, judged, leave_out, unit, begin, nanoseconds, n_jobs);
+}
+
+void bind_run(nb::module_ &m) {
+    nb::class_<PyRun>(m, "Run", "Rows that hear one member after the other.")
+        .def("advance", [](PyRun &self, std::int64_t steps, std::int64_t nanoseconds, int n_jobs) {
+                 nb::gil_scoped_release release;
+                 return self.run->advance(steps, nanoseconds, n_jobs);
+             }, nb::arg("steps") = -1, nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)
+        .def("answer", [](const PyRun &self, const Doubles &out, bool log_joint) {
+                 self.run->answer(log_joint, as_output(out, self.run->n_rows, self.run->n_classes));
+             }, nb::arg("out").noconvert(), nb::arg("log_joint") = false)
+        .def("used", &used, nb::arg("out").noconvert());
+}

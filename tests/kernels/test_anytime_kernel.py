@@ -1,0 +1,514 @@
+"""Members in turn: naive Bayes, then one super-parent after the other, as plain loops have it."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import oracle
+from tanager import BackOff, BDeu, Column, JointCounts, Lidstone, MEstimate, PriorCounts, Schema
+from tanager.classifiers.decide import decide
+from tanager.classifiers.forms import InTurn, ProductOfSums, SumOfProducts, View
+
+N_VALUES = (2, 3, 2, 1)
+N = len(N_VALUES)
+SINGLES = tuple((i,) for i in range(N))
+PAIRS = tuple(itertools.combinations(range(N), 2))
+MIXES = ["joint", "posterior", "replace"]
+SMOOTHINGS = [Lidstone(1.0), Lidstone(0.0), MEstimate(2.0), BDeu(3.0), PriorCounts(2.0), BackOff(1.5, first=0.7)]
+
+
+def naive(n):
+    return ProductOfSums.one_each([()] * n)
+
+
+def counts_over(n_values, k, order=2):
+    schema = Schema(tuple(Column(f"x{i}", "codes", n_codes=a) for i, a in enumerate(n_values)))
+    return JointCounts(schema, range(k), order=order)
+
+
+def view_of(rows, labels, form, smoothing, *, n_values=N_VALUES, k=2, weights=None, **options):
+    counts = counts_over(n_values, k, max((len(s) for s in form.members), default=1) + 1)
+    counts.update(rows, labels, weights)
+    return View(counts, form, smoothing, **options)
+
+
+def in_words(row):
+    return tuple(None if v == 255 else int(v) for v in row)
+
+
+# --- the slow way -----------------------------------------------------------------------------------------------------
+
+
+class Slow:
+    """All that one row hears: means of what was said after every step, not normalised, and who said it."""
+
+    def __init__(self, data, x, form, smoothing, priors=(), factor=()):
+        self.data, self.x, self.form, self.rule = data, x, form, oracle.rule_of(smoothing)
+        self.priors, self.factor = priors, factor
+        self.naive = self.weigh(oracle.nb(data, x, self.rule))
+        self.members, stage = [], form  # weight, what it says, stage
+        self.own = {}  # what the plan's own members say
+        while isinstance(stage, SumOfProducts) and not any(sum(says) > 0 for _, says, _ in self.members):
+            for q, (s, w) in enumerate(zip(stage.members, stage.weight, strict=True)):
+                says = oracle.sum_of_products(data, x, [(s, w)], self.rule, stage.min_count * (1 - 1e-9))
+                if says is not None:
+                    self.members.append((w, self.weigh(says), stage))
+                    if stage is form:
+                        self.own[q] = self.members[-1][1]
+            stage = stage.otherwise
+
+    def weigh(self, scores):
+        out = list(scores)
+        for y in range(self.data.k):
+            p = oracle.prior(self.data, y, self.rule)
+            if self.priors:
+                out[y] = out[y] * self.priors[y] / p if p > 0 else 0.0
+            if self.factor:
+                out[y] *= self.factor[y]
+        return out
+
+    def mean(self, t):
+        """After t members."""
+        said = [(1.0, self.naive), *((w, says) for w, says, _ in self.members[:t])]
+        if self.form.mix == "posterior":
+            said = [(w, [s / sum(says) for s in says]) for w, says in said if sum(says) > 0]
+        if self.form.mix == "replace":
+            last = self.members[t - 1][2] if t else None
+            spoken = [(w, says) for w, says, stage in self.members[:t] if stage is last]
+            said = spoken if any(sum(says) > 0 for _, says in spoken) else said[:1]
+        total = sum(w for w, _ in said)
+        return [sum(w * says[y] for w, says in said) / total if said else 0.0 for y in range(self.data.k)]
+
+    def steps(self):
+        """How many members are heard by the limit and the margin."""
+        most = len(self.members) if self.form.limit < 0 else min(self.form.limit, len(self.members))
+        leader = None
+        for t in range(most + 1):
+            before, leader = leader, self.leader(t)
+            alone = self.data.k == 1 and math.isfinite(self.form.margin)
+            if alone or (leader is not None and leader == before):
+                return t
+        return most
+
+    def leader(self, t):
+        mean = self.mean(t)
+        first, *others = sorted(range(self.data.k), key=lambda y: -mean[y])
+        if not others or mean[first] <= 0:
+            return None
+        lead = math.inf if mean[others[0]] <= 0 else math.log(mean[first]) - math.log(mean[others[0]])
+        return first if lead > self.form.margin else None
+
+    def proba(self, t):
+        return oracle.posterior(self.data, self.mean(t))
+
+    def log_joint(self, t):
+        mean = self.mean(t)
+        if not sum(mean) > 0:
+            mean = [oracle.prior(self.data, y, oracle.LAPLACE) for y in range(self.data.k)]
+        return [math.log(p) if p > 0 else -math.inf for p in mean]
+
+    def judge(self, y, weight, class_counts, shape):
+        """The six rows that this row of class y adds."""
+        alone = [self.proba(0)] * shape[1]
+        for q, says in self.own.items():
+            alone[1 + q] = oracle.posterior(self.data, says) if sum(says) > 0 else alone[0]
+        prefixes = [self.proba(min(t, len(self.members))) for t in range(shape[1])]
+        out = np.zeros(shape)
+        for line, answers in ((0, alone), (3, prefixes)):
+            answers = np.array(answers)
+            out[line] = weight * (decide(answers, class_counts, None) != y)
+            out[line + 1] = weight * answers[:, y]
+            out[line + 2] = weight
+        return out
+
+
+# --- tables with answers ----------------------------------------------------------------------------------------------
+
+D12 = """00001 0  00100 0  01010 0  10001 0  00210 0  11100 0  01211 0
+         11110 1  10211 1  11201 1  01111 1  11210 1""".split()
+D12_ROWS = np.array([[int(v) for v in row] for row in D12[::2]], dtype=np.uint8)
+D12_LABELS = np.array([int(y) for y in D12[1::2]], dtype=np.uint8)
+QUERIES = np.array([[1, 1, 2, 1, 0], [0, 0, 1, 0, 1], [1, 0, 0, 1, 1]], dtype=np.uint8)
+AFTER_EACH = {
+    "joint": [0.842200, 0.894643, 0.833117, 0.818866, 0.808754, 0.808898],
+    "posterior": [0.842200, 0.893216, 0.833029, 0.816317, 0.806616, 0.807116],
+    "replace": [0.842200, 0.944231, 0.828809, 0.810955, 0.800233, 0.802112],
+}
+
+
+def d12(mix, **options):
+    form = InTurn(tuple((i,) for i in range(5)), (1.0,) * 5, 1.0, naive(5), mix=mix, **options)
+    return view_of(D12_ROWS, D12_LABELS, form, Lidstone(1.0), n_values=(2, 2, 3, 2, 2))
+
+
+def answers_of(run, n_rows, k, log_joint=False):
+    out = np.empty((n_rows, k))
+    run.answer(out, log_joint)
+    return out
+
+
+def members_of(run, n_rows):
+    out = np.empty(n_rows, dtype=np.int64)
+    run.used(out)
+    return out
+
+
+@pytest.mark.parametrize("mix", MIXES)
+def test_the_known_answers_after_each_member(mix):
+    run = d12(mix).run(QUERIES)
+    for t, expected in enumerate(AFTER_EACH[mix]):
+        more = run.advance(min(t, 1))
+        assert answers_of(run, 3, 2)[0, 1] == pytest.approx(expected, abs=5e-7)
+        assert members_of(run, 3).tolist() == [t] * 3
+        assert more == (t < 5)
+        assert d12(mix, limit=t).score(QUERIES[:1])[0, 1] == pytest.approx(expected, abs=5e-7)
+
+
+def test_naive_bayes_at_first_and_aode_at_last():
+    view = d12("replace")
+    run = view.run(QUERIES)
+    run.advance(0)
+    np.testing.assert_allclose(answers_of(run, 3, 2)[:, 1], [0.842200, 0.120207, 0.347988], atol=5e-7)
+    np.testing.assert_allclose(view.score(QUERIES)[:, 1], [0.802112, 0.199935, 0.419831], atol=5e-7)
+
+
+def test_naive_bayes_and_each_member_judged_by_leaving_rows_out():
+    """Errors count ties as `decide` breaks them: to the class with more rows."""
+    judged = np.zeros((6, 6))
+    assert d12("joint").judge(D12_ROWS, D12_LABELS, None, judged) == 12
+    assert judged[0].tolist() == [5, 5, 10, 6, 6, 7]
+    np.testing.assert_allclose(judged[1], [6.619758, 6.598704, 5.159545, 6.480405, 6.657727, 5.533120], atol=5e-7)
+    assert (judged[[2, 5]] == 12).all()
+    np.testing.assert_allclose(judged[3:5, 0], judged[:2, 0])
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def cases(draw, max_rows=14):
+    """A store, a form in turn over it with its options, and rows to answer."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    k = draw(st.sampled_from([1, 2, 2, 3, 4, 20]))
+    m = draw(st.integers(0, max_rows if k < 20 else 6))
+    holes = draw(st.sampled_from([0.0, 0.0, 0.2]))
+    rows, asked = (np.stack([rng.integers(0, a, size) for a in N_VALUES], axis=1).astype(np.uint8) for size in (m, 3))
+    for codes in (rows, asked):
+        codes[rng.random(codes.shape) < holes] = 255
+    if draw(st.booleans()):
+        asked[0, rng.integers(0, N)] = 255
+    labels = rng.integers(0, k, m).astype(np.uint8)
+    weights = draw(st.sampled_from([None, rng.choice([0.5, 1.0, 2.0], m)]))
+    two = draw(st.booleans())
+    some = [s for s in rng.permutation(np.array(PAIRS if two else SINGLES)).tolist() if rng.random() < 0.8]
+    members = tuple(tuple(s) for s in some)
+    weight = tuple(rng.choice([1.0] if draw(st.booleans()) else [0.0, 0.5, 1.0, 3.0], len(members)).tolist())
+    least = draw(st.sampled_from([0.0, 1.0, 2.5]))
+    rest = SumOfProducts(SINGLES, (1.0,) * N, least, naive(N)) if two else draw(st.sampled_from([None, naive(N)]))
+    limit, margin = draw(st.sampled_from([-1, -1, 0, 1, 3])), draw(st.sampled_from([math.inf, math.inf, 0.3, 2.0]))
+    form = InTurn(members, weight, least, rest, draw(st.sampled_from(MIXES)), limit, margin)
+    smoothing = draw(st.sampled_from(SMOOTHINGS))
+    given_ = rng.dirichlet(np.ones(k)).tolist() if draw(st.booleans()) else []
+    factor = rng.choice([0.5, 1.0, 2.0], k).tolist() if draw(st.booleans()) else []
+    options = {"priors": given_, "factor": factor, "fast": draw(st.sampled_from([True, True, False]))}
+    data = oracle.make([in_words(row) for row in rows], labels.tolist(), weights, N_VALUES, k)
+    view = view_of(rows, labels, form, smoothing, k=k, weights=weights, **options)
+    slow = [Slow(data, in_words(x), form, smoothing, given_, factor) for x in asked]
+    return view, data, asked, slow, (rows, labels, weights)
+
+
+def close(got, expected):
+    np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+
+
+@settings(max_examples=120)
+@given(cases())
+def test_rows_are_answered_in_turn_as_the_formula_says(case):
+    view, _, asked, slow, _ = case
+    expected = np.array([s.proba(s.steps()) for s in slow])
+    close(view.score(asked), expected)
+    close(view.score(asked, log_joint=True), [s.log_joint(s.steps()) for s in slow])
+    for x, row in zip(asked, expected, strict=True):
+        close(view.score(x[None, :])[0], row)
+        close(view.plan.one(x), row)
+
+
+@settings(max_examples=120)
+@given(cases(), st.booleans())
+def test_there_is_an_answer_after_every_step(case, compiled):
+    view, _, asked, slow, _ = case
+    k = view.counts.n_classes
+    tables = (view.plan.compile(), view._naive.compile()) if compiled else None
+    run = view.plan.run(asked, tables)
+    more, t = run.advance(0), 0
+    while True:
+        at = [min(t, s.steps()) for s in slow]
+        close(answers_of(run, 3, k), [s.proba(q) for s, q in zip(slow, at, strict=True)])
+        close(answers_of(run, 3, k, log_joint=True), [s.log_joint(q) for s, q in zip(slow, at, strict=True)])
+        assert members_of(run, 3).tolist() == at
+        assert more == any(s.steps() > t for s in slow)
+        if not more:
+            break
+        more, t = run.advance(1), t + 1
+    assert not run.advance()
+    at_once = view.plan.run(asked, tables)
+    assert not at_once.advance()
+    close(answers_of(at_once, 3, k), answers_of(run, 3, k))
+    assert members_of(at_once, 3).tolist() == members_of(run, 3).tolist()
+
+
+@settings(max_examples=60)
+@given(cases(max_rows=8))
+def test_a_row_that_is_left_out_is_answered_as_if_it_had_never_been_counted(case):
+    view, data, _, _, (rows, labels, weights) = case
+    out = view.leave_one_out(rows, labels, weights)
+    for r in range(len(rows)):
+        slow = Slow(data.without(r), in_words(rows[r]), view.form, view.estimate, view.priors, view.factor)
+        close(out[r], slow.proba(slow.steps()))
+
+
+@settings(max_examples=60)
+@given(cases(max_rows=8), st.booleans())
+def test_members_and_prefixes_are_judged_as_plain_loops_do(case, leave_out):
+    view, data, _, _, (rows, labels, weights) = case
+    shape = (6, len(view.form.members) + 1)
+    expected = np.zeros(shape)
+    for r in range(len(rows)):
+        rest = data.without(r) if leave_out else data
+        slow = Slow(rest, in_words(rows[r]), view.form, view.estimate, view.priors, view.factor)
+        expected += slow.judge(labels[r], data.weights[r], view.counts.class_counts, shape)
+    judged, half = np.zeros(shape), len(rows) // 2
+    assert view.judge(rows[:half], labels[:half], _part(weights, half), judged, leave_out=leave_out) == half
+    assert view.judge(rows, labels, weights, judged, leave_out=leave_out, begin=half) == len(rows)
+    close(judged, expected)
+
+
+def _part(weights, end):
+    return None if weights is None else weights[:end]
+
+
+@settings(max_examples=60)
+@given(cases(max_rows=10), st.sampled_from([1.0, 0.9]), st.sampled_from([1.0, 0.7]), st.booleans())
+def test_a_stream_judges_members_before_it_learns(case, fading, keep, later):
+    view, data, asked, _, (rows, labels, weights) = case
+    k, m, form = data.k, len(rows), view.form
+    fresh = counts_over(N_VALUES, k, view.counts.order)
+    stream = View(fresh, form, view.estimate, priors=view.priors, factor=view.factor, fast=view.fast)
+    answered = asked[np.arange(m) % 3] if later else None
+    labels = labels.copy()
+    labels[m // 2 : m // 2 + 1] = 255  # one without a label
+    out, judged = np.empty((m, k)), np.full((6, len(form.members) + 1), 2.0)
+    expected, kept = judged.copy(), []
+    fade = np.full(m, fading)
+    assert stream.stream(rows, labels, weights, out, answered=answered, fade=fade, judged=judged, keep=keep) == m
+    for r in range(m):
+        known = oracle.make([q[0] for q in kept], [q[1] for q in kept], [q[2] for q in kept], N_VALUES, k)
+        x = in_words(rows[r] if answered is None else answered[r])
+        slow = Slow(known, x, form, view.estimate, view.priors, view.factor)
+        close(out[r], slow.proba(slow.steps()))
+        kept = [(x, y, w * fading) for x, y, w in kept]
+        if labels[r] == 255:
+            continue
+        own = Slow(known, in_words(rows[r]), form, view.estimate, view.priors, view.factor)
+        class_counts = np.array([oracle.count(known, {}, y) for y in range(k)])
+        expected = expected * keep + own.judge(labels[r], data.weights[r], class_counts, expected.shape)
+        kept.append((in_words(rows[r]), int(labels[r]), data.weights[r]))
+    close(judged, expected)
+
+
+def random_store(seed, n, k, *, a=4, m=400, holes=0.03, order=2):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, a, (m, n), dtype=np.uint8)
+    rows[rng.random(rows.shape) < holes] = 255
+    counts = counts_over((a,) * n, k, order)
+    counts.update(rows, rng.integers(0, k, m).astype(np.uint8))
+    asked = rng.integers(0, a, (150, n), dtype=np.uint8)
+    asked[rng.random(asked.shape) < 0.1] = 255
+    asked[7] = 255
+    return counts, asked
+
+
+@pytest.mark.parametrize("k", [2, 3, 7, 11])
+@pytest.mark.parametrize("holes", [0.0, 0.03])
+@pytest.mark.parametrize("two", [False, True])
+def test_all_members_that_replace_naive_bayes_are_the_plain_sum(k, holes, two):
+    n = 7 if two else 12
+    counts, asked = random_store(k, n, k, holes=holes, order=3 if two else 2)
+    aode = SumOfProducts(tuple((i,) for i in range(n)), (1.0,) * n, 3.0, naive(n))
+    pairs = tuple(itertools.combinations(range(n), 2))
+    plain = SumOfProducts(pairs, (1.0,) * len(pairs), 3.0, aode) if two else aode
+    turns = InTurn(plain.members, plain.weight, plain.min_count, plain.otherwise, mix="replace")
+    expected, got = View(counts, plain, Lidstone(1.0)), View(counts, turns, Lidstone(1.0))
+    for log_joint in (False, True):
+        np.testing.assert_allclose(
+            got.score(asked, log_joint=log_joint), expected.score(asked, log_joint=log_joint), rtol=1e-11, atol=1e-12
+        )
+        for compiled in (False, True):
+            tables = (got.plan.compile(), got._naive.compile()) if compiled else None
+            run = got.plan.run(asked, tables)
+            run.advance()
+            np.testing.assert_allclose(
+                answers_of(run, 150, k, log_joint), expected.score(asked, log_joint=log_joint), rtol=1e-11, atol=1e-12
+            )
+
+
+@pytest.mark.parametrize("mix", MIXES)
+@pytest.mark.parametrize("k", [2, 4, 9])
+def test_tables_too_large_for_the_cache_and_threads_change_nothing(mix, k):
+    counts, asked = random_store(k, 60, k)
+    many = np.tile(asked, (20, 1))
+    form = InTurn(tuple((i,) for i in range(60)), (1.0, 0.5) * 30, 1.0, naive(60), mix=mix, limit=41)
+    view = View(counts, form, Lidstone(1.0))
+    straight = np.array([view.plan.one(row) for row in asked])
+    tables = (view.plan.compile(), view._naive.compile())
+    assert tables[0].nbytes > 2**20
+    for both, n_jobs in itertools.product((None, tables), (1, 2)):
+        run = view.plan.run(many, both)
+        run.advance(7, n_jobs=n_jobs)
+        assert members_of(run, len(many)).max() == 7
+        run.advance(n_jobs=n_jobs)
+        np.testing.assert_allclose(answers_of(run, len(many), k), np.tile(straight, (20, 1)), rtol=1e-9, atol=1e-12)
+        assert members_of(run, len(many)).max() == 41
+
+
+@pytest.mark.parametrize("mix", MIXES)
+def test_hundreds_of_columns_do_not_underflow(mix):
+    counts, asked = random_store(1, 300, 3, a=3, m=60)
+    form = InTurn(tuple((i,) for i in range(300)), (1.0,) * 300, 1.0, naive(300), mix=mix)
+    view = View(counts, form, Lidstone(0.01))
+    for tables in (None, (view.plan.compile(), view._naive.compile())):
+        run = view.plan.run(asked[:20], tables)
+        more = run.advance(0)
+        while more:
+            proba = answers_of(run, 20, 3)
+            assert (proba >= 0).all()
+            assert np.allclose(proba.sum(axis=1), 1)
+            more = run.advance(50)
+        assert np.isfinite(answers_of(run, 20, 3, log_joint=True)).any(axis=1).all()
+        np.testing.assert_allclose(answers_of(run, 20, 3), view.score(asked[:20]), rtol=1e-8, atol=1e-12)
+
+
+# --- the clock --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_without_time_every_row_gets_naive_bayes(compiled):
+    counts, asked = random_store(3, 12, 2)
+    form = InTurn(tuple((i,) for i in range(12)), (1.0,) * 12, 1.0, naive(12))
+    view = View(counts, form, Lidstone(1.0))
+    run = view.plan.run(asked, (view.plan.compile(), view._naive.compile()) if compiled else None)
+    assert run.advance(nanoseconds=0)
+    assert not members_of(run, 150).any()
+    expected = View(counts, naive(12), Lidstone(1.0)).score(asked)
+    np.testing.assert_allclose(answers_of(run, 150, 2), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_rows", [1, 150])
+def test_a_run_goes_on_where_the_clock_stopped_it(n_rows):
+    counts, asked = random_store(4, 12, 2)
+    asked = asked[:n_rows]
+    form = InTurn(tuple((i,) for i in range(12)), (1.0,) * 12, 1.0, naive(12))
+    view = View(counts, form, Lidstone(1.0))
+    run = view.run(asked, may_compile=False)
+    calls = 0
+    while run.advance(nanoseconds=20_000):
+        used = members_of(run, n_rows)
+        still = used < (asked != 255).sum(axis=1)  # every value was seen
+        assert np.ptp(used[still]) <= 1
+        calls += 1
+    assert calls < 10_000
+    np.testing.assert_allclose(answers_of(run, n_rows, 2), view.score(asked), rtol=1e-10)
+    assert (members_of(run, n_rows) == (asked != 255).sum(axis=1)).all()
+
+
+def test_judging_under_a_clock_goes_on_with_the_row_it_names():
+    counts, asked = random_store(5, 8, 3)
+    labels = np.random.default_rng(0).integers(0, 3, 150).astype(np.uint8)
+    form = InTurn(tuple((i,) for i in range(8)), (1.0,) * 8, 1.0, naive(8))
+    view = View(counts, form, Lidstone(1.0))
+    whole, parts, threads = (np.zeros((6, 9)) for _ in range(3))
+    assert view.judge(asked, labels, None, whole) == 150
+    at = 0
+    while at < 150:
+        after = view.judge(asked, labels, None, parts, begin=at, seconds=0)
+        assert after > at
+        at = after
+    assert view.judge(asked, labels, None, threads, n_jobs=2) == 150
+    np.testing.assert_allclose(parts, whole, rtol=1e-12)
+    np.testing.assert_allclose(threads, whole, rtol=1e-12)
+
+
+def test_another_limit_for_one_run_leaves_the_form_as_it_is():
+    view = d12("joint", limit=2)
+    run = view.run(QUERIES, limit=4)
+    run.advance()
+    assert members_of(run, 3).tolist() == [4] * 3
+    assert view.score(QUERIES[:1])[0, 1] == pytest.approx(AFTER_EACH["joint"][2], abs=5e-7)
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+def refused(sentence, call, error=ValueError):
+    with pytest.raises(error, match=sentence):
+        call()
+
+
+def test_turns_that_make_no_sense_are_refused():
+    view, other = d12("joint"), d12("joint")
+    plan, first = view.plan, view._naive
+    refused("same counts", lambda: plan.in_turn(other._naive, "joint"))
+    refused("only the members of a sum", lambda: first.in_turn(first, "joint"))
+    refused("must be naive Bayes", lambda: plan.in_turn(plan, "joint"))
+    tree = view.with_form(ProductOfSums.one_each([(), (0,), (0,), (), ()]))
+    refused("must be naive Bayes", lambda: plan.in_turn(tree.plan, "joint"))
+    lean = View(view.counts, naive(5), Lidstone(0.5))
+    refused("same smoothing", lambda: plan.in_turn(lean.plan, "joint"))
+    refused("joint, posterior or replace", lambda: plan.in_turn(first, "mean"))
+    refused("margin", lambda: plan.in_turn(first, "joint", -1, math.nan))
+    refused("margin", lambda: plan.set_turn(-1, -0.5))
+    refused("limit", lambda: plan.set_turn(-2))
+    refused("not taken in turn", lambda: first.set_turn(1))
+    refused("not taken in turn", lambda: first.run(QUERIES))
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    view = d12("joint")
+    plan, run = view.plan, view.run(QUERIES)
+    run.advance()
+    refused("columns", lambda: plan.run(QUERIES[:, :4]))
+    refused("uint8 or uint16", lambda: plan.run(QUERIES.astype(np.int64)))
+    refused("one column per class", lambda: run.answer(np.empty((3, 3))))
+    refused("one column per class", lambda: run.answer(np.empty((2, 2))))
+    refused("incompatible", lambda: run.answer(np.empty((3, 2), dtype=np.float32)), TypeError)
+    refused("members per row", lambda: run.used(np.empty(2, dtype=np.int64)))
+    refused("int32 or int64", lambda: run.used(np.empty(3)))
+    tables = (plan.compile(), view._naive.compile())
+    refused("another plan", lambda: plan.run(QUERIES, tables[::-1]))
+    refused("another plan", lambda: plan.run(QUERIES, (plan.compile(leave_out=True), tables[1])))
+    shorter = view.with_form(InTurn(((0,),), (1.0,), 1.0, naive(5)))
+    refused("another plan", lambda: plan.run(QUERIES, (shorter.plan.compile(), tables[1])))
+
+
+def test_what_cannot_be_judged_is_refused():
+    view = d12("joint")
+    plan, judged = view.plan, np.zeros((6, 6))
+    fixed = np.zeros((6, 6))
+    fixed.flags.writeable = False
+    refused("six rows", lambda: plan.judge(D12_ROWS, D12_LABELS, None, np.zeros((6, 5)), True))
+    refused("incompatible", lambda: plan.judge(D12_ROWS, D12_LABELS, None, fixed, True), TypeError)
+    refused("incompatible", lambda: plan.judge(D12_ROWS, D12_LABELS, None, judged.astype(np.float32), True), TypeError)
+    refused("one label per row", lambda: plan.judge(D12_ROWS, D12_LABELS[:3], None, judged, True))
+    refused("one weight per row", lambda: plan.judge(D12_ROWS, D12_LABELS, np.ones(3), judged, True))
+    refused("none of the rows", lambda: plan.judge(D12_ROWS, D12_LABELS, None, judged, True, 1.0, -1))
+    refused("none of the rows", lambda: plan.judge(D12_ROWS, D12_LABELS, None, judged, True, 1.0, 13))
+    out = np.empty((12, 2))
+    refused("six rows", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, judged=np.zeros((5, 6))))
+    refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, judged=judged, keep=1.5))
+    refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, judged=judged, keep=math.nan))
+    refused("not taken in turn", lambda: view._naive.stream(D12_ROWS, D12_LABELS, None, out, judged=judged))
+    assert not judged.any()
