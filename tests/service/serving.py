@@ -24,6 +24,9 @@ ROWS = [
 LABELS = ["fish", "fish", "bird", "bird"] * 10
 
 
+SMALL = Limits(rows=50)
+
+
 def write_model(path, model=None, labels=LABELS):
     """A small model in a file: a column of text, one of numbers, one of booleans."""
     (model or AODE()).fit(ROWS, labels).save(path)
@@ -79,7 +82,7 @@ class Asker:
         return self("POST", path, data, **more)
 
 
-def make_service(*paths, read_only=False, remember=100, remember_seconds=60.0, limits=Limits(rows=50), **options):
+def make_service(*paths, read_only=False, remember=100, remember_seconds=60.0, limits=SMALL, **options):
     """A service over model files; close it in the end."""
     served = {
         path.stem: Served(

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from simulation import Full, Machine, Naive, poisson, simulate
 
 from tanager.service.controller import Controller
@@ -135,3 +137,26 @@ def test_the_status_tells_the_load():
     assert status["requests_per_second"] == pytest.approx(100, rel=0.05)
     assert status["rows_per_second"] == pytest.approx(300, rel=0.05)
     assert controller.status(500.0)["rows_per_second"] < 1e-9
+
+
+@given(
+    requests=st.lists(
+        st.tuples(st.integers(1, 500), st.floats(0, 0.1), st.floats(0, 0.1), st.integers(0, 60)), max_size=20
+    ),
+    n_rows=st.integers(1, 500),
+    waited=st.floats(0, 0.1),
+    queued=st.integers(0, 50),
+    more=st.integers(1, 50),
+)
+def test_whoever_waits_longer_or_has_more_behind_gets_no_more_time(requests, n_rows, waited, queued, more):
+    controller, now = Controller(TARGET, most=0.04), 0.0
+    for n, gap, model_seconds, members in requests:
+        now += gap
+        controller.arrived(n, now)
+        controller.finished(n, members, model_seconds, model_seconds + 1e-3, now)
+    budgets = [
+        controller.budget(n_rows, wait, behind, behind, now)
+        for wait, behind in ((waited, queued), (waited, queued + more), (waited + 0.001 * more, queued))
+    ]
+    assert all(0 <= budget <= 0.04 for budget in budgets)
+    assert max(budgets) == budgets[0]

@@ -82,10 +82,10 @@ def command(models: tuple[str, ...], host: str, port: int, log: bool, **options:
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     with screen.waiting("starting"):
         from tanager.service import server
-
-        place = server.listen(host, port)
-        service = _service(names, models, token=token, log=log, **options)
-    server.run(service, place, lambda: _say(screen, service, place, time.monotonic() - start))
+    with server.listen(host, port) as place:
+        with screen.waiting("starting"):
+            service = _service(names, models, token=token, log=log, **options)
+        server.run(service, place, lambda: _say(screen, service, place, time.monotonic() - start))
     screen.say("stopped")
 
 
@@ -128,7 +128,14 @@ def _service(
 ) -> Any:
     from tanager.service.app import Limits, Service
 
-    served = {name: _served(name, path, len(paths), **options) for name, path in zip(names, paths, strict=True)}
+    served: dict[str, Any] = {}
+    try:
+        for name, path in zip(names, paths, strict=True):
+            served[name] = _served(name, path, len(paths), **options)
+    except BaseException:
+        for one in served.values():
+            one.store.close()
+        raise
     return Service(
         served,
         target=target_ms / 1000,
@@ -180,10 +187,10 @@ def _say(screen: Screen, service: Any, place: Any, seconds: float) -> None:
         line = served.line()
         screen.say(f"{line.name}: {line.kind}, {counted(len(line.classes), 'class', 'classes')}, {line.rows:,.0f} rows")
     screen.say(f"serving at {url} after {seconds:.1f} s; stop with Ctrl-C. Try:")
-    screen.say(f"  {_try(service, url)}")
+    screen.say(f"  {curl_line(service, url)}")
 
 
-def _try(service: Any, url: str) -> str:
+def curl_line(service: Any, url: str) -> str:
     """A line for a shell that asks for one answer."""
     import json
 

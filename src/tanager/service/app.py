@@ -142,11 +142,11 @@ class Service:
 
     async def models(self, call: Call) -> bytes:
         """The list of models."""
-        return _encode(wire.Models([served.line() for served in self.served.values()]))
+        return _encode(wire.Models([await asyncio.to_thread(served.line) for served in self.served.values()]))
 
     async def model(self, call: Call) -> bytes:
         """All about one model."""
-        return _encode(self._find(call.name).info())
+        return _encode(await asyncio.to_thread(self._find(call.name).info))
 
     async def reload(self, call: Call) -> bytes:
         """Take over a new model file."""
@@ -202,6 +202,13 @@ class Service:
             return given
         return f"{self._run}-{next(self._ids):x}".encode()
 
+    def answered(self, scope: Any, path: str, status: int, seconds: float, own: bytes) -> None:
+        """Count an answer, and log it where asked for."""
+        self.metrics.answered(path, status, seconds)
+        if self.log:
+            asked = scope["raw_path"].decode("ascii", "backslashreplace")  # as it came: nothing in it breaks a line
+            logger.info("%s %s %d %.1f ms %s", scope["method"], asked, status, seconds * 1000, own.decode())
+
     async def _no_such_path(self, request: Request, error: HTTPException) -> Response:
         """What the router says where no path fits."""
         path, known = request.scope["path"], [path.path for path in self.paths]
@@ -211,8 +218,9 @@ class Service:
         else:
             hint = near(path, known) or " See /openapi.json for what there is."
             failure = ServiceError("unknown_path", f"there is nothing at {short(path)}.{hint}", "the path")
-        self.metrics.answered("other", failure.status, 0.0)
-        given = {"x-request-id": self.request_id(dict(request.scope["headers"])).decode(), **(error.headers or {})}
+        own = self.request_id(dict(request.scope["headers"]))
+        self.answered(request.scope, "other", failure.status, 0.0, own)
+        given = {"x-request-id": own.decode(), **(error.headers or {})}
         return Response(failure.body(), failure.status, given, "application/json")
 
     # --- between requests ---------------------------------------------------------------------------------------
@@ -296,10 +304,7 @@ class Endpoint:
         except Exception as error:
             failure = self._failure(error, own)
             body, kind, status, more = failure.body(), JSON, failure.status, _headers_of(failure)
-        seconds = time.perf_counter() - start
-        self.service.metrics.answered(self.path.path, status, seconds)
-        if self.service.log:
-            logger.info("%s %s %d %.1f ms %s", scope["method"], scope["path"], status, seconds * 1000, own.decode())
+        self.service.answered(scope, self.path.path, status, time.perf_counter() - start, own)
         head = [(b"content-type", kind), (b"content-length", b"%d" % len(body)), (b"x-request-id", own), *more]
         await send({"type": "http.response.start", "status": status, "headers": head})
         await send({"type": "http.response.body", "body": body})

@@ -62,7 +62,8 @@ class ServiceError(TanagerError):
 
     def body(self) -> bytes:
         """The error as JSON."""
-        return msgspec.json.encode(Failed(Failure(self.code, self.message, self.where)))
+        where = None if self.where is None else _cut(self.where, 3 * _LONGEST)
+        return msgspec.json.encode(Failed(Failure(self.code, _cut(self.message, 10 * _LONGEST), where)))
 
 
 _OF_LIBRARY: dict[type[Exception], str] = {
@@ -98,7 +99,7 @@ def from_decoder(error: Exception, body: bytes, fields: tuple[str, ...]) -> Serv
     unknown = re.search(r"unknown field `(.*)`", text)
     if unknown:
         hint = near(unknown[1], fields) or f" Known are {', '.join(fields)}."
-        return ServiceError("unknown_field", f"there is no field {short(unknown[1])}.{hint}", short(unknown[1])[1:-1])
+        return ServiceError("unknown_field", f"there is no field {short(unknown[1])}.{hint}", unknown[1])
     place = _PLACE.search(text)
     where = (place[1].removeprefix(".") if place else "") or "the body"
     if where.endswith("[...]"):
@@ -134,9 +135,11 @@ def short(value: object) -> str:
     >>> short("x" * 1000)
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx ...'"
     """
-    if isinstance(value, str) and len(value) > _LONGEST:
-        value = f"{value[:_LONGEST]} ..."
-    return repr(value)
+    return repr(_cut(value, _LONGEST) if isinstance(value, str) else value)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]} ..."
 
 
 def is_cell(cell: object) -> bool:

@@ -74,12 +74,13 @@ class Line:
         lock = job.served.store.lock
         if len(job.batch) * job.served.n_columns <= SMALL and lock.acquire(blocking=False):
             try:
-                self._done(job, start, *_work(job, budget))
+                done = _work(job, budget)
             finally:
                 lock.release()
+            self._done(job, start, *done)
             return
-        done = asyncio.get_running_loop().run_in_executor(self._pool, _work, job, budget)
-        done.add_done_callback(lambda work: self._done(job, start, *work.result()))
+        working = asyncio.get_running_loop().run_in_executor(self._pool, _work, job, budget)
+        working.add_done_callback(lambda work: self._done(job, start, *work.result()))
 
     def _budget(self, job: Job, now: float) -> float:
         """The least of what the load leaves, what the request wants, and what is left until its deadline."""

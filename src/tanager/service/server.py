@@ -82,7 +82,8 @@ class Server(uvicorn.Server):
         yield
 
     def stop(self) -> None:
-        """No new requests; those taken are finished."""
+        """No new requests; those taken are finished, unless somebody asks twice."""
+        self.force_exit = self.should_exit
         self.service.stopping = self.should_exit = True
 
     def look(self) -> None:
