@@ -124,7 +124,7 @@ void answer_from(const Plan &p, const Progress &at, const double *total, const d
 
 // --- a row straight from the counts -----------------------------------------------------------------------------------
 
-CountReader::CountReader(const Plan &plan) : plan_(plan), turn_(*plan.turn), naive_work_(*plan.turn->naive) {
+CountReader::CountReader(const Plan &plan) : plan_(plan), naive_(*plan.turn->naive) {
     for (const Plan *p = &plan; p && p->sum_of_products; p = p->otherwise.get()) stages_.push_back(p);
     const std::size_t n = plan.store.n, k = plan.store.k;
     quick_ = plan.shared_totals && plan.estimate.constant();
@@ -133,9 +133,9 @@ CountReader::CountReader(const Plan &plan) : plan_(plan), turn_(*plan.turn), nai
     safe_.reserve(n);
     careful_.reserve(n);
     cell_.resize(n);
-    own_.reserve(n);
-    child_.reserve(n);
-    for (auto *v : {&count_, &once_, &flat_, &prior_}) v->resize(k);
+    own_.resize(n);
+    child_.resize(n);
+    for (auto *v : {&sub_, &count_, &once_, &flat_, &prior_}) v->resize(k);
     reciprocal_.resize(plan.totals.size() * k);
     if (!plan.estimate.constant()) pseudo_.resize(n * k);
     if (!plan.priors.empty() || !plan.class_factor.empty()) factor_.resize(k);
@@ -145,10 +145,11 @@ void CountReader::start(const int *slot, int left_out_class, double left_out) {
     const Store &s = plan_.store;
     const int k = s.k;
     slot_ = slot;
-    if (left_out_class_ >= 0) naive_work_.sub[left_out_class_] = 0;
+    found_ = nullptr;
+    if (left_out_class_ >= 0) sub_[left_out_class_] = 0;
     left_out_class_ = left_out_class;
     left_out_ = left_out_class < 0 ? 0 : left_out;
-    if (left_out_class >= 0) naive_work_.sub[left_out_class] = left_out;
+    if (left_out_class >= 0) sub_[left_out_class] = left_out;
     rows_ = -left_out_;
     for (int c = 0; c < k; ++c) rows_ += s.classes[c];
     safe_.clear();
@@ -174,7 +175,6 @@ void CountReader::start(const int *slot, int left_out_class, double left_out) {
 // What the estimates of each attribute present lean on where that depends on the row.
 void CountReader::prepare_pseudo() {
     const Store &s = plan_.store;
-    const Plan &naive = *turn_.naive;
     const double strength = plan_.estimate.unit * plan_.estimate.strength;
     for (int i : careful_) {
         double *out = &pseudo_[std::size_t(i) * s.k];
@@ -182,23 +182,55 @@ void CountReader::prepare_pseudo() {
             std::fill_n(out, s.k, strength * marginal(s, plan_.estimate, i, slot_, left_out_));
             continue;
         }
-        const Term &alone = naive.terms[naive.groups[i].base];
-        term_value(s, naive.estimate, naive.terms, alone, slot_, sub(), left_out_, out);
+        alone(i, out);
         for (int c = 0; c < s.k; ++c) out[c] *= strength;
     }
 }
 
-int CountReader::next(int stage, int from) const {
+int CountReader::next(int stage, int from) {
     const Plan &p = *stages_[stage];
-    for (int q = from; q < int(p.members.size()); ++q)
-        if (member_counts(p, p.members[q], slot_, left_out_)) return q;
+    for (int q = from; q < int(p.members.size()); ++q) {
+        found_ = member_counts(p, p.members[q], slot_, left_out_);
+        if (found_) return q;
+    }
     return -1;
 }
 
+// P(x_i | y)
+void CountReader::alone(int i, double *out) const {
+    const Term &term = naive_.terms[naive_.groups[i].base];
+    term_value(plan_.store, naive_.estimate, naive_.terms, term, slot_, sub(), left_out_, out);
+}
+
 void CountReader::naive(double *m, double *e) {
-    turn_.naive->joint(slot_, left_out_class_ >= 0, left_out_, naive_work_);
-    std::copy(naive_work_.m.begin(), naive_work_.m.end(), m);
-    std::copy(naive_work_.e.begin(), naive_work_.e.end(), e);
+    switch (plan_.store.k) {
+        case 2: return read_naive<2>(m, e);
+        case 3: return read_naive<3>(m, e);
+        case 4: return read_naive<4>(m, e);
+        default: return read_naive<0>(m, e);
+    }
+}
+
+// As a member without a super-parent: its counts are those of the classes.
+template <int Fixed>
+void CountReader::read_naive(double *m, double *e) {
+    const Store &s = plan_.store;
+    const int k = Fixed ? Fixed : s.k;
+    std::fill_n(e, k, 0.0);
+    class_prior(s, plan_.estimate, sub(), m);
+    for (int c = 0; c < k; ++c) count_[c] = at_least_zero(s.classes[c] - sub_[c]);
+    n_found_ = 0;
+    for (int i : safe_) {
+        child_[n_found_] = i;
+        own_[n_found_++] = s.singles + cell_[i];
+    }
+    multiply_safe<Fixed>(plan_, m, e);
+    int since = 0;
+    for (int i : careful_) {
+        alone(i, once_.data());
+        for (int c = 0; c < k; ++c) m[c] *= once_[c];
+        if (++since % 4 == 0) steady(m, e, k);
+    }
 }
 
 void CountReader::member(int stage, int q, double *m, double *e) {
@@ -217,7 +249,8 @@ void CountReader::read_member(const Plan &p, int q, double *m, double *e) {
     const Member &member = p.members[q];
     const int k = Fixed ? Fixed : s.k;
     const double unit = p.estimate.unit;
-    const double *cells = member_counts(p, member, slot_, left_out_), *minus = sub();
+    const double *cells = found_ ? found_ : member_counts(p, member, slot_, left_out_), *minus = sub();
+    found_ = nullptr;
     for (int c = 0; c < k; ++c) {
         count_[c] = at_least_zero(cells[c] - minus[c]);
         e[c] = 0;
@@ -235,11 +268,8 @@ void CountReader::read_member(const Plan &p, int q, double *m, double *e) {
         const double present = complete ? at_least_zero(rows_) : present_weight(s, member.attributes, left_out_);
         const double scale = member.weight / (present + unit * member.total);
         for (int c = 0; c < k; ++c) m[c] = (count_[c] + unit * member.cell) * scale;
-        for (std::size_t u = 0; u < p.totals.size(); ++u)
-            for (int c = 0; c < k; ++c) reciprocal_[u * k + c] = 1 / (count_[c] + unit * p.totals[u]);
-        find_children<Fixed>(p, q);
-        if (left_out_class_ >= 0) multiply_safe<Fixed, true>(p, m, e);
-        else multiply_safe<Fixed, false>(p, m, e);
+        find_children(p, q);
+        multiply_safe<Fixed>(p, m, e);
     } else {
         joint_value(p, member, slot_, minus, left_out_, prior_.data(), m);
         for (int c = 0; c < k; ++c) m[c] *= member.weight;
@@ -251,35 +281,45 @@ void CountReader::read_member(const Plan &p, int q, double *m, double *e) {
 }
 
 // Where the counts of a member with each of its children are.
-template <int Fixed>
 void CountReader::find_children(const Plan &p, int q) {
     const Store &s = p.store;
     const auto &parents = p.members[q].attributes;
-    own_.clear();
-    child_.clear();
+    n_found_ = 0;
     if (parents.size() == 1) {
         const int parent = parents[0];
         const double *row = s.pairs + cell_[parent] * s.width, *column = s.pairs + cell_[parent];
         for (int i : safe_) {
             if (i == parent) continue;
-            child_.push_back(i);
-            own_.push_back(half && i > parent ? column + cell_[i] * s.width : row + cell_[i]);
+            child_[n_found_] = i;
+            own_[n_found_++] = half && i > parent ? column + cell_[i] * s.width : row + cell_[i];
         }
         return;
     }
     for (int i : safe_) {
         if (i == parents[0] || i == parents[1]) continue;
         const Place &at = p.terms[p.member_terms[q][i - (parents[0] < i) - (parents[1] < i)]].counts;
-        child_.push_back(i);
-        own_.push_back(at.cells + at.base + slot_[parents[0]] * at.strides[0] + slot_[parents[1]] * at.strides[1] +
-                       slot_[i] * at.child_stride);
+        child_[n_found_] = i;
+        own_[n_found_++] = at.cells + at.base + slot_[parents[0]] * at.strides[0] +
+                           slot_[parents[1]] * at.strides[1] + slot_[i] * at.child_stride;
     }
 }
 
-// Multiplies by (N(x_i, x_s, y) + pseudo-count) / (N(x_s, y) + total) for every child that was found.
+// Multiplies by (N(x_i, x_s, y) + pseudo-count) / (N(x_s, y) + total) for every child that was found; N(x_s, y) is in
+// count_.
+template <int Fixed>
+void CountReader::multiply_safe(const Plan &p, double *m, double *e) {
+    const int k = Fixed ? Fixed : p.store.k;
+    for (std::size_t u = 0; u < p.totals.size() && n_found_ > 0; ++u) {
+        const double total = p.estimate.unit * p.totals[u];
+        for (int c = 0; c < k; ++c) reciprocal_[u * k + c] = 1 / (count_[c] + total);
+    }
+    if (left_out_class_ >= 0) multiply_safe<Fixed, true>(p, m, e);
+    else multiply_safe<Fixed, false>(p, m, e);
+}
+
 template <int Fixed, bool LeaveOut>
 void CountReader::multiply_safe(const Plan &p, double *__restrict m, double *__restrict e) {
-    const int k = Fixed ? Fixed : p.store.k, size = int(own_.size());
+    const int k = Fixed ? Fixed : p.store.k, size = n_found_;
     const double unit = p.estimate.unit, *minus = sub();
     const double *const *own = own_.data();
     const auto pseudo = [&](int t) { return unit * p.cells[child_[t]]; };
@@ -495,7 +535,10 @@ class TableReader {
   public:
     TableReader(const Plan &plan, const Compiled &tables, const Compiled &naive)
         : plan_(plan), t_(tables), naive_(naive), counts_(plan), stored_(plan.store.n), cell_(plan.store.n),
-          naive_cell_(plan.store.n), members_(tables.members.size()), value_(tables.stride), power_(tables.stride) {}
+          naive_start_(plan.store.n), naive_cell_(plan.store.n), members_(tables.members.size()), value_(tables.stride),
+          power_(tables.stride) {
+        for (int i = 0; i < t_.n; ++i) naive_start_[i] = naive_.terms[naive_.groups[i].first].table;
+    }
 
     void start(const int *slot) {
         slot_ = slot;
@@ -514,7 +557,7 @@ class TableReader {
     }
     void naive(double *m, double *e) {
         const int width = Fixed ? Fixed : t_.stride;
-        for (int i = 0; i < t_.n; ++i) naive_cell_[i] = naive_.terms[naive_.groups[i].first].table + slot_[i] * width;
+        for (int i = 0; i < t_.n; ++i) naive_cell_[i] = naive_start_[i] + slot_[i] * width;
         multiply_cells<Fixed>(naive_, naive_.tables.data(), naive_cell_.data(), value_.data(), power_.data());
         for (int c = 0; c < t_.k; ++c) m[c] = value_[c] * naive_.start[c];
         std::copy_n(power_.data(), t_.k, e);
@@ -553,7 +596,7 @@ class TableReader {
     const int *slot_ = nullptr;
     bool at_counts_ = false;  // whether counts_ has this row
     std::vector<int> stored_;
-    std::vector<std::int64_t> cell_, naive_cell_;
+    std::vector<std::int64_t> cell_, naive_start_, naive_cell_;
     std::vector<std::pair<const double *, double>> members_;  // tables and weights of some
     std::vector<double> value_, power_;
 
@@ -593,16 +636,23 @@ class TableReader {
     }
     void add_posteriors(Progress &p, double *total, int size) {
         using L = Lanes<Fixed>;
-        products(size, [&](int q, L v) {
-            v.store(value_.data());
-            multiply(value_.data(), factor(), t_.k);
-            const double sum = std::accumulate(value_.begin(), value_.begin() + t_.k, 0.0);
-            if (!(sum > 0)) return;
+        L sum = L::all(0), factors = L::all(1);
+        if (factor()) {
+            std::copy_n(factor(), t_.k, value_.data());
+            factors = L::load(value_.data());
+        }
+        products(size, [&](int q, L v) {  // lanes beyond the classes hold zeros
+            if (factor()) v = v * factors;
+            double all = 0;
+            for (int c = 0; c < Fixed; ++c) all += v.v[c];
+            if (!(all > 0)) return;
             const double weight = members_[q].second;
-            for (int c = 0; c < t_.k; ++c) total[c] += value_[c] * (weight / sum);
+            sum = sum + v * L::all(weight / all);
             p.weight += weight;
             p.heard = true;
         });
+        sum.store(value_.data());
+        for (int c = 0; c < t_.k; ++c) total[c] += value_[c];
     }
     const double *table(int q) const {
         return member_table(t_, t_.members[q], slot_, t_.offsets[t_.n] * (Fixed ? Fixed : t_.stride));
@@ -630,6 +680,8 @@ void all_now(TableReader<Fixed> &reader, const Mixer &mixer, Progress &p, double
 }
 
 }  // namespace
+
+constexpr int kAtOnce = 4;  // members that a row may hear at one visit, under a clock
 
 // Looks at the clock now and then: about every ten microseconds, and more often where less is left.
 struct Run::Watch {
@@ -704,48 +756,53 @@ bool Run::go_on(Reader &reader, std::int64_t begin, std::int64_t end, std::int64
         read(r);
         mixer.first(reader, progress_[r], total(r), power(r));
     };
-    const auto step = [&](std::int64_t r) {
-        read(r);
-        mixer.step(reader, progress_[r], total(r), power(r), value.data(), value_power.data());
-    };
     const auto open = [&](std::int64_t r, int until) { return progress_[r].next >= 0 && progress_[r].used < until; };
-    // One round for some rows: those that have heard fewer than `until` members get one more. False where there is
-    // nothing left to do, or no time.
+    // Some rows hear members until each has heard so many. False where there is nothing left to do, or no time.
     const auto round = [&](std::int64_t from, std::int64_t to, int until) {
         bool left = false;
         for (std::int64_t r = from; r < to; ++r) {
             if (open(r, until)) {
                 if (watch.up()) return false;
-                step(r);
+                read(r);
+                all_now(reader, mixer, progress_[r], total(r), power(r), until);
             }
+            while (open(r, until))
+                mixer.step(reader, progress_[r], total(r), power(r), value.data(), value_power.data());
             left = left || progress_[r].next >= 0;
         }
         return left;
     };
     if (watch.on && !begun_)
         for (std::int64_t r = begin; r < end; ++r) first(r);
-    int reached = 0;  // the round that is to be made next
+    int reached = 0;  // how many members all rows that are not done have heard
     if (begun_ || watch.on) {
         reached = std::numeric_limits<int>::max();
         for (std::int64_t r = begin; r < end; ++r)
             if (progress_[r].next >= 0) reached = std::min(reached, progress_[r].used);
         if (reached == std::numeric_limits<int>::max()) return false;
     }
-    const int last = int(steps < 0 ? std::numeric_limits<int>::max()
-                                   : std::min<std::int64_t>(reached + steps, std::numeric_limits<int>::max()));
+    const int most = std::numeric_limits<int>::max();
+    const int last = steps < 0 ? most : int(std::min<std::int64_t>(reached + steps, most));
     if (watch.on) {
         watch.end -= answering(begin, end);
-        for (int until = reached + 1; until <= last && round(begin, end, until); ++until) {}
+        auto before = Clock::now();
+        for (int by = 1; reached < last;) {
+            const int until = std::min(last, reached + by);
+            if (!round(begin, end, until)) break;
+            // Several members at a visit take less time, where there is plenty of it.
+            const auto now = Clock::now();
+            by = 6 * ((now - before) / (until - reached)) < watch.end - now ? kAtOnce : 1;
+            before = now;
+            reached = until;
+        }
     } else {
-        const std::int64_t block = is_large(reader) ? 32 : 1;
+        const bool large = is_large(reader);
+        const std::int64_t block = large ? 32 : 1;
         for (std::int64_t from = begin; from < end; from += block) {
             const std::int64_t to = std::min(end, from + block);
             for (std::int64_t r = from; r < to && !begun_; ++r) first(r);
-            if (block == 1 && open(from, last)) {
-                read(from);
-                all_now(reader, mixer, progress_[from], total(from), power(from), last);
-            }
-            for (int until = reached + 1; until <= last && round(from, to, until); ++until) {}
+            int until = large ? reached : last;
+            while (round(from, to, until) && until < last) ++until;
         }
     }
     bool more = false;

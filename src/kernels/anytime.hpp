@@ -46,19 +46,17 @@ class CountReader {
     explicit CountReader(const Plan &plan);
     // The row, and what is left out of the counts for it. Must be called again where counts have changed.
     void start(const int *slot, int left_out_class = -1, double left_out = 0);
-    int next(int stage, int from) const;  // the first member from there on that speaks, -1 where none does
+    int next(int stage, int from);  // the first member from there on that speaks, -1 where none does
     double weight(int stage, int q) const { return stages_[stage]->members[q].weight; }
     int n_stages() const { return int(stages_.size()); }
     void naive(double *m, double *e);
     void member(int stage, int q, double *m, double *e);  // its joint times its weight
     const double *factor() const { return factor_.empty() ? nullptr : factor_.data(); }  // of the classes, if any
-    const double *sub() const { return naive_work_.sub.data(); }
+    const double *sub() const { return sub_.data(); }
 
   private:
-    const Plan &plan_;
-    const Turn &turn_;
+    const Plan &plan_, &naive_;
     std::vector<const Plan *> stages_;
-    Scratch naive_work_;
     const int *slot_ = nullptr;
     int left_out_class_ = -1;
     double left_out_ = 0, rows_ = 0, least_cell_ = 1, most_total_ = 0;
@@ -66,15 +64,20 @@ class CountReader {
     int calm_ = 1;                         // factors to multiply between two looks at the exponent
     std::vector<int> safe_, careful_;      // attributes present that never were missing, and the others
     std::vector<std::int64_t> cell_;
-    std::vector<const double *> own_;      // of a member: where its children's counts are
+    const double *found_ = nullptr;        // counts of the member that was found last, until it is read
+    int n_found_ = 0;                      // its children, and where their counts are
+    std::vector<const double *> own_;
     std::vector<int> child_;
-    std::vector<double> count_, reciprocal_, once_, flat_, pseudo_, prior_, factor_;
+    std::vector<double> sub_, count_, reciprocal_, once_, flat_, pseudo_, prior_, factor_;
 
     void prepare_pseudo();
+    void alone(int i, double *out) const;
+    void find_children(const Plan &p, int q);
+    template <int Fixed> void read_naive(double *m, double *e);
     template <int Fixed> void read_member(const Plan &p, int q, double *m, double *e);
+    template <int Fixed> void multiply_safe(const Plan &p, double *m, double *e);
     template <int Fixed, bool LeaveOut> void multiply_safe(const Plan &p, double *m, double *e);
     template <int Fixed> void careful_child(const Plan &p, int q, int i, double *out);
-    template <int Fixed> void find_children(const Plan &p, int q);
 };
 
 // The memory of one thread for the turns of one row.
@@ -114,7 +117,8 @@ class Run {
         std::shared_ptr<const Compiled> naive);
     // Naive Bayes for all rows the first time. Then rounds, in which every row that is not done gets its next member,
     // until there were `steps` of them or (steady clock, less what answering takes) the time is up; below 0: no limit.
-    // True while some row could get another member.
+    // While there is plenty of time, a row gets several members at a visit: the numbers of members may differ by as many
+    // when it is up. True while some row could get another member.
     bool advance(std::int64_t steps, std::int64_t nanoseconds, int n_jobs);
     void answer(bool log_joint, double *out) const;
     template <class Integer> void used(Integer *out) const {

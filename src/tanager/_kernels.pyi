@@ -259,8 +259,9 @@ class Run:
     def advance(self, steps: int = -1, nanoseconds: int = -1, n_jobs: int = 1) -> bool:
         """Naive Bayes for all rows at first; then rounds, in which every row that is not done gets its next member.
 
-        Until there were `steps` rounds or the time is up, less what writing the answers takes (below 0: no limit). A
-        round that was cut short is ended first. True while some row could get another member.
+        Until there were `steps` rounds or the time is up, less what writing the answers takes (below 0: no limit). Then
+        some rows may have up to four members more than others; the next call gives to those first. True while some row
+        could get another member.
         """
     def answer(self, out: _Floats, log_joint: bool = False) -> None: ...
     def used(self, out: NDArray[np.int32] | NDArray[np.int64]) -> None:

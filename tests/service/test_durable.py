@@ -452,6 +452,22 @@ def test_answers_get_their_turn_while_many_rows_are_learned(tmp_path):
     durable.close()
 
 
+def test_a_snapshot_never_holds_a_part_of_an_entry(tmp_path):
+    durable = opened(model_file(tmp_path))
+    n = 20 * entries.SLICE
+
+    async def snapshot_meanwhile():
+        learning = asyncio.ensure_future(durable.learn(*rows_and_labels(n, seed=5)))
+        while durable.model.counts_.n_rows == 60:
+            await asyncio.sleep(0)
+        path = await asyncio.to_thread(durable.snapshot)
+        await learning
+        return path
+
+    assert load(asyncio.run(snapshot_meanwhile())).counts_.n_rows == 60 + n
+    durable.close()
+
+
 def test_only_one_process_learns_into_a_folder(tmp_path):
     path = model_file(tmp_path)
     durable = opened(path)
@@ -461,6 +477,36 @@ def test_only_one_process_learns_into_a_folder(tmp_path):
     durable.close()
     with pytest.raises(JournalError, match="closed and learns no more"):
         learn(durable, *FIRST)
+
+
+def test_a_learner_that_goes_away_in_time_leaves_nothing_behind(tmp_path):
+    path = model_file(tmp_path)
+    durable = opened(path, sync_every=0.1)
+
+    async def go_away():
+        first = asyncio.ensure_future(durable.learn([GOOD], ["yes"]))
+        second = asyncio.ensure_future(durable.learn([GOOD], ["no"]))
+        await asyncio.sleep(0.01)
+        first.cancel()
+        assert await second == 1
+
+    asyncio.run(go_away())
+    durable.close()
+    same(durable.model, twin(path, [([GOOD], ["no"])]))
+
+
+def test_a_disk_that_is_full_at_the_end_costs_the_snapshot_and_nothing_else(tmp_path, monkeypatch, caplog):
+    path = model_file(tmp_path)
+    durable, lesson = opened(path), rows_and_labels(7, seed=1)
+    learn(durable, *lesson)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", failing(os.replace, 1))
+        durable.close()
+    assert "Nothing is lost" in caplog.text
+    durable = opened(path)
+    assert durable.status()["replayed"] == 1
+    same(durable.model, twin(path, [lesson]))
+    durable.close()
 
 
 def test_a_missing_model_file_is_told_as_anywhere_else(tmp_path):
@@ -477,6 +523,8 @@ def test_a_replaced_model_file_is_taken_over_and_what_was_learned_is_retired(tmp
     assert not durable.changed()
     os.utime(path, (1, 1))
     assert not durable.changed()  # only touched
+    durable.reload()
+    assert durable.sequence == 1
     save(NaiveBayes().fit(*FIRST), path)
     assert durable.changed()
     durable.reload()

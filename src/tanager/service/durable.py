@@ -104,8 +104,9 @@ class Durable:
         """Go on with the state that is there; where the model file is another one by now, begin anew with that."""
         state = self._state
         if not state.begun():
-            self._load(data)
-            self._begin(data, digest)
+            self._load(data)  # or refuse it
+            state.prepare(data, digest)
+            state.switch()
         owner = state.owner()
         if owner is None:
             log.warning("%s: its manifest was deleted; it is taken to belong to %s.", state.current, self.path)
@@ -114,27 +115,21 @@ class Durable:
         self._digest = owner or digest
         if self._digest != digest:
             try:
-                self._load(data)
+                model = self._load(data)
             except TanagerError as error:
                 log.warning("the model file was replaced, but not taken over: %s The old model goes on.", error)
             else:
-                self._take_over(data, digest)
+                self._take_over(model, data, digest)
 
     def _load(self, data: bytes) -> Classifier:
         return from_bytes(data, repr(str(self.path)))
-
-    def _begin(self, data: bytes, digest: str) -> None:
-        self._state.prepare(data, digest)
-        self._state.switch()
 
     def _recover(self) -> None:
         """The newest snapshot, and all that the log has after it."""
         if not any(self._state.current.glob("*.log")):
             raise self._stuck(f"{str(self._state.current)!r} holds no log: it was deleted. Put it back.")
         self.model, self.sequence = self._newest()
-        self._snapshot_sequence, self._snapshot_time = self.sequence, self._snapshot_when()
-        self._entries_since = self._rows_since = self._bytes_since = 0
-        self._due = self.snapshot_rows
+        self._start_counting()
         try:
             self._journal = Journal(self._state.current, self.segment_bytes)
         except JournalError as error:
@@ -157,8 +152,12 @@ class Durable:
             "folder away to begin anew with the model file."
         )
 
-    def _snapshot_when(self) -> float:
-        return self._state.snapshots()[0][1].stat().st_mtime
+    def _start_counting(self) -> None:
+        """From the newest snapshot on."""
+        self._snapshot_sequence, path = self._state.snapshots()[0]
+        self._snapshot_time = path.stat().st_mtime
+        self._entries_since = self._rows_since = self._bytes_since = 0
+        self._due = self.snapshot_rows
 
     def _replay(self) -> None:
         if self._journal.last < self.sequence:
@@ -296,12 +295,15 @@ class Durable:
 
     def _snapshot_aside(self) -> None:
         with self._snapshotting:
-            if self._closed:
-                return
-            try:
-                self.snapshot()
-            except Exception as error:
-                log.warning("no snapshot of %s: %s. The log goes on.", self.path, error)
+            if not self._closed:
+                self._try_snapshot()
+
+    def _try_snapshot(self) -> None:
+        """A snapshot saves time at the next start; without it the log has everything."""
+        try:
+            self.snapshot()
+        except Exception as error:
+            log.warning("no snapshot of %s: %s. Nothing is lost, the log has it all.", self.path, error)
 
     # --- another model file -------------------------------------------------------------------------------------
 
@@ -319,26 +321,31 @@ class Durable:
         return digest != self._digest
 
     def reload(self) -> None:
-        """Take over the model file as it is now. What was learned on the old one is retired, not deleted.
+        """Take over the model file, where it is another one. What was learned on the old one is retired, not deleted.
 
         A file that cannot be loaded is refused, and the old model goes on.
         """
-        with self._snapshotting, self._busy:
+        with self._snapshotting:
             self._seen, data = _read(self.path)
-            self._load(data)
-            self._take_over(data, hashlib.sha256(data).hexdigest())
+            digest = hashlib.sha256(data).hexdigest()
+            if digest != self._digest:
+                model = self._load(data)
+                with self._busy:
+                    self._take_over(model, data, digest)
 
-    def _take_over(self, data: bytes, digest: str) -> None:
+    def _take_over(self, model: Classifier, data: bytes, digest: str) -> None:
         if self.sequence != self._snapshot_sequence:
             self.snapshot()
         self._state.prepare(data, digest)
         self._journal.close()
         try:
             self._state.switch()
-            self._digest = digest
-        finally:
-            with self.lock:
-                self._recover()
+        finally:  # the new log, or the old one again
+            self._journal = Journal(self._state.current, self.segment_bytes)
+        with self.lock:
+            self.model, self.sequence = model, 0
+        self._digest = digest
+        self._start_counting()
 
     # --- the rest -----------------------------------------------------------------------------------------------
 
@@ -354,11 +361,11 @@ class Durable:
             if late is not None:
                 _fail([late], self._is_closed())
         with self._snapshotting:
+            if self.sequence != self._snapshot_sequence:
+                self._try_snapshot()
             try:
-                if self.sequence != self._snapshot_sequence:
-                    self.snapshot()
-            finally:
                 self._journal.close()
+            finally:
                 self._state.release()
 
     def status(self) -> dict[str, Any]:
