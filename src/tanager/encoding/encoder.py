@@ -316,7 +316,8 @@ class Encoder:
         if set(map(type, rows)) != {dict} or not all(map(self.schema.name_set.issuperset, rows)):
             return None
         try:
-            return np.stack([self.encode_row(row, unseen) for row in rows])
+            codes = [self.encode_row(row, unseen) for row in rows]
+            return np.concatenate(codes).reshape(len(codes), -1)
         except DataError:
             return None
 
