@@ -232,7 +232,7 @@ class ImprovingMixin:
 
     def _speaks(self: Any, member: tuple[int, ...], codes: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         """Whether the super-parents of each row are present and were seen often enough without the row."""
-        seen = self.counts_.joint(*member).sum(axis=-1)
+        seen = self.counts_.joint(*member).sum(axis=0)  # over the classes
         cells = [codes[:, i].astype(int) for i in member]
         here = np.all([cell < size for cell, size in zip(cells, seen.shape, strict=True)], axis=0)
         often = np.zeros(len(codes))
