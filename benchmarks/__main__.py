@@ -7,6 +7,7 @@ import platform
 import sys
 
 from benchmarks import (
+    anytime,
     command,
     counting,
     evolving,
@@ -28,6 +29,7 @@ GROUPS = {
     "fit": fit,
     "predict": predict,
     "parameters": parameters,
+    "anytime": anytime,
     "stream": stream,
     "evolving": evolving,
     "prequential": prequential,

@@ -21,10 +21,11 @@ LAYERS = [
     ("plot", "files"),
     ("evaluate", "datasets", "generate", "plain"),
     ("persist", "river"),
+    ("service", "client"),
     ("cli",),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-HEAVY = ["pyarrow", "pandas", "polars", "matplotlib", "river", "scipy.stats"]
+HEAVY = ["pyarrow", "pandas", "polars", "matplotlib", "river", "scipy.stats", "starlette", "msgspec", "httpx2"]
 
 
 def imported_parts(path):

@@ -1,6 +1,9 @@
 # The public names and where they live. `__init__.py` reads this file, and imports a name when it is first asked for.
 
 from tanager.classifiers.a2de import A2DE as A2DE
+from tanager.classifiers.anytime import AnytimeA2DE as AnytimeA2DE
+from tanager.classifiers.anytime import AnytimeAnswer as AnytimeAnswer
+from tanager.classifiers.anytime import AnytimeAODE as AnytimeAODE
 from tanager.classifiers.aode import AODE as AODE
 from tanager.classifiers.ban import BAN as BAN
 from tanager.classifiers.best import BestOf as BestOf
@@ -47,6 +50,7 @@ from tanager.networks.network import Network as Network
 from tanager.persist import load as load
 from tanager.persist import save as save
 from tanager.plot import network_text as network_text
+from tanager.plot import plot_anytime as plot_anytime
 from tanager.plot import plot_fuzzy_sets as plot_fuzzy_sets
 from tanager.plot import plot_network as plot_network
 from tanager.streams.detectors import DDM as DDM

@@ -54,17 +54,20 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
         raise
-    _sync_folder(target.parent)
+    with contextlib.suppress(OSError):  # it is there, whole
+        sync_folder(target.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last; not every system lets a folder be opened."""
-    with contextlib.suppress(OSError):
+def sync_folder(folder: Path) -> None:
+    """Make new names in a folder last; not every system lets a folder be opened."""
+    try:
         handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def table_format(path: str) -> str:

@@ -120,6 +120,10 @@ class ForgettingMixin:
         left = np.exp(later)
         return left if steps.late is None else left * steps.late
 
+    def _keeps(self: Any) -> bool:
+        """Whether rows are kept beyond the counts."""
+        return self._rows is not None
+
     def _keep(
         self: Any,
         numbers: np.ndarray | None,
@@ -157,7 +161,7 @@ class ForgettingMixin:
         if steps.late is not None:
             weight *= steps.late[0]
         self.counts_.learn_row(codes, label, weight)
-        if self._rows is not None or numbers is not None:
+        if self._keeps() or numbers is not None:
             weights = None if weight == 1.0 else np.array([weight])
             labels = np.array([label], dtype=np.uint16)
             self._learned(numbers, labels, weights)

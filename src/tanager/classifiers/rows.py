@@ -49,8 +49,8 @@ class Rows:
             self._arrays = {name: array[:0].copy() for name, array in new.items()}
         for name in ("codes", "labels"):
             if new[name].dtype != self._arrays[name].dtype:
-                new[name] = _widened(new[name])
-                self._arrays[name] = _widened(self._arrays[name])
+                new[name] = widened(new[name])
+                self._arrays[name] = widened(self._arrays[name])
         if self._end + m > len(self._arrays["labels"]):
             self._make_room(len(self) + m)
         for name, array in self._arrays.items():
@@ -201,7 +201,8 @@ class Rows:
         check_budget(kept, max_memory, f"{name} keeps the rows it chooses its structure by, which", "Raise max_memory.")
 
 
-def _widened(codes: np.ndarray) -> np.ndarray:
+def widened(codes: np.ndarray) -> np.ndarray:
+    """Codes of 16 bits; missing stays missing."""
     if codes.dtype == np.uint16:
         return codes
     wide = codes.astype(np.uint16)
@@ -210,7 +211,7 @@ def _widened(codes: np.ndarray) -> np.ndarray:
 
 
 def _key(row: np.ndarray, label: Any) -> bytes:
-    return _widened(row).tobytes() + int(label).to_bytes(4, "little")
+    return widened(row).tobytes() + int(label).to_bytes(4, "little")
 
 
 class WarmUp:
@@ -232,7 +233,7 @@ class WarmUp:
             raise DataError("some rows came with times and some without. Give times to all rows, or to none.")
         self.times = times if self.times is None or times is None else np.concatenate([self.times, times])
         self._chunks.append(own_copy(X))
-        self.labels = np.concatenate([self.labels, _widened(labels)])
+        self.labels = np.concatenate([self.labels, widened(labels)])
         self._weights = np.concatenate([self._weights, np.ones(rows) if weights is None else weights])
         self.n_rows += rows
 

@@ -68,7 +68,7 @@ class StreamMixin:
             self._add_one(numbers, codes, label, float(sample_weight), times, steps)
             return self
         self.counts_.learn_row(codes, label, sample_weight)
-        if self._rows is not None or not self._answers_by_kernel():  # there is more to learn than counts
+        if self._keeps() or not self._answers_by_kernel():  # there is more to learn than counts
             weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
             labels, numbers = np.array([label], dtype=np.uint16), self._numbers_of([row])
             self._learned(numbers, labels, weights)
@@ -141,6 +141,13 @@ class StreamMixin:
     def _run_numbers(self: Any, block: Block, steps: Steps, leaving: Any) -> None:
         """Let columns without codes speak too, and learn them; `leaving` are the rows of the window."""
 
+    def _judging(self) -> dict[str, Any]:
+        """What the kernel should find out about members on the way, and where to write it."""
+        return {}
+
+    def _streamed(self, view: Any, judging: dict[str, Any], n_rows: int) -> None:
+        """The kernel has gone through so many rows, and found this."""
+
     def _rows_of_stage(self: Any, most: int) -> int:
         """How many rows the present cut points hold for; in a warm-up they change where the rows have doubled."""
         if self._warm is None:
@@ -188,7 +195,9 @@ class StreamMixin:
         if queue is not None and block.numbers is not None:
             leaving = self._rows.numbers, queue[1], queue[2] / self._rows.scale
         options = {"answered": block.asked, "fade": steps.fade, "queue": queue, "gone": steps.gone}
-        went: int = view.stream(codes, labels, weights, block.out, **options)
+        judging = self._judging()
+        went: int = view.stream(codes, labels, weights, block.out, **options, **judging)
+        self._streamed(view, judging, went)
         if block.numbers is not None and went:
             behind = None if leaving is None else tuple(part[: len(part) - len(codes) + went] for part in leaving)
             self._run_numbers(block.part(slice(went)), steps.part(slice(went)), behind)

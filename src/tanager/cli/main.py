@@ -31,6 +31,8 @@ COMMANDS = {
     "schema": "Say how the columns of a file would be treated.",
     "datasets": "List data sets to try, or write one to a file.",
     "generate": "Make up rows of a known model, with drift and noise.",
+    "serve": "Answer and learn over HTTP.",
+    "load": "Send rows to a running service at given rates, and measure it.",
 }
 
 REFUSED, STOPPED = 2, 130

@@ -40,6 +40,8 @@ MODELS = {
     "aodesr": Entry("AODE", "aode that leaves out values which repeat others", {"subsumption": 50}),
     "waode": Entry("WAODE", "aode weighted by information; for noisy columns"),
     "a2de": Entry("A2DE", "the mean over pairs of columns as parents"),
+    "anytime": Entry("AnytimeAODE", "naive Bayes at once, better with time; for services", compared=False),
+    "anytime2": Entry("AnytimeA2DE", "the same with pairs of columns as parents", compared=False),
     "hnb": Entry("HNB", "each column depends on a mixture of all others"),
     "fanc": Entry("FANC", "a vote of n! forests"),
     "spc": Entry("SPC", "a vote of forests with a super-parent"),

@@ -7,6 +7,7 @@ Figures are made without pyplot, so nothing opens a window and nothing has to be
 figure, and writes it where a path is given.
 """
 
+from tanager.plot.anytime import plot_anytime
 from tanager.plot.comparison import plot_comparison
 from tanager.plot.curves import plot_curves
 from tanager.plot.fuzzy import plot_fuzzy_sets
@@ -18,6 +19,7 @@ from tanager.plot.text import network_text
 
 __all__ = [
     "network_text",
+    "plot_anytime",
     "plot_comparison",
     "plot_curves",
     "plot_fuzzy_sets",

@@ -24,6 +24,7 @@ def plot_curves(
     path: Path | None = None,
     *,
     measure: str = "accuracy",
+    along: str = "rows",
     drifts: Sequence[int] = (),
     events: Mapping[str, Sequence[tuple[int, str]]] | None = None,
     title: str | None = None,
@@ -33,13 +34,15 @@ def plot_curves(
     Parameters
     ----------
     rows : array of int
-        After how many rows the values were measured.
+        After how many rows the values were measured, or how much there was of what ``along`` says.
     curves : mapping from names to arrays
         One value for each of ``rows``.
     path, title
         As in ``plot_network``.
     measure : str
         What the values are.
+    along : str
+        What the axis below is, where it is not rows; then first values are no guesses, and are always in the picture.
     drifts : sequence of int
         Rows at which the stream changes: dashed lines.
     events : mapping from names to sequences of (row, what)
@@ -72,7 +75,7 @@ def plot_curves(
     _mark(axes, drifts)
     for name, curve in values.items():
         axes.plot(rows, curve, styles[name], color=colours[name], lw=1.3, zorder=3, clip_on=True)
-    bottom, top = _window(rows, values)
+    bottom, top = _window(rows, values, _START if along == "rows" else -1.0)
     axes.set_ylim(bottom, top)
     axes.set_xlim(0, rows[-1])
     axes.grid(axis="y", color=FAINT, lw=0.5, alpha=0.6)
@@ -82,7 +85,7 @@ def plot_curves(
         axes.tick_params(labelbottom=False)
         axes = _lanes(figure, noticed, colours, rows[-1])
         _mark(axes, drifts)
-    axes.set_xlabel("rows" + ("   (dashed: the stream changes)" if len(drifts) else ""), fontsize=9, color=INK)
+    axes.set_xlabel(along + ("   (dashed: the stream changes)" if len(drifts) else ""), fontsize=9, color=INK)
     axes.xaxis.set_major_formatter(lambda row, at: _short(row))
     headed(figure, title)
     return written(figure, path)
@@ -94,9 +97,9 @@ def _mark(axes: Any, drifts: Sequence[int]) -> None:
         axes.axvline(row, color=QUIET, lw=0.9 if len(drifts) <= MANY else 0.3, ls=(0, (5, 4)), zorder=1)
 
 
-def _window(rows: np.ndarray, values: Mapping[str, np.ndarray]) -> tuple[float, float]:
-    """Lowest and highest value that is shown."""
-    begun = rows > _START * rows[-1]
+def _window(rows: np.ndarray, values: Mapping[str, np.ndarray], start: float) -> tuple[float, float]:
+    """Lowest and highest value that is shown, of those after a start."""
+    begun = rows > start * rows[-1] if rows[-1] > 0 else rows == rows
     shown = np.concatenate([curve[begun] for curve in values.values()])
     shown = shown[np.isfinite(shown)]
     if not len(shown):

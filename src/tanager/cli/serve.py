@@ -1,0 +1,203 @@
+"""``tanager serve``: models over HTTP, with a budget for every answer."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tanager.cli.options import examples
+from tanager.cli.reading import check_inputs
+from tanager.cli.screen import Screen, counted
+from tanager.errors import OptionError
+
+NEEDED = ("starlette", "uvicorn", "httptools", "msgspec", "prometheus_client")
+
+
+@click.command(
+    epilog=examples(
+        "tanager serve iris.tanager",
+        "tanager serve iris.tanager spam.tanager --port 0 --target-ms 5",
+        "TANAGER_TOKEN=secret tanager serve iris.tanager --host 0.0.0.0",
+    )
+)
+@click.argument("models", nargs=-1, required=True)
+@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen; 0.0.0.0 is everywhere.")
+@click.option("--port", default=8000, type=click.IntRange(0, 65535), metavar="N", help="0 is any free one.")
+@click.option(
+    "--target-ms",
+    default=10.0,
+    type=click.FloatRange(0.1),
+    metavar="MS",
+    help="The latency that 99 of 100 answers should keep.",
+)
+@click.option(
+    "--max-budget-ms",
+    default=100.0,
+    type=click.FloatRange(0),
+    metavar="MS",
+    help="Most that a model gets for an answer.",
+)
+@click.option(
+    "--token-file", metavar="FILE", help="Holds the token that requests must send.  [default: $TANAGER_TOKEN]"
+)
+@click.option(
+    "--max-body-mb", default=8.0, type=click.FloatRange(0.001), metavar="MB", help="Most that a request may send."
+)
+@click.option("--max-rows", default=10_000, type=click.IntRange(1), metavar="N", help="Most rows of a request.")
+@click.option("--max-queue", default=1000, type=click.IntRange(1), metavar="N", help="Most requests that wait.")
+@click.option(
+    "--remember", default=100_000, type=click.IntRange(0), metavar="N", help="Most rows that wait for labels."
+)
+@click.option(
+    "--remember-minutes", default=60.0, type=click.FloatRange(0), metavar="N", help="How long rows wait for labels."
+)
+@click.option("--state", metavar="FOLDER", help="Where learned rows are kept.  [default: MODEL.state beside MODEL]")
+@click.option(
+    "--snapshot-rows", default=100_000, type=click.IntRange(1), metavar="N", help="Learned rows between two snapshots."
+)
+@click.option("--read-only", is_flag=True, help="Learn nothing, write nothing: serve the files as they are.")
+@click.option("--no-improve", is_flag=True, help="Do nothing between requests.")
+@click.option("--log", is_flag=True, help="A line on stderr for every request.")
+def command(models: tuple[str, ...], host: str, port: int, log: bool, **options: Any) -> None:
+    """Answer requests over HTTP with MODELS made by fit.
+
+    Every answer gets the time that the load leaves it: anytime models (fit --model anytime) use all their members when
+    there is time, and naive Bayes alone at the peak. Rows that are learned are safe on disk before the service says so.
+    Ends when stopped with Ctrl-C or SIGTERM; SIGHUP looks for new model files.
+    """
+    start = time.monotonic()
+    screen = Screen()
+    names = _names(models)
+    _check_extra()
+    check_inputs(*models, options["token_file"])
+    token = _token(options["token_file"])
+    logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.INFO if log else logging.WARNING)
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    with screen.waiting("starting"):
+        from tanager.service import server
+    with server.listen(host, port) as place:
+        with screen.waiting("starting"):
+            service = _service(names, models, token=token, log=log, **options)
+        server.run(service, place, lambda: _say(screen, service, place, time.monotonic() - start))
+    screen.say("stopped")
+
+
+def _names(paths: tuple[str, ...]) -> list[str]:
+    """What models are called: their files without folder and ending."""
+    names = [Path(path).stem for path in paths]
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"two of the models are called {name!r}. Rename one of the files.")
+    return names
+
+
+def _check_extra() -> None:
+    absent = [name for name in NEEDED if find_spec(name) is None]
+    if absent:
+        raise OptionError(f'serving needs {absent[0]}, which is not installed. Run: pip install "tanager[serve]"')
+
+
+def _token(path: str | None) -> str | None:
+    """The token of a file or of the environment; None lets everybody in."""
+    token = os.environ.get("TANAGER_TOKEN") if path is None else Path(path).read_text(encoding="utf-8").strip()
+    if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
+        raise OptionError("the token must be text without spaces, in plain letters, digits and signs.")
+    return token
+
+
+def _service(
+    names: list[str],
+    paths: tuple[str, ...],
+    *,
+    token: str | None,
+    log: bool,
+    target_ms: float,
+    max_budget_ms: float,
+    max_body_mb: float,
+    max_rows: int,
+    max_queue: int,
+    no_improve: bool,
+    **options: Any,
+) -> Any:
+    from tanager.service.app import Limits, Service
+
+    served: dict[str, Any] = {}
+    try:
+        for name, path in zip(names, paths, strict=True):
+            served[name] = _served(name, path, len(paths), **options)
+    except BaseException:
+        for one in served.values():
+            one.store.close()
+        raise
+    return Service(
+        served,
+        target=target_ms / 1000,
+        most=max_budget_ms / 1000,
+        token=token,
+        limits=Limits(body=int(max_body_mb * (1 << 20)), rows=max_rows, queue=max_queue),
+        improves=not no_improve,
+        log=log,
+    )
+
+
+def _served(
+    name: str,
+    path: str,
+    n_models: int,
+    *,
+    state: str | None,
+    snapshot_rows: int,
+    read_only: bool,
+    remember: int,
+    remember_minutes: float,
+    **_: Any,
+) -> Any:
+    """A model under its name; several models have a folder each below --state."""
+    from tanager.service.models import Served
+
+    folder = None if state is None else Path(state) / name if n_models > 1 else Path(state)
+    store = _store(path, folder, snapshot_rows, read_only=read_only)
+    seconds = remember_minutes * 60
+    return Served(name, store, remember=remember, remember_seconds=seconds, read_only=read_only)
+
+
+def _store(path: str, folder: Path | None, snapshot_rows: int, *, read_only: bool) -> Any:
+    """The model file as it is, or with all that it has learned here."""
+    if read_only:
+        from tanager.service.models import Fixed
+
+        return Fixed(path)
+    from tanager.service.durable import Durable
+
+    return Durable(path, folder, snapshot_rows=snapshot_rows)
+
+
+def _say(screen: Screen, service: Any, place: Any, seconds: float) -> None:
+    """What is served, where, and how to try it."""
+    host, port = place.getsockname()[:2]
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    for served in service.served.values():
+        line = served.line()
+        screen.say(f"{line.name}: {line.kind}, {counted(len(line.classes), 'class', 'classes')}, {line.rows:,.0f} rows")
+    screen.say(f"serving at {url} after {seconds:.1f} s; stop with Ctrl-C. Try:")
+    screen.say(f"  {curl_line(service, url)}")
+
+
+def curl_line(service: Any, url: str) -> str:
+    """A line for a shell that asks for one answer."""
+    import json
+
+    served = next(iter(service.served.values()))
+    schema = served.model.encoder_.schema.columns[:2] if hasattr(served.model, "encoder_") else ()
+    row = {column.name: (*column.values, *column.cuts, 0)[0] for column in schema}
+    path = "predict" if len(service.served) == 1 else f"models/{served.name}/predict"
+    token = ' -H "Authorization: Bearer $TANAGER_TOKEN"' if service.token else ""
+    body = json.dumps({"row": row}).replace("'", "'\\''")
+    return f"curl {url}/{path}{token} --json '{body}'"

@@ -1,0 +1,367 @@
+"""Calls to a running ``tanager serve``, from Python. Needs the extra ``serve``; nothing else imports this file."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+import httpx2
+import msgspec
+import numpy as np
+
+from tanager.encoding.frames import is_arrow, is_pandas
+from tanager.encoding.values import is_missing, number, plain
+from tanager.errors import DataError, OptionError, TanagerError
+
+PAUSES = (0.05, 0.2)  # seconds before an answer is asked for again
+BROKEN = (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ConnectTimeout)
+
+A = TypeVar("A")  # what predict gives: an Answer, or one to wait for
+L = TypeVar("L")  # and learn
+D = TypeVar("D")  # and all that is a plain JSON object
+
+
+class ServiceError(TanagerError):
+    """The service refused a request, or did not answer.
+
+    ``code`` and ``status`` are for programs, ``message`` is a sentence with the way out, and ``where`` the place in the
+    request. Without an answer the status is 0 and the code "unreachable" or "timeout".
+    """
+
+    def __init__(self, code: str, message: str, where: str | None = None, status: int = 0) -> None:
+        super().__init__(f"{message} ({code})")
+        self.code, self.message, self.where, self.status = code, message, where, status
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the service says about rows, one entry for each.
+
+    Attributes
+    ----------
+    labels : list
+        The classes decided for.
+    proba : array of shape (n_rows, n_classes)
+        Their probabilities, in the order of ``classes``.
+    members : array of int, or None
+        How many members answered beside naive Bayes; None where the model has none.
+    budget, seconds : float
+        What the model was given (None where it takes no budget), and what it took.
+    complete : bool
+        Nothing was left out for lack of time.
+    model, sequence : str, int
+        Which model, and how many entries it had learned.
+    """
+
+    model: str
+    sequence: int
+    classes: list[Any]
+    labels: list[Any]
+    proba: np.ndarray
+    members: np.ndarray | None
+    budget: float | None
+    seconds: float
+    complete: bool
+
+    @property
+    def label(self) -> Any:
+        """The class of the first row, which often is the only one."""
+        return self.labels[0]
+
+
+@dataclass(frozen=True)
+class Learned:
+    """So many rows were learned and are safe on disk; ids in ``unknown_ids`` were not remembered (any more)."""
+
+    model: str
+    learned: int
+    sequence: int
+    unknown_ids: list[str]
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A request that is ready to be sent."""
+
+    method: str
+    path: str
+    read: Any = dict
+    body: Mapping[str, Any] | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    again: bool = True  # may be sent once more when the connection breaks
+
+    @property
+    def tries(self) -> Iterator[float | None]:
+        """The pause after each attempt that fails; None after the last one."""
+        yield from PAUSES if self.again else ()
+        yield None
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """How httpx2 wants it."""
+        headers, content = dict(self.headers), None
+        if self.body is not None:
+            headers["Content-Type"] = "application/json"
+            content = msgspec.json.encode({key: value for key, value in self.body.items() if value is not None})
+        return {"method": self.method, "url": self.path, "headers": headers, "content": content}
+
+
+class _Calls(Generic[A, L, D]):
+    """What can be asked; how it is sent, and whether to wait for it, is up to the two clients."""
+
+    def _start(self, url: str, token: str | None, model: str | None, timeout: float) -> dict[str, Any]:
+        """Check the address, and say what both clients of httpx2 are made with."""
+        if not _is_url(url):
+            raise OptionError(f"url={url!r}: write it as 'http://127.0.0.1:8000' or with https://.")
+        self.url, self.name, self.timeout = url.rstrip("/"), model, timeout
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return {"base_url": self.url, "timeout": timeout, "headers": headers}
+
+    def _send(self, call: _Call) -> Any:
+        raise NotImplementedError
+
+    def predict(
+        self,
+        rows: Any,
+        *,
+        columns: Iterable[str] | None = None,
+        budget: float | None = None,
+        members: int | None = None,
+        deadline: float | None = None,
+        ids: str | Iterable[str] | None = None,
+    ) -> A:
+        """Answer rows: a dict, a list of dicts, a frame, or lists or an array with the names of its ``columns``.
+
+        Parameters
+        ----------
+        budget : float, optional
+            Seconds that the model may take at most; the load may leave it less.
+        members : int, optional
+            How many members of the ensemble answer beside naive Bayes, at most.
+        deadline : float, optional
+            When the answer should be ready, as ``time.time()`` counts.
+        ids : str or list of str, optional
+            Names of the rows, for labels that come later.
+        """
+        headers = {} if deadline is None else {"X-Deadline": repr(float(deadline))}
+        body = _table(rows, columns) | _one_or_many("id", ids)
+        body |= {"budget_us": None if budget is None else 1e6 * budget, "members": members}
+        return self._send(_Call("POST", self._path("predict"), _answer, body, headers))
+
+    def learn(
+        self,
+        rows: Any,
+        labels: Any,
+        *,
+        columns: Iterable[str] | None = None,
+        weights: Any = None,
+        times: Any = None,
+    ) -> L:
+        """Let the model learn rows (as in ``predict``) with their labels; they are safe on disk when this returns.
+
+        Never sent twice: where a connection breaks on the way, it is not known whether the rows were learned.
+        """
+        body = _table(rows, columns) | _one_or_many("label", labels)
+        body |= {"weights": _numbers(weights), "times": _numbers(times)}
+        return self._send(_Call("POST", self._path("learn"), _learned, body, again=False))
+
+    def label(self, ids: str | Iterable[str], labels: Any) -> L:
+        """Tell the labels of rows that were answered under these ids."""
+        body = _one_or_many("id", ids) | _one_or_many("label", labels)
+        return self._send(_Call("POST", self._path("learn"), _learned, body, again=False))
+
+    def models(self) -> D:
+        """All models that are served."""
+        return self._send(_Call("GET", "/models"))
+
+    def model(self, name: str | None = None) -> D:
+        """All about one model: its classes, columns and options, and what it has learned."""
+        name = name or self.name
+        if name is None:
+            raise OptionError("which model? Name it here or in the client; models() lists them.")
+        return self._send(_Call("GET", f"/models/{quote(name, safe='')}"))
+
+    def health(self) -> D:
+        """Whether the service is well, and how busy."""
+        return self._send(_Call("GET", "/health"))
+
+    def _path(self, verb: str) -> str:
+        return f"/{verb}" if self.name is None else f"/models/{quote(self.name, safe='')}/{verb}"
+
+    def _lost(self, call: _Call, error: httpx2.TransportError) -> ServiceError:
+        """The error for a request without an answer."""
+        doubt = "" if call.again else " It is not known whether the rows were learned."
+        if isinstance(error, httpx2.TimeoutException):
+            return ServiceError("timeout", f"{self.url} gave no answer within {self.timeout:g} seconds.{doubt}")
+        why = str(error) or type(error).__name__
+        return ServiceError("unreachable", f"no answer from {self.url}: {why}. Is tanager serve running there?{doubt}")
+
+
+class Client(_Calls[Answer, Learned, dict[str, Any]]):
+    """A client that waits for its answers. It keeps its connection; close it, or use it in ``with``.
+
+    Predictions are asked for again when the connection breaks, learning never is. What is refused raises
+    ``ServiceError``.
+
+    Parameters
+    ----------
+    url : str
+        Where the service is, for example ``"http://127.0.0.1:8000"``.
+    token : str, optional
+        The bearer token, where the service wants one.
+    model : str, optional
+        Which model; not needed where one is served.
+    timeout : float, default=10
+        Seconds to wait for an answer.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        model: str | None = None,
+        timeout: float = 10,
+        *,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        self._http = httpx2.Client(transport=transport, **self._start(url, token, model, timeout))
+
+    def _send(self, call: _Call) -> Any:
+        for pause in call.tries:
+            try:
+                return _read(call, self._http.request(**call.request))
+            except httpx2.TransportError as error:
+                if pause is None or not isinstance(error, BROKEN):
+                    raise self._lost(call, error) from error
+            time.sleep(pause)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._http.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class AsyncClient(_Calls[Awaitable[Answer], Awaitable[Learned], Awaitable[dict[str, Any]]]):
+    """The same for ``async`` code: every call is awaited, and many may be under way."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        model: str | None = None,
+        timeout: float = 10,
+        *,
+        transport: httpx2.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._http = httpx2.AsyncClient(transport=transport, **self._start(url, token, model, timeout))
+
+    async def _send(self, call: _Call) -> Any:
+        for pause in call.tries:
+            try:
+                return _read(call, await self._http.request(**call.request))
+            except httpx2.TransportError as error:
+                if pause is None or not isinstance(error, BROKEN):
+                    raise self._lost(call, error) from error
+            await asyncio.sleep(pause)
+
+    async def close(self) -> None:
+        """End the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+
+def _read(call: _Call, response: httpx2.Response) -> Any:
+    """What a response says; an error is raised."""
+    try:
+        content = msgspec.json.decode(response.content)
+        if response.is_success:
+            return call.read(content)
+        error = content["error"]
+        code, message, where = error["code"], error["message"], error.get("where")
+    except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
+        message = f"{response.url} does not answer as tanager serve does. Check the address."
+        raise ServiceError("not_tanager", message, status=response.status_code) from None
+    raise ServiceError(code, message, where, response.status_code)
+
+
+def _answer(content: dict[str, Any]) -> Answer:
+    budget, members = content["budget_us"], content["members"]
+    return Answer(
+        **{key: content[key] for key in ("model", "sequence", "classes", "labels", "complete")},
+        proba=np.array(content["probabilities"], dtype=float).reshape(-1, len(content["classes"])),
+        members=None if members is None else np.array(members, dtype=int),
+        budget=None if budget is None else budget / 1e6,
+        seconds=content["time_us"] / 1e6,
+    )
+
+
+def _learned(content: dict[str, Any]) -> Learned:
+    return Learned(*(content[key] for key in ("model", "learned", "sequence", "unknown_ids")))
+
+
+def _table(rows: Any, columns: Iterable[str] | None) -> dict[str, Any]:
+    """Rows as the service takes them: ``row``, or ``rows``, or ``columns`` and ``rows``."""
+    if isinstance(rows, Mapping):
+        return {"row": _row(rows)}
+    if is_pandas(rows):
+        if rows.ndim == 1:
+            return {"row": _row(rows.to_dict())}
+        rows, columns = zip(*(rows[name] for name in rows), strict=True), [str(name) for name in rows]
+    elif is_arrow(rows):
+        import pyarrow as pa
+
+        table = pa.table(rows)
+        rows, columns = zip(*(column.to_pylist() for column in table.columns), strict=True), table.column_names
+    rows = list(rows) if isinstance(rows, Iterable) else [rows]
+    if columns is None and all(isinstance(row, Mapping) for row in rows):
+        return {"rows": [_row(row) for row in rows]}
+    if columns is None:
+        raise DataError("rows without names: give dicts or a frame, or say columns=[...], one name for each cell.")
+    if any(isinstance(row, str) or not isinstance(row, Iterable) for row in rows):
+        raise DataError("columns=[...] goes with a list of rows, each a list of cells; put a single row into a list.")
+    return {"columns": list(columns), "rows": [[_cell(value) for value in row] for row in rows]}
+
+
+def _row(row: Mapping[Any, Any]) -> dict[str, Any]:
+    return {str(name): _cell(value) for name, value in row.items()}
+
+
+def _cell(value: object) -> Any:
+    return None if is_missing(value) else plain(value)
+
+
+def _one_or_many(name: str, given: Any) -> dict[str, Any]:
+    """``{"id": "a"}`` or ``{"ids": ["a", "b"]}``."""
+    if given is None:
+        return {}
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        return {name: plain(given)}
+    return {f"{name}s": [plain(value) for value in given]}
+
+
+def _numbers(given: Any) -> list[float] | None:
+    """Weights or times as numbers; one for a single row, dates as seconds."""
+    if given is None:
+        return None
+    return [number(value) for value in (given if isinstance(given, Iterable) else [given])]
+
+
+def _is_url(url: object) -> bool:
+    try:
+        return isinstance(url, str) and url.startswith(("http://", "https://")) and bool(httpx2.URL(url).host)
+    except httpx2.InvalidURL:
+        return False

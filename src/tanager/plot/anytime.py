@@ -1,0 +1,61 @@
+"""What every further super-parent is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tanager.classifiers.anytime import AnytimeClassifier
+from tanager.encoding.door import check_lengths, one_dimensional
+from tanager.errors import OptionError
+from tanager.plot.canvas import Path
+from tanager.plot.curves import plot_curves
+
+
+def plot_anytime(models: Any, X: Any, y: Any, path: Path | None = None, *, title: str | None = None) -> Any:
+    """The error of anytime models by the number of super-parents that spoke: naive Bayes at the left, all at the right.
+
+    Parameters
+    ----------
+    models : AnytimeAODE, AnytimeA2DE, or mapping from names to them
+        Fitted models.
+    X, y : table and labels
+        Rows that the models have not learned.
+    path, title
+        As in ``plot_network``.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> from tanager import AnytimeAODE, plot_anytime
+    >>> X, y = [["sun", "no"], ["sun", "no"], ["rain", "yes"], ["rain", "no"]], ["play", "play", "stay", "stay"]
+    >>> figure = plot_anytime({"by errors": AnytimeAODE().fit(X, y)}, X, y)
+    >>> [text.get_text() for text in figure.axes[0].texts]
+    ['by errors  0.0000']
+    """
+    named = models if isinstance(models, Mapping) else {type(models).__name__: models}
+    for name, model in named.items():
+        if not isinstance(model, AnytimeClassifier):
+            raise OptionError(
+                f"plot_anytime: {name!r} is {type(model).__name__}, which answers in one go. Give AnytimeAODE or "
+                "AnytimeA2DE."
+            )
+    truth = np.asarray(one_dimensional(y))
+    curves = {str(name): _errors(model, X, truth) for name, model in named.items()}
+    steps = max((len(curve) for curve in curves.values()), default=0)
+    padded = {name: np.append(curve, [curve[-1]] * (steps - len(curve))) for name, curve in curves.items()}
+    along = "super-parents asked   (0: naive Bayes alone)"
+    return plot_curves(np.arange(steps), padded, path, measure="error", along=along, title=title)
+
+
+def _errors(model: AnytimeClassifier, X: Any, y: np.ndarray) -> np.ndarray:
+    errors = []
+    for answer in model.improving(X):
+        check_lengths(len(answer.proba), y)
+        errors.append(float(np.mean(model._decide(answer.proba) != y)))
+    return np.array(errors)

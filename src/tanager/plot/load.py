@@ -1,0 +1,85 @@
+"""A service under load: latency, members and accuracy by the rate of requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tanager.plot.canvas import COLOURS, FAINT, INK, Path, headed, panel, paper, written
+
+_WIDE, _TALL, _GAP = 5.6, 2.2, 0.35  # inches of a panel
+_LATENCIES = {"p50_ms": "half", "p90_ms": "90 %", "p99_ms": "99 %", "max_ms": "all"}
+
+
+def plot_load(lines: Sequence[Mapping[str, Any]], path: Path | None = None, *, title: str | None = None) -> Any:
+    """Latency percentiles over the rate of requests, and below them members and accuracy where they are known.
+
+    ``lines`` are the ``rates`` of the report of ``tanager load``. Returns the figure.
+
+    Examples
+    --------
+    >>> from tanager.plot.load import plot_load
+    >>> line = {"rate": 100, "p50_ms": 1.0, "p90_ms": 2.0, "p99_ms": 3.0, "max_ms": 4.0, "members": 5, "accuracy": 0.9}
+    >>> [axes.get_ylabel() for axes in plot_load([line]).axes]
+    ['latency, ms', 'members', 'accuracy']
+    """
+    lines = sorted(lines, key=lambda line: line["rate"])
+    lower = [name for name in ("members", "accuracy") if any(line[name] is not None for line in lines)]
+    n = 1 + len(lower)
+    figure = paper(0.8 + _WIDE + 0.7, 0.6 + n * _TALL + (n - 1) * _GAP + (0.6 if title else 0.25))
+    for at, name in enumerate(["latency", *lower]):
+        axes = panel(figure, 0.8, 0.6 + (n - 1 - at) * (_TALL + _GAP), _WIDE, _TALL)
+        if name == "latency":
+            _latencies(axes, lines)
+        else:
+            _curve(axes, lines, name, COLOURS[at])
+        axes.set_xscale("log")
+        axes.set_xticks([line["rate"] for line in lines], [f"{line['rate']:g}" for line in lines])
+        axes.set_xticks([], minor=True)
+        axes.grid(axis="y", color=FAINT, lw=0.5, alpha=0.6)
+        axes.tick_params(labelbottom=at == n - 1)
+    axes.set_xlabel("requests per second", fontsize=9, color=INK)
+    headed(figure, title)
+    return written(figure, path)
+
+
+def _latencies(axes: Any, lines: Sequence[Mapping[str, Any]]) -> None:
+    """A line per percentile, pale for the quicker ones, named at its end."""
+    from matplotlib.ticker import LogLocator
+
+    for at, (key, text) in enumerate(_LATENCIES.items()):
+        alpha = 0.4 + 0.2 * at
+        values = [line[key] for line in lines]
+        style = ":" if key == "max_ms" else "-"
+        axes.plot(*_points(lines, key), style, marker="o", ms=3, color=COLOURS[0], lw=1.3, alpha=alpha)
+        if values[-1] == values[-1]:
+            axes.annotate(
+                text,
+                (lines[-1]["rate"], values[-1]),
+                xytext=(8, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=8,
+                color=COLOURS[0],
+                alpha=alpha,
+                annotation_clip=False,
+            )
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(lambda value, at: f"{value:g}")
+    axes.set_ylabel("latency, ms", fontsize=9, color=INK)
+
+
+def _curve(axes: Any, lines: Sequence[Mapping[str, Any]], name: str, colour: str) -> None:
+    axes.plot(*_points(lines, name), marker="o", ms=3, color=colour, lw=1.3)
+    axes.set_ylabel(name, fontsize=9, color=INK)
+    low, high = axes.get_ylim()
+    if name == "members":
+        axes.set_ylim(0, max(high, 1))
+    else:  # what differs by less than a hundredth should look alike
+        axes.set_ylim(min(low, (low + high) / 2 - 0.01), max(high, (low + high) / 2 + 0.01))
+
+
+def _points(lines: Sequence[Mapping[str, Any]], name: str) -> tuple[list[float], list[float]]:
+    known = [line for line in lines if line[name] is not None]
+    return [line["rate"] for line in known], [line[name] for line in known]

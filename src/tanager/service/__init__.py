@@ -1,0 +1,1 @@
+"""Models behind HTTP: answers in the time there is, and learning that survives a crash."""

@@ -1,0 +1,152 @@
+"""Every error that a request can meet ends as one JSON shape, with a code from the table here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from tanager.errors import (
+    DataError,
+    MemoryBudgetError,
+    ModelFileError,
+    OptionError,
+    SchemaMismatch,
+    TanagerError,
+    nearest,
+)
+from tanager.service.journal import JournalError
+from tanager.service.wire import Failed, Failure
+
+CODES = {
+    "bad_http": (400, "the bytes are no HTTP request, or a header cannot be read"),
+    "bad_json": (400, "the body is no JSON"),
+    "unauthorized": (401, "the bearer token is missing or wrong"),
+    "read_only": (403, "the service was started with --read-only"),
+    "unknown_path": (404, "there is nothing at this path"),
+    "unknown_model": (404, "no model of that name is served"),
+    "wrong_method": (405, "the path is there, for another method"),
+    "too_slow": (408, "the request did not arrive in time"),
+    "too_large": (413, "the body has too many bytes"),
+    "too_many_rows": (413, "one request has too many rows"),
+    "wrong_content_type": (415, "the body is not declared as application/json"),
+    "wrong_shape": (422, "the JSON is not what the path takes"),
+    "wrong_type": (422, "a value is of another type than expected"),
+    "unknown_field": (422, "the request has a field that means nothing"),
+    "unknown_column": (422, "a row has a column that the model does not know"),
+    "bad_value": (422, "a cell, label, weight or time cannot be used"),
+    "bad_option": (422, "the model cannot do what was asked"),
+    "bad_model_file": (422, "the model file cannot be used; the old model goes on"),
+    "nothing_learned": (422, "the model has learned nothing yet, so it cannot answer"),
+    "too_much_memory": (422, "what would be learned does not fit into max_memory"),
+    "busy": (429, "too many requests are waiting"),
+    "unexpected": (500, "a fault of the service; its log has the request id"),
+    "stopping": (503, "the service is about to end"),
+    "not_durable": (507, "the log could not be written, and nothing was learned"),
+}
+
+
+class ServiceError(TanagerError):
+    """A request that cannot be answered: code, sentence, and the place in the request."""
+
+    def __init__(self, code: str, message: str, where: str | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.where = code, message, where
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of the code."""
+        return CODES[self.code][0]
+
+    def body(self) -> bytes:
+        """The error as JSON."""
+        where = None if self.where is None else _cut(self.where, 3 * _LONGEST)
+        return msgspec.json.encode(Failed(Failure(self.code, _cut(self.message, 10 * _LONGEST), where)))
+
+
+_OF_LIBRARY: dict[type[Exception], str] = {
+    SchemaMismatch: "unknown_column",
+    DataError: "bad_value",
+    OptionError: "bad_option",
+    MemoryBudgetError: "too_much_memory",
+    ModelFileError: "bad_model_file",
+}
+
+
+def from_library(error: TanagerError | OSError) -> ServiceError:
+    """An error that the library raised on purpose."""
+    if isinstance(error, ServiceError):
+        return error
+    if isinstance(error, OSError | JournalError):
+        return ServiceError("not_durable", f"nothing was learned: {error}")
+    code = next((code for kind, code in _OF_LIBRARY.items() if isinstance(error, kind)), "bad_value")
+    return ServiceError(code, str(error))
+
+
+_LONGEST = 80  # characters of what errors quote
+_PLACE = re.compile(r" - at `(?:key in )?`?\$?(.*?)`*$")
+_NAMES = {"array": "a list", "object": "an object", "str": "text", "int": "a whole number", "float": "a number"}
+
+
+def from_decoder(error: Exception, body: bytes, fields: tuple[str, ...]) -> ServiceError:
+    """What the JSON decoder says, with the place in full; it does not know names of columns itself."""
+    if not isinstance(error, msgspec.ValidationError):
+        sentence = f"the body is no JSON: {_lower(str(error))}. Check it with: python -m json.tool"
+        return ServiceError("bad_json", sentence)
+    text = str(error)
+    unknown = re.search(r"unknown field `(.*)`", text)
+    if unknown:
+        hint = near(unknown[1], fields) or f" Known are {', '.join(fields)}."
+        return ServiceError("unknown_field", f"there is no field {short(unknown[1])}.{hint}", unknown[1])
+    place = _PLACE.search(text)
+    where = (place[1].removeprefix(".") if place else "") or "the body"
+    if where.endswith("[...]"):
+        return _wrong_cell(where.removesuffix("[...]"), body)
+    what = _lower(_PLACE.sub("", text).replace("`", ""))
+    return ServiceError("wrong_type", f"{where}: {what}. See /openapi.json for the shapes.", where)
+
+
+def _wrong_cell(place: str, body: bytes) -> ServiceError:
+    """The cell of a row (given by its place) that the decoder refused."""
+    try:
+        whole: Any = msgspec.json.decode(body)
+        number = re.fullmatch(r"rows\[(\d+)\]", place)
+        row = whole["rows"][int(number[1])] if number else whole[place]
+        name, cell = next((name, cell) for name, cell in row.items() if not is_cell(cell))
+    except (ValueError, LookupError, StopIteration, RecursionError):
+        name, cell = "", None
+    where = f"{place}.{name}" if name else place
+    kind = _NAMES.get("array" if isinstance(cell, list) else "object" if isinstance(cell, dict) else "", "out of range")
+    return ServiceError(
+        "wrong_type", f"{where} is {kind}; a cell is text, a number of 64 bits, true, false or null.", where
+    )
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """A hint for a slip of the pen; long names are not compared, since that takes long."""
+    return nearest(name, known) if len(name) <= _LONGEST else ""
+
+
+def short(value: object) -> str:
+    """A value as an error quotes it; of long ones the beginning.
+
+    >>> short("x" * 1000)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx ...'"
+    """
+    return repr(_cut(value, _LONGEST) if isinstance(value, str) else value)
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]} ..."
+
+
+def is_cell(cell: object) -> bool:
+    """Whether this can stand in a row: text, a boolean, null, or a number that 64 bits can hold."""
+    whole = isinstance(cell, int) and not -(2**63) <= cell < 2**63
+    return not (whole or isinstance(cell, list | dict))
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:].rstrip(".")

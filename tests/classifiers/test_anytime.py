@@ -1,0 +1,366 @@
+"""Anytime classifiers as users meet them: budgets, orders, stopping, learning with a budget, streams and files."""
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import tanager
+from every import small_table
+from tanager import A2DE, AODE, AnytimeA2DE, AnytimeAODE, DataError, ModelFileError, NaiveBayes, OptionError
+
+BOTH = [AnytimeAODE, AnytimeA2DE]
+
+
+def big_table(n_rows=3000, n_columns=8, n_classes=3, seed=1):
+    """Codes whose neighbours depend on each other and on the class; the last columns say less than the first."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n_rows)
+    X = np.empty((n_rows, n_columns), dtype=np.uint8)
+    before = y
+    for i in range(n_columns):
+        noise = rng.integers(0, 4, n_rows)
+        X[:, i] = np.where(rng.random(n_rows) < 0.75 - 0.06 * i, (before + i * y) % 4, noise)
+        before = X[:, i]
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def table():
+    return big_table()
+
+
+# --- questions --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_no_time_gives_naive_bayes_to_every_row(cls, table):
+    X, y = table
+    model = cls().fit(X, y)
+    answer = model.answer(X, budget=0)
+    np.testing.assert_allclose(answer.proba, NaiveBayes().fit(X, y).predict_proba(X), atol=1e-12)
+    assert (answer.members == 0).all()
+    assert not answer.complete
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_much_time_gives_all_members_to_every_row(cls, table):
+    X, y = table
+    model = cls(mix="replace").fit(X, y)
+    answer = model.answer(X, budget=60)
+    whole = (AODE if cls is AnytimeAODE else A2DE)().fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(answer.proba, whole, atol=1e-12)
+    assert answer.complete
+    assert (answer.members == (8 if cls is AnytimeAODE else 28)).all()
+    assert answer.seconds < 60
+
+
+def test_a_question_leaves_behind_how_many_members_it_used(table):
+    X, y = table
+    model = AnytimeAODE().fit(X, y)
+    model.predict(X[:5], members=3)
+    assert model.members_used_.tolist() == [3] * 5
+    model.predict_proba_one({f"x{i}": int(v) for i, v in enumerate(X[0])}, members=2)
+    assert model.members_used_.tolist() == [2]
+
+
+def test_rows_of_a_batch_differ_by_one_member_at_most_when_the_time_is_up(table):
+    X, y = table
+    model = AnytimeAODE(member_order="given").fit(X, y)
+    many = np.tile(X, (20, 1))
+    for budget in (1e-4, 1e-3, 3e-3, 1e-2):
+        answer = model.answer(many, budget=budget)
+        assert np.ptp(answer.members) <= 1
+        t = int(answer.members.max())
+        np.testing.assert_allclose(answer.proba[0], model.predict_proba(many[:1], members=t)[0], atol=1e-12)
+        last = int(answer.members[-1])
+        np.testing.assert_allclose(answer.proba[-1], model.predict_proba(many[-1:], members=last)[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("cls", BOTH)
+@pytest.mark.parametrize("mix", ["joint", "posterior", "replace"])
+def test_answers_after_every_step_are_probabilities(cls, mix):
+    X, y = small_table()
+    steps = list(cls(mix=mix).fit(X, y).improving(X))
+    assert len(steps) == (6 if cls is AnytimeAODE else 11)
+    assert [answer.complete for answer in steps] == [False] * (len(steps) - 1) + [True]
+    for answer in steps:
+        np.testing.assert_allclose(answer.proba.sum(axis=1), 1.0)
+        assert (answer.proba >= 0).all()
+
+
+def test_a_batch_answers_as_its_rows_do_alone():
+    X, y = small_table()
+    model = AnytimeAODE(min_count=4).fit(X, y)
+    for members in (0, 1, 3, None):
+        whole = model.predict_proba(X, members=members)
+        alone = np.vstack([model.predict_proba(X[r : r + 1], members=members) for r in range(len(X))])
+        np.testing.assert_allclose(whole, alone, atol=1e-12)
+
+
+def test_super_parents_that_cannot_speak_are_skipped_and_cost_no_step():
+    X, y = small_table()
+    model = AnytimeAODE(member_order="given", mix="replace").fit(X, y)
+    gap = [[None, *X[0, 1:]]]
+    model.predict_proba(gap, members=2)
+    assert model.members_used_.tolist() == [2]  # x1 and x2
+    rest = AnytimeAODE(member_order=["x1", "x2", "x3", "x4", "x0"], mix="replace").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(gap, members=2), rest.predict_proba(gap, members=2), atol=1e-12)
+
+
+# --- orders, stopping, weights ----------------------------------------------------------------------------------
+
+
+def test_orders_name_every_super_parent_once(table):
+    X, y = table
+    names = [f"x{i}" for i in range(8)]
+    orders = {how: AnytimeAODE(member_order=how).fit(X, y).order_ for how in ("cv", "mi", "random", "given")}
+    assert all(sorted(order) == names for order in orders.values())
+    assert orders["given"] == names
+    assert AnytimeAODE(member_order="random", random_state=5).fit(X, y).order_ != orders["random"]
+    assert AnytimeAODE(member_order=names[::-1]).fit(X, y).order_ == names[::-1]
+    pairs = AnytimeA2DE().fit(X, y).order_
+    assert len(set(pairs)) == 28
+
+
+def test_stopping_by_left_out_rows_uses_no_more_members_than_are_good(table):
+    X, y = table
+    model = AnytimeAODE(stop="loo").fit(X, y)
+    errors = model.prefix_errors_
+    assert model.n_members_ == int(np.argmin(np.round(errors, 12)))
+    model.predict(X)
+    assert (model.members_used_ <= model.n_members_).all()
+    model.predict(X[:3], members=1)
+    assert (model.members_used_ == min(1, model.n_members_)).all()
+
+
+def test_stopping_by_margin_asks_fewer_members_where_the_answer_is_clear(table):
+    X, y = table
+    everyone = AnytimeAODE(member_order="mi").fit(X, y)
+    model = AnytimeAODE(member_order="mi", stop="margin", odds=20.0).fit(X, y)
+    steps = np.stack([answer.proba for answer in everyone.improving(X)])
+    model.predict_proba(X)
+    for r in range(0, len(X), 97):
+        expected, held, leader = len(steps) - 1, 0, -1
+        for t, proba in enumerate(steps[:, r]):
+            second, first = np.sort(proba)[-2:]
+            if np.log(first) - np.log(second) > np.log(20.0):
+                held = held + 1 if proba.argmax() == leader else 1
+                leader = proba.argmax()
+            else:
+                held, leader = 0, -1
+            if held == 2:
+                expected = t
+                break
+        assert model.members_used_[r] == expected
+    assert model.members_used_.mean() < 8
+
+
+def test_a_model_with_a_budget_of_its_own_needs_no_budget_in_a_question(table):
+    X, y = table
+    model = AnytimeAODE(stop="budget", members=2).fit(X, y)
+    model.predict(X)
+    assert (model.members_used_ == 2).all()
+    model.predict(X[:4], members=5)
+    assert (model.members_used_ == 5).all()
+    assert (AnytimeAODE(stop="budget", budget=0.0).fit(X, y).answer(X).members == 0).all()
+
+
+def test_learned_weights_make_left_out_rows_more_probable(table):
+    X, y = table
+    for mix in ("joint", "posterior", "replace"):
+        plain, weighted = (AnytimeAODE(mix=mix, weights=weights).fit(X, y) for weights in (None, "loo"))
+        own = np.arange(len(y)), y
+        loss = [-np.log(model.leave_one_out(X, y)[own]).sum() for model in (plain, weighted)]
+        assert loss[1] < loss[0]
+    assert len(set(AnytimeAODE(weights="mi").fit(X, y)._structure(fresh=True).form.weight)) > 1
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_a_member_speaks_for_rows_whose_values_were_seen_in_other_rows(cls, table):
+    X, y = table[0][:60, :4], table[1][:60]  # four values and three classes
+    model = cls(weights="loo").fit(X, y)
+    for member in model._members(4):
+        same = (X[:, None, list(member)] == X[None, :, list(member)]).all(axis=2).sum(axis=1)
+        np.testing.assert_array_equal(model._speaks(member, X, None), same > 1)
+
+
+# --- anytime learning -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"stop": "loo"}, {"stop": "loo", "weights": "loo"}], ids=str)
+def test_learning_piece_by_piece_ends_where_learning_at_once_does(options, table):
+    X, y = table
+    whole = AnytimeAODE(**options).fit(X, y)
+    pieces = AnytimeAODE(**options).fit(X, y, budget=0)
+    assert pieces.order_ == AnytimeAODE(member_order="mi").fit(X, y).order_  # what the counts alone can say
+    np.testing.assert_allclose(pieces.predict_proba(X).sum(axis=1), 1.0)
+    for _ in range(10_000):
+        more = pieces.improve(0.0005)
+        np.testing.assert_allclose(pieces.predict_proba(X[:3]).sum(axis=1), 1.0)
+        if not more:
+            break
+    assert not pieces.improve(0.001)
+    assert pieces.order_ == whole.order_
+    assert pieces.n_members_ == whole.n_members_
+    np.testing.assert_allclose(pieces.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+
+
+def test_learning_keeps_to_its_budget(table):
+    X, y = table
+    many = np.tile(X, (40, 1)), np.tile(y, 40)
+    start = time.perf_counter()
+    model = AnytimeAODE(stop="loo", judged_rows=10**6).fit(*many, budget=0.05)
+    assert time.perf_counter() - start < 5  # counting alone may take longer than the budget on a busy machine
+    assert model.improve(0.0)
+    assert not model.improve()
+
+
+def test_rows_learned_later_wait_for_improve_once_it_was_called(table):
+    X, y = table
+    model = AnytimeAODE().fit(X[:1000], y[:1000])
+    assert not model.improve()
+    before = model._sums().weight
+    model.partial_fit(X[1000:], y[1000:])
+    model.predict(X)
+    assert model._sums().weight == before
+    assert not model.improve()
+    assert model._sums().weight > before
+
+
+def test_half_of_the_work_survives_a_file(table, tmp_path):
+    X, y = table
+    model = AnytimeAODE(stop="loo", weights="loo").fit(X, y, budget=0)
+    model.improve(0.0005)
+    model.save(tmp_path / "half.tanager")
+    again = tanager.load(tmp_path / "half.tanager")
+    np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-12)
+    assert again.improve(0.0)
+    again.improve()
+    model.improve()
+    assert again.order_ == model.order_
+    np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-6)
+
+
+def test_a_file_whose_evidence_does_not_fit_is_refused(table):
+    X, y = table
+    model = AnytimeAODE(stop="loo").fit(X, y, budget=0)
+    good = model._extra_arrays()
+    for name, bad in {
+        "anytime-order": np.zeros(8, dtype=np.int64),
+        "anytime-alone": np.zeros((3, 4)),
+        "anytime-first": np.zeros((3, 9), dtype=np.float32),
+        "anytime-labels": np.full(3000, 9, dtype=np.uint16),
+        "anytime-rows": np.full(3000, np.nan),
+    }.items():
+        fresh = clone(model).fit(X, y, budget=0)
+        with pytest.raises(ModelFileError):
+            fresh._take_judging_arrays({**good, name: bad})
+
+
+# --- streams ----------------------------------------------------------------------------------------------------
+
+
+def test_the_order_follows_a_stream_in_which_other_columns_become_good():
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 40_000)
+    X = rng.integers(0, 2, (40_000, 5)).astype(np.uint8)
+    noise = rng.random(20_000) < 0.1
+    X[:20_000, 0] = X[:20_000, 1] ^ y[:20_000] ^ noise  # a parent is needed to see the class
+    X[20_000:, 4] = X[20_000:, 3] ^ y[20_000:] ^ noise
+    model = AnytimeAODE(decay=0.999).partial_fit(X[:20_000], y[:20_000])
+    assert set(model.order_[:2]) == {"x0", "x1"}
+    streamed = AnytimeAODE(decay=0.999)
+    streamed.test_then_train(X, y)
+    assert set(streamed.order_[:2]) == {"x3", "x4"}
+    for start in range(20_000, 40_000, 2_000):
+        model.partial_fit(X[start : start + 2_000], y[start : start + 2_000])
+        model.predict(X[:1])
+    assert set(model.order_[:2]) == {"x3", "x4"}
+
+
+def test_row_by_row_gives_the_answers_of_a_compiled_stream():
+    X, y = big_table(600, 5)
+    schema = AODE().fit(X, y).encoder_.schema
+    fast, slow = (AnytimeAODE(member_order="mi", refresh=50, schema=schema) for _ in range(2))
+    answers = fast.test_then_train(X, y)
+    names = [f"x{i}" for i in range(5)]
+    for r in range(len(X)):
+        row = dict(zip(names, X[r].tolist(), strict=True))
+        proba = slow.predict_proba_one(row)
+        if r > 20:
+            np.testing.assert_allclose([proba[c] for c in fast.classes_], answers[r], atol=1e-9)
+        slow.learn_one(row, int(y[r]))
+
+
+def test_new_columns_and_classes_find_their_place_while_rows_wait():
+    model = AnytimeAODE(stop="loo")
+    rng = np.random.default_rng(0)
+    for r in range(300):
+        label = ("a", "b", "c")[r % (2 if r < 150 else 3)]
+        row = {"one": rng.integers(3), "two": label if rng.random() < 0.8 else "z"}
+        if r > 100:
+            row["three"] = label
+        model.learn_one({k: str(v) for k, v in row.items()}, label)
+    assert sorted(model.order_) == ["one", "three", "two"]
+    assert model.predict_one({"three": "c", "two": "c"}) == "c"
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_merged_models_pool_what_their_rows_have_said(cls, table):
+    X, y = table
+    schema = cls().fit(X, y).encoder_.schema
+    parts = [cls(stop="loo", schema=schema).fit(X[s], y[s]) for s in (slice(0, 1500), slice(1500, 3000))]
+    weight = sum(part._sums().weight for part in parts)
+    merged = parts[0].merge(parts[1])
+    assert merged._sums().weight == pytest.approx(weight)
+    np.testing.assert_allclose(merged.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_unlearned_rows_take_back_what_they_have_said(table):
+    X, y = table
+    model = AnytimeAODE(stop="loo").fit(X, y)
+    model.unlearn(X[:2900], y[:2900])
+    assert model._sums().weight == pytest.approx(100)
+    rest = AnytimeAODE(member_order=model.order_, mix="replace").fit(X[2900:], y[2900:])
+    ours = model._view_of(rest._structure(fresh=True).form).score(model._encode(X[:50]))
+    np.testing.assert_allclose(ours, rest.predict_proba(X[:50]), atol=1e-9)
+
+
+# --- slips of the pen -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"member_order": "best"}, "member_order"),
+        ({"member_order": 3}, "member_order"),
+        ({"mix": "sum"}, "mix"),
+        ({"stop": "never"}, "stop"),
+        ({"stop": "budget"}, "names no limit"),
+        ({"budget": 0.1}, 'stop="budget"'),
+        ({"stop": "budget", "budget": -1}, "budget=-1"),
+        ({"stop": "budget", "members": 1.5}, "members=1.5"),
+        ({"odds": 0.5}, "odds=0.5"),
+        ({"weights": "best"}, "weights"),
+        ({"judged_rows": 0}, "judged_rows=0"),
+        ({"member_order": ["x0", "x1"]}, "each of the 8 columns once"),
+    ],
+    ids=str,
+)
+def test_options_that_mean_nothing_are_refused(options, words, table):
+    with pytest.raises(OptionError, match=words):
+        AnytimeAODE(**options).fit(*table)
+
+
+def test_questions_that_mean_nothing_are_refused(table):
+    X, y = table
+    model = AnytimeAODE(member_order="mi").fit(X, y)
+    for wrong in ({"budget": -1}, {"budget": "fast"}, {"members": -2}, {"members": 2.5}, {"budget": float("nan")}):
+        with pytest.raises(OptionError):
+            model.predict_proba(X, **wrong)
+    with pytest.raises(OptionError):
+        model.improve(-1)
+    with pytest.raises(DataError, match="no row has judged"):
+        model.member_errors_  # noqa: B018

@@ -1,0 +1,247 @@
+"""The log: what was synced is there after any crash; damage is never passed over."""
+
+import errno
+import os
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tanager.service import journal
+from tanager.service.journal import Journal, JournalError
+
+PAYLOADS = st.lists(st.binary(max_size=40) | st.just(journal.MARK * 3), min_size=1, max_size=8)
+
+
+def write(folder, payloads, segment_bytes=1 << 20, sync_each=True):
+    log = Journal(folder, segment_bytes)
+    for payload in payloads:
+        log.append(payload)
+        if sync_each:
+            log.sync()
+    log.close()
+
+
+def read(folder, after=0):
+    with closing(Journal(folder)) as log:
+        return list(log.replay(after))
+
+
+def segments(folder):
+    return sorted(folder.glob("*.log"))
+
+
+def numbered(payloads):
+    return list(enumerate(payloads, 1))
+
+
+def fresh(tmp_path_factory):
+    return tmp_path_factory.mktemp("log")
+
+
+@given(payloads=PAYLOADS, segment_bytes=st.sampled_from([1, 60, 1 << 20]), after=st.integers(0, 9))
+def test_what_was_appended_is_read_back_in_order_from_any_number_on(tmp_path_factory, payloads, segment_bytes, after):
+    folder = fresh(tmp_path_factory)
+    write(folder, payloads, segment_bytes)
+    assert read(folder, after) == numbered(payloads)[after:]
+
+
+@given(payloads=PAYLOADS, at=st.floats(0, 1))
+def test_a_log_cut_at_any_byte_holds_the_entries_that_were_whole_and_goes_on(tmp_path_factory, payloads, at):
+    folder = fresh(tmp_path_factory)
+    log, ends = Journal(folder), []
+    for payload in payloads:
+        log.append(payload)
+        ends.append(segments(folder)[0].stat().st_size)
+    log.close()
+    (path,) = segments(folder)
+    cut = round(at * ends[-1])
+    os.truncate(path, cut)
+    whole = sum(end <= cut for end in ends)
+    log = Journal(folder)
+    assert list(log.replay()) == numbered(payloads)[:whole]
+    assert log.append(b"next") == whole + 1
+    log.close()
+    assert read(folder) == [*numbered(payloads)[:whole], (whole + 1, b"next")]
+
+
+@given(payloads=PAYLOADS, garbage=st.binary(min_size=1, max_size=60))
+def test_what_a_crash_leaves_behind_the_last_entry_is_cut_off(tmp_path_factory, payloads, garbage):
+    folder = fresh(tmp_path_factory)
+    write(folder, payloads)
+    with open(segments(folder)[-1], "ab") as file:
+        file.write(garbage)
+    assert read(folder) == numbered(payloads)
+
+
+@given(payloads=st.lists(st.binary(min_size=1, max_size=40), min_size=2, max_size=8), data=st.data())
+def test_a_changed_byte_with_a_good_entry_behind_it_is_refused(tmp_path_factory, payloads, data):
+    folder = fresh(tmp_path_factory)
+    write(folder, payloads, data.draw(st.sampled_from([1, 60, 1 << 20])))
+    path = data.draw(st.sampled_from(segments(folder)))
+    content = bytearray(path.read_bytes())
+    is_last = path == segments(folder)[-1]
+    entries = sum(1 for _ in journal_entries(content))
+    end = len(content) if not is_last else list(journal_entries(content))[-1] if entries > 1 else 20
+    at = data.draw(st.integers(0, end - 1))
+    content[at] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(content)
+    with pytest.raises(JournalError, match=r"damaged at byte|was renamed|newer tanager"):
+        read(folder)
+
+
+def journal_entries(content):
+    """Where entries begin, by their lengths."""
+    at = 20
+    while at < len(content):
+        yield at
+        at += 20 + int.from_bytes(content[at + 4 : at + 8], "little")
+
+
+def test_the_sentence_about_damage_says_file_place_and_the_way_out_and_the_way_out_works(tmp_path):
+    write(tmp_path, [b"one", b"two", b"three"])
+    (path,) = segments(tmp_path)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"two", b"twe"))
+    with pytest.raises(JournalError) as caught:
+        Journal(tmp_path)
+    assert f"{str(path)!r} is damaged at byte 43, where entry 2 should be" in str(caught.value)
+    assert "truncate -s 43" in str(caught.value)
+    os.truncate(path, 43)
+    assert read(tmp_path) == [(1, b"one")]
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_a_missing_segment_is_refused(tmp_path, lost):
+    write(tmp_path, [b"one", b"two", b"three", b"four"], segment_bytes=1)
+    segments(tmp_path)[lost].unlink()
+    with pytest.raises(JournalError, match="a segment is missing"):
+        read(tmp_path)
+
+
+def test_segments_before_the_wanted_entry_are_not_needed(tmp_path):
+    write(tmp_path, [b"one", b"two", b"three"], segment_bytes=1)
+    segments(tmp_path)[0].unlink()
+    assert read(tmp_path, after=1) == [(2, b"two"), (3, b"three")]
+
+
+def test_dropping_takes_whole_segments_and_never_the_last(tmp_path):
+    log = Journal(tmp_path, segment_bytes=80)
+    for n in range(6):  # two entries in a segment
+        log.append(b"x" * 20 + bytes([n]))
+        log.sync()
+    assert [path.stem.lstrip("0") for path in segments(tmp_path)] == ["1", "3", "5"]
+    log.drop(3)
+    assert [path.stem.lstrip("0") for path in segments(tmp_path)] == ["3", "5"]
+    log.drop(6)
+    assert [path.stem.lstrip("0") for path in segments(tmp_path)] == ["5"]
+    log.close()
+    assert [sequence for sequence, _ in read(tmp_path, after=4)] == [5, 6]
+
+
+@pytest.mark.parametrize("size", range(20))
+def test_a_segment_whose_head_was_torn_is_begun_again(tmp_path, size):
+    write(tmp_path, [b"one", b"two"], segment_bytes=1)
+    log = Journal(tmp_path, 1)
+    log._begin(3)
+    log.close()
+    os.truncate(segments(tmp_path)[-1], size)
+    log = Journal(tmp_path)
+    assert log.append(b"three") == 3
+    log.close()
+    assert read(tmp_path) == numbered([b"one", b"two", b"three"])
+
+
+def test_a_second_journal_on_the_folder_is_refused_until_the_first_is_closed(tmp_path):
+    log = Journal(tmp_path)
+    with pytest.raises(JournalError, match=f"in use by process {os.getpid()}.*Stop that one first"):
+        Journal(tmp_path)
+    code = f"from tanager.service.journal import Journal; Journal({str(tmp_path)!r})"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert f"in use by process {os.getpid()}" in other.stderr
+    log.close()
+    Journal(tmp_path).close()
+
+
+def test_a_segment_of_a_newer_version_or_under_another_name_is_told_apart_from_damage(tmp_path):
+    write(tmp_path, [b"one"])
+    (path,) = segments(tmp_path)
+    path.rename(tmp_path / f"{7:020d}.log")
+    with pytest.raises(JournalError, match="begins with entry 1: it was renamed"):
+        Journal(tmp_path)
+    (tmp_path / f"{7:020d}.log").rename(path)
+    good, journal_version = path.read_bytes(), journal.VERSION
+    try:
+        journal.VERSION = 2
+        newer = journal._head(1)
+    finally:
+        journal.VERSION = journal_version
+    path.write_bytes(newer + good[20:])
+    with pytest.raises(JournalError, match=r"newer tanager .format 2"):
+        Journal(tmp_path)
+
+
+class Failing:
+    """Stands in for a function of os, and fails at one of its calls (or from it on), half done where it writes."""
+
+    def __init__(self, call, at, error=errno.ENOSPC, forever=False):
+        self.call, self.at, self.error, self.forever = call, at, error, forever
+        self.n_calls = 0
+
+    def __call__(self, *args):
+        self.n_calls += 1
+        if self.n_calls == self.at or (self.forever and self.n_calls > self.at):
+            if self.call is os_pwrite:
+                os_pwrite(args[0], args[1][: len(args[1]) // 2], args[2])
+            raise OSError(self.error, os.strerror(self.error))
+        return self.call(*args)
+
+
+os_pwrite, os_fsync, os_ftruncate = os.pwrite, os.fsync, os.ftruncate
+
+
+@pytest.mark.parametrize("name", ["pwrite", "fsync"])
+@pytest.mark.parametrize("at", range(1, 7))
+@pytest.mark.parametrize("segment_bytes", [1, 1 << 20])
+def test_where_writing_fails_nothing_is_kept_and_later_entries_are(tmp_path, monkeypatch, name, at, segment_bytes):
+    """Two entries per sync; every call fails once."""
+    log = Journal(tmp_path, segment_bytes)
+    monkeypatch.setattr(os, name, Failing(getattr(os, name), at))
+    kept, refused = [], []
+    for n in range(8):
+        pair = [f"{n} and".encode(), f"{n} again".encode()]
+        before = log.last
+        try:
+            numbers = [log.append(payload) for payload in pair]
+            log.sync()
+        except JournalError as error:
+            refused.append(str(error))
+            assert log.last == before
+        else:
+            kept += zip(numbers, pair, strict=True)
+    assert len(refused) == 1
+    assert len(kept) == 14
+    assert all("No space left on device" in error and "send it again" in error for error in refused)
+    assert list(log.replay()) == kept
+    monkeypatch.undo()
+    log.close()
+    assert read(tmp_path) == kept == numbered([payload for _, payload in kept])
+
+
+def test_a_tail_that_cannot_be_cut_back_at_once_is_cut_before_the_next_entry(tmp_path, monkeypatch):
+    log = Journal(tmp_path)
+    log.append(b"good")
+    log.sync()
+    monkeypatch.setattr(os, "pwrite", Failing(os_pwrite, 1, errno.EIO))
+    monkeypatch.setattr(os, "ftruncate", Failing(os_ftruncate, 1, errno.EIO, forever=True))
+    for _ in range(2):
+        with pytest.raises(JournalError, match="Input/output error"):
+            log.append(b"lost, and quite long")
+    monkeypatch.undo()
+    log.append(b"new")
+    log.sync()
+    log.close()
+    assert read(tmp_path) == [(1, b"good"), (2, b"new")]

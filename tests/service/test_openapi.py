@@ -1,0 +1,113 @@
+"""The description at /openapi.json is true: what it says can be sent, and what comes back is what it says."""
+
+import pytest
+from serving import ROWS, Asker
+
+from tanager.service import wire
+from tanager.service.openapi import describe
+from tanager.service.paths import PATHS
+
+EXAMPLES = {
+    "Predict": [
+        {"row": ROWS[0], "id": "a"},
+        {"rows": ROWS[:2], "budget_us": 100, "ids": ["b", "c"]},
+        {"columns": ["size"], "rows": [[1], [None]]},
+    ],
+    "Learn": [
+        {"row": ROWS[0], "label": "fish"},
+        {"rows": ROWS[:2], "labels": ["fish", "bird"], "weights": [1, 2]},
+        {"ids": ["a", "b"], "labels": ["fish", "bird"]},
+        {"id": "c", "label": "fish"},
+    ],
+}
+
+
+def resolved(schema, whole):
+    """A schema without references; those here do not go round in circles."""
+    if isinstance(schema, list):
+        return [resolved(part, whole) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return resolved(whole["components"]["schemas"][schema["$ref"].rpartition("/")[2]], whole)
+    return {key: resolved(part, whole) for key, part in schema.items()}
+
+
+def fits(value, schema):
+    """Whether a value is what a schema says; the part of JSON Schema that is used here."""
+    if "anyOf" in schema:
+        return any(fits(value, part) for part in schema["anyOf"])
+    kinds = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+    kind = schema.get("type")
+    if kind in ("integer", "number"):
+        number = isinstance(value, int if kind == "integer" else int | float) and not isinstance(value, bool)
+        return number and schema.get("minimum", value) <= value <= schema.get("maximum", value)
+    if kind is None:
+        return True
+    if not isinstance(value, kinds[kind]):
+        return False
+    if kind == "array":
+        return all(fits(item, schema.get("items", {})) for item in value)
+    if kind == "object":
+        known, more = schema.get("properties", {}), schema.get("additionalProperties", {})
+        named = all(name in value for name in schema.get("required", ()))
+        others = [item for name, item in value.items() if name not in known]
+        allowed = not others if more is False else all(fits(item, {} if more is True else more) for item in others)
+        return named and allowed and all(fits(item, known[name]) for name, item in value.items() if name in known)
+    return True
+
+
+@pytest.fixture
+def described(ask):
+    return ask("GET", "/openapi.json").data
+
+
+def test_all_that_is_described_can_be_asked_and_answers_as_described(ask, described):
+    asked = set()
+    for path, methods in described["paths"].items():
+        for method, operation in methods.items():
+            schema = resolved(operation, described)
+            shape = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+            bodies = EXAMPLES.get(shape.get("$ref", "").rpartition("/")[2], [None])
+            for body in bodies:
+                if body is not None:
+                    assert fits(body, schema["requestBody"]["content"]["application/json"]["schema"])
+                said = ask(method.upper(), path.replace("{name}", "pets"), body)
+                assert said.status == 200, said.body
+                (kind, content), *_ = schema["responses"]["200"]["content"].items()
+                assert said.headers["content-type"].startswith(kind)
+                if "schema" in content:
+                    assert fits(said.data, content["schema"])
+                asked.add(path)
+    assert asked == {path.path for path in ask.service.paths}
+
+
+def test_errors_are_described(ask, described):
+    schema = resolved(described["paths"]["/predict"]["post"]["responses"]["default"], described)
+    for body in ({}, {"row": 5}, {"rows": []}):
+        said = ask.predict(body)
+        assert fits(said.data, schema["content"]["application/json"]["schema"])
+
+
+def test_the_checker_of_this_test_sees_differences(described):
+    schema = resolved(described["components"]["schemas"]["Predict"], described)
+    assert fits({"row": {"a": 1}}, schema)
+    for wrong in ({"row": {"a": [1]}}, {"rwo": {}}, {"members": -1}, {"rows": 5}, []):
+        assert not fits(wrong, schema)
+
+
+def test_answers_decode_strictly(ask):
+    for path in PATHS:
+        if path.method == "GET" and path.gives is not None:
+            ask("GET", path.path.replace("{name}", "pets")).as_(path.gives)
+    assert ask.predict(EXAMPLES["Predict"][0]).as_(wire.Predicted).labels == ["fish"]
+
+
+def test_a_token_is_described_where_there_is_one(services, model_file):
+    open_paths = {path.path for path in PATHS if path.open}
+    described = describe(PATHS, token=True)
+    for path, methods in described["paths"].items():
+        for operation in methods.values():
+            assert ("security" in operation) == (path not in open_paths)
+    ask = Asker(services(model_file))
+    assert "securitySchemes" not in ask("GET", "/openapi.json").data["components"]

@@ -1,0 +1,173 @@
+"""POST /predict: three shapes of rows, budgets, deadlines, and what it says of mistakes."""
+
+import time
+
+import numpy as np
+import pytest
+from serving import LABELS, ROWS, Asker, write_model
+
+from tanager import AODE, NaiveBayes, load
+from tanager.service.app import Limits
+from tanager.service.rows import Batch
+from tanager.service.wire import Predicted
+
+ROW = {"colour": "red", "size": 2.0}
+
+
+def test_all_shapes_of_rows_give_the_answers_of_the_model(ask, model_file):
+    rows = [ROW, {"size": 8.0, "wild": True}, {}]
+    proba = load(model_file).predict_proba([{**dict.fromkeys(ROWS[0]), **row} for row in rows])
+    columns = ["wild", "size", "colour"]
+    cells = [[row.get(name) for name in columns] for row in rows]
+    for body in ({"rows": rows}, {"columns": columns, "rows": cells}):
+        answer = ask.predict(body).as_(Predicted)
+        np.testing.assert_allclose(answer.probabilities, proba, rtol=0, atol=1e-12)
+        assert answer.labels == ["fish", "bird", "bird"]
+        assert answer.classes == ["bird", "fish"]
+        assert (answer.model, answer.sequence, answer.members, answer.complete) == ("pets", 0, None, True)
+    one = ask.predict({"row": ROW}).as_(Predicted)
+    np.testing.assert_allclose(one.probabilities, proba[:1], rtol=0, atol=1e-12)
+
+
+def test_columns_may_be_left_out_but_not_invented(ask):
+    assert ask.predict({"columns": ["size"], "rows": [[1.0]]}).as_(Predicted).labels == ["fish"]
+    error = ask.predict({"rows": [ROW, {"color": "red"}]}).error
+    assert (error.code, error.where) == ("unknown_column", "rows[1].color")
+    assert "Did you mean 'colour'?" in error.message
+    assert ask.predict({"columns": ["siz"], "rows": [[1.0]]}).error.where == "columns[0]"
+    assert ask.predict({"row": {"siz": 1}}).error.where == "row.siz"
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "where"),
+    [
+        ({"rows": [ROW, {"size": "huge"}]}, "bad_value", "rows[1].size"),
+        ({"row": {"size": "huge"}}, "bad_value", "row.size"),
+        ({"columns": ["size"], "rows": [[1], ["huge"]]}, "bad_value", "rows[1].size"),
+        ({"rows": [ROW, {"colour": ["red"]}]}, "wrong_type", "rows[1].colour"),
+        ({"row": {"colour": {"a": 1}}}, "wrong_type", "row.colour"),
+        ({"columns": ["size"], "rows": [[[1]]]}, "wrong_type", "rows[0][0]"),
+        ({"row": {"size": 2**63}}, "wrong_type", "row.size"),
+        ({"row": "red"}, "wrong_type", "row"),
+        ({"rows": ROW}, "wrong_type", "rows"),
+        ({"row": ROW, "members": "3"}, "wrong_type", "members"),
+        ({"row": ROW, "members": -1}, "wrong_type", "members"),
+        ({"row": ROW, "budget_us": -1}, "wrong_type", "budget_us"),
+        ({"row": ROW, "buget_us": 1}, "unknown_field", "buget_us"),
+        ({"row": ROW, "rows": [ROW]}, "wrong_shape", "row"),
+        ({"rows": []}, "wrong_shape", "rows"),
+        ({"rows": [[1]]}, "wrong_shape", "rows[0]"),
+        ({"columns": ["size"], "rows": [[1, 2]]}, "wrong_shape", "rows[0]"),
+        ({"columns": ["size"], "rows": [{"size": 1}]}, "wrong_shape", "rows[0]"),
+        ({"columns": ["size", "size"], "rows": [[1, 2]]}, "wrong_shape", "columns"),
+        ({"columns": ["size"]}, "wrong_shape", "columns"),
+        ({"rows": [ROW, ROW], "ids": ["a"]}, "wrong_shape", "ids"),
+        ({"rows": [ROW, ROW], "ids": ["a", "a"]}, "wrong_shape", "ids"),
+        ({"rows": [ROW] * 51}, "too_many_rows", "rows"),
+        ({}, "wrong_shape", None),
+        ({"row": ROW, "members": 2}, "bad_option", "members"),
+        ([], "wrong_type", "the body"),
+    ],
+    ids=lambda part: part if isinstance(part, str) else None,
+)
+def test_a_mistake_is_told_with_its_place(ask, body, code, where):
+    error = ask.predict(body).error
+    assert (error.code, error.where) == (code, where)
+    assert error.message.endswith((".", "?"))
+
+
+def test_text_that_is_no_json_is_told(ask):
+    for body in (b"", b"{", b"\xff", b'{"row": NaN}', b'{"row":' + b"[" * 5000, b"nonsense"):
+        said = ask.predict(body=body)
+        assert said.status in (400, 422)
+        assert said.error.code in ("bad_json", "wrong_type")
+
+
+def test_a_value_that_was_never_seen_is_refused_where_the_model_says_so(services, tmp_path):
+    ask = Asker(services(write_model(tmp_path / "strict.tanager", AODE(unseen="error"))))
+    error = ask.predict({"rows": [{"colour": "red"}, {"colour": "teal"}]}).error
+    assert (error.code, error.where) == ("bad_value", "rows[1].colour")
+
+
+def test_numbers_are_classes_too(services, tmp_path):
+    labels = [3 if label == "fish" else 7 for label in LABELS]
+    ask = Asker(services(write_model(tmp_path / "numbers.tanager", NaiveBayes(), labels)))
+    assert ask.predict({"row": ROW}).as_(Predicted).labels == [3]
+
+
+def test_a_model_that_has_learned_nothing_says_so(services, tmp_path):
+    AODE().save(tmp_path / "empty.tanager")
+    ask = Asker(services(tmp_path / "empty.tanager"))
+    assert ask.predict({"row": ROW}).error.code == "nothing_learned"
+    assert ask.learn({"rows": ROWS, "labels": LABELS}).status == 200
+    assert ask.predict({"row": ROW}).as_(Predicted).labels == ["fish"]
+    assert ask("GET", "/models/empty").data["rows"] == 40
+
+
+def test_a_tie_goes_to_the_larger_class(services, tmp_path):
+    model = NaiveBayes(smoothing=0).fit([{"a": "x"}, {"a": "x"}, {"a": "y"}], ["small", "large", "large"])
+    model.save(tmp_path / "tie.tanager")
+    ask = Asker(services(tmp_path / "tie.tanager"))
+    answer = ask.predict({"row": {"a": "x"}}).as_(Predicted)
+    assert answer.probabilities == [[0.5, 0.5]]
+    assert answer.labels == ["large"]
+
+
+def test_many_rows_are_answered_in_a_thread_as_few_are_on_the_loop(services, model_file):
+    service = services(model_file, limits=Limits())
+    ask = Asker(service)
+    few = ask.predict({"rows": ROWS}).as_(Predicted)
+    many = ask.predict({"rows": ROWS * 50}).as_(Predicted)
+    assert many.probabilities == few.probabilities * 50
+
+
+class Clock:
+    """A model that notes the budgets it was given."""
+
+    def __init__(self, model):
+        self.model, self.budgets = model, []
+
+    def __getattr__(self, name):
+        return getattr(self.model, name)
+
+    def answer(self, X, budget=None, members=None):
+        self.budgets.append((budget, members))
+        proba = self.model.predict_proba(X)
+        return type("Answer", (), {"proba": proba, "members": np.full(len(proba), 3), "complete": budget > 0})
+
+
+@pytest.fixture
+def clock(service):
+    store = service.served["pets"].store
+    store.model = Clock(store.model)
+    return store.model
+
+
+def test_a_budget_is_the_least_of_what_load_request_and_deadline_leave(ask, clock):
+    free = ask.predict({"rows": [ROW]}).as_(Predicted)
+    assert free.members == [3]
+    assert 0 < clock.budgets[-1][0] <= 0.010
+    ask.predict({"rows": [ROW], "budget_us": 50})
+    assert clock.budgets[-1] == (50e-6, None)
+    late = ask.predict({"rows": [ROW]}, x_deadline=str(time.time() - 1)).as_(Predicted)
+    assert (late.budget_us, late.complete) == (0, False)
+    ask.predict({"rows": [ROW]}, x_deadline=str(time.time() + 0.001))
+    assert clock.budgets[-1][0] < 0.001
+
+
+def test_members_that_are_named_are_not_cut_short_by_the_load(ask, clock):
+    ask.predict({"rows": [ROW], "members": 2})
+    assert clock.budgets[-1] == (0.1, 2)
+    ask.predict({"rows": [ROW], "members": 2, "budget_us": 9})
+    assert clock.budgets[-1] == (9e-6, 2)
+
+
+@pytest.mark.parametrize("deadline", ["soon", "nan", "inf", "-inf", "1e999"])
+def test_a_deadline_that_is_no_moment_is_refused(ask, deadline):
+    error = ask.predict({"row": ROW}, x_deadline=deadline).error
+    assert (error.code, error.where) == ("bad_http", "X-Deadline")
+
+
+def test_places_of_rows_read_as_in_the_request():
+    assert Batch([{}, {}]).place(1, "a b") == "rows[1].a b"
+    assert Batch([{}], single=True).place(0) == "row"

@@ -1,0 +1,129 @@
+"""``tanager serve`` as the system runs it: what it prints, signals, exit codes, and state that is there again."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import httpx2
+import pytest
+from serving import LABELS, ROWS, write_model
+
+from tanager.cli.serve import curl_line
+from tanager.service.wire import Predicted
+
+COMMAND = [sys.executable, "-c", "from tanager.cli.main import main; main()", "serve"]
+ROW = {"colour": "red", "size": 2.0}
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+
+
+class Process:
+    """A running command, its first lines, and a client for it."""
+
+    def __init__(self, folder, *words, **env):
+        plain = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", **env}
+        self.process = subprocess.Popen(
+            [*COMMAND, *map(str, words), "--port", "0"],
+            cwd=folder,
+            env={k: v for k, v in os.environ.items() if k != "TANAGER_TOKEN"} | plain,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.said = []
+        while not self.said or "curl" not in self.said[-1]:
+            line = self.process.stdout.readline()
+            assert line, self.process.stderr.read()
+            self.said.append(line)
+        url = re.search(r"http://\S+", "".join(self.said))[0]
+        self.client = httpx2.Client(base_url=url)
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        return self.ended()
+
+    def ended(self):
+        self.client.close()
+        self.out, self.err = self.process.communicate(timeout=20)
+        return self.process.returncode
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts the command in a folder with pets.tanager in it; what still runs in the end is killed."""
+    write_model(tmp_path / "pets.tanager")
+    running = []
+
+    def call(*words, **env):
+        running.append(Process(tmp_path, *words, **env))
+        return running[-1]
+
+    yield call
+    for one in running:
+        if one.process.poll() is None:
+            one.process.kill()
+            one.process.communicate()
+
+
+def test_it_ends_well_and_what_was_learned_is_there_again(start, tmp_path):
+    first = start("pets.tanager", "--log")
+    said = "".join(first.said)
+    assert "pets: AODE, 2 classes, 40 rows" in said
+    assert re.search(r"serving at http://127.0.0.1:\d+ after [\d.]+ s; stop with Ctrl-C", said)
+    before = first.client.post("/predict", json={"rows": ROWS[:4]}).json()["probabilities"]
+    assert first.client.post("/learn", json={"rows": ROWS, "labels": LABELS[::-1]}).json()["sequence"] == 1
+    after = first.client.post("/predict", json={"rows": ROWS[:4]}).json()["probabilities"]
+    assert end_in_the_middle_of_a_request(first) == 0
+    assert first.out.endswith("stopped\n")
+    assert re.search(r"POST /learn 200 [\d.]+ ms \S+", first.err)
+
+    again = start("pets.tanager")
+    assert "80 rows" in again.said[0]
+    assert again.client.post("/predict", json={"rows": ROWS[:4]}).json()["probabilities"] == after != before
+    write_model(tmp_path / "pets.tanager", labels=["cat", "cat", "dog", "dog"] * 10)
+    again.process.send_signal(signal.SIGHUP)  # says that there is a new file
+    end = time.monotonic() + 10
+    while again.client.post("/predict", json={"row": ROW}).json()["labels"] != ["cat"]:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    assert again.stop(signal.SIGINT) == 0
+    assert again.err == "pets: a new model file was taken over\n"
+
+
+def end_in_the_middle_of_a_request(one):
+    """Says stop while half of a request is there; the other half is read, and answered, before the end."""
+    body = b'{"row": {"colour": "red"}}'
+    kind = b"content-type: application/json\r\n"
+    with socket.create_connection(("127.0.0.1", one.client.base_url.port)) as wire:
+        wire.sendall(
+            b"POST /predict HTTP/1.1\r\nhost: a\r\n%scontent-length: %d\r\n\r\n" % (kind, len(body)) + body[:5]
+        )
+        time.sleep(0.2)
+        one.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        wire.sendall(body[5:])
+        assert wire.recv(1000).startswith(b"HTTP/1.1 200")
+    return one.ended()
+
+
+def test_two_models_a_token_and_a_folder_for_their_state(start, tmp_path):
+    write_model(tmp_path / "more.tanager")
+    one = start("pets.tanager", "more.tanager", "--state", "kept", TANAGER_TOKEN="secret")
+    assert "secret" not in "".join(one.said)
+    assert one.client.get("/models").status_code == 401
+    names = one.client.get("/models", headers={"authorization": "Bearer secret"}).json()["models"]
+    assert [line["name"] for line in names] == ["pets", "more"]
+    assert one.stop() == 0
+    assert {path.name for path in (tmp_path / "kept").iterdir()} == {"pets", "more"}
+    assert not (tmp_path / "pets.tanager.state").exists()
+
+
+def test_the_line_to_try_works(ask):
+    command = curl_line(ask.service, "http://127.0.0.1:8000")
+    assert command.startswith("curl http://127.0.0.1:8000/predict --json ")
+    body = re.search(r"--json '(.*)'", command)[1]
+    assert ask.predict(body=body.encode()).as_(Predicted).labels == ["fish"]

@@ -1,0 +1,119 @@
+"""Whatever is sent, the service answers in its one shape, never with a fault of its own, and goes on."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from serving import LABELS, Asker, close, make_service, write_model
+
+from tanager import AnytimeAODE
+from tanager.service.errors import CODES
+from tanager.service.wire import Predicted
+
+NAMES = ["colour", "size", "wild", "siz", "", "\x00", "a" * 300, "ü"]
+ODD = [
+    0,
+    -1,
+    2**53 + 1,
+    2**63 - 1,
+    2**63,
+    -(2**63),
+    10**400,
+    1e308,
+    -1e-308,
+    1e-400,
+    True,
+    None,
+    "",
+    "NaN",
+    "inf",
+    "1e999",
+]
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20) | st.just("long " * 2000)
+cells = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | words | st.sampled_from([*ODD, "red"])
+nested = st.recursive(
+    cells, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3), max_leaves=8
+)
+rows = st.dictionaries(st.sampled_from(NAMES), cells | nested, max_size=4)
+labels = st.sampled_from([*LABELS[:3], "newt"]) | cells | nested
+ids = st.sampled_from(["a", "b", ""]) | words
+fields = {
+    "row": rows | nested,
+    "rows": st.lists(rows | st.lists(cells, max_size=3), max_size=4) | nested,
+    "columns": st.lists(st.sampled_from(NAMES), max_size=3) | nested,
+    "budget_us": cells,
+    "members": cells,
+    "label": labels,
+    "labels": st.lists(labels, max_size=4),
+    "weights": st.lists(cells, max_size=4),
+    "times": st.lists(cells, max_size=4),
+    "id": ids | nested,
+    "ids": st.lists(ids, max_size=3) | nested,
+    "rwo": cells,
+}
+likely = st.lists(st.sampled_from(list(fields)), max_size=4, unique=True).flatmap(
+    lambda names: st.fixed_dictionaries({name: fields[name] for name in names})
+)
+raw = st.binary(max_size=200) | st.sampled_from(
+    [
+        b"[" * 100_000,
+        b'{"row":' * 50_000,
+        b'{"row": {"size": ' + b"9" * 5000 + b"}}",
+        b'{"row": {"size": NaN}}',
+        b'{"row": {"colour": "\\ud800"}}',
+        b'{"row": {"\\udfff": 1}}',
+        b'{"row": {"colour": "\xed\xa0\x80"}}',
+        b'{"row": {"size": 1e999}}',
+        b'{"row": {"size": 1}, "row": {"size": 2}}',
+        b"\xef\xbb\xbf{}",
+        b"null",
+        b'""',
+    ]
+)
+bodies = raw | likely.map(lambda data: json.dumps(data).encode()) | nested.map(lambda data: json.dumps(data).encode())
+headers = st.dictionaries(
+    st.sampled_from(["content-type", "x-deadline", "x-request-id", "authorization", "accept", "content-encoding"]),
+    st.binary(max_size=30).filter(lambda value: not set(value) & set(b"\r\n\0"))
+    | st.sampled_from([b"nan", b"1e400", b"-5", b"application/json"]),
+    max_size=3,
+)
+paths = st.sampled_from(["/predict", "/learn", "/models/pets/predict", "/models/pets/learn", "/models/pets/reload"])
+
+
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory):
+    service = make_service(write_model(tmp_path_factory.mktemp("fuzz") / "pets.tanager", AnytimeAODE()))
+    yield Asker(service)
+    close(service)
+
+
+def check(ask, said):
+    """The one shape, no fault, and a service that goes on."""
+    if said.status != 200:
+        assert said.status < 500, said.body
+        assert CODES[said.error.code][0] == said.status
+        assert said.error.message
+        assert len(said.body) < 5000, "an error quotes little of what was sent"
+    answer = ask.predict({"row": {"colour": "red", "size": 2.0}}).as_(Predicted)
+    assert abs(sum(answer.probabilities[0]) - 1) < 1e-9
+
+
+@settings(max_examples=100)
+@given(paths, bodies)
+def test_no_body_is_answered_by_a_fault(ask, path, body):
+    check(ask, ask("POST", path, body=body))
+
+
+@given(paths, likely.map(lambda data: json.dumps(data).encode()), headers)
+def test_no_header_is_answered_by_a_fault(ask, path, body, headers):
+    check(ask, ask("POST", path, body=body, **headers))
+
+
+@given(st.sampled_from(["GET", "POST", "PUT", "HEAD", "OPTIONS", "PURGE"]), st.text(max_size=60))
+def test_no_path_is_answered_by_a_fault(ask, method, path):
+    quoted = "".join(f"%{byte:02x}" for byte in path.encode("utf-8", "replace"))
+    said = ask(method, f"/{quoted}")
+    if method != "HEAD":
+        check(ask, said)
