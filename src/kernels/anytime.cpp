@@ -681,7 +681,7 @@ void all_now(TableReader<Fixed> &reader, const Mixer &mixer, Progress &p, double
 
 }  // namespace
 
-constexpr int kAtOnce = 4;  // members that a row may hear at one visit, under a clock
+constexpr int kAtOnce = 4;  // members that a row may hear at one visit, under a clock or from large tables
 
 // Looks at the clock now and then: about every ten microseconds, and more often where less is left.
 struct Run::Watch {
@@ -802,7 +802,7 @@ bool Run::go_on(Reader &reader, std::int64_t begin, std::int64_t end, std::int64
             const std::int64_t to = std::min(end, from + block);
             for (std::int64_t r = from; r < to && !begun_; ++r) first(r);
             int until = large ? reached : last;
-            while (round(from, to, until) && until < last) ++until;
+            while (round(from, to, until) && until < last) until += std::min(kAtOnce, last - until);
         }
     }
     bool more = false;
