@@ -384,7 +384,8 @@ void CountReader::careful_child(const Plan &p, int q, int i, double *out) {
 // --- one row at once --------------------------------------------------------------------------------------------------
 
 TurnWork::TurnWork(const Plan &plan) : reader(plan) {
-    for (auto *v : {&total, &power, &value, &value_power, &alone, &before}) v->resize(plan.store.k);
+    for (auto *v : {&total, &power, &value, &value_power, &alone, &mixed}) v->resize(plan.store.k);
+    members.resize(plan.members.size() * plan.store.k);
 }
 
 std::shared_ptr<TurnWork> turn_work(const Plan &p) { return p.turn ? std::make_shared<TurnWork>(p) : nullptr; }
@@ -441,6 +442,15 @@ void Judge::note(int line, int place, const double *proba, int y, double weight)
     at[2 * size] += weight;
 }
 
+// What all members say, where it can be told at once.
+bool Judge::all_members(const int *slot, int y, bool leave_out, double left_out) {
+    if (!plan.fast) return false;
+    if (leave_out) work.sub[y] = left_out;
+    const bool told = pairwise_members(plan, slot, leave_out, leave_out ? left_out : 0, work, work.turn->members.data());
+    work.sub[y] = 0;
+    return told;
+}
+
 void Judge::row(const int *slot, int y, bool leave_out, double left_out, double weight, double *out) {
     const Plan &p = plan;
     const int k = p.store.k, n_members = int(p.members.size());
@@ -449,11 +459,12 @@ void Judge::row(const int *slot, int y, bool leave_out, double left_out, double 
     turn.limit = n_members;
     turn.margin = std::numeric_limits<double>::infinity();
     const Mixer mixer(turn, k);
-    TurnWork &t = work;
+    TurnWork &t = *work.turn;
     Progress &at = t.progress;
-    double *total = t.total.data(), *power = t.power.data(), *alone = t.alone.data(), *mixed = t.before.data();
+    double *total = t.total.data(), *power = t.power.data(), *alone = t.alone.data(), *mixed = t.mixed.data();
     t.reader.start(slot, leave_out ? y : -1, left_out);
     mixer.first(t.reader, at, total, power);
+    const bool told = all_members(slot, y, leave_out, left_out);
     const auto tell = [&] {
         answer_from(p, at, total, power, t.reader.sub(), false, mixed);
         note(3, at.used, mixed, y, weight);
@@ -463,19 +474,22 @@ void Judge::row(const int *slot, int y, bool leave_out, double left_out, double 
     std::copy_n(mixed, k, alone);
     note(0, 0, alone, y, weight);
     for (int q = 0; q < n_members; ++q) {
-        if (at.stage > 0 || at.next != q) {  // naive Bayes speaks for it
+        double *value = told ? &t.members[std::size_t(q) * k] : t.value.data(), *value_power = t.value_power.data();
+        if (told ? std::isnan(value[0]) : at.stage > 0 || at.next != q) {  // naive Bayes speaks for it
             note(0, 1 + q, alone, y, weight);
             continue;
         }
-        t.reader.member(0, q, t.value.data(), t.value_power.data());
-        multiply(t.value.data(), t.reader.factor(), k);
-        const bool says = finish(t.value.data(), t.value_power.data(), k, 1, false, mixed);
+        if (told) std::fill_n(value_power, k, 0.0);
+        else t.reader.member(0, q, value, value_power);
+        multiply(value, t.reader.factor(), k);
+        const bool says = finish(value, value_power, k, 1, false, mixed);
         note(0, 1 + q, says ? mixed : alone, y, weight);
-        mixer.add(at, total, power, t.value.data(), t.value_power.data(), p.members[q].weight);
+        mixer.add(at, total, power, value, value_power, p.members[q].weight);
         ++at.used;
-        at.next = mixer.find(t.reader, at, q + 1);
+        if (!told) at.next = mixer.find(t.reader, at, q + 1);
         tell();
     }
+    if (told) at.next = mixer.find(t.reader, at, n_members);
     while (at.next >= 0) {
         mixer.step(t.reader, at, total, power, t.value.data(), t.value_power.data());
         tell();
@@ -490,10 +504,10 @@ std::int64_t judge(const Plan &plan, const Codes &codes, const Codes &labels, co
     const std::size_t size = 6 * (plan.members.size() + 1), n_threads = std::max(1, n_jobs);
     const auto began = Clock::now();
     std::vector<std::vector<double>> sums(n_threads);
-    std::vector<std::unique_ptr<TurnWork>> work(n_threads);
+    std::vector<std::unique_ptr<Scratch>> work(n_threads);
     const auto some = [&](std::size_t thread, std::int64_t from, std::int64_t to) {
         if (!work[thread]) {
-            work[thread] = std::make_unique<TurnWork>(plan);
+            work[thread] = std::make_unique<Scratch>(plan);
             sums[thread].resize(size);
         }
         Judge judge{plan, *work[thread], sums[thread].data()};

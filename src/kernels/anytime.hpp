@@ -84,7 +84,8 @@ class CountReader {
 struct TurnWork {
     CountReader reader;
     Progress progress;
-    std::vector<double> total, power, value, value_power, alone, before;
+    std::vector<double> total, power, value, value_power;
+    std::vector<double> alone, mixed, members;  // for judging: answers, and what all members say
     explicit TurnWork(const Plan &plan);
 };
 
@@ -95,12 +96,13 @@ void score_in_turn(const Plan &plan, const int *slot, int left_out_class, double
 // them) the weight of wrong answers, of the probability of the true class, and of all rows.
 struct Judge {
     const Plan &plan;
-    TurnWork &work;
+    Scratch &work;
     double *judged;  // (6, M + 1): three lines for members alone, three for the first t of them
     // The row is of class y. Answers, as limit says and whatever the margin, into `out` where there is one.
     void row(const int *slot, int y, bool leave_out, double left_out, double weight, double *out = nullptr);
 
   private:
+    bool all_members(const int *slot, int y, bool leave_out, double left_out);
     void note(int line, int place, const double *proba, int y, double weight);
 };
 

@@ -454,7 +454,7 @@ struct PyPlan {
             const bool told = judges && !answered_ && !std::isfinite(plan.turn->margin);  // judging finds the answer too
             if (judges) {
                 for (double *x = judged, *end = judged + judged_->size(); keep < 1 && x < end; ++x) *x *= keep;
-                Judge{plan, *w.turn, judged}.row(w.slot.data(), y, false, 0, weights ? weights[r] : 1,
+                Judge{plan, w, judged}.row(w.slot.data(), y, false, 0, weights ? weights[r] : 1,
                                                  told ? out + r * s.k : nullptr);
             }
             if (!told) plan.score(answered_ ? other.data() : w.slot.data(), -1, 0, false, out + r * s.k, w);

@@ -121,6 +121,10 @@ bool joint_value(const Plan &p, const Member &m, const int *slot, const double *
 // weight of the members that spoke.
 double score_pairwise(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w);
 
+// The joint of every member of a fast sum times its weight, at once: one number per member and class, NaN where it does
+// not speak. False where that cannot be done: members must be read one by one.
+bool pairwise_members(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w, double *values);
+
 // P(x_i | y, x_j) the careful way: x_i was missing at times, totals differ by parent, or there is nothing to divide by.
 // `own` and `lost` are the counts of x_j with x_i and with x_i missing, `count` those of x_j less the row left out.
 template <int Fixed>
