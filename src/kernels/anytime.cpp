@@ -428,17 +428,21 @@ void score_in_turn(const Plan &plan, const int *slot, int left_out_class, double
 
 // --- how good the members are -----------------------------------------------------------------------------------------
 
-// Ties go to the class with more rows, then to the smaller code.
-void Judge::note(int line, int place, const double *proba, int y, double weight) {
-    constexpr double tie = 1e-12;
+// The classes have chances in these proportions. Ties go to the class with more rows, then to the smaller code.
+void Judge::note(int line, int place, const double *chance, int y, double weight) {
     const int k = plan.store.k, size = int(plan.members.size()) + 1;
-    const double best = *std::max_element(proba, proba + k);
+    double sum = 0, best = 0;
+    for (int c = 0; c < k; ++c) {
+        sum += chance[c];
+        best = std::max(best, chance[c]);
+    }
+    const double tie = best - 1e-12 * sum;
     int chosen = -1;
     for (int c = 0; c < k; ++c)
-        if (proba[c] >= best - tie && (chosen < 0 || plan.store.classes[c] > plan.store.classes[chosen])) chosen = c;
+        if (chance[c] >= tie && (chosen < 0 || plan.store.classes[c] > plan.store.classes[chosen])) chosen = c;
     double *at = judged + std::size_t(line) * size + place;
     if (chosen != y) at[0] += weight;
-    at[size] += weight * proba[y];
+    at[size] += weight * (chance[y] / sum);
     at[2 * size] += weight;
 }
 
@@ -465,13 +469,18 @@ void Judge::row(const int *slot, int y, bool leave_out, double left_out, double 
     t.reader.start(slot, leave_out ? y : -1, left_out);
     mixer.first(t.reader, at, total, power);
     const bool told = all_members(slot, y, leave_out, left_out);
+    const auto plain = [&](const double *m, const double *e) {  // proportions as they are: nothing to work out
+        return any_positive(m, k) && std::all_of(e, e + k, [](double x) { return x == 0; });
+    };
+    const double *chance = total;  // after the last step
     const auto tell = [&] {
-        answer_from(p, at, total, power, t.reader.sub(), false, mixed);
-        note(3, at.used, mixed, y, weight);
-        if (out && (limit < 0 || at.used <= limit)) std::copy_n(mixed, k, out);
+        chance = plain(total, power) ? total : mixed;
+        if (chance == mixed) answer_from(p, at, total, power, t.reader.sub(), false, mixed);
+        note(3, at.used, chance, y, weight);
+        if (out && at.used == limit) answer_from(p, at, total, power, t.reader.sub(), false, out);
     };
     tell();
-    std::copy_n(mixed, k, alone);
+    std::copy_n(chance, k, alone);
     note(0, 0, alone, y, weight);
     for (int q = 0; q < n_members; ++q) {
         double *value = told ? &t.members[std::size_t(q) * k] : t.value.data(), *value_power = t.value_power.data();
@@ -482,8 +491,8 @@ void Judge::row(const int *slot, int y, bool leave_out, double left_out, double 
         if (told) std::fill_n(value_power, k, 0.0);
         else t.reader.member(0, q, value, value_power);
         multiply(value, t.reader.factor(), k);
-        const bool says = finish(value, value_power, k, 1, false, mixed);
-        note(0, 1 + q, says ? mixed : alone, y, weight);
+        if (plain(value, value_power)) note(0, 1 + q, value, y, weight);
+        else note(0, 1 + q, finish(value, value_power, k, 1, false, mixed) ? mixed : alone, y, weight);
         mixer.add(at, total, power, value, value_power, p.members[q].weight);
         ++at.used;
         if (!told) at.next = mixer.find(t.reader, at, q + 1);
@@ -494,7 +503,8 @@ void Judge::row(const int *slot, int y, bool leave_out, double left_out, double 
         mixer.step(t.reader, at, total, power, t.value.data(), t.value_power.data());
         tell();
     }
-    for (int more = at.used + 1; more <= n_members; ++more) note(3, more, mixed, y, weight);
+    for (int more = at.used + 1; more <= n_members; ++more) note(3, more, chance, y, weight);
+    if (out && (limit < 0 || at.used < limit)) answer_from(p, at, total, power, t.reader.sub(), false, out);
 }
 
 std::int64_t judge(const Plan &plan, const Codes &codes, const Codes &labels, const double *weights, double *judged,

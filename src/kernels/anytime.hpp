@@ -103,7 +103,7 @@ struct Judge {
 
   private:
     bool all_members(const int *slot, int y, bool leave_out, double left_out);
-    void note(int line, int place, const double *proba, int y, double weight);
+    void note(int line, int place, const double *chance, int y, double weight);
 };
 
 // Judges the rows from `begin` on, until they are done or (nanoseconds >= 0) the time is up, and at least one. A row
