@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from serving import LABELS, Asker, close, make_service, write_model
 
+from tanager import AnytimeAODE
 from tanager.service.errors import CODES
 from tanager.service.wire import Predicted
 
@@ -83,7 +84,7 @@ paths = st.sampled_from(["/predict", "/learn", "/models/pets/predict", "/models/
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory):
-    service = make_service(write_model(tmp_path_factory.mktemp("fuzz") / "pets.tanager"))
+    service = make_service(write_model(tmp_path_factory.mktemp("fuzz") / "pets.tanager", AnytimeAODE()))
     yield Asker(service)
     close(service)
 

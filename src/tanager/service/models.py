@@ -310,4 +310,9 @@ def _class_rows(model: Any) -> list[float]:
 
 
 def _anytime(model: Any) -> Anytime | None:
-    return None if not hasattr(model, "answer") else Anytime(order=[], stop_after=None)
+    """The members as they stand; nothing is judged for this."""
+    if not hasattr(model, "answer") or not model._has_learned():
+        return None
+    form, names = model._structure(fresh=False).form, model.encoder_.schema.names
+    order = [[names[i] for i in member] for member in form.members]
+    return Anytime(order, len(order) if form.limit < 0 else form.limit)
