@@ -1,4 +1,4 @@
-"""tanager in half a minute: a table, a stream of a million rows, all classifiers side by side, a world that changes.
+"""tanager in half a minute: a table, a stream of a million rows, all classifiers, a world that changes, a deadline.
 
     make demo                                   or: python examples/demo.py
     python examples/demo.py --quick             a hundredth of the stream, for the tests
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
@@ -31,6 +31,7 @@ from tanager import (
     SPODE,
     TAN,
     TC,
+    AnytimeAODE,
     BestOf,
     Collection,
     DriftAware,
@@ -42,7 +43,7 @@ from tanager import (
     generate,
 )
 from tanager.evaluate import prequential
-from tanager.plot import plot_comparison, plot_network
+from tanager.plot import plot_anytime, plot_comparison, plot_network
 
 OUTPUT = Path("demo-output")
 FEWER_ROWS = {  # of the stream, for classifiers that are slow to learn, and why
@@ -63,6 +64,7 @@ def main() -> None:
     a_table()
     a_stream(n_rows)
     a_change(n_rows // 5)
+    a_deadline()
     pictures = ", ".join(str(path) for path in sorted(OUTPUT.glob("*.png")))
     print(f"\nDone in {time.perf_counter() - started:.0f} s. Pictures: {pictures}")
 
@@ -227,6 +229,27 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     started = time.perf_counter()
     result = work()
     return result, time.perf_counter() - started
+
+
+# --- 4. a deadline -----------------------------------------------------------------------------------------------
+
+
+def a_deadline() -> None:
+    heading("4. Answers in time: handwritten digits, 64 columns, 10 classes")
+    X, y = load_digits(return_X_y=True)
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.5, random_state=1, stratify=y)
+    model = AnytimeAODE(stop="loo").fit(X_train, y_train)
+    print("AnytimeAODE answers as naive Bayes does, then asks one super-parent after the other while there is time.\n")
+    print(f"   budget for {len(X_test)} rows     took   super-parents   accuracy")
+    model.predict_proba(X_test)
+    for budget in (0.0, 0.005, 0.01, 0.02, 0.1):
+        answer = model.answer(X_test, budget=budget)
+        right = np.mean(model.classes_[answer.proba.argmax(axis=1)] == y_test)
+        text = f"{budget * 1000:.0f} ms" if budget else "none: naive Bayes"
+        print(f"{text:>23}  {answer.seconds * 1000:5.1f} ms  {answer.members.mean():14.1f}  {right:9.4f}")
+    print(f"\nThe best {model.n_members_} of 64 are enough, as left-out rows told it.")
+    orders = {order: AnytimeAODE(member_order=order).fit(X_train, y_train) for order in ("cv", "mi", "random")}
+    plot_anytime(orders, X_test, y_test, OUTPUT / "anytime-digits.png", title="Digits: what super-parents are worth")
 
 
 # --- words -------------------------------------------------------------------------------------------------------

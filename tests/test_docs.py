@@ -119,6 +119,7 @@ def test_the_demo_runs(tmp_path):
     assert all(name in done.stdout for name in CLASSIFIERS)
     assert "== all rows: True" in done.stdout
     assert {path.name for path in (tmp_path / "demo-output").iterdir()} == {
+        "anytime-digits.png",
         "breast-cancer.png",
         "change.png",
         "fuzzy-sets.png",

@@ -177,6 +177,15 @@ def test_learned_weights_make_left_out_rows_more_probable(table):
     assert len(set(AnytimeAODE(weights="mi").fit(X, y)._structure(fresh=True).form.weight)) > 1
 
 
+@pytest.mark.parametrize("cls", BOTH)
+def test_a_member_speaks_for_rows_whose_values_were_seen_in_other_rows(cls, table):
+    X, y = table[0][:60, :4], table[1][:60]  # four values and three classes
+    model = cls(weights="loo").fit(X, y)
+    for member in model._members(4):
+        same = (X[:, None, list(member)] == X[None, :, list(member)]).all(axis=2).sum(axis=1)
+        np.testing.assert_array_equal(model._speaks(member, X, None), same > 1)
+
+
 # --- anytime learning -------------------------------------------------------------------------------------------
 
 

@@ -68,7 +68,7 @@ NEEDED = ("starlette", "uvicorn", "httptools", "msgspec", "prometheus_client")
 def command(models: tuple[str, ...], host: str, port: int, log: bool, **options: Any) -> None:
     """Answer requests over HTTP with MODELS made by fit.
 
-    Every answer gets the time that the load leaves it: anytime models (--model anytime-aode) use all their members when
+    Every answer gets the time that the load leaves it: anytime models (fit --model anytime) use all their members when
     there is time, and naive Bayes alone at the peak. Rows that are learned are safe on disk before the service says so.
     Ends when stopped with Ctrl-C or SIGTERM; SIGHUP looks for new model files.
     """

@@ -174,12 +174,14 @@ class Served:
         return Learned(self.name, len(batch), sequence, [])
 
     def _check_rows(self, batch: Batch, labels: list[Any]) -> Schema | None:
-        """Refuse columns and labels that cannot be right, with their place; None where the model has no columns yet."""
-        with self.store.lock:
-            _check_labels(labels, _classes(self.model))
-            if not hasattr(self.model, "encoder_") or self.model._warm is not None:
-                return None
-            schema = self.model.encoder_.schema
+        """Refuse columns and labels that cannot be right, with their place; None where the model has no columns yet.
+
+        Without the lock: classes and schema are replaced, never changed, and the store checks again.
+        """
+        _check_labels(labels, _classes(self.model))
+        if not hasattr(self.model, "encoder_") or self.model._warm is not None:
+            return None
+        schema = self.model.encoder_.schema
         batch.check_names(schema.name_set)
         return schema
 
@@ -310,4 +312,9 @@ def _class_rows(model: Any) -> list[float]:
 
 
 def _anytime(model: Any) -> Anytime | None:
-    return None if not hasattr(model, "answer") else Anytime(order=[], stop_after=None)
+    """The members as they stand; nothing is judged for this."""
+    if not hasattr(model, "answer") or not model._has_learned():
+        return None
+    form, names = model._structure(fresh=False).form, model.encoder_.schema.names
+    order = [[names[i] for i in member] for member in form.members]
+    return Anytime(order, len(order) if form.limit < 0 else form.limit)
