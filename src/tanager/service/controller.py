@@ -8,7 +8,7 @@ AIM = 0.9  # of the target; the rest is for the way to the client
 BUSY = 0.8  # share of the time that the server means to be busy; the rest is for chance
 SHARE = 0.5  # of what is left of the target; who comes during the call is not seen yet, and needs the rest
 MEMORY = 0.1  # weight of the newest cost among the remembered ones
-TARGETS, SECONDS = 10, 0.5  # rates are means over so many targets, and over no less than so many seconds
+TARGETS, SECONDS = 5, 0.5  # rates are means over so many targets, and over no less than so many seconds
 
 
 class Controller:
