@@ -725,9 +725,9 @@ struct Run::Watch {
     }
 };
 
-Run::Run(std::shared_ptr<Plan> plan, const Codes &codes, std::shared_ptr<const Compiled> tables,
+Run::Run(std::shared_ptr<Plan> plan, const Turn &turn, const Codes &codes, std::shared_ptr<const Compiled> tables,
          std::shared_ptr<const Compiled> naive)
-    : n_rows(codes.n_rows), n_classes(plan->store.k), plan_(std::move(plan)), turn_(*plan_->turn),
+    : n_rows(codes.n_rows), n_classes(plan->store.k), plan_(std::move(plan)), turn_(turn),
       tables_(std::move(tables)), naive_(std::move(naive)) {
     const std::size_t n = plan_->store.n, size = std::size_t(n_rows) * n_classes;
     slot_.reset(new int[std::size_t(n_rows) * n]);

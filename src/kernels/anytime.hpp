@@ -115,7 +115,7 @@ std::int64_t judge(const Plan &plan, const Codes &codes, const Codes &labels, co
 class Run {
   public:
     // Tables of the plan and of naive Bayes, or null: then counts are read.
-    Run(std::shared_ptr<Plan> plan, const Codes &codes, std::shared_ptr<const Compiled> tables,
+    Run(std::shared_ptr<Plan> plan, const Turn &turn, const Codes &codes, std::shared_ptr<const Compiled> tables,
         std::shared_ptr<const Compiled> naive);
     // Naive Bayes for all rows the first time. Then rounds, in which every row that is not done gets its next member,
     // until there were `steps` of them or (steady clock, less what answering takes) the time is up; below 0: no limit.
@@ -134,7 +134,7 @@ class Run {
     using Clock = std::chrono::steady_clock;
     struct Watch;
     std::shared_ptr<Plan> plan_;
-    Turn turn_;  // as it was when the run began
+    Turn turn_;  // that of the plan, or with another limit and margin
     std::shared_ptr<const Compiled> tables_, naive_;
     std::unique_ptr<int[]> slot_;
     std::unique_ptr<double[]> total_, power_;

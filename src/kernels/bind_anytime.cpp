@@ -39,12 +39,12 @@ void used(const PyRun &self, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::
     self.run->used(static_cast<std::int32_t *>(out.data()));
 }
 
-}  // namespace
-
 void check_turn(int limit, double margin) {
     expect(limit >= -1, "a limit is a number of members, or -1 for all");
     expect(margin >= 0, "a margin is a difference of logs, at least 0");
 }
+
+}  // namespace
 
 void set_in_turn(Plan &plan, std::shared_ptr<Plan> naive, const std::string &mix, int limit, double margin) {
     check_turn(limit, margin);
@@ -56,15 +56,19 @@ void set_in_turn(Plan &plan, std::shared_ptr<Plan> naive, const std::string &mix
 }
 
 PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<Plan> plan, const AnyArray &codes_,
-               const std::optional<Tables> &tables) {
+               const std::optional<Tables> &tables, std::optional<int> limit, std::optional<double> margin) {
     expect(plan->turn != nullptr, "members are not taken in turn here");
     const Codes codes = as_codes(codes_, plan->store.n);
     Tables both;
     if (tables) both = *tables;
     expect(!tables || (fits(*both.first, *plan) && fits(*both.second, *plan->turn->naive)),
            "the tables belong to another plan");
+    Turn turn = *plan->turn;
+    turn.limit = limit.value_or(turn.limit);
+    turn.margin = margin.value_or(turn.margin);
+    check_turn(turn.limit, turn.margin);
     nb::gil_scoped_release release;
-    return {std::move(store), std::make_unique<Run>(std::move(plan), codes, both.first, both.second)};
+    return {std::move(store), std::make_unique<Run>(std::move(plan), turn, codes, both.first, both.second)};
 }
 
 double *as_judged(const Plan &plan, const Doubles &judged) {

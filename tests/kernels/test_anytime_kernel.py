@@ -434,6 +434,25 @@ def test_hundreds_of_columns_do_not_underflow(mix):
         np.testing.assert_allclose(answers_of(run, 20, 3), view.score(asked[:20]), rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.parametrize("mix", MIXES)
+def test_faded_counts_are_read_in_their_unit(mix):
+    """Also by tables that were made before, and by the naive Bayes at the beginning."""
+    rng = np.random.default_rng(6)
+    rows, labels = rng.integers(0, 4, (400, 8), dtype=np.uint8), rng.integers(0, 3, 400).astype(np.uint8)
+    form = InTurn(tuple((i,) for i in range(8)), (1.0,) * 8, 1.0, naive(8), mix=mix)
+    faded = view_of(rows, labels, form, Lidstone(1.0), n_values=(4,) * 8, k=3)
+    faded.score(rows)
+    for _ in range(3):
+        faded.counts.decay(0.6)
+    light = view_of(rows, labels, form, Lidstone(1.0), n_values=(4,) * 8, k=3, weights=np.full(400, 0.6**3))
+    for some in (rows[:3], rows):
+        np.testing.assert_allclose(faded.score(some), light.score(some), rtol=1e-9, atol=1e-12)
+    judged, expected = np.zeros((2, 6, 9))
+    faded.judge(rows, labels, np.full(400, 0.5), judged)
+    light.judge(rows, labels, np.full(400, 0.5), expected)
+    np.testing.assert_allclose(judged, expected, rtol=1e-9)
+
+
 # --- the clock --------------------------------------------------------------------------------------------------------
 
 
@@ -511,9 +530,9 @@ def test_turns_that_make_no_sense_are_refused():
     refused("same smoothing", lambda: plan.in_turn(lean.plan, "joint"))
     refused("joint, posterior or replace", lambda: plan.in_turn(first, "mean"))
     refused("margin", lambda: plan.in_turn(first, "joint", -1, math.nan))
-    refused("margin", lambda: plan.set_turn(-1, -0.5))
-    refused("limit", lambda: plan.set_turn(-2))
-    refused("not taken in turn", lambda: first.set_turn(1))
+    refused("limit", lambda: plan.in_turn(first, "joint", -2))
+    refused("margin", lambda: plan.run(QUERIES, None, -1, -0.5))
+    refused("limit", lambda: plan.run(QUERIES, None, -2))
     refused("not taken in turn", lambda: first.run(QUERIES))
 
 
