@@ -9,6 +9,8 @@ namespace tanager::scoring {
 
 namespace {
 
+constexpr int kAtOnce = 4;  // members that a row may hear at one visit, under a clock or from large tables
+
 bool any_positive(const double *m, int k) {
     return std::any_of(m, m + k, [](double x) { return x > 0; });
 }
@@ -122,7 +124,7 @@ void answer_from(const Plan &p, const Progress &at, const double *total, const d
 
 }  // namespace
 
-// --- a row straight from the counts -----------------------------------------------------------------------------------
+// --- a row straight from the counts --------------------------------------------------------------------------------
 
 CountReader::CountReader(const Plan &plan) : plan_(plan), naive_(*plan.turn->naive) {
     for (const Plan *p = &plan; p && p->sum_of_products; p = p->otherwise.get()) stages_.push_back(p);
@@ -381,7 +383,7 @@ void CountReader::careful_child(const Plan &p, int q, int i, double *out) {
     careful<Fixed>(p, i, parents[0], row + cell_[i], row + s.missing_cell(i), count_.data(), pseudo, sub(), out);
 }
 
-// --- one row at once --------------------------------------------------------------------------------------------------
+// --- one row at once -----------------------------------------------------------------------------------------------
 
 TurnWork::TurnWork(const Plan &plan) : reader(plan) {
     for (auto *v : {&total, &power, &value, &value_power, &alone, &mixed}) v->resize(plan.store.k);
@@ -393,7 +395,8 @@ std::shared_ptr<TurnWork> turn_work(const Plan &p) { return p.turn ? std::make_s
 namespace {
 
 // All members at once, as the plan would answer without turns; false where they have nothing to say.
-bool all_at_once(const Plan &plan, const Mixer &mixer, const int *slot, int left_out_class, double left_out, Scratch &w) {
+bool all_at_once(const Plan &plan, const Mixer &mixer, const int *slot, int left_out_class, double left_out,
+                 Scratch &w) {
     TurnWork &t = *w.turn;
     const int k = plan.store.k;
     if (left_out_class >= 0) w.sub[left_out_class] = left_out;
@@ -426,7 +429,7 @@ void score_in_turn(const Plan &plan, const int *slot, int left_out_class, double
     answer_from(plan, t.progress, t.total.data(), t.power.data(), t.reader.sub(), log_joint, out);
 }
 
-// --- how good the members are -----------------------------------------------------------------------------------------
+// --- how good the members are --------------------------------------------------------------------------------------
 
 // The classes have chances in these proportions. Ties go to the class with more rows, then to the smaller code.
 void Judge::note(int line, int place, const double *chance, int y, double weight) {
@@ -450,7 +453,8 @@ void Judge::note(int line, int place, const double *chance, int y, double weight
 bool Judge::all_members(const int *slot, int y, bool leave_out, double left_out) {
     if (!plan.fast) return false;
     if (leave_out) work.sub[y] = left_out;
-    const bool told = pairwise_members(plan, slot, leave_out, leave_out ? left_out : 0, work, work.turn->members.data());
+    double *members = work.turn->members.data();
+    const bool told = pairwise_members(plan, slot, leave_out, leave_out ? left_out : 0, work, members);
     work.sub[y] = 0;
     return told;
 }
@@ -549,7 +553,7 @@ std::int64_t judge(const Plan &plan, const Codes &codes, const Codes &labels, co
     return at;
 }
 
-// --- many rows under a clock ------------------------------------------------------------------------------------------
+// --- many rows under a clock ---------------------------------------------------------------------------------------
 
 namespace {
 
@@ -705,8 +709,6 @@ void all_now(TableReader<Fixed> &reader, const Mixer &mixer, Progress &p, double
 
 }  // namespace
 
-constexpr int kAtOnce = 4;  // members that a row may hear at one visit, under a clock or from large tables
-
 // Looks at the clock now and then: about every ten microseconds, and more often where less is left.
 struct Run::Watch {
     bool on = false;
@@ -744,7 +746,8 @@ bool Run::advance(std::int64_t steps, std::int64_t nanoseconds, int n_jobs) {
     plan_->refresh_missing();
     Watch watch;
     watch.on = nanoseconds >= 0;
-    if (watch.on) watch.end = began + std::chrono::nanoseconds(std::min<std::int64_t>(nanoseconds, std::int64_t(1) << 60));
+    constexpr std::int64_t years = std::int64_t(1) << 60;
+    if (watch.on) watch.end = began + std::chrono::nanoseconds(std::min(nanoseconds, years));
     std::atomic<bool> more{false};
     const auto work = [&](auto &reader, std::int64_t begin, std::int64_t end) {
         if (go_on(reader, begin, end, steps, watch)) more = true;
@@ -799,14 +802,14 @@ bool Run::go_on(Reader &reader, std::int64_t begin, std::int64_t end, std::int64
     if (watch.on && !begun_)
         for (std::int64_t r = begin; r < end; ++r) first(r);
     int reached = 0;  // how many members all rows that are not done have heard
+    constexpr int most = std::numeric_limits<int>::max();
     if (begun_ || watch.on) {
-        reached = std::numeric_limits<int>::max();
+        reached = most;
         for (std::int64_t r = begin; r < end; ++r)
             if (progress_[r].next >= 0) reached = std::min(reached, progress_[r].used);
-        if (reached == std::numeric_limits<int>::max()) return false;
+        if (reached == most) return false;
     }
-    const int most = std::numeric_limits<int>::max();
-    const int last = steps < 0 ? most : int(std::min<std::int64_t>(reached + steps, most));
+    const int last = steps < 0 || steps > most - reached ? most : reached + int(steps);
     if (watch.on) {
         watch.end -= answering(begin, end);
         auto before = Clock::now();
@@ -834,13 +837,17 @@ bool Run::go_on(Reader &reader, std::int64_t begin, std::int64_t end, std::int64
     return more;
 }
 
-// How long it will take to write the answers, judged by some of them.
+// How long it will take to write the answers, judged by some of them: twice, as other work may come between.
 Run::Clock::duration Run::answering(std::int64_t begin, std::int64_t end) const {
-    const std::int64_t some = std::min<std::int64_t>(end - begin, 64);
+    const std::int64_t some = std::min<std::int64_t>(end - begin, 32);
     std::vector<double> out(n_classes);
-    const auto began = Clock::now();
-    for (std::int64_t r = begin; r < begin + some; ++r) answer_row(r, false, out.data());
-    return (Clock::now() - began) * n_rows / std::max<std::int64_t>(some, 1);
+    auto least = Clock::duration::max();
+    for (int time = 0; time < 2; ++time) {
+        const auto began = Clock::now();
+        for (std::int64_t r = begin; r < begin + some; ++r) answer_row(r, false, out.data());
+        least = std::min(least, Clock::now() - began);
+    }
+    return least * n_rows / std::max<std::int64_t>(some, 1);
 }
 
 void Run::answer_row(std::int64_t r, bool log_joint, double *out) const {

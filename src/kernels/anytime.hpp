@@ -119,8 +119,8 @@ class Run {
         std::shared_ptr<const Compiled> naive);
     // Naive Bayes for all rows the first time. Then rounds, in which every row that is not done gets its next member,
     // until there were `steps` of them or (steady clock, less what answering takes) the time is up; below 0: no limit.
-    // While there is plenty of time, a row gets several members at a visit: the numbers of members may differ by as many
-    // when it is up. True while some row could get another member.
+    // While there is plenty of time, a row gets several members at a visit: the numbers of members may differ by as
+    // many when it is up. True while some row could get another member.
     bool advance(std::int64_t steps, std::int64_t nanoseconds, int n_jobs);
     void answer(bool log_joint, double *out) const;
     template <class Integer> void used(Integer *out) const {

@@ -97,7 +97,9 @@ void bind_run(nb::module_ &m) {
                  return self.run->advance(steps, nanoseconds, n_jobs);
              }, nb::arg("steps") = -1, nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)
         .def("answer", [](const PyRun &self, const Doubles &out, bool log_joint) {
-                 self.run->answer(log_joint, as_output(out, self.run->n_rows, self.run->n_classes));
+                 double *to = as_output(out, self.run->n_rows, self.run->n_classes);
+                 nb::gil_scoped_release release;
+                 self.run->answer(log_joint, to);
              }, nb::arg("out").noconvert(), nb::arg("log_joint") = false)
         .def("used", &used, nb::arg("out").noconvert());
 }

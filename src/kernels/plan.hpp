@@ -86,8 +86,8 @@ struct Plan {
     // Writes the posterior (or the log of the joint) of one row, less the row that is left out if any. Where nothing
     // speaks, or every class has probability zero, `otherwise` answers, or at last the class prior by Laplace's rule.
     void score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const;
-    // The first half of that: the joint into w.m and w.e, P(y) into w.prior where it matters; returns the weight of what
-    // spoke. w.sub is set already.
+    // The first half of that: the joint into w.m and w.e, P(y) into w.prior where it matters; returns the weight of
+    // what spoke. w.sub is set already.
     double joint(const int *slot, bool leave_out, double left_out, Scratch &w) const;
     // From w.m, w.e and w.prior to an answer, less w.sub; where every class is impossible, Laplace's rule and false.
     bool answer(double qualified, bool log_joint, double *out, Scratch &w) const;

@@ -502,6 +502,18 @@ def test_judging_under_a_clock_goes_on_with_the_row_it_names():
     np.testing.assert_allclose(threads, whole, rtol=1e-12)
 
 
+def test_no_rows_and_more_steps_than_there_can_be_are_no_trouble():
+    view = d12("joint")
+    run = view.plan.run(QUERIES[:0])
+    assert not run.advance()
+    assert not run.advance(nanoseconds=10**6)
+    assert answers_of(run, 0, 2).shape == (0, 2)
+    run = view.plan.run(QUERIES)
+    assert run.advance(0)
+    assert not run.advance(2**63 - 1, 2**63 - 1)
+    assert members_of(run, 3).tolist() == [5] * 3
+
+
 def test_another_limit_for_one_run_leaves_the_form_as_it_is():
     view = d12("joint", limit=2)
     run = view.run(QUERIES, limit=4)
