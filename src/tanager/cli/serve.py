@@ -196,7 +196,7 @@ def curl_line(service: Any, url: str) -> str:
 
     served = next(iter(service.served.values()))
     schema = served.model.encoder_.schema.columns[:2] if hasattr(served.model, "encoder_") else ()
-    row = {column.name: (*column.values, *column.cuts, 0)[0] for column in schema}
+    row = {column.name: (*column.values, *(float(f"{cut:g}") for cut in column.cuts), 0)[0] for column in schema}
     path = "predict" if len(service.served) == 1 else f"models/{served.name}/predict"
     token = ' -H "Authorization: Bearer $TANAGER_TOKEN"' if service.token else ""
     body = json.dumps({"row": row}).replace("'", "'\\''")
