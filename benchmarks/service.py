@@ -139,18 +139,18 @@ def lines(found: Measured | None = None) -> Iterator[Line]:
 
 
 def table(found: Measured) -> str:
-    """The phases of all ways, as text."""
-    head = f"{'':<13}{'phase':<13}{'requests/s':>10}{'answered':>10}{'p50':>9}{'p99':>9}{'members':>9}{'accuracy':>10}"
-    made = [head]
+    """The phases of all ways, as text. Latencies include by how much the sender was late, which is told too (p99)."""
+    heads = "".join(f"{name:>9}" for name in ("answered", "p50", "p99", "sender", "members", "accuracy"))
+    made = [f"{'':<13}{'phase':<13}{'requests/s':>10}{heads}"]
     for way in WAYS:
         for name, (start, end) in found.phases.items():
             own = found.phase(way, start, end)
             share = f"{own['answered'] / own['sent']:.0%}"
-            times = "".join(f"{own[key]:>6.0f} ms" for key in ("p50_ms", "p99_ms"))
+            times = "".join(f"{own[key]:>6.0f} ms" for key in ("p50_ms", "p99_ms", "behind_ms"))
             members = "" if own["members"] is None else f"{own['members']:.1f}"
             accuracy = "" if own["accuracy"] is None else f"{own['accuracy']:.4f}"
             rate = own["sent"] / (end - start)
-            made.append(f"{way:<13}{name:<13}{rate:>10.0f}{share:>10}{times}{members:>9}{accuracy:>10}")
+            made.append(f"{way:<13}{name:<13}{rate:>10.0f}{share:>9}{times}{members:>9}{accuracy:>9}")
     return "\n".join(made)
 
 
