@@ -174,12 +174,14 @@ class Served:
         return Learned(self.name, len(batch), sequence, [])
 
     def _check_rows(self, batch: Batch, labels: list[Any]) -> Schema | None:
-        """Refuse columns and labels that cannot be right, with their place; None where the model has no columns yet."""
-        with self.store.lock:
-            _check_labels(labels, _classes(self.model))
-            if not hasattr(self.model, "encoder_") or self.model._warm is not None:
-                return None
-            schema = self.model.encoder_.schema
+        """Refuse columns and labels that cannot be right, with their place; None where the model has no columns yet.
+
+        Without the lock: classes and schema are replaced, never changed, and the store checks again.
+        """
+        _check_labels(labels, _classes(self.model))
+        if not hasattr(self.model, "encoder_") or self.model._warm is not None:
+            return None
+        schema = self.model.encoder_.schema
         batch.check_names(schema.name_set)
         return schema
 
