@@ -68,9 +68,12 @@ class Controller:
         reading other requests, and nobody else will pay for that.
         """
         taken = max(total_seconds, now - self._turn)
-        self._overhead.learn(n_rows, max(0.0, taken - model_seconds))
+        granted = model_seconds  # what is taken beyond the budget is nothing that a budget could change
         if members < 1 or not self._naive.known:  # a member costs about as much as naive Bayes
             self._naive.learn(n_rows, model_seconds / (1 + members))
+        else:
+            granted = min(model_seconds, max(self._budget, self._naive.of(1, n_rows)))
+        self._overhead.learn(n_rows, max(0.0, taken - granted))
         self._busy.add(taken, now)
         self._turn, self._free = math.inf, now
 
