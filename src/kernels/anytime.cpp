@@ -563,10 +563,7 @@ class TableReader {
   public:
     TableReader(const Plan &plan, const Compiled &tables, const Compiled &naive)
         : plan_(plan), t_(tables), naive_(naive), counts_(plan), stored_(plan.store.n), cell_(plan.store.n),
-          naive_start_(plan.store.n), naive_cell_(plan.store.n), members_(tables.members.size()), value_(tables.stride),
-          power_(tables.stride) {
-        for (int i = 0; i < t_.n; ++i) naive_start_[i] = naive_.terms[naive_.groups[i].first].table;
-    }
+          members_(tables.members.size()), value_(tables.stride), power_(tables.stride) {}
 
     void start(const int *slot) {
         slot_ = slot;
@@ -583,10 +580,8 @@ class TableReader {
             if (table(q)) return q;
         return -1;
     }
-    void naive(double *m, double *e) {
-        const int width = Fixed ? Fixed : t_.stride;
-        for (int i = 0; i < t_.n; ++i) naive_cell_[i] = naive_start_[i] + slot_[i] * width;
-        multiply_cells<Fixed>(naive_, naive_.tables.data(), naive_cell_.data(), value_.data(), power_.data());
+    void naive(double *m, double *e) {  // whose tables stand one behind the other, as the parts of a member's do
+        multiply_cells<Fixed>(naive_, naive_.tables.data(), cell_.data(), value_.data(), power_.data());
         for (int c = 0; c < t_.k; ++c) m[c] = value_[c] * naive_.start[c];
         std::copy_n(power_.data(), t_.k, e);
     }
@@ -624,7 +619,7 @@ class TableReader {
     const int *slot_ = nullptr;
     bool at_counts_ = false;  // whether counts_ has this row
     std::vector<int> stored_;
-    std::vector<std::int64_t> cell_, naive_start_, naive_cell_;
+    std::vector<std::int64_t> cell_;
     std::vector<std::pair<const double *, double>> members_;  // tables and weights of some
     std::vector<double> value_, power_;
 

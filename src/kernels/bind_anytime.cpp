@@ -28,7 +28,8 @@ bool fits(const Compiled &t, const Plan &p) {
               t.members.size() == p.members.size() && t.groups.size() == p.groups.size();
     for (int i = 0; ok && i < t.n; ++i) ok = t.n_slots[i] == p.slots.limit[i] + 1;
     for (std::size_t q = 0; ok && q < t.members.size(); ++q) ok = t.members[q].attributes == p.members[q].attributes;
-    for (std::size_t g = 0; ok && g < t.groups.size(); ++g) ok = t.groups[g].last == t.groups[g].first + 1;
+    for (std::size_t g = 0; ok && g < t.groups.size(); ++g)
+        ok = t.groups[g].last == t.groups[g].first + 1 && t.terms[g].table == t.offsets[g] * t.stride;
     return ok;
 }
 
