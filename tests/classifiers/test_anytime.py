@@ -66,16 +66,16 @@ def test_a_question_leaves_behind_how_many_members_it_used(table):
     assert model.members_used_.tolist() == [2]
 
 
-def test_rows_of_a_batch_differ_by_one_member_at_most_when_the_time_is_up(table):
+def test_rows_of_a_batch_differ_by_few_members_when_the_time_is_up(table):
     X, y = table
     model = AnytimeAODE(member_order="given").fit(X, y)
     many = np.tile(X, (20, 1))
     for budget in (1e-4, 1e-3, 3e-3, 1e-2):
         answer = model.answer(many, budget=budget)
-        assert np.ptp(answer.members) <= 1
+        assert np.ptp(answer.members) <= 4  # that many at a visit, while there is much time
         t = int(answer.members.max())
         np.testing.assert_allclose(answer.proba[0], model.predict_proba(many[:1], members=t)[0], atol=1e-12)
-        last = int(answer.members[-1])
+        last = int(answer.members[-1])  # whatever it has, the answer is that of so many members
         np.testing.assert_allclose(answer.proba[-1], model.predict_proba(many[-1:], members=last)[0], atol=1e-12)
 
 
