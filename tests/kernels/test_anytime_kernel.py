@@ -434,6 +434,25 @@ def test_hundreds_of_columns_do_not_underflow(mix):
         np.testing.assert_allclose(answers_of(run, 20, 3), view.score(asked[:20]), rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.parametrize("mix", MIXES)
+def test_faded_counts_are_read_in_their_unit(mix):
+    """Also by tables that were made before, and by the naive Bayes at the beginning."""
+    rng = np.random.default_rng(6)
+    rows, labels = rng.integers(0, 4, (400, 8), dtype=np.uint8), rng.integers(0, 3, 400).astype(np.uint8)
+    form = InTurn(tuple((i,) for i in range(8)), (1.0,) * 8, 1.0, naive(8), mix=mix)
+    faded = view_of(rows, labels, form, Lidstone(1.0), n_values=(4,) * 8, k=3)
+    faded.score(rows)
+    for _ in range(3):
+        faded.counts.decay(0.6)
+    light = view_of(rows, labels, form, Lidstone(1.0), n_values=(4,) * 8, k=3, weights=np.full(400, 0.6**3))
+    for some in (rows[:3], rows):
+        np.testing.assert_allclose(faded.score(some), light.score(some), rtol=1e-9, atol=1e-12)
+    judged, expected = np.zeros((2, 6, 9))
+    faded.judge(rows, labels, np.full(400, 0.5), judged)
+    light.judge(rows, labels, np.full(400, 0.5), expected)
+    np.testing.assert_allclose(judged, expected, rtol=1e-9)
+
+
 # --- the clock --------------------------------------------------------------------------------------------------------
 
 
@@ -483,6 +502,18 @@ def test_judging_under_a_clock_goes_on_with_the_row_it_names():
     np.testing.assert_allclose(threads, whole, rtol=1e-12)
 
 
+def test_no_rows_and_more_steps_than_there_can_be_are_no_trouble():
+    view = d12("joint")
+    run = view.plan.run(QUERIES[:0])
+    assert not run.advance()
+    assert not run.advance(nanoseconds=10**6)
+    assert answers_of(run, 0, 2).shape == (0, 2)
+    run = view.plan.run(QUERIES)
+    assert run.advance(0)
+    assert not run.advance(2**63 - 1, 2**63 - 1)
+    assert members_of(run, 3).tolist() == [5] * 3
+
+
 def test_another_limit_for_one_run_leaves_the_form_as_it_is():
     view = d12("joint", limit=2)
     run = view.run(QUERIES, limit=4)
@@ -511,9 +542,9 @@ def test_turns_that_make_no_sense_are_refused():
     refused("same smoothing", lambda: plan.in_turn(lean.plan, "joint"))
     refused("joint, posterior or replace", lambda: plan.in_turn(first, "mean"))
     refused("margin", lambda: plan.in_turn(first, "joint", -1, math.nan))
-    refused("margin", lambda: plan.set_turn(-1, -0.5))
-    refused("limit", lambda: plan.set_turn(-2))
-    refused("not taken in turn", lambda: first.set_turn(1))
+    refused("limit", lambda: plan.in_turn(first, "joint", -2))
+    refused("margin", lambda: plan.run(QUERIES, None, -1, -0.5))
+    refused("limit", lambda: plan.run(QUERIES, None, -2))
     refused("not taken in turn", lambda: first.run(QUERIES))
 
 

@@ -6,9 +6,9 @@ A segment is a file named after its first entry. All numbers are little-endian.
     entry   mark (4 bytes), length (4), sequence number (8), number of the last entry that was synced before (8),
             CRC-32 of these three and the payload (4), payload
 
-A crash leaves a torn tail: entries that were never synced, whole or in parts, in any order that the disk liked. It is cut
-off at the first bad entry when the log is opened. Anything else that does not fit (a bad entry where a later one says
-that it was synced, a gap between entries, a missing segment) is damage and is refused.
+A crash leaves a torn tail: entries that were never synced, whole or in parts, in any order that the disk liked. It is
+cut off at the first bad entry when the log is opened. Anything else that does not fit (a bad entry where a later one
+says that it was synced, a gap between entries, a missing segment) is damage and is refused.
 """
 
 from __future__ import annotations

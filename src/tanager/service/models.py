@@ -19,6 +19,7 @@ from tanager.plain import to_plain
 from tanager.service.errors import ServiceError, short
 from tanager.service.rows import Batch, Remembered, batch_of, ids_of, refuse_many, same_length
 from tanager.service.wire import Anytime, Column, Learn, Learned, ModelInfo, ModelLine, Predicted, Reloaded
+from tanager.streams.drift import DriftAware
 
 
 class Store(Protocol):
@@ -276,7 +277,7 @@ def _answer(
 
 def _decide(model: Any, proba: np.ndarray) -> list[Any]:
     """The labels; a single row with a clear winner takes a short cut."""
-    if len(proba) == 1 and model.cost_matrix is None:
+    if len(proba) == 1 and getattr(model, "cost_matrix", "of another model") is None:
         *others, best = sorted(row := proba[0].tolist())
         if not others or best - others[-1] > TIE:
             return [model.classes_.item(row.index(best))]
@@ -308,7 +309,9 @@ def _classes(model: Any) -> list[Any]:
 
 
 def _class_rows(model: Any) -> list[float]:
-    return model._class_sizes().tolist() if hasattr(model, "encoder_") else []
+    """How much each class weighs; of a model that watches for drift, in the model that answers now."""
+    counting = model.model_ if isinstance(model, DriftAware) and hasattr(model, "classes_") else model
+    return counting._class_sizes().tolist() if hasattr(counting, "encoder_") else []
 
 
 def _anytime(model: Any) -> Anytime | None:
