@@ -178,6 +178,7 @@ def draw(found: Measured, path: Path) -> None:
     panels[1].axhline(1000 * TARGET, color=INK, lw=0.8, ls="--")
     panels[1].set_yscale("log")
     panels[1].yaxis.set_major_formatter(lambda value, at: f"{value:g}")
+    panels[1].yaxis.set_minor_formatter(lambda value, at: "")
     for axes, name in zip(panels, names, strict=True):
         axes.set_ylabel(name, fontsize=9, color=INK)
         axes.set_xlim(0, end)

@@ -67,6 +67,7 @@ def _latencies(axes: Any, lines: Sequence[Mapping[str, Any]]) -> None:
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(lambda value, at: f"{value:g}")
+    axes.yaxis.set_minor_formatter(lambda value, at: "")
     axes.set_ylabel("latency, ms", fontsize=9, color=INK)
 
 
