@@ -20,6 +20,7 @@ from benchmarks import (
     parameters,
     predict,
     prequential,
+    service,
     stream,
 )
 from tanager import _kernels
@@ -39,6 +40,7 @@ GROUPS = {
     "files": files,
     "command": command,
     "memory": memory,
+    "service": service,
 }
 
 

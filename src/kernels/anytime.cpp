@@ -9,6 +9,8 @@ namespace tanager::scoring {
 
 namespace {
 
+constexpr int kAtOnce = 4;  // members that a row may hear at one visit, under a clock or from large tables
+
 bool any_positive(const double *m, int k) {
     return std::any_of(m, m + k, [](double x) { return x > 0; });
 }
@@ -122,7 +124,7 @@ void answer_from(const Plan &p, const Progress &at, const double *total, const d
 
 }  // namespace
 
-// --- a row straight from the counts -----------------------------------------------------------------------------------
+// --- a row straight from the counts --------------------------------------------------------------------------------
 
 CountReader::CountReader(const Plan &plan) : plan_(plan), naive_(*plan.turn->naive) {
     for (const Plan *p = &plan; p && p->sum_of_products; p = p->otherwise.get()) stages_.push_back(p);
@@ -381,10 +383,11 @@ void CountReader::careful_child(const Plan &p, int q, int i, double *out) {
     careful<Fixed>(p, i, parents[0], row + cell_[i], row + s.missing_cell(i), count_.data(), pseudo, sub(), out);
 }
 
-// --- one row at once --------------------------------------------------------------------------------------------------
+// --- one row at once -----------------------------------------------------------------------------------------------
 
 TurnWork::TurnWork(const Plan &plan) : reader(plan) {
-    for (auto *v : {&total, &power, &value, &value_power, &alone, &before}) v->resize(plan.store.k);
+    for (auto *v : {&total, &power, &value, &value_power, &alone, &mixed}) v->resize(plan.store.k);
+    members.resize(plan.members.size() * plan.store.k);
 }
 
 std::shared_ptr<TurnWork> turn_work(const Plan &p) { return p.turn ? std::make_shared<TurnWork>(p) : nullptr; }
@@ -392,7 +395,8 @@ std::shared_ptr<TurnWork> turn_work(const Plan &p) { return p.turn ? std::make_s
 namespace {
 
 // All members at once, as the plan would answer without turns; false where they have nothing to say.
-bool all_at_once(const Plan &plan, const Mixer &mixer, const int *slot, int left_out_class, double left_out, Scratch &w) {
+bool all_at_once(const Plan &plan, const Mixer &mixer, const int *slot, int left_out_class, double left_out,
+                 Scratch &w) {
     TurnWork &t = *w.turn;
     const int k = plan.store.k;
     if (left_out_class >= 0) w.sub[left_out_class] = left_out;
@@ -425,20 +429,34 @@ void score_in_turn(const Plan &plan, const int *slot, int left_out_class, double
     answer_from(plan, t.progress, t.total.data(), t.power.data(), t.reader.sub(), log_joint, out);
 }
 
-// --- how good the members are -----------------------------------------------------------------------------------------
+// --- how good the members are --------------------------------------------------------------------------------------
 
-// Ties go to the class with more rows, then to the smaller code.
-void Judge::note(int line, int place, const double *proba, int y, double weight) {
-    constexpr double tie = 1e-12;
+// The classes have chances in these proportions. Ties go to the class with more rows, then to the smaller code.
+void Judge::note(int line, int place, const double *chance, int y, double weight) {
     const int k = plan.store.k, size = int(plan.members.size()) + 1;
-    const double best = *std::max_element(proba, proba + k);
+    double sum = 0, best = 0;
+    for (int c = 0; c < k; ++c) {
+        sum += chance[c];
+        best = std::max(best, chance[c]);
+    }
+    const double tie = best - 1e-12 * sum;
     int chosen = -1;
     for (int c = 0; c < k; ++c)
-        if (proba[c] >= best - tie && (chosen < 0 || plan.store.classes[c] > plan.store.classes[chosen])) chosen = c;
+        if (chance[c] >= tie && (chosen < 0 || plan.store.classes[c] > plan.store.classes[chosen])) chosen = c;
     double *at = judged + std::size_t(line) * size + place;
     if (chosen != y) at[0] += weight;
-    at[size] += weight * proba[y];
+    at[size] += weight * (chance[y] / sum);
     at[2 * size] += weight;
+}
+
+// What all members say, where it can be told at once.
+bool Judge::all_members(const int *slot, int y, bool leave_out, double left_out) {
+    if (!plan.fast) return false;
+    if (leave_out) work.sub[y] = left_out;
+    double *members = work.turn->members.data();
+    const bool told = pairwise_members(plan, slot, leave_out, leave_out ? left_out : 0, work, members);
+    work.sub[y] = 0;
+    return told;
 }
 
 void Judge::row(const int *slot, int y, bool leave_out, double left_out, double weight, double *out) {
@@ -449,38 +467,48 @@ void Judge::row(const int *slot, int y, bool leave_out, double left_out, double 
     turn.limit = n_members;
     turn.margin = std::numeric_limits<double>::infinity();
     const Mixer mixer(turn, k);
-    TurnWork &t = work;
+    TurnWork &t = *work.turn;
     Progress &at = t.progress;
-    double *total = t.total.data(), *power = t.power.data(), *alone = t.alone.data(), *mixed = t.before.data();
+    double *total = t.total.data(), *power = t.power.data(), *alone = t.alone.data(), *mixed = t.mixed.data();
     t.reader.start(slot, leave_out ? y : -1, left_out);
     mixer.first(t.reader, at, total, power);
+    const bool told = all_members(slot, y, leave_out, left_out);
+    const auto plain = [&](const double *m, const double *e) {  // proportions as they are: nothing to work out
+        return any_positive(m, k) && std::all_of(e, e + k, [](double x) { return x == 0; });
+    };
+    const double *chance = total;  // after the last step
     const auto tell = [&] {
-        answer_from(p, at, total, power, t.reader.sub(), false, mixed);
-        note(3, at.used, mixed, y, weight);
-        if (out && (limit < 0 || at.used <= limit)) std::copy_n(mixed, k, out);
+        chance = plain(total, power) ? total : mixed;
+        if (chance == mixed) answer_from(p, at, total, power, t.reader.sub(), false, mixed);
+        note(3, at.used, chance, y, weight);
+        if (out && at.used == limit) answer_from(p, at, total, power, t.reader.sub(), false, out);
     };
     tell();
-    std::copy_n(mixed, k, alone);
+    std::copy_n(chance, k, alone);
     note(0, 0, alone, y, weight);
     for (int q = 0; q < n_members; ++q) {
-        if (at.stage > 0 || at.next != q) {  // naive Bayes speaks for it
+        double *value = told ? &t.members[std::size_t(q) * k] : t.value.data(), *value_power = t.value_power.data();
+        if (told ? std::isnan(value[0]) : at.stage > 0 || at.next != q) {  // naive Bayes speaks for it
             note(0, 1 + q, alone, y, weight);
             continue;
         }
-        t.reader.member(0, q, t.value.data(), t.value_power.data());
-        multiply(t.value.data(), t.reader.factor(), k);
-        const bool says = finish(t.value.data(), t.value_power.data(), k, 1, false, mixed);
-        note(0, 1 + q, says ? mixed : alone, y, weight);
-        mixer.add(at, total, power, t.value.data(), t.value_power.data(), p.members[q].weight);
+        if (told) std::fill_n(value_power, k, 0.0);
+        else t.reader.member(0, q, value, value_power);
+        multiply(value, t.reader.factor(), k);
+        if (plain(value, value_power)) note(0, 1 + q, value, y, weight);
+        else note(0, 1 + q, finish(value, value_power, k, 1, false, mixed) ? mixed : alone, y, weight);
+        mixer.add(at, total, power, value, value_power, p.members[q].weight);
         ++at.used;
-        at.next = mixer.find(t.reader, at, q + 1);
+        if (!told) at.next = mixer.find(t.reader, at, q + 1);
         tell();
     }
+    if (told) at.next = mixer.find(t.reader, at, n_members);
     while (at.next >= 0) {
         mixer.step(t.reader, at, total, power, t.value.data(), t.value_power.data());
         tell();
     }
-    for (int more = at.used + 1; more <= n_members; ++more) note(3, more, mixed, y, weight);
+    for (int more = at.used + 1; more <= n_members; ++more) note(3, more, chance, y, weight);
+    if (out && (limit < 0 || at.used < limit)) answer_from(p, at, total, power, t.reader.sub(), false, out);
 }
 
 std::int64_t judge(const Plan &plan, const Codes &codes, const Codes &labels, const double *weights, double *judged,
@@ -490,10 +518,10 @@ std::int64_t judge(const Plan &plan, const Codes &codes, const Codes &labels, co
     const std::size_t size = 6 * (plan.members.size() + 1), n_threads = std::max(1, n_jobs);
     const auto began = Clock::now();
     std::vector<std::vector<double>> sums(n_threads);
-    std::vector<std::unique_ptr<TurnWork>> work(n_threads);
+    std::vector<std::unique_ptr<Scratch>> work(n_threads);
     const auto some = [&](std::size_t thread, std::int64_t from, std::int64_t to) {
         if (!work[thread]) {
-            work[thread] = std::make_unique<TurnWork>(plan);
+            work[thread] = std::make_unique<Scratch>(plan);
             sums[thread].resize(size);
         }
         Judge judge{plan, *work[thread], sums[thread].data()};
@@ -525,7 +553,7 @@ std::int64_t judge(const Plan &plan, const Codes &codes, const Codes &labels, co
     return at;
 }
 
-// --- many rows under a clock ------------------------------------------------------------------------------------------
+// --- many rows under a clock ---------------------------------------------------------------------------------------
 
 namespace {
 
@@ -535,10 +563,7 @@ class TableReader {
   public:
     TableReader(const Plan &plan, const Compiled &tables, const Compiled &naive)
         : plan_(plan), t_(tables), naive_(naive), counts_(plan), stored_(plan.store.n), cell_(plan.store.n),
-          naive_start_(plan.store.n), naive_cell_(plan.store.n), members_(tables.members.size()), value_(tables.stride),
-          power_(tables.stride) {
-        for (int i = 0; i < t_.n; ++i) naive_start_[i] = naive_.terms[naive_.groups[i].first].table;
-    }
+          members_(tables.members.size()), value_(tables.stride), power_(tables.stride) {}
 
     void start(const int *slot) {
         slot_ = slot;
@@ -555,10 +580,8 @@ class TableReader {
             if (table(q)) return q;
         return -1;
     }
-    void naive(double *m, double *e) {
-        const int width = Fixed ? Fixed : t_.stride;
-        for (int i = 0; i < t_.n; ++i) naive_cell_[i] = naive_start_[i] + slot_[i] * width;
-        multiply_cells<Fixed>(naive_, naive_.tables.data(), naive_cell_.data(), value_.data(), power_.data());
+    void naive(double *m, double *e) {  // whose tables stand one behind the other, as the parts of a member's do
+        multiply_cells<Fixed>(naive_, naive_.tables.data(), cell_.data(), value_.data(), power_.data());
         for (int c = 0; c < t_.k; ++c) m[c] = value_[c] * naive_.start[c];
         std::copy_n(power_.data(), t_.k, e);
     }
@@ -596,7 +619,7 @@ class TableReader {
     const int *slot_ = nullptr;
     bool at_counts_ = false;  // whether counts_ has this row
     std::vector<int> stored_;
-    std::vector<std::int64_t> cell_, naive_start_, naive_cell_;
+    std::vector<std::int64_t> cell_;
     std::vector<std::pair<const double *, double>> members_;  // tables and weights of some
     std::vector<double> value_, power_;
 
@@ -681,8 +704,6 @@ void all_now(TableReader<Fixed> &reader, const Mixer &mixer, Progress &p, double
 
 }  // namespace
 
-constexpr int kAtOnce = 4;  // members that a row may hear at one visit, under a clock
-
 // Looks at the clock now and then: about every ten microseconds, and more often where less is left.
 struct Run::Watch {
     bool on = false;
@@ -701,9 +722,9 @@ struct Run::Watch {
     }
 };
 
-Run::Run(std::shared_ptr<Plan> plan, const Codes &codes, std::shared_ptr<const Compiled> tables,
+Run::Run(std::shared_ptr<Plan> plan, const Turn &turn, const Codes &codes, std::shared_ptr<const Compiled> tables,
          std::shared_ptr<const Compiled> naive)
-    : n_rows(codes.n_rows), n_classes(plan->store.k), plan_(std::move(plan)), turn_(*plan_->turn),
+    : n_rows(codes.n_rows), n_classes(plan->store.k), plan_(std::move(plan)), turn_(turn),
       tables_(std::move(tables)), naive_(std::move(naive)) {
     const std::size_t n = plan_->store.n, size = std::size_t(n_rows) * n_classes;
     slot_.reset(new int[std::size_t(n_rows) * n]);
@@ -720,7 +741,8 @@ bool Run::advance(std::int64_t steps, std::int64_t nanoseconds, int n_jobs) {
     plan_->refresh_missing();
     Watch watch;
     watch.on = nanoseconds >= 0;
-    if (watch.on) watch.end = began + std::chrono::nanoseconds(std::min<std::int64_t>(nanoseconds, std::int64_t(1) << 60));
+    constexpr std::int64_t years = std::int64_t(1) << 60;
+    if (watch.on) watch.end = began + std::chrono::nanoseconds(std::min(nanoseconds, years));
     std::atomic<bool> more{false};
     const auto work = [&](auto &reader, std::int64_t begin, std::int64_t end) {
         if (go_on(reader, begin, end, steps, watch)) more = true;
@@ -775,14 +797,14 @@ bool Run::go_on(Reader &reader, std::int64_t begin, std::int64_t end, std::int64
     if (watch.on && !begun_)
         for (std::int64_t r = begin; r < end; ++r) first(r);
     int reached = 0;  // how many members all rows that are not done have heard
+    constexpr int most = std::numeric_limits<int>::max();
     if (begun_ || watch.on) {
-        reached = std::numeric_limits<int>::max();
+        reached = most;
         for (std::int64_t r = begin; r < end; ++r)
             if (progress_[r].next >= 0) reached = std::min(reached, progress_[r].used);
-        if (reached == std::numeric_limits<int>::max()) return false;
+        if (reached == most) return false;
     }
-    const int most = std::numeric_limits<int>::max();
-    const int last = steps < 0 ? most : int(std::min<std::int64_t>(reached + steps, most));
+    const int last = steps < 0 || steps > most - reached ? most : reached + int(steps);
     if (watch.on) {
         watch.end -= answering(begin, end);
         auto before = Clock::now();
@@ -802,7 +824,7 @@ bool Run::go_on(Reader &reader, std::int64_t begin, std::int64_t end, std::int64
             const std::int64_t to = std::min(end, from + block);
             for (std::int64_t r = from; r < to && !begun_; ++r) first(r);
             int until = large ? reached : last;
-            while (round(from, to, until) && until < last) ++until;
+            while (round(from, to, until) && until < last) until += std::min(kAtOnce, last - until);
         }
     }
     bool more = false;
@@ -810,13 +832,17 @@ bool Run::go_on(Reader &reader, std::int64_t begin, std::int64_t end, std::int64
     return more;
 }
 
-// How long it will take to write the answers, judged by some of them.
+// How long it will take to write the answers, judged by some of them: twice, as other work may come between.
 Run::Clock::duration Run::answering(std::int64_t begin, std::int64_t end) const {
-    const std::int64_t some = std::min<std::int64_t>(end - begin, 64);
+    const std::int64_t some = std::min<std::int64_t>(end - begin, 32);
     std::vector<double> out(n_classes);
-    const auto began = Clock::now();
-    for (std::int64_t r = begin; r < begin + some; ++r) answer_row(r, false, out.data());
-    return (Clock::now() - began) * n_rows / std::max<std::int64_t>(some, 1);
+    auto least = Clock::duration::max();
+    for (int time = 0; time < 2; ++time) {
+        const auto began = Clock::now();
+        for (std::int64_t r = begin; r < begin + some; ++r) answer_row(r, false, out.data());
+        least = std::min(least, Clock::now() - began);
+    }
+    return least * n_rows / std::max<std::int64_t>(some, 1);
 }
 
 void Run::answer_row(std::int64_t r, bool log_joint, double *out) const {

@@ -84,7 +84,8 @@ class CountReader {
 struct TurnWork {
     CountReader reader;
     Progress progress;
-    std::vector<double> total, power, value, value_power, alone, before;
+    std::vector<double> total, power, value, value_power;
+    std::vector<double> alone, mixed, members;  // for judging: answers, and what all members say
     explicit TurnWork(const Plan &plan);
 };
 
@@ -95,13 +96,14 @@ void score_in_turn(const Plan &plan, const int *slot, int left_out_class, double
 // them) the weight of wrong answers, of the probability of the true class, and of all rows.
 struct Judge {
     const Plan &plan;
-    TurnWork &work;
+    Scratch &work;
     double *judged;  // (6, M + 1): three lines for members alone, three for the first t of them
     // The row is of class y. Answers, as limit says and whatever the margin, into `out` where there is one.
     void row(const int *slot, int y, bool leave_out, double left_out, double weight, double *out = nullptr);
 
   private:
-    void note(int line, int place, const double *proba, int y, double weight);
+    bool all_members(const int *slot, int y, bool leave_out, double left_out);
+    void note(int line, int place, const double *chance, int y, double weight);
 };
 
 // Judges the rows from `begin` on, until they are done or (nanoseconds >= 0) the time is up, and at least one. A row
@@ -113,12 +115,12 @@ std::int64_t judge(const Plan &plan, const Codes &codes, const Codes &labels, co
 class Run {
   public:
     // Tables of the plan and of naive Bayes, or null: then counts are read.
-    Run(std::shared_ptr<Plan> plan, const Codes &codes, std::shared_ptr<const Compiled> tables,
+    Run(std::shared_ptr<Plan> plan, const Turn &turn, const Codes &codes, std::shared_ptr<const Compiled> tables,
         std::shared_ptr<const Compiled> naive);
     // Naive Bayes for all rows the first time. Then rounds, in which every row that is not done gets its next member,
     // until there were `steps` of them or (steady clock, less what answering takes) the time is up; below 0: no limit.
-    // While there is plenty of time, a row gets several members at a visit: the numbers of members may differ by as many
-    // when it is up. True while some row could get another member.
+    // While there is plenty of time, a row gets several members at a visit: the numbers of members may differ by as
+    // many when it is up. True while some row could get another member.
     bool advance(std::int64_t steps, std::int64_t nanoseconds, int n_jobs);
     void answer(bool log_joint, double *out) const;
     template <class Integer> void used(Integer *out) const {
@@ -132,7 +134,7 @@ class Run {
     using Clock = std::chrono::steady_clock;
     struct Watch;
     std::shared_ptr<Plan> plan_;
-    Turn turn_;  // as it was when the run began
+    Turn turn_;  // that of the plan, or with another limit and margin
     std::shared_ptr<const Compiled> tables_, naive_;
     std::unique_ptr<int[]> slot_;
     std::unique_ptr<double[]> total_, power_;

@@ -28,7 +28,8 @@ bool fits(const Compiled &t, const Plan &p) {
               t.members.size() == p.members.size() && t.groups.size() == p.groups.size();
     for (int i = 0; ok && i < t.n; ++i) ok = t.n_slots[i] == p.slots.limit[i] + 1;
     for (std::size_t q = 0; ok && q < t.members.size(); ++q) ok = t.members[q].attributes == p.members[q].attributes;
-    for (std::size_t g = 0; ok && g < t.groups.size(); ++g) ok = t.groups[g].last == t.groups[g].first + 1;
+    for (std::size_t g = 0; ok && g < t.groups.size(); ++g)
+        ok = t.groups[g].last == t.groups[g].first + 1 && t.terms[g].table == t.offsets[g] * t.stride;
     return ok;
 }
 
@@ -39,12 +40,12 @@ void used(const PyRun &self, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::
     self.run->used(static_cast<std::int32_t *>(out.data()));
 }
 
-}  // namespace
-
 void check_turn(int limit, double margin) {
     expect(limit >= -1, "a limit is a number of members, or -1 for all");
     expect(margin >= 0, "a margin is a difference of logs, at least 0");
 }
+
+}  // namespace
 
 void set_in_turn(Plan &plan, std::shared_ptr<Plan> naive, const std::string &mix, int limit, double margin) {
     check_turn(limit, margin);
@@ -56,15 +57,19 @@ void set_in_turn(Plan &plan, std::shared_ptr<Plan> naive, const std::string &mix
 }
 
 PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<Plan> plan, const AnyArray &codes_,
-               const std::optional<Tables> &tables) {
+               const std::optional<Tables> &tables, std::optional<int> limit, std::optional<double> margin) {
     expect(plan->turn != nullptr, "members are not taken in turn here");
     const Codes codes = as_codes(codes_, plan->store.n);
     Tables both;
     if (tables) both = *tables;
     expect(!tables || (fits(*both.first, *plan) && fits(*both.second, *plan->turn->naive)),
            "the tables belong to another plan");
+    Turn turn = *plan->turn;
+    turn.limit = limit.value_or(turn.limit);
+    turn.margin = margin.value_or(turn.margin);
+    check_turn(turn.limit, turn.margin);
     nb::gil_scoped_release release;
-    return {std::move(store), std::make_unique<Run>(std::move(plan), codes, both.first, both.second)};
+    return {std::move(store), std::make_unique<Run>(std::move(plan), turn, codes, both.first, both.second)};
 }
 
 double *as_judged(const Plan &plan, const Doubles &judged) {
@@ -93,7 +98,9 @@ void bind_run(nb::module_ &m) {
                  return self.run->advance(steps, nanoseconds, n_jobs);
              }, nb::arg("steps") = -1, nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)
         .def("answer", [](const PyRun &self, const Doubles &out, bool log_joint) {
-                 self.run->answer(log_joint, as_output(out, self.run->n_rows, self.run->n_classes));
+                 double *to = as_output(out, self.run->n_rows, self.run->n_classes);
+                 nb::gil_scoped_release release;
+                 self.run->answer(log_joint, to);
              }, nb::arg("out").noconvert(), nb::arg("log_joint") = false)
         .def("used", &used, nb::arg("out").noconvert());
 }

@@ -10,11 +10,10 @@ struct PyRun {
     std::unique_ptr<tanager::scoring::Run> run;
 };
 
-void check_turn(int limit, double margin);
 void set_in_turn(tanager::scoring::Plan &plan, std::shared_ptr<tanager::scoring::Plan> naive, const std::string &mix,
                  int limit, double margin);
 PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<tanager::scoring::Plan> plan, const arrays::AnyArray &codes,
-               const std::optional<Tables> &tables);
+               const std::optional<Tables> &tables, std::optional<int> limit, std::optional<double> margin);
 double *as_judged(const tanager::scoring::Plan &plan, const arrays::Doubles &judged);
 std::int64_t judge_rows(tanager::scoring::Plan &plan, const arrays::AnyArray &codes, const arrays::AnyArray &labels,
                         const std::optional<arrays::Weights> &weights, const arrays::Doubles &judged, bool leave_out,

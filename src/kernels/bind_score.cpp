@@ -311,14 +311,9 @@ struct PyPlan {
         set_in_turn(plan, naive.shared, mix, limit, margin);
         single.reset();
     }
-    void set_turn(int limit, double margin) {
-        expect(plan.turn != nullptr, "members are not taken in turn here");
-        check_turn(limit, margin);
-        plan.turn->limit = limit;
-        plan.turn->margin = margin;
-    }
-    PyRun run(const AnyArray &codes, const std::optional<Tables> &tables) const {
-        return make_run(store, shared, codes, tables);
+    PyRun run(const AnyArray &codes, const std::optional<Tables> &tables, std::optional<int> limit,
+              std::optional<double> margin) const {
+        return make_run(store, shared, codes, tables, limit, margin);
     }
     std::int64_t judge(const AnyArray &codes, const AnyArray &labels, std::optional<Weights> weights,
                        const Doubles &judged, bool leave_out, double unit, std::int64_t begin, std::int64_t nanoseconds,
@@ -454,7 +449,7 @@ struct PyPlan {
             const bool told = judges && !answered_ && !std::isfinite(plan.turn->margin);  // judging finds the answer too
             if (judges) {
                 for (double *x = judged, *end = judged + judged_->size(); keep < 1 && x < end; ++x) *x *= keep;
-                Judge{plan, *w.turn, judged}.row(w.slot.data(), y, false, 0, weights ? weights[r] : 1,
+                Judge{plan, w, judged}.row(w.slot.data(), y, false, 0, weights ? weights[r] : 1,
                                                  told ? out + r * s.k : nullptr);
             }
             if (!told) plan.score(answered_ ? other.data() : w.slot.data(), -1, 0, false, out + r * s.k, w);
@@ -564,9 +559,8 @@ void bind_score(nb::module_ &m) {
         .def("otherwise", &PyPlan::otherwise, nb::arg("plan"))
         .def("in_turn", &PyPlan::in_turn, nb::arg("naive"), nb::arg("mix"), nb::arg("limit") = -1,
              nb::arg("margin") = std::numeric_limits<double>::infinity())
-        .def("set_turn", &PyPlan::set_turn, nb::arg("limit") = -1,
-             nb::arg("margin") = std::numeric_limits<double>::infinity())
-        .def("run", &PyPlan::run, nb::arg("codes"), nb::arg("tables").none() = nb::none())
+        .def("run", &PyPlan::run, nb::arg("codes"), nb::arg("tables").none() = nb::none(),
+             nb::arg("limit").none() = nb::none(), nb::arg("margin").none() = nb::none())
         .def("judge", &PyPlan::judge, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
              nb::arg("judged").noconvert(), nb::arg("leave_out"), nb::arg("unit") = 1.0, nb::arg("begin") = 0,
              nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)

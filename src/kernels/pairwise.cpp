@@ -235,10 +235,11 @@ void numerators(const Plan &p, double shrink, const Scratch &w, double *out) {
 }
 
 // The usual sum: all children have the same pseudo-count and total, nothing was ever missing, and no product can leave
-// the range. So a member is the product of its numerators N + pseudo, over its denominator to the power of the children.
-// `shrink` is a power of two that brings both back to where true counts are, or 1.
-template <int Fixed, bool LeaveOut>
-double simple_sum(const Plan &p, const int *slot, double rows, double shrink, Scratch &w) {
+// the range. So a member is the product of its numerators N + pseudo, over its denominator to the power of the
+// children. `shrink` is a power of two that brings both back to where true counts are, or 1. Calls take(member, its joint
+// times its weight) and returns the weight of all that speak.
+template <int Fixed, bool LeaveOut, class Take>
+double simple_members(const Plan &p, const int *slot, double rows, double shrink, Scratch &w, const Take &take) {
     using L = Lanes<Fixed>;
     const Store &s = p.store;
     const int n_here = int(w.here.size());
@@ -248,9 +249,9 @@ double simple_sum(const Plan &p, const int *slot, double rows, double shrink, Sc
     powers(w.reciprocal.data(), 1 / shrink, s.n * Fixed, n_here - 1, w.base.data(), w.pseudo.data());
     if (shrink == 1) numerators<Fixed, LeaveOut, false>(p, shrink, w, w.base.data());
     else numerators<Fixed, LeaveOut, true>(p, shrink, w, w.base.data());
-    L answer = L::all(0);
     double qualified = 0, last_total = -1, last_scale = 0;
-    for (const Member &member : p.members) {
+    for (std::size_t q = 0; q < p.members.size(); ++q) {
+        const Member &member = p.members[q];
         const int parent = member.attributes[0];
         if (slot[parent] == s.missing_slot(parent) || member.weight <= 0) continue;
         const double *count = &w.count[parent * Fixed];
@@ -264,40 +265,60 @@ double simple_sum(const Plan &p, const int *slot, double rows, double shrink, Sc
         }
         const L joint = (L::load(count) + L::all(unit * member.cell)) * L::all(last_scale * member.weight);
         const L children = L::load(&w.base[w.place[parent] * Fixed]) * L::load(&w.pseudo[parent * Fixed]);
-        answer = answer + joint * children;
+        take(q, joint * children);
     }
-    answer.store(w.m.data());
     return qualified;
+}
+
+// The weight of all rows less the one that is left out.
+double all_rows(const Store &s, double left_out) {
+    double rows = -left_out;
+    for (int c = 0; c < s.k; ++c) rows += s.classes[c];
+    return rows;
+}
+
+// What simple_members is to shrink by, or 0 where that cannot be done; places are noted for it.
+template <int Fixed>
+double simple_shrink(const Plan &p, double rows, Scratch &w) {
+    const int n_here = int(w.here.size());
+    const double unit = p.estimate.unit;
+    bool simple = p.shared_totals && p.totals.size() == 1 && 2 * int(p.members.size()) > n_here &&
+                  p.estimate.constant() && p.same_cells;
+    for (int q = 0; q < n_here && simple; ++q) {
+        const int i = w.here[q];
+        w.here_cell[q] = w.cell[i];
+        w.place[i] = q;
+        simple = !p.ever_missing[i];
+    }
+    if (!simple) return 0;
+    // Numerators lie between the pseudo-count and all rows with it, denominators likewise.
+    const auto fits = [&](double shrink) {
+        const double most = std::max((rows + unit * p.totals[0]) * shrink, 1.0);
+        const double least = std::min(unit * p.cells[0] * shrink, 1.0);
+        return n_here * (std::ilogb(most) - std::ilogb(least) + 2) < 900;
+    };
+    if (fits(1)) return 1;
+    const double shrink = std::ldexp(1, -std::ilogb(unit));
+    return fits(shrink) ? shrink : 0;
 }
 
 template <int Fixed, bool LeaveOut>
 double sum(const Plan &p, const int *slot, double left_out, Scratch &w) {
     const Store &s = p.store;
-    const int k = Fixed ? Fixed : s.k, n_here = int(w.here.size());
-    const double unit = p.estimate.unit;
-    double rows = -left_out, qualified = 0;
-    bool simple = p.shared_totals && p.totals.size() == 1 && 2 * int(p.members.size()) > n_here;
-    for (int c = 0; c < k; ++c) rows += s.classes[c];
-    for (int q = 0; q < n_here; ++q) {
-        const int i = w.here[q];
-        w.here_cell[q] = w.cell[i];
-        w.place[i] = q;
-        simple = simple && !p.ever_missing[i];
-    }
-    const bool plain = p.shared_totals && p.estimate.constant();
+    const int k = Fixed ? Fixed : s.k;
+    const double unit = p.estimate.unit, rows = all_rows(s, left_out);
+    double qualified = 0;
     if constexpr (Fixed > 0) {
-        // Numerators lie between the pseudo-count and all rows with it, denominators likewise.
-        const auto fits = [&](double shrink) {
-            const double most = std::max((rows + unit * p.totals[0]) * shrink, 1.0);
-            const double least = std::min(unit * p.cells[0] * shrink, 1.0);
-            return n_here * (std::ilogb(most) - std::ilogb(least) + 2) < 900;
-        };
-        if (simple && plain && p.same_cells) {
-            if (fits(1)) return simple_sum<Fixed, LeaveOut>(p, slot, rows, 1, w);
-            const double shrink = std::ldexp(1, -std::ilogb(unit));
-            if (fits(shrink)) return simple_sum<Fixed, LeaveOut>(p, slot, rows, shrink, w);
+        using L = Lanes<Fixed>;
+        if (const double shrink = simple_shrink<Fixed>(p, rows, w)) {
+            L answer = L::all(0);
+            const auto add = [&](std::size_t, L value) { answer = answer + value; };
+            qualified = simple_members<Fixed, LeaveOut>(p, slot, rows, shrink, w, add);
+            answer.store(w.m.data());
+            return qualified;
         }
     }
+    const bool plain = p.shared_totals && p.estimate.constant();
     double fixed_value[Fixed ? 2 * Fixed : 1];
     double *value = Fixed ? fixed_value : w.value.data(), *power = value + k;
     for (const Member &member : p.members) {
@@ -337,7 +358,34 @@ double score_row(const Plan &p, const int *slot, bool leave_out, double left_out
     return leave_out ? score_row<Fixed, true>(p, slot, left_out, w) : score_row<Fixed, false>(p, slot, left_out, w);
 }
 
+template <int Fixed, bool LeaveOut>
+bool members_of_row(const Plan &p, const int *slot, double left_out, Scratch &w, double *values) {
+    const double rows = all_rows(p.store, left_out);
+    prepare_row<Fixed, LeaveOut>(p, slot, left_out, w);
+    const double shrink = simple_shrink<Fixed>(p, rows, w);
+    if (shrink == 0) return false;
+    std::fill_n(values, p.members.size() * Fixed, std::numeric_limits<double>::quiet_NaN());
+    const auto keep = [&](std::size_t q, Lanes<Fixed> value) { value.store(values + q * Fixed); };
+    simple_members<Fixed, LeaveOut>(p, slot, rows, shrink, w, keep);
+    return true;
+}
+
+template <int Fixed>
+bool members_of_row(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w, double *values) {
+    return leave_out ? members_of_row<Fixed, true>(p, slot, left_out, w, values)
+                     : members_of_row<Fixed, false>(p, slot, left_out, w, values);
+}
+
 }  // namespace
+
+bool pairwise_members(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w, double *values) {
+    switch (p.store.k) {
+        case 2: return members_of_row<2>(p, slot, leave_out, left_out, w, values);
+        case 3: return members_of_row<3>(p, slot, leave_out, left_out, w, values);
+        case 4: return members_of_row<4>(p, slot, leave_out, left_out, w, values);
+        default: return false;
+    }
+}
 
 double score_pairwise(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w) {
     switch (p.store.k) {

@@ -149,10 +149,11 @@ void Plan::rescale(double unit) {
 }
 
 void Plan::refresh_missing() {
-    ever_missing.assign(store.n, 0);
-    for (int i = 0; i < store.n; ++i)
-        for (int c = 0; c < store.k; ++c)
-            if (store.singles[store.missing_cell(i) + c] > 0) ever_missing[i] = 1;
+    ever_missing.resize(store.n);
+    for (int i = 0; i < store.n; ++i) {
+        const double *cells = store.singles + store.missing_cell(i);
+        ever_missing[i] = std::any_of(cells, cells + store.k, [](double x) { return x > 0; });
+    }
     if (otherwise) otherwise->refresh_missing();
     if (turn) turn->naive->refresh_missing();
 }
@@ -254,14 +255,16 @@ bool joint_value(const Plan &p, const Member &m, const int *slot, const double *
             out[c] = (at_least_zero(cells[c] - sub[c]) + p0 * prior[c]) / (total + strength);
     } else {  // back-off: the chain P(y) P(x_1 | y) P(x_2 | y, x_1)
         for (int c = 0; c < s.k; ++c) out[c] = prior[c];
-        std::vector<double> factor(s.k);
+        double few[32];
+        std::vector<double> many(s.k > 32 ? s.k : 0);  // a step in turn should not allocate
+        double *factor = s.k > 32 ? many.data() : few;
         for (std::size_t q = 0; q < m.attributes.size(); ++q) {
             const int i = m.attributes[q];
             for (std::size_t t = 0; t < p.terms.size(); ++t) {
                 const Term &term = p.terms[t];
                 if (term.child != i || term.parents.size() != q || (q == 1 && term.parents[0] != m.attributes[0]))
                     continue;
-                term_value(s, p.estimate, p.terms, term, slot, sub, left_out, factor.data());
+                term_value(s, p.estimate, p.terms, term, slot, sub, left_out, factor);
                 for (int c = 0; c < s.k; ++c) out[c] *= factor[c];
                 break;
             }

@@ -86,8 +86,8 @@ struct Plan {
     // Writes the posterior (or the log of the joint) of one row, less the row that is left out if any. Where nothing
     // speaks, or every class has probability zero, `otherwise` answers, or at last the class prior by Laplace's rule.
     void score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const;
-    // The first half of that: the joint into w.m and w.e, P(y) into w.prior where it matters; returns the weight of what
-    // spoke. w.sub is set already.
+    // The first half of that: the joint into w.m and w.e, P(y) into w.prior where it matters; returns the weight of
+    // what spoke. w.sub is set already.
     double joint(const int *slot, bool leave_out, double left_out, Scratch &w) const;
     // From w.m, w.e and w.prior to an answer, less w.sub; where every class is impossible, Laplace's rule and false.
     bool answer(double qualified, bool log_joint, double *out, Scratch &w) const;
@@ -120,6 +120,10 @@ bool joint_value(const Plan &p, const Member &m, const int *slot, const double *
 // The short cut for families with at most one attribute parent; multiplies into (or adds to) w.m, w.e and returns the
 // weight of the members that spoke.
 double score_pairwise(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w);
+
+// The joint of every member of a fast sum times its weight, at once: one number per member and class, NaN where it does
+// not speak. False where that cannot be done: members must be read one by one.
+bool pairwise_members(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w, double *values);
 
 // P(x_i | y, x_j) the careful way: x_i was missing at times, totals differ by parent, or there is nothing to divide by.
 // `own` and `lost` are the counts of x_j with x_i and with x_i missing, `count` those of x_j less the row left out.

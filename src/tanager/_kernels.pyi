@@ -149,9 +149,17 @@ class Plan:
         `mix` is "joint", "posterior" or "replace". At most `limit` members are heard (-1: all), and no more once the
         same class was ahead by more than `margin` in log-odds after two steps in a row. All answers are such then.
         """
-    def set_turn(self, limit: int = -1, margin: float = ...) -> None: ...
-    def run(self, codes: _Codes, tables: tuple[Compiled, Compiled] | None = None) -> Run:
-        """Rows to go through step by step; from tables of this plan and of naive Bayes where they are given."""
+    def run(
+        self,
+        codes: _Codes,
+        tables: tuple[Compiled, Compiled] | None = None,
+        limit: int | None = None,
+        margin: float | None = None,
+    ) -> Run:
+        """Rows to go through step by step; from tables of this plan and of naive Bayes where they are given.
+
+        Limit and margin are those of the plan unless given.
+        """
     def judge(
         self,
         codes: _Codes,

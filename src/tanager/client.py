@@ -141,7 +141,7 @@ class _Calls(Generic[A, L, D]):
         budget : float, optional
             Seconds that the model may take at most; the load may leave it less.
         members : int, optional
-            How many members of the ensemble answer beside naive Bayes, at most.
+            How many members of the ensemble answer beside naive Bayes, whatever the load.
         deadline : float, optional
             When the answer should be ready, as ``time.time()`` counts.
         ids : str or list of str, optional

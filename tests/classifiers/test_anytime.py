@@ -1,6 +1,7 @@
 """Anytime classifiers as users meet them: budgets, orders, stopping, learning with a budget, streams and files."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -65,16 +66,16 @@ def test_a_question_leaves_behind_how_many_members_it_used(table):
     assert model.members_used_.tolist() == [2]
 
 
-def test_rows_of_a_batch_differ_by_one_member_at_most_when_the_time_is_up(table):
+def test_rows_of_a_batch_differ_by_few_members_when_the_time_is_up(table):
     X, y = table
     model = AnytimeAODE(member_order="given").fit(X, y)
     many = np.tile(X, (20, 1))
     for budget in (1e-4, 1e-3, 3e-3, 1e-2):
         answer = model.answer(many, budget=budget)
-        assert np.ptp(answer.members) <= 1
+        assert np.ptp(answer.members) <= 4  # that many at a visit, while there is much time
         t = int(answer.members.max())
         np.testing.assert_allclose(answer.proba[0], model.predict_proba(many[:1], members=t)[0], atol=1e-12)
-        last = int(answer.members[-1])
+        last = int(answer.members[-1])  # whatever it has, the answer is that of so many members
         np.testing.assert_allclose(answer.proba[-1], model.predict_proba(many[-1:], members=last)[0], atol=1e-12)
 
 
@@ -107,6 +108,19 @@ def test_super_parents_that_cannot_speak_are_skipped_and_cost_no_step():
     assert model.members_used_.tolist() == [2]  # x1 and x2
     rest = AnytimeAODE(member_order=["x1", "x2", "x3", "x4", "x0"], mix="replace").fit(X, y)
     np.testing.assert_allclose(model.predict_proba(gap, members=2), rest.predict_proba(gap, members=2), atol=1e-12)
+
+
+def test_threads_that_ask_at_the_same_time_do_not_disturb_each_other(table):
+    X, y = table
+    model = AnytimeAODE(member_order="mi").fit(X, y)
+    rows = np.tile(X, (4, 1))
+    expected = {members: model.predict_proba(rows, members=members) for members in (0, 2, 5, None)}
+
+    def ask(members):
+        return all(np.array_equal(model.answer(rows, members=members).proba, expected[members]) for _ in range(15))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(ask, expected))
 
 
 # --- orders, stopping, weights ----------------------------------------------------------------------------------

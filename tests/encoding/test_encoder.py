@@ -485,3 +485,31 @@ Encoder().fit_transform([["a", 1.5]] * 20, y)
 assert not {"pandas", "pyarrow", "polars"} & (set(sys.modules) - before)
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {},
+            optional={
+                "sky": st.sampled_from(["sun", "rain", "snow", None]),
+                "age": st.sampled_from([1, 2.5, 4, "3", None, float("nan")]),
+                "on": st.booleans(),
+            },
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_rows_of_dicts_get_the_codes_of_their_columns(rows):
+    encoder = Encoder().fit({"sky": ["sun", "rain"], "age": [1.5, 3.5], "on": [True, False]}, [0, 1])
+    for unseen in ("ignore", "smooth"):
+        columns = {name: [row.get(name) for row in rows] for name in encoder.schema.names}
+        np.testing.assert_array_equal(encoder.encode_rows(rows, unseen), encoder.transform(columns, unseen))
+
+
+def test_rows_that_need_a_word_are_left_to_the_table():
+    encoder = Encoder().fit({"sky": ["sun", "rain"], "age": [1.5, 3.5]}, [0, 1])
+    for rows in ([{"sky": "sun"}, {"wind": 1}], [{"age": "old"}], [{"sky": []}], [{"sky": "sun"}, ["rain"]]):
+        assert encoder.encode_rows(rows) is None
+    assert encoder.encode_rows([{"sky": "snow"}], "error") is None

@@ -224,7 +224,7 @@ def close(got, expected):
     np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=120)
+@settings(max_examples=80)
 @given(cases())
 def test_rows_are_answered_in_turn_as_the_formula_says(case):
     view, _, asked, slow, _ = case
@@ -236,7 +236,7 @@ def test_rows_are_answered_in_turn_as_the_formula_says(case):
         close(view.plan.one(x), row)
 
 
-@settings(max_examples=120)
+@settings(max_examples=80)
 @given(cases(), st.booleans())
 def test_there_is_an_answer_after_every_step(case, compiled):
     view, _, asked, slow, _ = case
@@ -260,7 +260,7 @@ def test_there_is_an_answer_after_every_step(case, compiled):
     assert members_of(at_once, 3).tolist() == members_of(run, 3).tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=45)
 @given(cases(max_rows=8))
 def test_a_row_that_is_left_out_is_answered_as_if_it_had_never_been_counted(case):
     view, data, _, _, (rows, labels, weights) = case
@@ -270,7 +270,7 @@ def test_a_row_that_is_left_out_is_answered_as_if_it_had_never_been_counted(case
         close(out[r], slow.proba(slow.steps()))
 
 
-@settings(max_examples=60)
+@settings(max_examples=45)
 @given(cases(max_rows=8), st.booleans())
 def test_members_and_prefixes_are_judged_as_plain_loops_do(case, leave_out):
     view, data, _, _, (rows, labels, weights) = case
@@ -290,7 +290,7 @@ def _part(weights, end):
     return None if weights is None else weights[:end]
 
 
-@settings(max_examples=60)
+@settings(max_examples=45)
 @given(cases(max_rows=10), st.sampled_from([1.0, 0.9]), st.sampled_from([1.0, 0.7]), st.booleans())
 def test_a_stream_judges_members_before_it_learns(case, fading, keep, later):
     view, data, asked, _, (rows, labels, weights) = case
@@ -316,6 +316,27 @@ def test_a_stream_judges_members_before_it_learns(case, fading, keep, later):
         class_counts = np.array([oracle.count(known, {}, y) for y in range(k)])
         expected = expected * keep + own.judge(labels[r], data.weights[r], class_counts, expected.shape)
         kept.append((in_words(rows[r]), int(labels[r]), data.weights[r]))
+    close(judged, expected)
+
+
+@pytest.mark.parametrize(("mix", "limit"), [("joint", -1), ("posterior", -1), ("replace", 4), ("joint", 2)])
+@pytest.mark.parametrize("k", [2, 5])
+def test_a_long_stream_judges_and_answers_as_row_after_row_does(mix, limit, k):
+    """Long enough for a stream to keep only half of the pairs, until a value is missing."""
+    rng = np.random.default_rng(k)
+    m, n = 400, 6
+    rows, labels = rng.integers(0, 3, (m, n), dtype=np.uint8), rng.integers(0, k, m).astype(np.uint8)
+    rows[300, 2] = 255
+    form = InTurn(tuple((i,) for i in (3, 1, 5, 0, 2)), (1.0, 2.0, 1.0, 0.5, 1.0), 1.0, naive(n), mix, limit)
+    whole, single = (View(counts_over((3,) * n, k), form, Lidstone(1.0)) for _ in range(2))
+    out, judged, expected = np.empty((m, k)), np.zeros((6, 6)), np.zeros((6, 6))
+    assert whole.stream(rows, labels, None, out, judged=judged, keep=0.99) == m
+    for r in range(m):
+        one = slice(r, r + 1)
+        close(out[one], single.score(rows[one]))
+        expected *= 0.99
+        single.judge(rows[one], labels[one], None, expected, leave_out=False)
+        single.counts.update(rows[one], labels[one])
     close(judged, expected)
 
 
@@ -356,10 +377,32 @@ def test_all_members_that_replace_naive_bayes_are_the_plain_sum(k, holes, two):
 
 
 @pytest.mark.parametrize("mix", MIXES)
-@pytest.mark.parametrize("k", [2, 4, 9])
+def test_members_that_give_no_class_a_chance_make_way_for_those_behind(mix):
+    """Every two values of the row were seen together, all three never: without smoothing, pairs know nothing."""
+    rows, labels = (
+        np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [0, 0, 0]], dtype=np.uint8),
+        np.array([0, 0, 0, 1], np.uint8),
+    )
+    single = SumOfProducts(((0,), (1,), (2,)), (1.0,) * 3, 1.0, naive(3))
+    form = InTurn(((0, 1), (0, 2), (1, 2)), (1.0,) * 3, 1.0, single, mix)
+    view = view_of(rows, labels, form, Lidstone(0.0), n_values=(2, 2, 2))
+    x = np.array([[1, 1, 1]], dtype=np.uint8)
+    data = oracle.make(rows.tolist(), labels.tolist(), None, (2, 2, 2), 2)
+    slow = Slow(data, (1, 1, 1), form, Lidstone(0.0))
+    run = view.run(x)
+    for t in range(7):
+        run.advance(min(t, 1))
+        close(answers_of(run, 1, 2, log_joint=True)[0], slow.log_joint(t))
+    assert members_of(run, 1).tolist() == [6]
+    if mix == "replace":
+        close(answers_of(run, 1, 2, log_joint=True), view.with_form(single).score(x, log_joint=True))
+
+
+@pytest.mark.parametrize("mix", MIXES)
+@pytest.mark.parametrize("k", [4, 9])
 def test_tables_too_large_for_the_cache_and_threads_change_nothing(mix, k):
     counts, asked = random_store(k, 60, k)
-    many = np.tile(asked, (20, 1))
+    many = np.tile(asked, (14, 1))
     form = InTurn(tuple((i,) for i in range(60)), (1.0, 0.5) * 30, 1.0, naive(60), mix=mix, limit=41)
     view = View(counts, form, Lidstone(1.0))
     straight = np.array([view.plan.one(row) for row in asked])
@@ -370,7 +413,7 @@ def test_tables_too_large_for_the_cache_and_threads_change_nothing(mix, k):
         run.advance(7, n_jobs=n_jobs)
         assert members_of(run, len(many)).max() == 7
         run.advance(n_jobs=n_jobs)
-        np.testing.assert_allclose(answers_of(run, len(many), k), np.tile(straight, (20, 1)), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(answers_of(run, len(many), k), np.tile(straight, (14, 1)), rtol=1e-9, atol=1e-12)
         assert members_of(run, len(many)).max() == 41
 
 
@@ -389,6 +432,25 @@ def test_hundreds_of_columns_do_not_underflow(mix):
             more = run.advance(50)
         assert np.isfinite(answers_of(run, 20, 3, log_joint=True)).any(axis=1).all()
         np.testing.assert_allclose(answers_of(run, 20, 3), view.score(asked[:20]), rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize("mix", MIXES)
+def test_faded_counts_are_read_in_their_unit(mix):
+    """Also by tables that were made before, and by the naive Bayes at the beginning."""
+    rng = np.random.default_rng(6)
+    rows, labels = rng.integers(0, 4, (400, 8), dtype=np.uint8), rng.integers(0, 3, 400).astype(np.uint8)
+    form = InTurn(tuple((i,) for i in range(8)), (1.0,) * 8, 1.0, naive(8), mix=mix)
+    faded = view_of(rows, labels, form, Lidstone(1.0), n_values=(4,) * 8, k=3)
+    faded.score(rows)
+    for _ in range(3):
+        faded.counts.decay(0.6)
+    light = view_of(rows, labels, form, Lidstone(1.0), n_values=(4,) * 8, k=3, weights=np.full(400, 0.6**3))
+    for some in (rows[:3], rows):
+        np.testing.assert_allclose(faded.score(some), light.score(some), rtol=1e-9, atol=1e-12)
+    judged, expected = np.zeros((2, 6, 9))
+    faded.judge(rows, labels, np.full(400, 0.5), judged)
+    light.judge(rows, labels, np.full(400, 0.5), expected)
+    np.testing.assert_allclose(judged, expected, rtol=1e-9)
 
 
 # --- the clock --------------------------------------------------------------------------------------------------------
@@ -413,13 +475,12 @@ def test_a_run_goes_on_where_the_clock_stopped_it(n_rows):
     form = InTurn(tuple((i,) for i in range(12)), (1.0,) * 12, 1.0, naive(12))
     view = View(counts, form, Lidstone(1.0))
     run = view.run(asked, may_compile=False)
-    calls = 0
-    while run.advance(nanoseconds=20_000):
+    time = 1_000
+    while run.advance(nanoseconds=time):
         used = members_of(run, n_rows)
         still = used < (asked != 255).sum(axis=1)  # every value was seen
         assert np.ptp(used[still]) <= 4
-        calls += 1
-    assert calls < 10_000
+        time += time // 10  # what answering takes is kept back, so that a short time may be none
     np.testing.assert_allclose(answers_of(run, n_rows, 2), view.score(asked), rtol=1e-10)
     assert (members_of(run, n_rows) == (asked != 255).sum(axis=1)).all()
 
@@ -439,6 +500,18 @@ def test_judging_under_a_clock_goes_on_with_the_row_it_names():
     assert view.judge(asked, labels, None, threads, n_jobs=2) == 150
     np.testing.assert_allclose(parts, whole, rtol=1e-12)
     np.testing.assert_allclose(threads, whole, rtol=1e-12)
+
+
+def test_no_rows_and_more_steps_than_there_can_be_are_no_trouble():
+    view = d12("joint")
+    run = view.plan.run(QUERIES[:0])
+    assert not run.advance()
+    assert not run.advance(nanoseconds=10**6)
+    assert answers_of(run, 0, 2).shape == (0, 2)
+    run = view.plan.run(QUERIES)
+    assert run.advance(0)
+    assert not run.advance(2**63 - 1, 2**63 - 1)
+    assert members_of(run, 3).tolist() == [5] * 3
 
 
 def test_another_limit_for_one_run_leaves_the_form_as_it_is():
@@ -469,9 +542,9 @@ def test_turns_that_make_no_sense_are_refused():
     refused("same smoothing", lambda: plan.in_turn(lean.plan, "joint"))
     refused("joint, posterior or replace", lambda: plan.in_turn(first, "mean"))
     refused("margin", lambda: plan.in_turn(first, "joint", -1, math.nan))
-    refused("margin", lambda: plan.set_turn(-1, -0.5))
-    refused("limit", lambda: plan.set_turn(-2))
-    refused("not taken in turn", lambda: first.set_turn(1))
+    refused("limit", lambda: plan.in_turn(first, "joint", -2))
+    refused("margin", lambda: plan.run(QUERIES, None, -1, -0.5))
+    refused("limit", lambda: plan.run(QUERIES, None, -2))
     refused("not taken in turn", lambda: first.run(QUERIES))
 
 

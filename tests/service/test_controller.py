@@ -106,6 +106,15 @@ def test_time_between_two_answers_is_part_of_their_cost():
     assert status["utilisation"] == pytest.approx(1.0, rel=0.4)
 
 
+def test_calls_that_exceed_their_budgets_get_smaller_ones():
+    """As on a machine that has other things to do; the server must not be busier for it."""
+    sent = poisson(0.05 * CAPACITY, 20)
+    exact, late = (simulate(Controller(TARGET), sent, machine=Machine(full=10e-3, overrun=s)) for s in (0.0, 3e-3))
+    assert late.busy / 20 < 0.85
+    assert np.mean(late.budget) < np.mean(exact.budget) - 2e-3
+    assert p99(late.latency) < TARGET
+
+
 def test_costs_of_requests_and_of_rows_are_told_apart():
     controller = Controller(TARGET)
     rng = np.random.default_rng(0)

@@ -114,6 +114,18 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(services, model_f
         assert b"413" in wire.recv(1000)
 
 
+def test_a_large_body_comes_in_many_pieces(services, model_file):
+    body = {"rows": ROWS * 200}
+    with (
+        live(services(model_file, limits=Limits())) as port,
+        httpx2.Client(base_url=f"http://127.0.0.1:{port}") as client,
+    ):
+        for _ in range(2):
+            answer = client.post("/predict", json=body)
+            assert len(answer.request.content) > 300_000
+            assert len(answer.json()["labels"]) == 8000
+
+
 def test_a_body_that_does_not_come_is_not_waited_for(services, model_file):
     service = services(model_file, limits=Limits(seconds=0.1))
     with live(service) as port, socket.create_connection(("127.0.0.1", port)) as wire:

@@ -78,7 +78,7 @@ def test_what_a_crash_leaves_behind_the_last_entry_is_cut_off(tmp_path_factory, 
 
 
 @given(payloads=st.lists(st.binary(min_size=1, max_size=40), min_size=2, max_size=8), data=st.data())
-def test_a_changed_byte_with_a_good_entry_behind_it_is_refused(tmp_path_factory, payloads, data):
+def test_a_changed_byte_of_what_a_later_entry_says_was_synced_is_refused(tmp_path_factory, payloads, data):
     folder = fresh(tmp_path_factory)
     write(folder, payloads, data.draw(st.sampled_from([1, 60, 1 << 20])))
     path = data.draw(st.sampled_from(segments(folder)))
@@ -98,7 +98,27 @@ def journal_entries(content):
     at = 20
     while at < len(content):
         yield at
-        at += 20 + int.from_bytes(content[at + 4 : at + 8], "little")
+        at += 28 + int.from_bytes(content[at + 4 : at + 8], "little")
+
+
+@given(payloads=st.lists(st.binary(min_size=1, max_size=40), min_size=1, max_size=6), data=st.data())
+def test_entries_that_were_never_synced_may_be_torn_in_any_order(tmp_path_factory, payloads, data):
+    """As a power cut leaves them: blocks of one sync reach the disk in any order."""
+    folder = fresh(tmp_path_factory)
+    write(folder, [b"synced"])
+    write(folder, payloads, sync_each=False)
+    (path,) = segments(folder)
+    content = bytearray(path.read_bytes())
+    begins = list(journal_entries(content))[1:]
+    at = data.draw(st.integers(begins[0], len(content) - 1))
+    content[at] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(content)
+    whole = sum(begin <= at for begin in begins) - 1
+    log = Journal(folder)
+    assert list(log.replay()) == numbered([b"synced", *payloads[:whole]])
+    assert log.bytes_cut == len(content) - begins[whole]
+    assert log.append(b"next") == whole + 2
+    log.close()
 
 
 def test_the_sentence_about_damage_says_file_place_and_the_way_out_and_the_way_out_works(tmp_path):
@@ -108,9 +128,9 @@ def test_the_sentence_about_damage_says_file_place_and_the_way_out_and_the_way_o
     path.write_bytes(content.replace(b"two", b"twe"))
     with pytest.raises(JournalError) as caught:
         Journal(tmp_path)
-    assert f"{str(path)!r} is damaged at byte 43, where entry 2 should be" in str(caught.value)
-    assert "truncate -s 43" in str(caught.value)
-    os.truncate(path, 43)
+    assert f"{str(path)!r} is damaged at byte 51, where entry 2 should be" in str(caught.value)
+    assert "truncate -s 51" in str(caught.value)
+    os.truncate(path, 51)
     assert read(tmp_path) == [(1, b"one")]
 
 

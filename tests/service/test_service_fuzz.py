@@ -1,12 +1,17 @@
 """Whatever is sent, the service answers in its one shape, never with a fault of its own, and goes on."""
 
+import contextlib
 import json
+import re
+import socket
 
+import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from serving import LABELS, Asker, close, make_service, write_model
+from serving import LABELS, Asker, close, live, make_service, write_model
 
+from tanager import AnytimeAODE
 from tanager.service.errors import CODES
 from tanager.service.wire import Predicted
 
@@ -83,7 +88,7 @@ paths = st.sampled_from(["/predict", "/learn", "/models/pets/predict", "/models/
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory):
-    service = make_service(write_model(tmp_path_factory.mktemp("fuzz") / "pets.tanager"))
+    service = make_service(write_model(tmp_path_factory.mktemp("fuzz") / "pets.tanager", AnytimeAODE()))
     yield Asker(service)
     close(service)
 
@@ -116,3 +121,64 @@ def test_no_path_is_answered_by_a_fault(ask, method, path):
     said = ask(method, f"/{quoted}")
     if method != "HEAD":
         check(ask, said)
+
+
+# --- bytes on the wire ----------------------------------------------------------------------------------------------
+
+lines = st.sampled_from(
+    [
+        b"POST /predict HTTP/1.1",
+        b"GET /health HTTP/1.1",
+        b"GET /models/%ff%00 HTTP/1.1",
+        b"GET http://[::1 HTTP/1.1",
+        b"POST /predict HTTP/1.0",
+        b"PRI * HTTP/2.0",
+        b"CONNECT a:1 HTTP/1.1",
+        b"\x00",
+    ]
+) | st.binary(max_size=40)
+fields_sent = st.lists(
+    st.sampled_from(
+        [
+            b"content-type: application/json",
+            b"content-length: 11",
+            b"content-length: -1",
+            b"content-length: 99999999999999999999999999",
+            b"transfer-encoding: chunked",
+            b"expect: 100-continue",
+            b"upgrade: websocket",
+            b"connection: upgrade",
+            b"x-deadline: \xff",
+            b"host",
+            b": nothing",
+        ]
+    )
+    | st.binary(max_size=20),
+    max_size=4,
+)
+ends = st.sampled_from([b'{"row": {}}', b"b\r\n" + b'{"row": {}}' + b"\r\n0\r\n\r\n", b"", b"zz\r\n"]) | st.binary(
+    max_size=30
+)
+
+
+@pytest.fixture(scope="module")
+def port(ask):
+    with live(ask.service) as port:
+        yield port
+
+
+@given(lines, fields_sent, ends)
+def test_no_bytes_on_the_wire_are_answered_by_a_fault(port, line, fields, end):
+    sent = b"\r\n".join([line, b"host: a", *fields, b"connection: close", b"", end])
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as wire:
+        wire.sendall(sent)
+        with contextlib.suppress(OSError):  # it may have hung up already
+            wire.shutdown(socket.SHUT_WR)
+        heard = b""
+        with contextlib.suppress(ConnectionResetError):
+            while part := wire.recv(65536):
+                heard += part
+    for status in re.findall(rb"HTTP/1\.1 (\d\d\d)", heard):
+        assert int(status) < 500, heard
+    answer = httpx2.post(f"http://127.0.0.1:{port}/predict", json={"row": {"colour": "red", "size": 2.0}})
+    assert answer.json()["labels"] == ["fish"]

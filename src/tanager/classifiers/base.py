@@ -334,8 +334,10 @@ class CountsClassifier(RecutMixin, StreamMixin, ForgettingMixin, ExplainMixin, C
         )
 
     def _encode(self, X: Any, unseen: str | None = None) -> np.ndarray:
-        table = self._validate(X, reset=False)
         unseen = unseen or self.unseen
+        if rows_of_dicts(X) and (rows := self.encoder_.encode_rows(X, unseen)) is not None:
+            return rows
+        table = self._validate(X, reset=False)
         codes = self.encoder_.own_codes(table, type(self).__name__) if unseen == "ignore" else None
         if codes is not None:  # a code beyond the values is unseen, and for the kernels that is missing
             return codes

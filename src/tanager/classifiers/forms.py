@@ -260,15 +260,9 @@ class View:
         ``limit`` and ``margin`` are those of the form unless given. A single row, and with ``may_compile=False`` any
         number of rows, waits for no tables.
         """
-        form, plan = self.form, self.plan
-        assert isinstance(form, InTurn)
-        several = len(codes) > 1
-        tables = self._tables(len(codes), may_compile) if several else None
+        tables = self._tables(len(codes), may_compile) if len(codes) > 1 else None
         both = None if tables is None or self._compiled_naive is None else (tables, self._compiled_naive)
-        plan.set_turn(form.limit if limit is None else limit, form.margin if margin is None else margin)
-        run = plan.run(codes, both)
-        plan.set_turn(form.limit, form.margin)
-        return run
+        return self.plan.run(codes, both, limit, margin)
 
     def judge(
         self,

@@ -33,9 +33,9 @@ class Work:
     order: list[int]
     stage: str = "judge"  # then "weights", then "stop"
     place: int = 0
+    view: View | None = None
     judged: np.ndarray = field(default_factory=lambda: np.zeros((6, 1)))  # what the pass has found so far
-    logs: list[np.ndarray] = field(default_factory=list)  # to learn weights: joints of members, and what comes of them
-    joints: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+    logs: list[np.ndarray] = field(default_factory=list)  # to learn weights: joints of the members so far
 
 
 class ImprovingMixin:
@@ -58,10 +58,10 @@ class ImprovingMixin:
         self._deferred = True
         if not self._judges():
             return False
-        self._work_off(None if seconds is None else perf_counter() + seconds)
-        if self._view is not None:
-            self._view.form_version = -1
-        self._structure(fresh=True)
+        if self._work_off(None if seconds is None else perf_counter() + seconds):
+            if self._view is not None:
+                self._view.form_version = -1
+            self._structure(fresh=True)
         return bool(self._waiting())
 
     # --- rows that wait -----------------------------------------------------------------------------------------
@@ -112,17 +112,21 @@ class ImprovingMixin:
                     self._pending.append(*waiting.all())
         return self._evidence
 
-    def _work_off(self: Any, until: float | None) -> None:
-        """Judge what waits, until all is done or the time is up."""
+    def _work_off(self: Any, until: float | None) -> bool:
+        """Judge what waits, until all is done or the time is up; says whether anything was found."""
         self._sums()
+        found = False
         while self._waiting() and not _over(until):
             if self._work is None:
                 self._work = self._next_work()
             work = self._work
             work.rows.follow(self.counts_)
             step = self._learn_weights if work.stage == "weights" else self._judge_some
-            if step(work, until):
+            done = step(work, until)
+            found = found or done or work.stage == "weights"
+            if done:
                 self._next_stage(work)
+        return found
 
     def _next_work(self: Any) -> Work:
         """All rows that wait, in an order that has nothing to do with theirs."""
@@ -131,7 +135,9 @@ class ImprovingMixin:
         return Work(rows, self._order(), judged=self._sums().empty())
 
     def _judge_some(self: Any, work: Work, until: float | None) -> bool:
-        view = self._turn_view(work.order)
+        view = work.view
+        if view is None or not view.valid or view.counts is not self.counts_:
+            view = work.view = self._turn_view(work.order)
         codes, labels, weights = work.rows.all()
         left = None if until is None else until - perf_counter()
         work.place = view.judge(
@@ -151,7 +157,7 @@ class ImprovingMixin:
         if work.stage in ("judge", "weights") and self.stop == "loo":
             order = self._order()
             if work.stage == "weights" or (order != work.order and bulk):
-                self._work = Work(work.rows, order, "stop", 0, sums.empty())
+                self._work = Work(work.rows, order, "stop", judged=sums.empty())
                 return
         if work.stage == "stop":
             sums.restart(work.order)
@@ -184,9 +190,7 @@ class ImprovingMixin:
             work.logs.append(self._left_out_joints(len(work.logs) - 1, work.rows))
             if _over(until):
                 return False
-        if work.joints is None:
-            work.joints = self._member_joints(work)
-        own, every, rows = work.joints
+        own, every, rows = self._member_joints(work)
         n_fixed = own.shape[1] - n_members  # naive Bayes, where it takes part
         while work.place < ROUNDS:
             work.place += 1
@@ -208,23 +212,27 @@ class ImprovingMixin:
         return codes[:most], labels[:most], None if weights is None else weights[:most]
 
     def _left_out_joints(self: Any, which: int, rows: Rows) -> np.ndarray:
-        """Log joints of a member (-1 is naive Bayes) for rows that were not learned; -inf where it does not speak."""
+        """Logs of P(row, its class) and P(row) by a member (-1 is naive Bayes), the row not learned.
+
+        -inf where the member does not speak.
+        """
         codes, labels, weights = self._some(rows)
         member = None if which < 0 else self._sums().members[which]
         form = naive(self.counts_.n_features) if member is None else SumOfProducts((member,), (1.0,), self.min_count)
         joint = self._view_of(form).leave_one_out(codes, labels, weights, log_joint=True)
+        top = joint.max(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            every = np.nan_to_num(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)), nan=-np.inf)
+        both = np.stack([joint[np.arange(len(labels)), labels], every])
         if member is not None:
-            joint[~self._speaks(member, codes, weights)] = -np.inf
-        return joint
+            both[:, ~self._speaks(member, codes, weights)] = -np.inf
+        return both
 
     def _member_joints(self: Any, work: Work) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of rows and members: the probability of the true class, of all classes, and the weights of the rows."""
-        _, labels, weights = self._some(work.rows)
-        logs = np.stack(work.logs[1 if self.mix == "replace" else 0 :], axis=1)
-        work.logs = work.logs[:0] + [np.zeros(0)] * len(work.logs)  # their room is needed no more
-        with np.errstate(divide="ignore", invalid="ignore"):
-            every = np.logaddexp.reduce(logs, axis=2)
-            own = np.take_along_axis(logs, labels[:, None, None].astype(int), axis=2)[:, :, 0]
+        _, _, weights = self._some(work.rows)
+        own, every = np.stack(work.logs[1 if self.mix == "replace" else 0 :], axis=2)
+        with np.errstate(invalid="ignore"):
             base = every if self.mix == "posterior" else every.max(axis=1, keepdims=True)
             own, every = np.nan_to_num(np.exp(own - base)), np.nan_to_num(np.exp(every - base))
         heard = own.sum(axis=1) > 0

@@ -60,7 +60,7 @@ class Rates(click.ParamType):
     "--arrivals", type=click.Choice(["poisson", "even"]), default="poisson", help="By chance, or by the beat."
 )
 @click.option("--budget-us", type=float, metavar="N", help="Microseconds that the model may take at most.")
-@click.option("--members", type=int, metavar="N", help="Members that may answer beside naive Bayes at most.")
+@click.option("--members", type=int, metavar="N", help="Members that answer beside naive Bayes, whatever the load.")
 @click.option("--learn", is_flag=True, help="After each answer, let the service learn the rows. Changes the model.")
 @click.option("--token", metavar="TEXT", help="Bearer token.  [default: TANAGER_TOKEN]")
 @click.option("--wait", type=float, default=5.0, metavar="N", help="Seconds to wait for the last answers of a rate.")

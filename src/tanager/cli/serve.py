@@ -58,7 +58,11 @@ NEEDED = ("starlette", "uvicorn", "httptools", "msgspec", "prometheus_client")
 @click.option(
     "--remember-minutes", default=60.0, type=click.FloatRange(0), metavar="N", help="How long rows wait for labels."
 )
-@click.option("--state", metavar="FOLDER", help="Where learned rows are kept.  [default: MODEL.state beside MODEL]")
+@click.option(
+    "--state",
+    metavar="FOLDER",
+    help="Where learned rows are kept, a folder for each model.  [default: MODEL.state beside MODEL]",
+)
 @click.option(
     "--snapshot-rows", default=100_000, type=click.IntRange(1), metavar="N", help="Learned rows between two snapshots."
 )
@@ -68,7 +72,7 @@ NEEDED = ("starlette", "uvicorn", "httptools", "msgspec", "prometheus_client")
 def command(models: tuple[str, ...], host: str, port: int, log: bool, **options: Any) -> None:
     """Answer requests over HTTP with MODELS made by fit.
 
-    Every answer gets the time that the load leaves it: anytime models (--model anytime-aode) use all their members when
+    Every answer gets the time that the load leaves it: anytime models (fit --model anytime) use all their members when
     there is time, and naive Bayes alone at the peak. Rows that are learned are safe on disk before the service says so.
     Ends when stopped with Ctrl-C or SIGTERM; SIGHUP looks for new model files.
     """
@@ -131,7 +135,7 @@ def _service(
     served: dict[str, Any] = {}
     try:
         for name, path in zip(names, paths, strict=True):
-            served[name] = _served(name, path, len(paths), **options)
+            served[name] = _served(name, path, **options)
     except BaseException:
         for one in served.values():
             one.store.close()
@@ -150,7 +154,6 @@ def _service(
 def _served(
     name: str,
     path: str,
-    n_models: int,
     *,
     state: str | None,
     snapshot_rows: int,
@@ -159,10 +162,10 @@ def _served(
     remember_minutes: float,
     **_: Any,
 ) -> Any:
-    """A model under its name; several models have a folder each below --state."""
+    """A model under its name, which has a folder of its own below --state."""
     from tanager.service.models import Served
 
-    folder = None if state is None else Path(state) / name if n_models > 1 else Path(state)
+    folder = None if state is None else Path(state) / name
     store = _store(path, folder, snapshot_rows, read_only=read_only)
     seconds = remember_minutes * 60
     return Served(name, store, remember=remember, remember_seconds=seconds, read_only=read_only)
@@ -196,7 +199,7 @@ def curl_line(service: Any, url: str) -> str:
 
     served = next(iter(service.served.values()))
     schema = served.model.encoder_.schema.columns[:2] if hasattr(served.model, "encoder_") else ()
-    row = {column.name: (*column.values, *column.cuts, 0)[0] for column in schema}
+    row = {column.name: (*column.values, *(float(f"{cut:g}") for cut in column.cuts), 0)[0] for column in schema}
     path = "predict" if len(service.served) == 1 else f"models/{served.name}/predict"
     token = ' -H "Authorization: Bearer $TANAGER_TOKEN"' if service.token else ""
     body = json.dumps({"row": row}).replace("'", "'\\''")

@@ -8,7 +8,7 @@ AIM = 0.9  # of the target; the rest is for the way to the client
 BUSY = 0.8  # share of the time that the server means to be busy; the rest is for chance
 SHARE = 0.5  # of what is left of the target; who comes during the call is not seen yet, and needs the rest
 MEMORY = 0.1  # weight of the newest cost among the remembered ones
-TARGETS, SECONDS = 10, 0.5  # rates are means over so many targets, and over no less than so many seconds
+TARGETS, SECONDS = 5, 0.5  # rates are means over so many targets, and over no less than so many seconds
 
 
 class Controller:
@@ -68,9 +68,12 @@ class Controller:
         reading other requests, and nobody else will pay for that.
         """
         taken = max(total_seconds, now - self._turn)
-        self._overhead.learn(n_rows, max(0.0, taken - model_seconds))
+        granted = model_seconds  # what is taken beyond the budget is nothing that a budget could change
         if members < 1 or not self._naive.known:  # a member costs about as much as naive Bayes
             self._naive.learn(n_rows, model_seconds / (1 + members))
+        else:
+            granted = min(model_seconds, max(self._budget, self._naive.of(1, n_rows)))
+        self._overhead.learn(n_rows, max(0.0, taken - granted))
         self._busy.add(taken, now)
         self._turn, self._free = math.inf, now
 

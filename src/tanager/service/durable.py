@@ -24,7 +24,7 @@ from typing import Any
 from tanager.classifiers.classifier import Classifier
 from tanager.errors import TanagerError
 from tanager.persist import from_bytes, load, to_bytes
-from tanager.service.entries import Entry, check, pack, teach, unpack
+from tanager.service.entries import FEW, Entry, check, pack, teach, unpack
 from tanager.service.journal import Journal, JournalError
 from tanager.service.state import State
 
@@ -193,7 +193,15 @@ class Durable:
 
         Rows that the model could not learn are refused, and nothing is written.
         """
-        return await asyncio.wrap_future(self._submit(Entry(rows, labels, weights, times)))
+        entry = Entry(rows, labels, weights, times)
+        if len(rows) <= FEW and self.lock.acquire(blocking=False):
+            try:
+                done = self._submit(entry)
+            finally:
+                self.lock.release()
+        else:  # the event loop must not wait, neither for the lock nor for many rows to be checked
+            done = await asyncio.to_thread(self._submit, entry)
+        return await asyncio.wrap_future(done)
 
     def _submit(self, entry: Entry) -> Future[int]:
         if self._closed:

@@ -106,7 +106,9 @@ def _check_labels(model: Classifier, labels: list[Any]) -> None:
         return
     _, classes = model._labels(labels)
     _refuse_other_types(labels, list(known))
-    check_costs(model.cost_matrix, classes)  # options that name the classes would leave no way to answer
+    check_costs(
+        getattr(model, "cost_matrix", None), classes
+    )  # options that name the classes would leave no way to answer
     class_priors(getattr(model, "priors", None), classes)
     weight = getattr(model, "class_weight", None)
     class_factors(None if isinstance(weight, str) else weight, classes, np.zeros(len(classes)))

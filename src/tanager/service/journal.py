@@ -3,10 +3,12 @@
 A segment is a file named after its first entry. All numbers are little-endian.
 
     head    "tanlog", version (2 bytes), sequence number of the first entry (8), CRC-32 of these (4)
-    entry   mark (4 bytes), length (4), sequence number (8), CRC-32 of length, number and payload (4), payload
+    entry   mark (4 bytes), length (4), sequence number (8), number of the last entry that was synced before (8),
+            CRC-32 of these three and the payload (4), payload
 
-A crash in the middle of a write leaves a torn tail, which is cut off when the log is opened. Anything else that does
-not fit (a bad entry with a good one behind it, a gap between entries, a missing segment) is damage and is refused.
+A crash leaves a torn tail: entries that were never synced, whole or in parts, in any order that the disk liked. It is
+cut off at the first bad entry when the log is opened. Anything else that does not fit (a bad entry where a later one
+says that it was synced, a gap between entries, a missing segment) is damage and is refused.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from tanager.writing import sync_folder
 MAGIC, VERSION = b"tanlog", 1
 MARK = b"\xff\xfeTE"  # cannot be part of any text, and seldom is of anything else
 _HEAD = struct.Struct("<6sHQI")
-_ENTRY = struct.Struct("<4sIQI")
-_NUMBERS = struct.Struct("<IQ")
+_ENTRY = struct.Struct("<4sIQQI")
+_NUMBERS = struct.Struct("<IQQ")
 
 
 class JournalError(TanagerError):
@@ -113,7 +115,7 @@ class Journal:
             self._cut_back()
             if self._full():
                 self._begin(self._last + 1)
-            data = _packed(self._last + 1, payload)
+            data = _packed(self._last + 1, self._synced_last, payload)
             _write(self._file, data, self._size)
             self._size += len(data)
             self._last += 1
@@ -230,7 +232,7 @@ class Journal:
         end, sequence = _HEAD.size, first
         while (payload := _payload(data, end, sequence)) is not None:
             end, sequence = end + _ENTRY.size + len(payload), sequence + 1
-        if _good_behind(data, end):
+        if _synced_behind(data, end) >= sequence:
             raise _damage(path, end, sequence)
         self._file = os.open(path, os.O_RDWR)
         self._size, self._last, self.bytes_cut = end, sequence - 1, len(data) - end
@@ -263,33 +265,34 @@ def _check_head(path: Path, data: bytes, first: int) -> None:
     raise JournalError(f"{str(path)!r} is damaged at byte 0: it does not begin like a log. Put back a good copy of it.")
 
 
-def _packed(sequence: int, payload: bytes) -> bytes:
-    return _ENTRY.pack(MARK, len(payload), sequence, _checksum(sequence, payload)) + payload
+def _packed(sequence: int, synced: int, payload: bytes) -> bytes:
+    return _ENTRY.pack(MARK, len(payload), sequence, synced, _checksum(sequence, synced, payload)) + payload
 
 
-def _checksum(sequence: int, payload: bytes) -> int:
-    return zlib.crc32(payload, zlib.crc32(_NUMBERS.pack(len(payload), sequence)))
+def _checksum(sequence: int, synced: int, payload: bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(_NUMBERS.pack(len(payload), sequence, synced)))
 
 
 def _payload(data: bytes, at: int, sequence: int | None) -> bytes | None:
     """What the entry at this place holds; None where there is no good entry (of that number)."""
     if at + _ENTRY.size > len(data):
         return None
-    mark, length, number, crc = _ENTRY.unpack_from(data, at)
+    mark, length, number, synced, crc = _ENTRY.unpack_from(data, at)
     start = at + _ENTRY.size
     if mark != MARK or start + length > len(data) or (sequence is not None and number != sequence):
         return None
     payload = data[start : start + length]
-    return payload if _checksum(number, payload) == crc else None
+    return payload if _checksum(number, synced, payload) == crc else None
 
 
-def _good_behind(data: bytes, at: int) -> bool:
-    """Whether there is any good entry from here on."""
+def _synced_behind(data: bytes, at: int) -> int:
+    """The last entry that was synced, by what good entries from here on say."""
+    synced = 0
     while (at := data.find(MARK, at)) >= 0:
         if _payload(data, at, None) is not None:
-            return True
+            synced = max(synced, _ENTRY.unpack_from(data, at)[3])
         at += 1
-    return False
+    return synced
 
 
 def _damage(path: Path, at: int, sequence: int) -> JournalError:

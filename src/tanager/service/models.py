@@ -19,6 +19,7 @@ from tanager.plain import to_plain
 from tanager.service.errors import ServiceError, short
 from tanager.service.rows import Batch, Remembered, batch_of, ids_of, refuse_many, same_length
 from tanager.service.wire import Anytime, Column, Learn, Learned, ModelInfo, ModelLine, Predicted, Reloaded
+from tanager.streams.drift import DriftAware
 
 
 class Store(Protocol):
@@ -174,12 +175,14 @@ class Served:
         return Learned(self.name, len(batch), sequence, [])
 
     def _check_rows(self, batch: Batch, labels: list[Any]) -> Schema | None:
-        """Refuse columns and labels that cannot be right, with their place; None where the model has no columns yet."""
-        with self.store.lock:
-            _check_labels(labels, _classes(self.model))
-            if not hasattr(self.model, "encoder_") or self.model._warm is not None:
-                return None
-            schema = self.model.encoder_.schema
+        """Refuse columns and labels that cannot be right, with their place; None where the model has no columns yet.
+
+        Without the lock: classes and schema are replaced, never changed, and the store checks again.
+        """
+        _check_labels(labels, _classes(self.model))
+        if not hasattr(self.model, "encoder_") or self.model._warm is not None:
+            return None
+        schema = self.model.encoder_.schema
         batch.check_names(schema.name_set)
         return schema
 
@@ -274,7 +277,7 @@ def _answer(
 
 def _decide(model: Any, proba: np.ndarray) -> list[Any]:
     """The labels; a single row with a clear winner takes a short cut."""
-    if len(proba) == 1 and model.cost_matrix is None:
+    if len(proba) == 1 and getattr(model, "cost_matrix", "of another model") is None:
         *others, best = sorted(row := proba[0].tolist())
         if not others or best - others[-1] > TIE:
             return [model.classes_.item(row.index(best))]
@@ -306,8 +309,15 @@ def _classes(model: Any) -> list[Any]:
 
 
 def _class_rows(model: Any) -> list[float]:
-    return model._class_sizes().tolist() if hasattr(model, "encoder_") else []
+    """How much each class weighs; of a model that watches for drift, in the model that answers now."""
+    counting = model.model_ if isinstance(model, DriftAware) and hasattr(model, "classes_") else model
+    return counting._class_sizes().tolist() if hasattr(counting, "encoder_") else []
 
 
 def _anytime(model: Any) -> Anytime | None:
-    return None if not hasattr(model, "answer") else Anytime(order=[], stop_after=None)
+    """The members as they stand; nothing is judged for this."""
+    if not hasattr(model, "answer") or not model._has_learned():
+        return None
+    form, names = model._structure(fresh=False).form, model.encoder_.schema.names
+    order = [[names[i] for i in member] for member in form.members]
+    return Anytime(order, len(order) if form.limit < 0 else form.limit)

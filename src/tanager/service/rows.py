@@ -11,6 +11,8 @@ from tanager.encoding.schema import Column
 from tanager.service.errors import ServiceError, near, short
 from tanager.service.wire import Learn, Predict
 
+FEW = 64  # lists of cells; more of them are quicker column by column
+
 
 class Batch:
     """Rows as they came: one object, a list of objects, or lists of cells under names."""
@@ -35,11 +37,9 @@ class Batch:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def table(self, names: Sequence[str]) -> Any:
-        """What a model takes: a single row as it is, more of them as columns; absent ones are missing."""
-        if self.single:
-            return self.rows
-        if self.columns is None:
-            return {name: [row.get(name) for row in self.rows] for name in names}
+        """What a model takes: dicts where rows are objects or few, else columns; absent ones are missing."""
+        if self.columns is None or len(self.rows) <= FEW:
+            return self.dicts()
         given = dict(zip(self.columns, zip(*self.rows, strict=True), strict=True))
         missing = (None,) * len(self.rows)
         return {name: given.get(name, missing) for name in names}

@@ -111,10 +111,10 @@ class Column(Struct, omit_defaults=True):
 
 
 class Anytime(Struct):
-    """In which order the members of an anytime model come, and how many of them are used where there is time."""
+    """The members of an anytime model by their super-parents, first come first, and how many are used at most."""
 
-    order: list[str]
-    stop_after: int | None
+    order: list[list[str]]
+    stop_after: int
 
 
 class ModelInfo(Struct):
