@@ -41,7 +41,7 @@ def budget_lines(model: AnytimeAODE, X: np.ndarray) -> Iterator[Line]:
 
 def lines() -> Iterator[Line]:
     X, y = generate.tan(20, n_values=3, n_classes=2, random_state=1).take(110_000)
-    model = AnytimeAODE().fit(X[:100_000], y[:100_000])
+    model = AnytimeAODE(stop="all").fit(X[:100_000], y[:100_000])
     for n_rows in (1, 10_000):
         yield from budget_lines(model, X[100_000 : 100_000 + n_rows])
 

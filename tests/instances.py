@@ -82,10 +82,12 @@ INSTANCES = {
     "aode-smooth": lambda n: AODE(unseen="smooth", smoothing=PriorCounts()),
     "aode-ml": lambda n: AODE(smoothing=0),
     "waode": lambda n: WAODE(),
-    "anytime": lambda n: AnytimeAODE(),
+    "anytime": lambda n: AnytimeAODE(stop="all"),
     "anytime-margin": lambda n: AnytimeAODE(member_order="mi", mix="posterior", stop="margin", odds=3.0),
     "anytime-2": lambda n: AnytimeAODE(member_order="given", stop="budget", members=2, unseen="smooth"),
-    "anytime-a2de": lambda n: AnytimeA2DE(member_order="random", mix="replace", smoothing=BackOff(), min_count=2),
+    "anytime-a2de": lambda n: AnytimeA2DE(
+        member_order="random", mix="replace", stop="all", smoothing=BackOff(), min_count=2
+    ),
     "hnb": lambda n: HNB(),
     "hnb-ml": lambda n: HNB(smoothing=0),
     "a2de": lambda n: A2DE(),

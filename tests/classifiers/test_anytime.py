@@ -38,7 +38,7 @@ def table():
 @pytest.mark.parametrize("cls", BOTH)
 def test_no_time_gives_naive_bayes_to_every_row(cls, table):
     X, y = table
-    model = cls().fit(X, y)
+    model = cls(stop="all").fit(X, y)
     answer = model.answer(X, budget=0)
     np.testing.assert_allclose(answer.proba, NaiveBayes().fit(X, y).predict_proba(X), atol=1e-12)
     assert (answer.members == 0).all()
@@ -48,7 +48,7 @@ def test_no_time_gives_naive_bayes_to_every_row(cls, table):
 @pytest.mark.parametrize("cls", BOTH)
 def test_much_time_gives_all_members_to_every_row(cls, table):
     X, y = table
-    model = cls(mix="replace").fit(X, y)
+    model = cls(mix="replace", stop="all").fit(X, y)
     answer = model.answer(X, budget=60)
     whole = (AODE if cls is AnytimeAODE else A2DE)().fit(X, y).predict_proba(X)
     np.testing.assert_allclose(answer.proba, whole, atol=1e-12)
@@ -59,7 +59,7 @@ def test_much_time_gives_all_members_to_every_row(cls, table):
 
 def test_a_question_leaves_behind_how_many_members_it_used(table):
     X, y = table
-    model = AnytimeAODE().fit(X, y)
+    model = AnytimeAODE(stop="all").fit(X, y)
     model.predict(X[:5], members=3)
     assert model.members_used_.tolist() == [3] * 5
     model.predict_proba_one({f"x{i}": int(v) for i, v in enumerate(X[0])}, members=2)
@@ -68,7 +68,7 @@ def test_a_question_leaves_behind_how_many_members_it_used(table):
 
 def test_rows_of_a_batch_differ_by_few_members_when_the_time_is_up(table):
     X, y = table
-    model = AnytimeAODE(member_order="given").fit(X, y)
+    model = AnytimeAODE(member_order="given", stop="all").fit(X, y)
     many = np.tile(X, (20, 1))
     for budget in (1e-4, 1e-3, 3e-3, 1e-2):
         answer = model.answer(many, budget=budget)
@@ -83,7 +83,7 @@ def test_rows_of_a_batch_differ_by_few_members_when_the_time_is_up(table):
 @pytest.mark.parametrize("mix", ["joint", "posterior", "replace"])
 def test_answers_after_every_step_are_probabilities(cls, mix):
     X, y = small_table()
-    steps = list(cls(mix=mix).fit(X, y).improving(X))
+    steps = list(cls(mix=mix, stop="all").fit(X, y).improving(X))
     assert len(steps) == (6 if cls is AnytimeAODE else 11)
     assert [answer.complete for answer in steps] == [False] * (len(steps) - 1) + [True]
     for answer in steps:
@@ -93,7 +93,7 @@ def test_answers_after_every_step_are_probabilities(cls, mix):
 
 def test_a_batch_answers_as_its_rows_do_alone():
     X, y = small_table()
-    model = AnytimeAODE(min_count=4).fit(X, y)
+    model = AnytimeAODE(min_count=4, stop="all").fit(X, y)
     for members in (0, 1, 3, None):
         whole = model.predict_proba(X, members=members)
         alone = np.vstack([model.predict_proba(X[r : r + 1], members=members) for r in range(len(X))])
@@ -102,17 +102,17 @@ def test_a_batch_answers_as_its_rows_do_alone():
 
 def test_super_parents_that_cannot_speak_are_skipped_and_cost_no_step():
     X, y = small_table()
-    model = AnytimeAODE(member_order="given", mix="replace").fit(X, y)
+    model = AnytimeAODE(member_order="given", mix="replace", stop="all").fit(X, y)
     gap = [[None, *X[0, 1:]]]
     model.predict_proba(gap, members=2)
     assert model.members_used_.tolist() == [2]  # x1 and x2
-    rest = AnytimeAODE(member_order=["x1", "x2", "x3", "x4", "x0"], mix="replace").fit(X, y)
+    rest = AnytimeAODE(member_order=["x1", "x2", "x3", "x4", "x0"], mix="replace", stop="all").fit(X, y)
     np.testing.assert_allclose(model.predict_proba(gap, members=2), rest.predict_proba(gap, members=2), atol=1e-12)
 
 
 def test_threads_that_ask_at_the_same_time_do_not_disturb_each_other(table):
     X, y = table
-    model = AnytimeAODE(member_order="mi").fit(X, y)
+    model = AnytimeAODE(member_order="mi", stop="all").fit(X, y)
     rows = np.tile(X, (4, 1))
     expected = {members: model.predict_proba(rows, members=members) for members in (0, 2, 5, None)}
 
@@ -140,7 +140,7 @@ def test_orders_name_every_super_parent_once(table):
 
 def test_stopping_by_left_out_rows_uses_no_more_members_than_are_good(table):
     X, y = table
-    model = AnytimeAODE(stop="loo").fit(X, y)
+    model = AnytimeAODE().fit(X, y)
     errors = model.prefix_errors_
     assert model.n_members_ == int(np.argmin(np.round(errors, 12)))
     model.predict(X)
@@ -151,7 +151,7 @@ def test_stopping_by_left_out_rows_uses_no_more_members_than_are_good(table):
 
 def test_stopping_by_margin_asks_fewer_members_where_the_answer_is_clear(table):
     X, y = table
-    everyone = AnytimeAODE(member_order="mi").fit(X, y)
+    everyone = AnytimeAODE(member_order="mi", stop="all").fit(X, y)
     model = AnytimeAODE(member_order="mi", stop="margin", odds=20.0).fit(X, y)
     steps = np.stack([answer.proba for answer in everyone.improving(X)])
     model.predict_proba(X)
@@ -184,7 +184,7 @@ def test_a_model_with_a_budget_of_its_own_needs_no_budget_in_a_question(table):
 def test_learned_weights_make_left_out_rows_more_probable(table):
     X, y = table
     for mix in ("joint", "posterior", "replace"):
-        plain, weighted = (AnytimeAODE(mix=mix, weights=weights).fit(X, y) for weights in (None, "loo"))
+        plain, weighted = (AnytimeAODE(mix=mix, stop="all", weights=weights).fit(X, y) for weights in (None, "loo"))
         own = np.arange(len(y)), y
         loss = [-np.log(model.leave_one_out(X, y)[own]).sum() for model in (plain, weighted)]
         assert loss[1] < loss[0]
@@ -203,7 +203,7 @@ def test_a_member_speaks_for_rows_whose_values_were_seen_in_other_rows(cls, tabl
 # --- anytime learning -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [{}, {"stop": "loo"}, {"stop": "loo", "weights": "loo"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"stop": "all"}, {"weights": "loo"}], ids=str)
 def test_learning_piece_by_piece_ends_where_learning_at_once_does(options, table):
     X, y = table
     whole = AnytimeAODE(**options).fit(X, y)
@@ -225,7 +225,7 @@ def test_learning_keeps_to_its_budget(table):
     X, y = table
     many = np.tile(X, (40, 1)), np.tile(y, 40)
     start = time.perf_counter()
-    model = AnytimeAODE(stop="loo", judged_rows=10**6).fit(*many, budget=0.05)
+    model = AnytimeAODE(judged_rows=10**6).fit(*many, budget=0.05)
     assert time.perf_counter() - start < 5  # counting alone may take longer than the budget on a busy machine
     assert model.improve(0.0)
     assert not model.improve()
@@ -245,7 +245,7 @@ def test_rows_learned_later_wait_for_improve_once_it_was_called(table):
 
 def test_half_of_the_work_survives_a_file(table, tmp_path):
     X, y = table
-    model = AnytimeAODE(stop="loo", weights="loo").fit(X, y, budget=0)
+    model = AnytimeAODE(weights="loo").fit(X, y, budget=0)
     model.improve(0.0005)
     model.save(tmp_path / "half.tanager")
     again = tanager.load(tmp_path / "half.tanager")
@@ -259,7 +259,7 @@ def test_half_of_the_work_survives_a_file(table, tmp_path):
 
 def test_a_file_whose_evidence_does_not_fit_is_refused(table):
     X, y = table
-    model = AnytimeAODE(stop="loo").fit(X, y, budget=0)
+    model = AnytimeAODE().fit(X, y, budget=0)
     good = model._extra_arrays()
     for name, bad in {
         "anytime-order": np.zeros(8, dtype=np.int64),
@@ -297,7 +297,7 @@ def test_the_order_follows_a_stream_in_which_other_columns_become_good():
 def test_row_by_row_gives_the_answers_of_a_compiled_stream():
     X, y = big_table(600, 5)
     schema = AODE().fit(X, y).encoder_.schema
-    fast, slow = (AnytimeAODE(member_order="mi", refresh=50, schema=schema) for _ in range(2))
+    fast, slow = (AnytimeAODE(member_order="mi", stop="all", refresh=50, schema=schema) for _ in range(2))
     answers = fast.test_then_train(X, y)
     names = [f"x{i}" for i in range(5)]
     for r in range(len(X)):
@@ -309,7 +309,7 @@ def test_row_by_row_gives_the_answers_of_a_compiled_stream():
 
 
 def test_new_columns_and_classes_find_their_place_while_rows_wait():
-    model = AnytimeAODE(stop="loo")
+    model = AnytimeAODE()
     rng = np.random.default_rng(0)
     for r in range(300):
         label = ("a", "b", "c")[r % (2 if r < 150 else 3)]
@@ -325,7 +325,7 @@ def test_new_columns_and_classes_find_their_place_while_rows_wait():
 def test_merged_models_pool_what_their_rows_have_said(cls, table):
     X, y = table
     schema = cls().fit(X, y).encoder_.schema
-    parts = [cls(stop="loo", schema=schema).fit(X[s], y[s]) for s in (slice(0, 1500), slice(1500, 3000))]
+    parts = [cls(schema=schema).fit(X[s], y[s]) for s in (slice(0, 1500), slice(1500, 3000))]
     weight = sum(part._sums().weight for part in parts)
     merged = parts[0].merge(parts[1])
     assert merged._sums().weight == pytest.approx(weight)
@@ -334,10 +334,10 @@ def test_merged_models_pool_what_their_rows_have_said(cls, table):
 
 def test_unlearned_rows_take_back_what_they_have_said(table):
     X, y = table
-    model = AnytimeAODE(stop="loo").fit(X, y)
+    model = AnytimeAODE().fit(X, y)
     model.unlearn(X[:2900], y[:2900])
     assert model._sums().weight == pytest.approx(100)
-    rest = AnytimeAODE(member_order=model.order_, mix="replace").fit(X[2900:], y[2900:])
+    rest = AnytimeAODE(member_order=model.order_, mix="replace", stop="all").fit(X[2900:], y[2900:])
     ours = model._view_of(rest._structure(fresh=True).form).score(model._encode(X[:50]))
     np.testing.assert_allclose(ours, rest.predict_proba(X[:50]), atol=1e-9)
 
@@ -370,7 +370,7 @@ def test_options_that_mean_nothing_are_refused(options, words, table):
 
 def test_questions_that_mean_nothing_are_refused(table):
     X, y = table
-    model = AnytimeAODE(member_order="mi").fit(X, y)
+    model = AnytimeAODE(member_order="mi", stop="all").fit(X, y)
     for wrong in ({"budget": -1}, {"budget": "fast"}, {"members": -2}, {"members": 2.5}, {"budget": float("nan")}):
         with pytest.raises(OptionError):
             model.predict_proba(X, **wrong)

@@ -18,7 +18,7 @@ STEPS = {
 
 @pytest.mark.parametrize("mix", STEPS)
 def test_the_answer_to_the_first_query_after_every_member(mix):
-    model = AnytimeAODE(member_order="given", mix=mix).fit(X12, Y12)
+    model = AnytimeAODE(member_order="given", mix=mix, stop="all").fit(X12, Y12)
     steps = [answer.proba[0, 1] for answer in model.improving(QUERIES[:1])]
     np.testing.assert_allclose(steps, STEPS[mix], rtol=0, atol=1e-6)
     asked = [model.predict_proba(QUERIES[:1], members=t)[0, 1] for t in range(6)]
@@ -29,14 +29,14 @@ def test_the_answer_to_the_first_query_after_every_member(mix):
 
 @pytest.mark.parametrize("member_order", ["cv", "mi", "random", "given", [4, 2, 0, 1, 3]])
 def test_all_members_without_naive_bayes_are_aode(member_order):
-    model = AnytimeAODE(member_order=member_order, mix="replace").fit(X12, Y12)
+    model = AnytimeAODE(member_order=member_order, mix="replace", stop="all").fit(X12, Y12)
     np.testing.assert_allclose(
         model.predict_proba(QUERIES), AODE().fit(X12, Y12).predict_proba(QUERIES), rtol=0, atol=1e-12
     )
 
 
 def test_all_pairs_without_naive_bayes_are_a2de():
-    model = AnytimeA2DE(mix="replace").fit(X12, Y12)
+    model = AnytimeA2DE(mix="replace", stop="all").fit(X12, Y12)
     np.testing.assert_allclose(
         model.predict_proba(QUERIES), A2DE().fit(X12, Y12).predict_proba(QUERIES), rtol=0, atol=1e-12
     )

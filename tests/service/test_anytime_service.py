@@ -14,7 +14,7 @@ from tanager.service.wire import ModelInfo, Predicted
 
 @pytest.fixture
 def pets(services, tmp_path):
-    model = AnytimeAODE(member_order="given").fit(ROWS, LABELS)
+    model = AnytimeAODE(member_order="given", stop="all").fit(ROWS, LABELS)
     model.save(tmp_path / "pets.tanager")
     return model, Asker(services(tmp_path / "pets.tanager"))
 
@@ -52,7 +52,7 @@ def test_the_order_of_members_is_told(pets, services, tmp_path):
     _, ask = pets
     told = ask("GET", "/models/pets").as_(ModelInfo).anytime
     assert (told.order, told.stop_after) == ([["colour"], ["size"], ["wild"]], 3)
-    AnytimeA2DE(stop="loo").fit(ROWS, LABELS).save(tmp_path / "pairs.tanager")
+    AnytimeA2DE().fit(ROWS, LABELS).save(tmp_path / "pairs.tanager")
     told = Asker(services(tmp_path / "pairs.tanager"))("GET", "/models/pairs").as_(ModelInfo).anytime
     assert sorted(told.order) == [["colour", "size"], ["colour", "wild"], ["size", "wild"]]
     assert 0 <= told.stop_after <= 3
@@ -60,7 +60,7 @@ def test_the_order_of_members_is_told(pets, services, tmp_path):
 
 def test_idle_time_judges_what_fit_had_no_time_for(services, tmp_path):
     X, y = generate.tan(random_state=3).take(3000)
-    model = AnytimeAODE(stop="loo").fit(X, y, budget=0)
+    model = AnytimeAODE().fit(X, y, budget=0)
     model.save(tmp_path / "stream.tanager")
     service = services(tmp_path / "stream.tanager", limits=Limits())
     store = service.served["stream"].store
@@ -71,6 +71,6 @@ def test_idle_time_judges_what_fit_had_no_time_for(services, tmp_path):
             assert time.monotonic() < end
             time.sleep(0.02)
         assert httpx2.get(f"http://127.0.0.1:{port}/models/stream").status_code == 200
-    whole = AnytimeAODE(stop="loo").fit(X, y)
+    whole = AnytimeAODE().fit(X, y)
     assert store.model.order_ == whole.order_
     assert store.model.n_members_ == whole.n_members_

@@ -20,12 +20,12 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 @pytest.fixture
 def anytime(services, tmp_path):
     """The address of a service over an anytime model of pets."""
-    with live(services(write_model(tmp_path / "pets.tanager", AnytimeAODE()), target=0.1)) as port:
+    with live(services(write_model(tmp_path / "pets.tanager", AnytimeAODE(stop="all")), target=0.1)) as port:
         yield f"http://127.0.0.1:{port}"
 
 
 def test_answers_are_those_of_the_model(anytime):
-    model = AnytimeAODE().fit(ROWS, LABELS)
+    model = AnytimeAODE(stop="all").fit(ROWS, LABELS)
     with Client(anytime) as client:
         answer = client.predict(ROWS[:4])
         np.testing.assert_allclose(answer.proba, model.predict_proba(ROWS[:4]), rtol=1e-12)
@@ -78,7 +78,7 @@ def test_the_sender_reads_what_the_service_says(anytime):
 def test_the_page_of_the_client_runs(services, tmp_path, capsys):
     data = load_iris(as_frame=True)
     path = tmp_path / "iris.tanager"
-    AnytimeAODE().fit(data.data, data.target_names[data.target]).save(path)
+    AnytimeAODE(stop="all").fit(data.data, data.target_names[data.target]).save(path)
     names = {}
     with live(services(path, target=0.1)) as port:
         for code in BLOCKS:

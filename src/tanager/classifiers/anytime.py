@@ -60,8 +60,8 @@ class AnytimeClassifier(ImprovingMixin, AveragedClassifier):
     mix : {"joint", "posterior", "replace"}, default="joint"
         How naive Bayes and the members so far become one answer: the mean of joint probabilities, the mean of
         posteriors (no member can outshout the others), or the mean of members alone once there is one.
-    stop : {"all", "loo", "margin", "budget"}, default="all"
-        When a row has had enough: after all members; after as many as make the fewest errors on left-out rows; when one
+    stop : {"loo", "all", "margin", "budget"}, default="loo"
+        When a row has had enough: after as many members as make the fewest errors on left-out rows; after all; when one
         class has led by ``odds`` for two steps; or when ``budget`` or ``members`` are used up. A budget given with a
         question holds beside each of them.
     odds : float, default=100.0
@@ -80,7 +80,7 @@ class AnytimeClassifier(ImprovingMixin, AveragedClassifier):
 
     member_order: Any = "cv"
     mix: str = "joint"
-    stop: str = "all"
+    stop: str = "loo"
     odds: float = 100.0
     weights: str | None = None
     budget: float | None = None
@@ -235,6 +235,14 @@ class AnytimeClassifier(ImprovingMixin, AveragedClassifier):
         super()._keep(numbers, codes, labels, weights, times)
         if self._judges():
             self._let_wait(codes, labels, weights)
+
+    def _looks_at_rows(self) -> bool:
+        return super()._looks_at_rows() or self._judges()
+
+    def _attach_rows(self, rows: Rows | None) -> None:
+        super()._attach_rows(rows)
+        if self._judges() and rows is not None:
+            self._let_wait(*rows.all())
 
     def _keeps(self) -> bool:
         return super()._keeps() or self._judges()
@@ -473,8 +481,8 @@ class AnytimeAODE(AnytimeClassifier):
         class, any (see ``random_state``), as in the table, or as listed.
     mix : {"joint", "posterior", "replace"}, default="joint"
         How naive Bayes and the members so far become one answer; with "replace" all members together are AODE.
-    stop : {"all", "loo", "margin", "budget"}, default="all"
-        When a row has had enough; see the page of the method.
+    stop : {"loo", "all", "margin", "budget"}, default="loo"
+        When a row has had enough: by default after as many members as make the fewest errors on left-out rows.
     odds, weights, budget, members, judged_rows, random_state
         See AnytimeClassifier.
     min_count : float, default=1.0
@@ -494,7 +502,7 @@ class AnytimeAODE(AnytimeClassifier):
     --------
     >>> from tanager import AnytimeAODE
     >>> X = [["sun", "no"], ["sun", "no"], ["rain", "yes"], ["rain", "no"]]
-    >>> model = AnytimeAODE(member_order="given").fit(X, ["play", "play", "stay", "stay"])
+    >>> model = AnytimeAODE(member_order="given", stop="all").fit(X, ["play", "play", "stay", "stay"])
     >>> for answer in model.improving([["sun", "no"]]):
     ...     print(answer.members[0], answer.proba[0].round(4))
     0 [0.8182 0.1818]
@@ -526,7 +534,7 @@ class AnytimeA2DE(AnytimeClassifier):
     --------
     >>> from tanager import AnytimeA2DE
     >>> X = [["sun", "no", "hot"], ["sun", "no", "hot"], ["rain", "yes", "cold"], ["rain", "yes", "cold"]]
-    >>> model = AnytimeA2DE(mix="replace").fit(X, ["play", "play", "stay", "stay"])
+    >>> model = AnytimeA2DE(mix="replace", stop="all").fit(X, ["play", "play", "stay", "stay"])
     >>> model.predict_proba(X[:1]).round(4), model.predict_proba(X[:1], members=0).round(4)
     (array([[0.8182, 0.1818]]), array([[0.9643, 0.0357]]))
     """

@@ -101,6 +101,14 @@ class CountsClassifier(RecutMixin, StreamMixin, ForgettingMixin, ExplainMixin, C
         """Whether the form is chosen by looking at the rows again; they are then kept, as codes."""
         return False
 
+    def _looks_at_rows(self) -> bool:
+        """Whether learned rows are looked at again, be it once; who attaches counts must bring rows, too."""
+        return self._needs_rows()
+
+    def _attach_rows(self, rows: Rows | None) -> None:
+        """The rows behind counts that were attached."""
+        self._rows = rows if self._needs_rows() else None
+
     def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
         """Which families, and how they are combined."""
         raise NotImplementedError

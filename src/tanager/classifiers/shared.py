@@ -24,5 +24,5 @@ def attach(model: CountsClassifier, counts: JointCounts, encoder: Encoder, rows:
     """Let a classifier answer from counts (and, where it looks at rows, from rows) that others use as well."""
     model._start()
     model.classes_, model.counts_, model.encoder_ = counts.classes, counts, encoder
-    model._rows = rows if model._needs_rows() else None
+    model._attach_rows(rows)
     return model

@@ -8,6 +8,7 @@ service that falls behind cannot hide it.
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import os
 import selectors
@@ -195,8 +196,13 @@ def send(
     Answers are waited for until so many seconds after the last request. ``tick`` is called with the number of requests
     sent so far.
     """
-    with asyncio.Runner(loop_factory=_precise_loop) as runner:
-        return runner.run(_send(address, requests, due, wait, tick))
+    gc.collect()
+    gc.freeze()  # or looking for garbage among all that is loaded would stop the sender for a tenth of a second
+    try:
+        with asyncio.Runner(loop_factory=_precise_loop) as runner:
+            return runner.run(_send(address, requests, due, wait, tick))
+    finally:
+        gc.unfreeze()
 
 
 def _precise_loop() -> asyncio.AbstractEventLoop:

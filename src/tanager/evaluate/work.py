@@ -83,7 +83,7 @@ class Counted:
             codes = encoder.transform(self.data.table, self.unseen)
             counts = self._empty(encoder, names).update(codes[learned], labels[learned])
         rows = Rows()
-        if any(self.models[name]._needs_rows() for name in names):
+        if any(self.models[name]._looks_at_rows() for name in names):
             rows.append(codes[learned], labels[learned], None)
         assert encoder is not None
         fitting = [name for name in names if counts.holds(**self.models[name]._shape(encoder.schema))]
