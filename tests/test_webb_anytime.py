@@ -55,7 +55,7 @@ def test_a_curve_is_that_of_plain_loops(wine):
     codes, schema = encoded(plan, np.isin(np.arange(len(plan.data.labels)), learned))
     labels = plan.data.labels.astype(int)
     rows, y, sizes = codes[learned], labels[learned], schema.n_values.tolist()
-    model = AnytimeAODE(schema=schema, member_order="random", random_state=0).partial_fit(rows, y)
+    model = AnytimeAODE(schema=schema, member_order="random", stop="all", random_state=0).partial_fit(rows, y)
     order = [schema.index(name) for name in model.order_]
 
     def joint(row, c, s):
