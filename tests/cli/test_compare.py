@@ -14,7 +14,17 @@ def test_all_classifiers_are_compared_and_one_is_recommended(run, iris):
     assert lines[0] == "iris: 150 rows, 4 columns, 10-fold cross-validation"
     every = {name for name, entry in MODELS.items() if entry.compared}
     assert {line.split()[0] for line in lines[3 : 3 + len(every)]} == every
-    assert set(MODELS) - every == {"gbn", "mn", "w-gbn", "w-mn", "w-mn-fs", "evolving", "network"}
+    assert set(MODELS) - every == {
+        "anytime",
+        "anytime2",
+        "gbn",
+        "mn",
+        "w-gbn",
+        "w-mn",
+        "w-mn-fs",
+        "evolving",
+        "network",
+    }
     assert any(line.startswith("Take ") for line in lines)
     assert max(map(len, lines[:21])) <= 80
 

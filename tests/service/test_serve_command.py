@@ -117,7 +117,9 @@ def test_two_models_a_token_and_a_folder_for_their_state(start, tmp_path):
     assert one.client.get("/models").status_code == 401
     names = one.client.get("/models", headers={"authorization": "Bearer secret"}).json()["models"]
     assert [line["name"] for line in names] == ["pets", "more"]
+    one.process.send_signal(signal.SIGTERM)  # as timeout does: to the process, and again to its group
     assert one.stop() == 0
+    assert one.err == ""
     assert {path.name for path in (tmp_path / "kept").iterdir()} == {"pets", "more"}
     assert not (tmp_path / "pets.tanager.state").exists()
 

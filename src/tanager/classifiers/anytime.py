@@ -406,15 +406,12 @@ class AnytimeClassifier(ImprovingMixin, AveragedClassifier):
         sums = self._need_evidence()
         names = self.counts_.schema.names
         labels = [names[m[0]] if len(m) == 1 else tuple(names[i] for i in m) for m in sums.members]
-        shares = sums.alone[0] / np.maximum(sums.alone[2], 1e-300)
-        return dict(zip([None, *labels], shares.tolist(), strict=True))
+        return dict(zip([None, *labels], sums.wrong_alone.tolist(), strict=True))
 
     @property
     def prefix_errors_(self) -> np.ndarray:
         """Share of left-out rows that the first 0, 1, 2, ... members get wrong; NaN where no row has told yet."""
-        sums = self._need_evidence()
-        with np.errstate(invalid="ignore"):
-            return sums.first[0] / sums.first[2]
+        return self._need_evidence().wrong_first
 
     def _need_evidence(self) -> Any:
         self._ready()
@@ -435,10 +432,7 @@ class AnytimeClassifier(ImprovingMixin, AveragedClassifier):
             view, judged = self._turn_view(self._sums().order), self._sums().empty()
             view.judge(codes, labels, weights, judged, n_jobs=self._threads())
             super().unlearn(X, y, sample_weight, times)
-            sums = self._sums()
-            sums.take(-judged, sums.order)
-            np.maximum(sums.alone, 0.0, out=sums.alone)
-            np.maximum(sums.first, 0.0, out=sums.first)
+            self._sums().give_back(judged)
             return self
         super().unlearn(X, y, sample_weight, times)
         return self

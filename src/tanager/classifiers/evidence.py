@@ -43,6 +43,13 @@ class Evidence:
         self.alone[:, 1 + np.asarray(order, dtype=int)] += judged[:3, 1:]
         self.first += judged[3:]
 
+    def give_back(self, judged: np.ndarray) -> None:
+        """Take out what rows would say now, members being in our order; nothing falls below zero."""
+        self.take(-judged, self.order)
+        for sums in (self.alone, self.first):
+            np.maximum(sums, 0.0, out=sums)
+            sums[:, sums[2] < 1e-9] = 0.0  # of these all has gone, or more than there was
+
     def reorder(self, order: Sequence[int]) -> None:
         """Another order: sums over the first so many start again where these are others now."""
         if list(order) == self.order:
@@ -71,8 +78,7 @@ class Evidence:
 
     def ranking(self) -> list[int]:
         """Members by the share of wrong answers; ties by the probability of the true class, then as they come."""
-        weight = np.maximum(self.alone[2, 1:], 1e-300)
-        wrong, true = (np.round(part[1:] / weight, 12) for part in self.alone[:2])
+        wrong, true = (np.round(_share(part, self.alone[2])[1:], 12) for part in self.alone[:2])
         silent = self.alone[2, 1:] == 0  # nothing is known: last
         return [int(j) for j in np.lexsort((np.arange(len(wrong)), -true, wrong, silent))]
 
@@ -82,5 +88,18 @@ class Evidence:
         known = weight >= max(min(ENOUGH, 0.5 * weight.max()), 1e-300)
         if not known.any():
             return None
-        wrong = np.where(known, np.round(self.first[0] / np.maximum(weight, 1e-300), 12), np.inf)
-        return int(np.argmin(wrong))
+        return int(np.argmin(np.where(known, np.round(_share(self.first[0], weight), 12), np.inf)))
+
+    @property
+    def wrong_alone(self) -> np.ndarray:
+        """Share of wrong answers of naive Bayes and each member alone; NaN where no row has spoken."""
+        return _share(self.alone[0], self.alone[2], np.nan)
+
+    @property
+    def wrong_first(self) -> np.ndarray:
+        """Share of wrong answers of the first 0, 1, 2, ... members; NaN where no row has spoken."""
+        return _share(self.first[0], self.first[2], np.nan)
+
+
+def _share(part: np.ndarray, whole: np.ndarray, otherwise: float = 0.0) -> np.ndarray:
+    return np.divide(part, whole, out=np.full(len(part), otherwise), where=whole > 0)

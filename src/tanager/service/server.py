@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import logging
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +22,7 @@ from tanager.service.errors import ServiceError
 HEAD = 64 << 10  # bytes of path and headers
 _NO_HTTP = "Invalid HTTP request received."  # uvicorn's words
 GRACE = 30  # seconds for requests that are under way when we stop
+IMPATIENT = 1.0  # seconds after which a second Ctrl-C means at once
 
 
 class Protocol(HttpToolsProtocol):
@@ -67,6 +70,7 @@ class Server(uvicorn.Server):
         super().__init__(config)
         self.service, self.ready = service, ready
         self._reload: asyncio.Task[None] | None = None
+        self._asked = 0.0
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -76,15 +80,23 @@ class Server(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         loop = asyncio.get_running_loop()
         with contextlib.suppress(RuntimeError, ValueError):  # a thread that is not the main one gets no signals
-            for one in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(one, self.stop)
+            loop.add_signal_handler(signal.SIGTERM, self.stop)
+            loop.add_signal_handler(signal.SIGINT, self.interrupt)
             loop.add_signal_handler(signal.SIGHUP, self.look)
         yield
 
     def stop(self) -> None:
-        """No new requests; those taken are finished, unless somebody asks twice."""
-        self.force_exit = self.should_exit
+        """No new requests; those taken are finished. Asking again changes nothing: some send a signal twice."""
+        if not self.should_exit:
+            self._asked = time.monotonic()
         self.service.stopping = self.should_exit = True
+
+    def interrupt(self) -> None:
+        """Ctrl-C: stop, and when somebody has waited for that and asks again, end at once. Nothing learned is lost."""
+        self.stop()
+        if time.monotonic() - self._asked > IMPATIENT:
+            logging.getLogger("uvicorn.error").disabled = True  # it would complain of what is cut short
+            self.force_exit = True
 
     def look(self) -> None:
         """Look at the model files now."""
