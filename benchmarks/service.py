@@ -88,7 +88,7 @@ def measure() -> Measured:
         address = Address(url)
         requests = {way: _requests(address, X[half:], y[half:], members) for way, members in WAYS.items()}
         capacity = {way: _capacity(address, requests[way]) for way in WAYS if way != "controller"}
-        due = _due(0.2 * capacity["all members"], 0.6 * capacity["naive Bayes"])
+        due = _due(0.2 * capacity["all members"], 0.4 * capacity["naive Bayes"])
         replies = {way: send(address, cycle(made), due, wait=30.0) for way, made in requests.items()}
     return Measured(capacity, replies, [list(request.labels) for request in requests["controller"]])
 
