@@ -500,3 +500,11 @@ def test_other_programs_can_read_the_file(tmp_path: Path) -> None:
         assert file.testzip() is None
         assert json.loads(file.read("header.json"))["classifier"] == "SPODE"
         assert np.load(io.BytesIO(file.read("classes.npy"))).sum() == 90
+
+
+def test_kept_rows_that_are_not_in_the_order_of_time_are_refused():
+    model = AODE(window="1 h").fit([["a"], ["b"], ["a"]], [0, 1, 0], times=[1.0, 2.0, 3.0])
+    header, arrays = archive.unpack(persist.to_bytes(model), "it")
+    assert persist.from_bytes(archive.pack(header, arrays)).predict([["a"]]).tolist() == [0]
+    with pytest.raises(ModelFileError, match="not in the order of time"):
+        persist.from_bytes(archive.pack(header, arrays | {"rows-times": arrays["rows-times"][::-1].copy()}))
