@@ -321,6 +321,28 @@ def test_new_columns_and_classes_find_their_place_while_rows_wait():
     assert model.predict_one({"three": "c", "two": "c"}) == "c"
 
 
+def test_rows_that_wait_follow_cut_points_that_move():
+    rng = np.random.default_rng(0)
+    model = AnytimeAODE(recut="grid", warm_up=200)
+    model.fit(*moving(rng, 0)).improve()
+    assert model._watch is not None  # cut points are watched after fit, too
+    for step in range(1, 12):
+        before = model.counts_
+        model.partial_fit(*moving(rng, step))
+        codes = model._pending.all()[0]
+        if model.counts_ is not before:
+            np.testing.assert_array_equal(codes, model._watch.kept()[0])
+        assert (codes < model.counts_.schema.n_values).all()
+    assert model.events_
+    assert not model.improve()
+    np.testing.assert_allclose(model.predict_proba(moving(rng, 11)[0]).sum(axis=1), 1.0)
+
+
+def moving(rng, step):
+    y = rng.integers(0, 2, 500)
+    return rng.normal(size=(500, 3)) + 2.0 * step + 1.5 * y[:, None], y
+
+
 @pytest.mark.parametrize("cls", BOTH)
 def test_merged_models_pool_what_their_rows_have_said(cls, table):
     X, y = table

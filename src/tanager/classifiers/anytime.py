@@ -206,17 +206,14 @@ class AnytimeClassifier(ImprovingMixin, AveragedClassifier):
         """
         start = perf_counter()
         check_seconds("budget", budget)
-        self._start()
         self._deferred = budget is not None
-        self._learn(X, y, sample_weight, times, whole=True)
-        self._check_learned()
+        super().fit(X, y, sample_weight, times)
         if budget is not None:
             self.improve(max(0.0, budget - (perf_counter() - start)))
         return self
 
     def _start(self) -> None:
         super()._start()
-        self._deferred = False
         self._last: list[np.ndarray] = []
         self._start_judging()
 
@@ -251,6 +248,14 @@ class AnytimeClassifier(ImprovingMixin, AveragedClassifier):
         super()._move_classes(places, classes)
         for rows in self._each_waiting():
             rows.move_classes(places)
+
+    def _move_cuts(self, found: Any) -> None:
+        super()._move_cuts(found)
+        self._pending, self._work = Rows(), None  # their codes mean nothing any more
+        assert self._watch is not None
+        codes, _, labels, weights = self._watch.kept()
+        if self._judges():
+            self._let_wait(codes, labels, weights)
 
     def _add_columns(self, rows: Sequence[Mapping[str, Any]]) -> None:
         before = len(self.encoder_.schema)

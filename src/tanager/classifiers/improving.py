@@ -45,7 +45,7 @@ class ImprovingMixin:
     _pending: Rows
     _work: Work | None
     _scales: np.ndarray | None
-    _deferred: bool
+    _deferred = False  # whether rows wait for improve, and not for the next question
 
     def improve(self: Any, seconds: float | None = None) -> bool:
         """Spend some time on the order of the members, their weights and the stopping point; for idle periods.
