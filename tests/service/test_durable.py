@@ -357,6 +357,14 @@ def test_a_damaged_snapshot_is_set_aside_and_the_one_before_it_and_the_log_are_u
     durable.close()
 
 
+def test_a_model_file_that_cannot_be_loaded_leaves_no_state_behind(tmp_path):
+    path = tmp_path / "cut.tanager"
+    path.write_bytes(model_file(tmp_path).read_bytes()[:1000])
+    with pytest.raises(ModelFileError):
+        Durable(path)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["cut.tanager", "model.tanager"]
+
+
 def test_without_any_good_snapshot_the_state_is_refused_and_left_as_it_is(tmp_path):
     path = model_file(tmp_path)
     opened(path).close()

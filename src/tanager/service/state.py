@@ -11,6 +11,7 @@ A folder is made under another name and then renamed, so that ``current`` is alw
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -123,6 +124,10 @@ class State:
 
     def release(self) -> None:
         """Let other processes in."""
+        if not self.begun():  # a model file that was refused leaves no folder behind
+            with contextlib.suppress(OSError):
+                (self.folder / "lock").unlink()
+                self.folder.rmdir()
         self._lock.release()
 
 
