@@ -147,6 +147,19 @@ def test_stopping_by_left_out_rows_uses_no_more_members_than_are_good(table):
     assert (model.members_used_ <= model.n_members_).all()
     model.predict(X[:3], members=1)
     assert (model.members_used_ == min(1, model.n_members_)).all()
+    assert model.n_members_ < 8
+    model.predict(X, members=8)
+    assert model.members_used_.max() == model.n_members_  # more are not good, however many are asked for
+
+
+def test_without_a_budget_the_order_follows_the_last_row(table):
+    X, y = table
+    model = AnytimeAODE().fit(X[:2000], y[:2000])
+    model.partial_fit(X[2000:2003], y[2000:2003])
+    model.predict(X[:1], budget=1.0)
+    assert model._view.form_version != model.counts_.version  # a percent of new rows may wait where time is short
+    model.predict(X[:1])
+    assert model._view.form_version == model.counts_.version
 
 
 def test_stopping_by_margin_asks_fewer_members_where_the_answer_is_clear(table):
