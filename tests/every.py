@@ -35,7 +35,7 @@ from tanager import (
     PriorCounts,
     Wrapped,
 )
-from tanager.classifiers.base import CountsClassifier
+from tanager.learning.counts_classifier import CountsClassifier
 
 CLASSES: list[type[CountsClassifier]] = [
     item

@@ -40,9 +40,9 @@ from tanager import (
     SuperParentTAN,
     Wrapped,
 )
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.forms import View
 from tanager.counts.joint import JointCounts
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.scoring.forms import View
 
 PUBLIC = {
     value

@@ -33,8 +33,8 @@ from tanager import (
     SchemaMismatch,
     SuperParentTAN,
 )
-from tanager.classifiers.base import CountsClassifier
 from tanager.errors import TanagerError
+from tanager.learning.counts_classifier import CountsClassifier
 
 SOME = pytest.mark.parametrize(
     "model", [NaiveBayes(), NaiveBayes(gaussian=True), TAN(), AODE(), KDB(), BestOf([NaiveBayes(), TAN()])], ids=name_of

@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from every import ALL, CLASSES, PLAIN, name_of, small_table
 from tanager import AODE, TAN, DataWarning, NaiveBayes
-from tanager.classifiers.base import CountsClassifier
+from tanager.learning.counts_classifier import CountsClassifier
 from tanager.plain import to_plain
 
 every = pytest.mark.parametrize("model", PLAIN, ids=name_of)

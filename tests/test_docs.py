@@ -70,12 +70,13 @@ def test_the_commands_that_pages_name_are_in_the_makefile():
 
 
 def test_the_classifier_in_contributing_works_as_it_stands():
-    from tanager.classifiers import base, forms, rows, single
+    from tanager.learning import counts_classifier, rows
+    from tanager.scoring import forms, network_view
 
     lines = PAGES[ROOT / "CONTRIBUTING.md"].splitlines()
     start = next(at for at, line in enumerate(lines) if line.strip().startswith("@dataclass"))
     end = next(at for at in range(start, len(lines)) if lines[at].strip() and not lines[at].startswith("       "))
-    names = {**vars(base), **vars(forms), **vars(rows), **vars(single), "__name__": "contributing"}
+    names = {**vars(counts_classifier), **vars(forms), **vars(rows), **vars(network_view), "__name__": "contributing"}
     exec(
         compile(inspect.cleandoc("\n" + "\n".join(lines[start:end])), "CONTRIBUTING.md", "exec", dont_inherit=True),
         names,

@@ -16,6 +16,8 @@ LAYERS = [
     ("counts",),
     ("networks",),
     ("structure",),
+    ("scoring",),
+    ("learning",),
     ("classifiers",),
     ("streams",),
     ("plot", "files"),

@@ -10,7 +10,7 @@ import pytest
 
 import tanager
 from tanager import _kernels
-from tanager.classifiers.base import CountsClassifier
+from tanager.learning.counts_classifier import CountsClassifier
 
 KINDS = [kind for name in tanager.__all__ if hasattr(kind := getattr(tanager, name), "predict_proba")]
 

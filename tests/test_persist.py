@@ -23,7 +23,7 @@ from sklearn.base import clone
 import tanager
 from every import ALL, PLAIN, name_of, small_table
 from tanager import AODE, FANC, KDB, SPODE, TAN, BestOf, JointCounts, ModelFileError, NaiveBayes, archive, persist
-from tanager.classifiers.base import CountsClassifier
+from tanager.learning.counts_classifier import CountsClassifier
 from tanager.plain import to_plain
 
 every = pytest.mark.parametrize("model", PLAIN, ids=name_of)

@@ -15,7 +15,7 @@ from matplotlib.patches import ArrowStyle, FancyArrowPatch
 
 from tanager import AODE, FAN, KDB, TAN, NaiveBayes, SuperParentTAN
 from tanager.classifiers.ban import BAN
-from tanager.classifiers.general import GeneralNetwork
+from tanager.classifiers.general_network import GeneralNetwork
 from tanager.classifiers.multinet import MultiNet
 from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, OptionError

@@ -11,9 +11,9 @@ import numpy as np
 
 from experiments.bouckaert_streams.sources import IN_FRONT, SOURCES, STREAMS, Rows
 from tanager import AODE, FANC, SPC, TAN, TC, NaiveBayes
-from tanager.classifiers.shared import joint_shape
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Column, Schema
+from tanager.learning.shared_counts import joint_shape
 
 CLASSIFIERS = {"NB": NaiveBayes, "TAN": TAN, "AODE": AODE, "FANC": FANC, "SPC": SPC, "SPCr": SPC, "TC": TC}
 SEED, MORE_SEEDS = 1, range(2, 11)  # of the sources with long streams, and of those that show the spread

@@ -14,7 +14,6 @@ from sklearn.base import clone
 from experiments.webb_uci.run import SETS as SETS
 from experiments.webb_uci.run import dataset
 from tanager import A2DE, AODE, AnytimeA2DE, AnytimeAODE
-from tanager.classifiers.decide import decide
 from tanager.datasets import Dataset
 from tanager.encoding import Column, Encoder, Schema
 from tanager.evaluate import Table
@@ -22,6 +21,7 @@ from tanager.evaluate.folds import stratified_holdout
 from tanager.evaluate.ledger import Ledger
 from tanager.evaluate.measures import SMALLEST
 from tanager.evaluate.plan import Folds, Plan, make_plan
+from tanager.scoring.decision import decide
 
 FOLDS = 10
 REPEATS, FEW_ROWS = 3, 1_000  # data sets of few rows are folded several times

@@ -10,10 +10,10 @@ from typing import Any
 
 from experiments.common import whole, worded
 from tanager import A2DE, AODE, TAN, NaiveBayes
-from tanager.classifiers.base import CountsClassifier
 from tanager.datasets import Dataset
 from tanager.errors import MemoryBudgetError
 from tanager.evaluate import Table, peers
+from tanager.learning.counts_classifier import CountsClassifier
 
 SETS = (
     *("abalone", "adult", "anneal", "audiology", "autos", "balance-scale", "bands", "breast-w", "bupa", "cmc"),

@@ -17,13 +17,13 @@ import numpy as np
 
 import tanager
 from tanager import archive
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.classifier import Classifier
-from tanager.classifiers.rows import Rows, WarmUp
 from tanager.counts.align import labels_from_plain, labels_to_plain
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema
 from tanager.errors import ModelFileError
+from tanager.learning.classifier import Classifier
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import Rows, WarmUp
 from tanager.plain import (
     classifiers,
     form_from_plain,

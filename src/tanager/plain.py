@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 import tanager
-from tanager.classifiers.classifier import Classifier
-from tanager.classifiers.forms import Form, InTurn, ProductOfSums, SumOfProducts
-from tanager.classifiers.recut import Recut
 from tanager.counts.align import checked_type
 from tanager.counts.estimates import ESTIMATES, Estimate
 from tanager.counts.forgetting import Decay, Window
 from tanager.encoding import Schema
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.errors import ModelFileError
+from tanager.learning.classifier import Classifier
+from tanager.learning.recut import Recut
 from tanager.networks.network import Network
+from tanager.scoring.forms import Form, InTurn, ProductOfSums, SumOfProducts
 from tanager.streams.detectors import DDM
 from tanager.structure.cbl import CBL
 from tanager.structure.chow_liu import ChowLiu

@@ -9,9 +9,9 @@ import pandas as pd
 from river.base import MiniBatchClassifier
 from sklearn.base import clone
 
-from tanager.classifiers.classifier import Classifier
-from tanager.classifiers.naive import NaiveBayes
+from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.errors import OptionError
+from tanager.learning.classifier import Classifier
 
 
 class RiverClassifier(MiniBatchClassifier):

@@ -17,11 +17,11 @@ from every import name_of, small_table
 from strategies import tables
 from tanager import BAN, FAN, TAN, NaiveBayes, evaluate, files, load, persist
 from tanager.classifiers import discriminative
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.discriminative import DiscriminativeMixin, perfect
-from tanager.classifiers.forms import ProductOfSums
-from tanager.classifiers.parameters import Cells, Exponents, Probabilities, Tables, fit_parameters, maximise
 from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.scoring.discriminative import DiscriminativeMixin, perfect
+from tanager.scoring.forms import ProductOfSums
+from tanager.scoring.parameters import Cells, Exponents, Probabilities, Tables, fit_parameters, maximise
 
 WAYS = ["conditional_likelihood", "elr", "weights"]
 MODELS = [

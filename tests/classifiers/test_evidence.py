@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager.classifiers.evidence import Evidence
+from tanager.learning.member_scores import Evidence
 
 MEMBERS = ((0,), (1,), (2,), (3,))
 

@@ -14,10 +14,10 @@ import oracle
 from instances import terms_of, view_of
 from strategies import tables
 from tanager import BackOff, BDeu, Lidstone, MEstimate, NaiveBayes, PriorCounts
-from tanager.classifiers.explain import explain_row
-from tanager.classifiers.forms import InTurn, ProductOfSums, SumOfProducts, View
 from tanager.counts.joint import JointCounts
 from tanager.plain import form_from_plain, form_to_plain
+from tanager.scoring.explain import explain_row
+from tanager.scoring.forms import InTurn, ProductOfSums, SumOfProducts, View
 
 SMOOTHINGS = [Lidstone(1.0), Lidstone(0.0), MEstimate(2.0), BDeu(3.0), PriorCounts(2.0), BackOff(1.5, first=0.7)]
 

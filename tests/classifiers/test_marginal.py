@@ -11,9 +11,9 @@ import oracle
 from instances import terms_of, view_of
 from strategies import Table, tables
 from tanager import TAN, BackOff, BDeu, DataWarning, Lidstone, NaiveBayes, PriorCounts
-from tanager.classifiers.forms import ProductOfSums, View
-from tanager.classifiers.marginal import score_with_gaps
 from tanager.counts.joint import JointCounts
+from tanager.learning.marginal import score_with_gaps
+from tanager.scoring.forms import ProductOfSums, View
 
 SMOOTHINGS = [Lidstone(1.0), Lidstone(0.0), BDeu(3.0), PriorCounts(2.0), BackOff(1.5, first=0.7)]
 

@@ -31,7 +31,7 @@ from tanager import (
     SchemaMismatch,
     load,
 )
-from tanager.classifiers.forms import ProductOfSums
+from tanager.scoring.forms import ProductOfSums
 
 NAMES = tuple(f"x{i}" for i in range(5))
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 import tanager
 from every import CLASSES
 from tanager import Decay, NaiveBayes, Recut, Window
-from tanager.classifiers.recut import Watch, moved
 from tanager.encoding.bins import find_cuts
 from tanager.errors import ModelFileError, OptionError, SchemaMismatch
+from tanager.learning.recut import Watch, moved
 
 HALF = 500
 

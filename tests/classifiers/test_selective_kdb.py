@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import oracle
 from strategies import tables
 from tanager import KDB, BackOff, BDeu, Lidstone, OptionError, PriorCounts, SchemaMismatch, SelectiveKDB, load
-from tanager.classifiers.rows import Rows
+from tanager.learning.rows import Rows
 
 
 def slow_losses(data, k, loss, smoothing):

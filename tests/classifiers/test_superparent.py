@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from strategies import tables
 from tanager import MEstimate, SuperParentTAN
-from tanager.classifiers.decide import decide
-from tanager.classifiers.forms import ProductOfSums
+from tanager.scoring.decision import decide
+from tanager.scoring.forms import ProductOfSums
 
 
 def plain_search(model, X, y, w):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from test_network_classifiers import chained
 
 from tanager import BAN, CBL, GeneralNetwork, GSquared, HillClimb, MultiNet, OptionError, Threshold, Wrapped, load
-from tanager.classifiers.forms import View
 from tanager.classifiers.wrapped import THRESHOLDS, deal
 from tanager.counts.sample import Sample
+from tanager.scoring.forms import View
 
 
 def a_sample(n_rows, seed, weights=None):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tanager import DataError
-from tanager.encoding.door import check_times
+from tanager.encoding.validation import check_times
 
 DAY = 86400.0
 

@@ -13,11 +13,11 @@ from sklearn.naive_bayes import GaussianNB
 
 from every import ALL, name_of, small_table
 from tanager import A2DE, AODE, KDB, SPC, TAN, BestOf, DataError, NaiveBayes, OptionError
-from tanager.classifiers.forms import View
 from tanager.evaluate import cross_validate, cross_validate_all, holdout, leave_one_out, run, work
 from tanager.evaluate.folds import stratified_folds, stratified_holdout
 from tanager.evaluate.peers import AsNumbers, peers
 from tanager.evaluate.plan import Folds, make_plan
+from tanager.scoring.forms import View
 
 SOME = {"nb": NaiveBayes(), "tan": TAN(), "kdb": KDB(), "a2de": A2DE(), "spcr": SPC(super_parent="refined")}
 

@@ -20,8 +20,8 @@ from tanager import (
     NaiveBayes,
     PriorCounts,
 )
-from tanager.classifiers.decide import decide
-from tanager.classifiers.forms import ProductOfSums
+from tanager.scoring.decision import decide
+from tanager.scoring.forms import ProductOfSums
 from tanager.structure.measures import class_information, class_information_given, conditional_information
 from tanager.structure.orders import column_order
 from tanager.structure.trees import aic_gain, bic_gain, heaviest_forest

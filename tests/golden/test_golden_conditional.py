@@ -9,7 +9,7 @@ import pytest
 from golden_data import X12, Y12
 
 from tanager import NaiveBayes
-from tanager.classifiers.parameters import Exponents, Tables, maximise
+from tanager.scoring.parameters import Exponents, Tables, maximise
 
 
 def close(answer, expected, atol=1e-6):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import oracle
 from tanager import BackOff, BDeu, Column, JointCounts, Lidstone, MEstimate, PriorCounts, Schema
-from tanager.classifiers.decide import decide
-from tanager.classifiers.forms import InTurn, ProductOfSums, SumOfProducts, View
+from tanager.scoring.decision import decide
+from tanager.scoring.forms import InTurn, ProductOfSums, SumOfProducts, View
 
 N_VALUES = (2, 3, 2, 1)
 N = len(N_VALUES)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import oracle
 from instances import terms_of
 from tanager import BackOff, BDeu, Column, JointCounts, Lidstone, MEstimate, PriorCounts, Schema
-from tanager.classifiers.forms import ProductOfSums, SumOfProducts, View
+from tanager.scoring.forms import ProductOfSums, SumOfProducts, View
 
 N_VALUES = (2, 3, 2, 1)
 N = len(N_VALUES)

@@ -9,8 +9,8 @@ import oracle
 from instances import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, FANC, HNB, KDB, SPC, SPODE, TAN, TC, Column, NaiveBayes, Schema
-from tanager.classifiers.forms import InTurn, View
 from tanager.errors import DataError, MemoryBudgetError, OptionError, SchemaMismatch
+from tanager.scoring.forms import InTurn, View
 
 every = pytest.mark.parametrize("name", NAMES)
 FEW = settings(max_examples=8)

@@ -9,8 +9,8 @@ import oracle
 from instances import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, FANC, TAN, BackOff, BDeu, MEstimate, NaiveBayes, PriorCounts
-from tanager.classifiers.forms import View
 from tanager.counts.estimates import as_estimate
+from tanager.scoring.forms import View
 
 every = pytest.mark.parametrize("name", NAMES)
 

@@ -7,10 +7,10 @@ from itertools import combinations
 
 import numpy as np
 
-from tanager.classifiers.averaged import AveragedClassifier, one_dependence
-from tanager.classifiers.forms import Form, SumOfProducts
-from tanager.classifiers.rows import Rows
 from tanager.counts.joint import JointCounts
+from tanager.learning.averaged import AveragedClassifier, one_dependence
+from tanager.learning.rows import Rows
+from tanager.scoring.forms import Form, SumOfProducts
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

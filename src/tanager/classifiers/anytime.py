@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tanager.classifiers.averaged import AveragedClassifier, naive, one_dependence
-from tanager.classifiers.forms import Form, InTurn, ParentSet, SumOfProducts, View
-from tanager.classifiers.improving import ImprovingMixin, check_seconds
-from tanager.classifiers.onerow import check_row
-from tanager.classifiers.rows import Rows
 from tanager.counts.joint import JointCounts
 from tanager.errors import DataError, OptionError, check_option, is_number
+from tanager.learning.averaged import AveragedClassifier, naive, one_dependence
+from tanager.learning.member_validation import ImprovingMixin, check_seconds
+from tanager.learning.one_row import check_row
+from tanager.learning.rows import Rows
+from tanager.scoring.forms import Form, InTurn, ParentSet, SumOfProducts, View
 from tanager.structure.measures import class_information, class_information_given
 from tanager.structure.orders import descending
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tanager.classifiers.averaged import AveragedClassifier, one_dependence
-from tanager.classifiers.forms import Form
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.subsumption import SubsumptionMixin
 from tanager.counts.joint import JointCounts
+from tanager.learning.averaged import AveragedClassifier, one_dependence
+from tanager.learning.rows import Rows
+from tanager.scoring.forms import Form
+from tanager.scoring.subsumption import SubsumptionMixin
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

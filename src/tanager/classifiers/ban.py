@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tanager.classifiers.discriminative import DiscriminativeMixin
-from tanager.classifiers.forms import ProductOfSums
-from tanager.classifiers.learned import Found, LearnsNetwork, by_information, places
-from tanager.classifiers.single import SingleNetworkMixin
 from tanager.counts.estimates import BackOff
 from tanager.counts.sample import Sample
+from tanager.learning.network_learner import Found, LearnsNetwork, by_information, places
+from tanager.scoring.discriminative import DiscriminativeMixin
+from tanager.scoring.forms import ProductOfSums
+from tanager.scoring.network_view import SingleNetworkMixin
 from tanager.structure.hill_climb import HillClimb
 from tanager.structure.learner import Learner
 

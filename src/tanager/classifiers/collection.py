@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.choose import column_place
-from tanager.classifiers.forms import Form
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.voting import Sets, VotingMixin, collect
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, is_number
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import Rows
+from tanager.learning.selection import column_place
+from tanager.learning.voting import Sets, VotingMixin, collect
+from tanager.scoring.forms import Form
 
 
 @dataclass(eq=False, repr=False)

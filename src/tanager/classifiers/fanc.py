@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.choose import column_place
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.voting import OrderedCollection, Sets
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, is_number
+from tanager.learning.rows import Rows
+from tanager.learning.selection import column_place
+from tanager.learning.voting import OrderedCollection, Sets
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.forms import Form, ProductOfSums
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.single import SingleNetworkMixin
 from tanager.counts.estimates import BackOff, Estimate
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, is_number
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import Rows
+from tanager.scoring.forms import Form, ProductOfSums
+from tanager.scoring.network_view import SingleNetworkMixin
 from tanager.structure.orders import k_dependence
 
 

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tanager.classifiers.forms import ProductOfSums
-from tanager.classifiers.general import blanket_form
-from tanager.classifiers.learned import Found, LearnsNetwork, by_information, places
-from tanager.classifiers.single import form_columns
+from tanager.classifiers.general_network import blanket_form
 from tanager.counts.estimates import Estimate
 from tanager.counts.sample import Sample
 from tanager.errors import OptionError, nearest
+from tanager.learning.network_learner import Found, LearnsNetwork, by_information, places
 from tanager.networks.network import Network
+from tanager.scoring.forms import ProductOfSums
+from tanager.scoring.network_view import form_columns
 from tanager.structure.chow_liu import ChowLiu
 from tanager.structure.learner import Learned, Learner
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tanager.classifiers.decide import decide, posterior
-from tanager.classifiers.forms import Form, ProductOfSums, View
 from tanager.classifiers.kdb import KDB
-from tanager.classifiers.rows import Rows
 from tanager.counts.joint import JointCounts
 from tanager.errors import SchemaMismatch, check_option
+from tanager.learning.rows import Rows
+from tanager.scoring.decision import decide, posterior
+from tanager.scoring.forms import Form, ProductOfSums, View
 from tanager.structure.measures import class_information
 from tanager.structure.orders import descending, k_dependence
 

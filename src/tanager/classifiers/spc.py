@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tanager.classifiers.choose import best_by_rows, column_place
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.voting import OrderedCollection, Sets, collect
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import check_option
+from tanager.learning.rows import Rows
+from tanager.learning.selection import best_by_rows, column_place
+from tanager.learning.voting import OrderedCollection, Sets, collect
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

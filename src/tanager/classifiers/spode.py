@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tanager.classifiers.averaged import AveragedClassifier, naive
-from tanager.classifiers.choose import SELECTIONS, best_by_rows
-from tanager.classifiers.forms import Form, SumOfProducts
-from tanager.classifiers.rows import Rows
 from tanager.counts.joint import JointCounts
+from tanager.learning.averaged import AveragedClassifier, naive
+from tanager.learning.rows import Rows
+from tanager.learning.selection import SELECTIONS, best_by_rows
+from tanager.scoring.forms import Form, SumOfProducts
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

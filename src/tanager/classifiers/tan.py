@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tanager.classifiers.choose import column_place
-from tanager.classifiers.discriminative import DiscriminativeMixin
-from tanager.classifiers.forms import Form, ProductOfSums
-from tanager.classifiers.marginal import MarginalMixin
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.single import SingleNetworkMixin
 from tanager.counts.joint import JointCounts
 from tanager.errors import check_option
+from tanager.learning.marginal import MarginalMixin
+from tanager.learning.rows import Rows
+from tanager.learning.selection import column_place
+from tanager.scoring.discriminative import DiscriminativeMixin
+from tanager.scoring.forms import Form, ProductOfSums
+from tanager.scoring.network_view import SingleNetworkMixin
 from tanager.structure.measures import class_information, conditional_information
 from tanager.structure.trees import GAINS, NO_PARENT, Edge, direct, heaviest_forest
 

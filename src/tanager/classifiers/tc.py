@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.voting import OrderedCollection, Sets
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, is_number
+from tanager.learning.rows import Rows
+from tanager.learning.voting import OrderedCollection, Sets
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tanager.classifiers.averaged import AveragedClassifier, one_dependence
-from tanager.classifiers.forms import Form
-from tanager.classifiers.rows import Rows
 from tanager.counts.estimates import Estimate, MEstimate
 from tanager.counts.joint import JointCounts
+from tanager.learning.averaged import AveragedClassifier, one_dependence
+from tanager.learning.rows import Rows
+from tanager.scoring.forms import Form
 from tanager.structure.measures import class_information
 
 

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.decide import decide
-from tanager.classifiers.delegate import DelegatesMixin
-from tanager.classifiers.forms import Form, ProductOfSums
-from tanager.classifiers.general import GeneralNetwork
-from tanager.classifiers.learned import Found, LearnsNetwork
+from tanager.classifiers.general_network import GeneralNetwork
 from tanager.classifiers.multinet import MultiNet
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.shared import attach
 from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.encoding import Schema
 from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.delegate import DelegatesMixin
+from tanager.learning.network_learner import Found, LearnsNetwork
+from tanager.learning.rows import Rows
+from tanager.learning.shared_counts import attach
+from tanager.scoring.decision import decide
+from tanager.scoring.forms import Form, ProductOfSums
 from tanager.structure.cbl import CBL
 from tanager.structure.learner import Learner
 from tanager.structure.tests import Threshold

@@ -97,7 +97,7 @@ def option_names(name: str) -> list[str]:
 
 def _own_options(name: str) -> set[str]:
     """The options in which a model differs from all others, and how it smooths: what a wrapper hands on."""
-    from tanager.classifiers.base import CountsClassifier
+    from tanager.learning.counts_classifier import CountsClassifier
 
     return {*_class(name)._get_param_names()} - {*CountsClassifier._get_param_names()} | {"smoothing"}
 

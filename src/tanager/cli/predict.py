@@ -106,7 +106,7 @@ class _Answers:
         import numpy as np
         import pyarrow as pa
 
-        from tanager.classifiers.decide import check_costs, decide
+        from tanager.scoring.decision import check_costs, decide
 
         model = self.model
         X = chunk.select(self.features)

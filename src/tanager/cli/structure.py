@@ -181,8 +181,8 @@ def print_trace(screen: Screen, model: Any, target: str) -> None:
 
 def used_columns(model: Any) -> list[str]:
     """The columns that answers depend on."""
-    from tanager.classifiers.forms import ProductOfSums
-    from tanager.classifiers.single import form_columns
+    from tanager.scoring.forms import ProductOfSums
+    from tanager.scoring.network_view import form_columns
 
     names = model.encoder_.schema.names
     if not hasattr(model, "counts_"):

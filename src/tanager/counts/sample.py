@@ -14,11 +14,11 @@ import numpy as np
 
 from tanager import _kernels
 from tanager.counts.memory import check_budget
-from tanager.encoding.door import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
 from tanager.encoding.encoder import Encoder
 from tanager.encoding.labels import encode_labels
 from tanager.encoding.schema import OTHER, Schema, refuse_duplicates
 from tanager.encoding.tables import Table, read_table
+from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, nearest
 
 SCORES = ("ll", "aic", "bic", "k2", "bdeu")

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from tanager.classifiers.base import CountsClassifier
 from tanager.errors import OptionError
 from tanager.evaluate.ledger import Ledger
 from tanager.evaluate.plan import Folds, Holdout, Plan, make_plan
 from tanager.evaluate.results import Results
 from tanager.evaluate.run import Progress, run
 from tanager.evaluate.work import Counted, Record, record
+from tanager.learning.counts_classifier import CountsClassifier
 
 
 def cross_validate(

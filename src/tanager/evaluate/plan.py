@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.decide import check_costs
 from tanager.encoding import encode_labels
 from tanager.encoding.chunks import rows_at
 from tanager.encoding.tables import Table, read_table
 from tanager.errors import DataError, OptionError
 from tanager.evaluate.folds import check_folds, stratified_folds, stratified_holdout
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.scoring.decision import check_costs
 
 
 class Splits(Protocol):

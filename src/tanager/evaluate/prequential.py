@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.decide import TIE, check_costs
 from tanager.encoding.labels import sort_key
 from tanager.errors import DataError, OptionError, TanagerError
 from tanager.evaluate.curves import Prequential, rows_learned
@@ -17,6 +16,7 @@ from tanager.evaluate.learners import Learner, Rows, learner_of
 from tanager.evaluate.measures import SMALLEST
 from tanager.evaluate.running import Report, Running, Scored
 from tanager.evaluate.sources import Flow, Labels, Wanted, open_stream
+from tanager.scoring.decision import TIE, check_costs
 
 Progress = Callable[[int, float | None], object]
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from tanager.classifiers.base import CountsClassifier
 from tanager.errors import MemoryBudgetError
 from tanager.evaluate.plan import Plan
 from tanager.evaluate.work import Record
+from tanager.learning.counts_classifier import CountsClassifier
 
 Times = dict[tuple[str, str], dict[str, float]]  # by data set and classifier
 

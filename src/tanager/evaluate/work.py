@@ -10,10 +10,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.decide import check_costs, decide
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.shared import attach, joint_shape
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import as_bytes
 from tanager.encoding import Encoder
@@ -21,6 +17,10 @@ from tanager.encoding.chunks import rows_at
 from tanager.encoding.kinds import settled
 from tanager.evaluate.measures import measure, reliability
 from tanager.evaluate.plan import Data, Plan
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import Rows
+from tanager.learning.shared_counts import attach, joint_shape
+from tanager.scoring.decision import check_costs, decide
 
 Record = dict[str, Any]
 

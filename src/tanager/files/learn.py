@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tanager.classifiers.decide import check_costs, decide
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
 from tanager.files.source import Source, every
+from tanager.scoring.decision import check_costs, decide
 
 WHOLE = 20_000_000  # cells of a table that is read whole
 SAMPLE = 120_000  # rows that kinds and cut points of a larger one come from

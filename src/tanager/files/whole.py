@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tanager.classifiers.base import CountsClassifier
 from tanager.errors import DataError
 from tanager.files.learn import _no_nan, _refuse_one_class, as_labels, feature_columns, own_values
 from tanager.files.source import Source
+from tanager.learning.counts_classifier import CountsClassifier
 
 
 class Labelled(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tanager.classifiers.anytime import AnytimeClassifier
-from tanager.encoding.door import check_lengths, one_dimensional
+from tanager.encoding.validation import check_lengths, one_dimensional
 from tanager.errors import OptionError
 from tanager.plot.canvas import Path
 from tanager.plot.curves import plot_curves

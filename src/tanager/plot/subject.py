@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.forms import ProductOfSums
-from tanager.classifiers.single import as_network, form_columns
 from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, OptionError, nearest
+from tanager.learning.counts_classifier import CountsClassifier
 from tanager.networks.network import Arc, Network
+from tanager.scoring.forms import ProductOfSums
+from tanager.scoring.network_view import as_network, form_columns
 from tanager.structure.learner import Learned
 from tanager.structure.measures import class_information
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tanager.classifiers.classifier import Classifier
 from tanager.errors import TanagerError
+from tanager.learning.classifier import Classifier
 from tanager.persist import from_bytes, load, to_bytes
 from tanager.service.entries import FEW, Entry, check, pack, teach, unpack
 from tanager.service.journal import Journal, JournalError

@@ -15,12 +15,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tanager.classifiers.classifier import Classifier
-from tanager.classifiers.decide import check_costs, class_factors, class_priors
 from tanager.encoding import encode_labels
-from tanager.encoding.door import check_lengths, check_times, check_weights, refuse_fractions
 from tanager.encoding.tables import read_table
+from tanager.encoding.validation import check_lengths, check_times, check_weights, refuse_fractions
 from tanager.errors import DataError, SchemaMismatch, nearest
+from tanager.learning.classifier import Classifier
+from tanager.scoring.decision import check_costs, class_factors, class_priors
 
 FEW = 32  # rows that are learned one by one
 SLICE = 500  # rows that are learned at once; answers get their turn between slices

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 import numpy as np
 
 import tanager
-from tanager.classifiers.classifier import Classifier
-from tanager.classifiers.decide import TIE
 from tanager.encoding import Schema
 from tanager.errors import DataError, TanagerError
+from tanager.learning.classifier import Classifier
 from tanager.plain import to_plain
+from tanager.scoring.decision import TIE
 from tanager.service.errors import ServiceError, short
 from tanager.service.rows import Batch, Remembered, batch_of, ids_of, refuse_many, same_length
 from tanager.service.wire import Anytime, Column, Learn, Learned, ModelInfo, ModelLine, Predicted, Reloaded

@@ -17,12 +17,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tanager.classifiers.classifier import Classifier
-from tanager.classifiers.naive import NaiveBayes
-from tanager.classifiers.onerow import check_row
+from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.encoding.chunks import n_rows, take_rows
-from tanager.encoding.door import check_weights, column_name, one_dimensional
+from tanager.encoding.validation import check_weights, column_name, one_dimensional
 from tanager.errors import DataError, OptionError, check_option, is_number
+from tanager.learning.classifier import Classifier
+from tanager.learning.one_row import check_row
 from tanager.streams.detectors import DDM, ask, check_detector
 from tanager.streams.runner import Duel, Runner, Share
 

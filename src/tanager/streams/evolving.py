@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from tanager import _kernels
-from tanager.classifiers.classifier import Classifier
-from tanager.classifiers.decide import check_costs
-from tanager.classifiers.onerow import check_row
 from tanager.counts.align import sort_labels
 from tanager.encoding import Column
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
+from tanager.learning.classifier import Classifier
+from tanager.learning.one_row import check_row
+from tanager.scoring.decision import check_costs
 from tanager.streams.rules import Event, PseudoClass, Rules, events_of, pseudo_classes_of, rules_of
 
 _PART = "evolving-"  # arrays of a model file

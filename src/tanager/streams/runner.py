@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.classifier import Classifier
-from tanager.classifiers.decide import TIE
 from tanager.encoding.values import is_missing
+from tanager.learning.classifier import Classifier
+from tanager.scoring.decision import TIE
 
 USUAL = 5  # what is usual is judged over that many times the rows that count as recent
 CLEAR = 2.0  # standard deviations that one model must be ahead of another to be called better

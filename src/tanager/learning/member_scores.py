@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tanager.classifiers.forms import ParentSet
+from tanager.scoring.forms import ParentSet
 
 ENOUGH = 1000.0  # weight of rows from which on a number of members is trusted
 

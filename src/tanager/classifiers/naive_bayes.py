@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.discriminative import DiscriminativeMixin
-from tanager.classifiers.forms import Form, ProductOfSums, View
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.single import SingleNetworkMixin
-from tanager.classifiers.stream import Block
-from tanager.classifiers.subsumption import SubsumptionMixin
 from tanager.counts.align import class_map
 from tanager.counts.forgetting import Steps
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import Rows
+from tanager.learning.stream import Block
+from tanager.scoring.discriminative import DiscriminativeMixin
+from tanager.scoring.forms import Form, ProductOfSums, View
+from tanager.scoring.network_view import SingleNetworkMixin
+from tanager.scoring.subsumption import SubsumptionMixin
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.forgetting import LIGHT
-from tanager.classifiers.onerow import check_row
 from tanager.counts.forgetting import Steps
 from tanager.encoding import Column, Schema
 from tanager.encoding.chunks import rows_of_dicts, take_rows
-from tanager.encoding.door import check_times
+from tanager.encoding.validation import check_times
 from tanager.encoding.values import is_missing, plain
+from tanager.learning.memory import LIGHT
+from tanager.learning.one_row import check_row
 
 
 @dataclass

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from tanager import _kernels
-from tanager.classifiers.forms import ProductOfSums, View
 from tanager.counts.memory import check_budget
+from tanager.scoring.forms import ProductOfSums, View
 
 LEAST = 1e-9  # a probability of zero has no logarithm to start from; this stands for it
 GAIN, SLOPE = 1e-12, 1e-9  # the search ends where a step gains less per row, or no number slopes more

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.forms import Form, ProductOfSums
-from tanager.classifiers.rows import Rows
 from tanager.counts.estimates import Estimate, MEstimate
 from tanager.counts.joint import JointCounts
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import Rows
+from tanager.scoring.forms import Form, ProductOfSums
 from tanager.structure.measures import conditional_information
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.rows import Rows, WarmUp
 from tanager.counts.forgetting import SMALLEST, Clock, Steps, as_decay, as_window
-from tanager.encoding.door import check_times
+from tanager.encoding.validation import check_times
 from tanager.errors import DataError, OptionError, is_number
+from tanager.learning.rows import Rows, WarmUp
 
 LIGHT = 1e-9  # kept rows of less weight are let go of
 

@@ -16,13 +16,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tanager.classifiers.decide import check_costs, decide
-from tanager.classifiers.onerow import OneRowMixin
-from tanager.classifiers.rows import WarmUp
 from tanager.counts.align import class_map, sort_labels, union_labels
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
-from tanager.encoding.door import (
+from tanager.encoding.kinds import settled
+from tanager.encoding.tables import Table, read_table
+from tanager.encoding.validation import (
     check_lengths,
     check_times,
     check_weights,
@@ -30,9 +29,10 @@ from tanager.encoding.door import (
     one_dimensional,
     refuse_fractions,
 )
-from tanager.encoding.kinds import settled
-from tanager.encoding.tables import Table, read_table
 from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, SchemaMismatch
+from tanager.learning.one_row import OneRowMixin
+from tanager.learning.rows import WarmUp
+from tanager.scoring.decision import check_costs, decide
 
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
 

@@ -11,20 +11,20 @@ from sklearn.base import clone
 
 from tanager.classifiers.a2de import A2DE
 from tanager.classifiers.aode import AODE
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.decide import decide
-from tanager.classifiers.delegate import DelegatesMixin
 from tanager.classifiers.fanc import FANC
-from tanager.classifiers.forms import Form
-from tanager.classifiers.hidden import HNB
-from tanager.classifiers.naive import NaiveBayes
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.shared import joint_shape
+from tanager.classifiers.hnb import HNB
+from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.classifiers.tan import FAN, TAN
 from tanager.classifiers.waode import WAODE
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, SchemaMismatch, check_option
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.delegate import DelegatesMixin
+from tanager.learning.rows import Rows
+from tanager.learning.shared_counts import joint_shape
+from tanager.scoring.decision import decide
+from tanager.scoring.forms import Form
 
 
 @dataclass(eq=False, repr=False)

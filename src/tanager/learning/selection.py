@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.forms import Form
-from tanager.classifiers.rows import Rows
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, SchemaMismatch, nearest
+from tanager.learning.rows import Rows
+from tanager.scoring.forms import Form
 from tanager.structure.measures import class_information
 from tanager.structure.orders import descending
 

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tanager.classifiers.forms import Form, ParentSet, ProductOfSums
-from tanager.classifiers.marginal import MarginalMixin
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.single import form_columns
 from tanager.counts.estimates import BackOff, Estimate
 from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.errors import OptionError, SchemaMismatch
+from tanager.learning.marginal import MarginalMixin
+from tanager.learning.rows import Rows
 from tanager.networks.network import Network
+from tanager.scoring.forms import Form, ParentSet, ProductOfSums
+from tanager.scoring.network_view import form_columns
 from tanager.structure.cbl import CBL
 from tanager.structure.learner import Learned, Learner
 

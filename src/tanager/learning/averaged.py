@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.forms import ProductOfSums, SumOfProducts
 from tanager.errors import OptionError, is_number
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.scoring.forms import ProductOfSums, SumOfProducts
 
 
 def naive(n: int) -> ProductOfSums:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.forms import Form, View
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.shared import attach
 from tanager.counts.joint import JointCounts
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import Rows
+from tanager.learning.shared_counts import attach
+from tanager.scoring.forms import Form, View
 
 
 class DelegatesMixin:

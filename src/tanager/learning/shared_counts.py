@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.rows import Rows
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import Rows
 
 
 def joint_shape(models: Iterable[CountsClassifier], schema: Schema) -> dict[str, Any]:

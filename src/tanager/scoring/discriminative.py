@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.forms import Form, ProductOfSums, View
-from tanager.classifiers.parameters import (
+from tanager.errors import ModelFileError, OptionError, SchemaMismatch, check_option, is_number
+from tanager.scoring.forms import Form, ProductOfSums, View
+from tanager.scoring.parameters import (
     Cells,
     Exponents,
     Fitting,
@@ -19,7 +20,6 @@ from tanager.classifiers.parameters import (
     Tables,
     fit_parameters,
 )
-from tanager.errors import ModelFileError, OptionError, SchemaMismatch, check_option, is_number
 
 KINDS: dict[str, type[Numbers]] = {"conditional_likelihood": Cells, "elr": Probabilities, "weights": Exponents}
 _STORED = ("prior", "cells", "start_prior", "exponents")  # parts of Parameters that are arrays

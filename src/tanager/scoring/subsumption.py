@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.forms import View
 from tanager.errors import OptionError, is_number
+from tanager.scoring.forms import View
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.forms import LeftOut, View
 from tanager.errors import DataWarning, check_option
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.scoring.forms import LeftOut, View
 
 
 def score_with_gaps(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tanager.classifiers.forms import ProductOfSums
-from tanager.classifiers.learned import Found, LearnsNetwork, by_information, places
-from tanager.classifiers.single import SingleNetworkMixin
 from tanager.counts.sample import Sample
 from tanager.errors import check_option
+from tanager.learning.network_learner import Found, LearnsNetwork, by_information, places
+from tanager.scoring.forms import ProductOfSums
+from tanager.scoring.network_view import SingleNetworkMixin
 from tanager.structure.learner import Learner
 
 

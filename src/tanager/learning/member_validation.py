@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.averaged import naive
-from tanager.classifiers.evidence import Evidence
-from tanager.classifiers.forms import SumOfProducts, View
-from tanager.classifiers.rows import Rows, widened
 from tanager.counts.forgetting import as_decay, as_window
 from tanager.errors import ModelFileError, OptionError, is_number
+from tanager.learning.averaged import naive
+from tanager.learning.member_scores import Evidence
+from tanager.learning.rows import Rows, widened
+from tanager.scoring.forms import SumOfProducts, View
 
 FADING = 0.5 ** (1 / 10_000)  # what is left, after one more row, of what rows of a stream have said about members
 ROUNDS = 100  # at most, to learn weights

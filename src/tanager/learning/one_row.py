@@ -9,7 +9,7 @@ import numpy as np
 
 from tanager.counts.align import as_label_array
 from tanager.encoding.chunks import n_rows, take_rows
-from tanager.encoding.door import check_lengths, check_times, check_weights, one_dimensional
+from tanager.encoding.validation import check_lengths, check_times, check_weights, one_dimensional
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError
 

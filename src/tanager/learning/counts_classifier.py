@@ -12,20 +12,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tanager.classifiers.classifier import Classifier
-from tanager.classifiers.decide import class_factors, class_priors
-from tanager.classifiers.explain import ExplainMixin
-from tanager.classifiers.forgetting import ForgettingMixin
-from tanager.classifiers.forms import Form, View
-from tanager.classifiers.recut import RecutMixin, as_recut
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.stream import StreamMixin
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import rows_of_dicts
-from tanager.encoding.door import check_lengths, check_times, check_weights, one_dimensional
+from tanager.encoding.validation import check_lengths, check_times, check_weights, one_dimensional
 from tanager.errors import DataError, MemoryBudgetError, OptionError, SchemaMismatch, check_option, nearest
+from tanager.learning.classifier import Classifier
+from tanager.learning.memory import ForgettingMixin
+from tanager.learning.recut import RecutMixin, as_recut
+from tanager.learning.rows import Rows
+from tanager.learning.stream import StreamMixin
+from tanager.scoring.decision import class_factors, class_priors
+from tanager.scoring.explain import ExplainMixin
+from tanager.scoring.forms import Form, View
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -231,7 +231,7 @@ class CountsClassifier(RecutMixin, StreamMixin, ForgettingMixin, ExplainMixin, C
         Vocabularies and classes are matched; cut points must agree, so give both models one ``schema``. The options
         stay ours.
         """
-        from tanager.classifiers.merge import merge_models
+        from tanager.learning.merge import merge_models
 
         self._check_merge(other)
         before = self.classes_

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tanager.classifiers.rows import Rows
 from tanager.counts.align import class_map
 from tanager.counts.forgetting import SMALLEST, Clock, as_decay
 from tanager.counts.joint import JointCounts
@@ -22,11 +21,12 @@ from tanager.encoding import Encoder, Schema
 from tanager.encoding.bins import cut
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.codes import code_type
-from tanager.encoding.door import check_times, check_weights, one_dimensional
 from tanager.encoding.grid import Grid
 from tanager.encoding.kinds import settled
 from tanager.encoding.quantiles import LabelledSketch
+from tanager.encoding.validation import check_times, check_weights, one_dimensional
 from tanager.errors import ModelFileError, OptionError, SchemaMismatch, check_option, is_number
+from tanager.learning.rows import Rows
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,13 @@ import copy
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.rows import Rows
 from tanager.counts.align import class_map, union_column, union_labels, value_map
 from tanager.counts.forgetting import as_decay, as_window
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import SchemaMismatch
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import Rows
 
 
 def merge_models(model: CountsClassifier, other: CountsClassifier) -> None:

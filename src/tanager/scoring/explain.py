@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.forms import ParentSet, ProductOfSums, SumOfProducts, View
 from tanager.errors import DataError, OptionError, nearest
+from tanager.scoring.forms import ParentSet, ProductOfSums, SumOfProducts, View
 
 
 @dataclass(frozen=True)

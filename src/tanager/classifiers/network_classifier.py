@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from tanager.classifiers.forms import Form, ProductOfSums
-from tanager.classifiers.marginal import MarginalMixin
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.single import SingleNetworkMixin
 from tanager.counts.estimates import BackOff, Estimate
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, nearest
+from tanager.learning.marginal import MarginalMixin
+from tanager.learning.rows import Rows
 from tanager.networks.network import Network
+from tanager.scoring.forms import Form, ProductOfSums
+from tanager.scoring.network_view import SingleNetworkMixin
 
 
 @dataclass(eq=False, repr=False)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.forms import Form, ParentSet, ProductOfSums
-from tanager.classifiers.rows import Rows
 from tanager.counts.joint import JointCounts
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import Rows
+from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.structure.orders import column_order
 
 Sets = list[tuple[int, ParentSet, float]]  # child, parents, weight

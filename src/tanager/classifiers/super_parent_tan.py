@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.base import CountsClassifier
-from tanager.classifiers.decide import decide, posterior
-from tanager.classifiers.forms import Form, ProductOfSums
-from tanager.classifiers.rows import Rows
-from tanager.classifiers.single import SingleNetworkMixin
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, SchemaMismatch, is_number
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import Rows
+from tanager.scoring.decision import decide, posterior
+from tanager.scoring.forms import Form, ProductOfSums
+from tanager.scoring.network_view import SingleNetworkMixin
 
 TINY = 1e-300  # stands for a probability of zero in logarithms
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tanager.classifiers.forms import ProductOfSums
 from tanager.encoding import Schema
 from tanager.errors import OptionError
 from tanager.networks.network import Network
+from tanager.scoring.forms import ProductOfSums
 
 
 class SingleNetworkMixin:
