@@ -473,7 +473,7 @@ class JointCounts:
 
     def merge(self, other: JointCounts) -> JointCounts:
         """Add other counts to these. Vocabularies are aligned by value; cut points must agree."""
-        places = self._places_of(other)
+        places = self.places_of(other)
         columns = tuple(
             union_column(mine, other.schema.columns[i]) for mine, i in zip(self.schema.columns, places, strict=True)
         )
@@ -512,7 +512,7 @@ class JointCounts:
         new.scale, new.halvings, new.version = self.scale, self.halvings, self.version
         return new
 
-    def _places_of(self, other: JointCounts) -> list[int]:
+    def places_of(self, other: JointCounts) -> list[int]:
         """For each of our columns its position in `other`."""
         if set(self.schema.names) != set(other.schema.names):
             odd = sorted(set(self.schema.names) ^ set(other.schema.names))
@@ -596,7 +596,7 @@ class JointCounts:
             other.classes.tolist()
         ):
             return False
-        places = self._places_of(other)
+        places = self.places_of(other)
         for mine, place in zip(self.schema.columns, places, strict=True):
             theirs = other.schema.columns[place]
             if (mine.kind, mine.cuts, mine.n_values, set(mine.values)) != (

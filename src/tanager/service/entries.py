@@ -98,13 +98,13 @@ def _check_labels(model: Classifier, labels: list[Any]) -> None:
     for r, label in enumerate(labels):
         if type(label) not in _LABELS or (type(label) is float and not math.isfinite(label)):
             raise DataError(f"row {r}: {label!r} is no class. A label is text, a whole number or a boolean.")
-    known = model._class_codes() if hasattr(model, "classes_") else {}
+    known = model.class_codes if hasattr(model, "classes_") else {}
     if not known:
         refuse_fractions(encode_labels(labels)[1])
         return
     if known.keys() >= set(labels):
         return
-    _, classes = model._labels(labels)
+    classes = model.classes_with(labels)
     _refuse_other_types(labels, list(known))
     check_costs(
         getattr(model, "cost_matrix", None), classes

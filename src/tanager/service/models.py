@@ -140,7 +140,7 @@ class Served:
 
     def _schema(self) -> Schema:
         """What the model knows of its columns."""
-        if not self.model._has_learned():
+        if not self.model.has_learned:
             raise ServiceError("nothing_learned", f"{self.name} has learned nothing yet. POST rows to its learn path.")
         return self.model.encoder_.schema
 
@@ -180,7 +180,7 @@ class Served:
         Without the lock: classes and schema are replaced, never changed, and the store checks again.
         """
         _check_labels(labels, _classes(self.model))
-        if not hasattr(self.model, "encoder_") or self.model._warm is not None:
+        if not self.model.columns_fixed:
             return None
         schema = self.model.encoder_.schema
         batch.check_names(schema.name_set)
@@ -281,7 +281,7 @@ def _decide(model: Any, proba: np.ndarray) -> list[Any]:
         *others, best = sorted(row := proba[0].tolist())
         if not others or best - others[-1] > TIE:
             return [model.classes_.item(row.index(best))]
-    return model._decide(proba).tolist()
+    return model.decide(proba).tolist()
 
 
 def _labels(request: Learn, *, single: bool) -> list[Any]:
@@ -311,13 +311,13 @@ def _classes(model: Any) -> list[Any]:
 def _class_rows(model: Any) -> list[float]:
     """How much each class weighs; of a model that watches for drift, in the model that answers now."""
     counting = model.model_ if isinstance(model, DriftAware) and hasattr(model, "classes_") else model
-    return counting._class_sizes().tolist() if hasattr(counting, "encoder_") else []
+    return counting.class_count_.tolist() if hasattr(counting, "encoder_") else []
 
 
 def _anytime(model: Any) -> Anytime | None:
-    """The members as they stand; nothing is judged for this."""
-    if not hasattr(model, "answer") or not model._has_learned():
+    """The members as they stand; nothing is validated for this."""
+    if not hasattr(model, "answer") or not model.has_learned:
         return None
-    form, names = model._structure(fresh=False).form, model.encoder_.schema.names
+    form, names = model.current_structure, model.encoder_.schema.names
     order = [[names[i] for i in member] for member in form.members]
     return Anytime(order, len(order) if form.limit < 0 else form.limit)
