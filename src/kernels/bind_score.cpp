@@ -284,7 +284,7 @@ struct PyPlan {
         expect(only.empty() || only.size() == child.size(), "one set of classes per parent set, or none at all");
         for (std::size_t t = 0; t < child.size(); ++t) check_family(child[t], parents[t]);
         for (const auto &classes : only)
-            for (int c : classes) expect(c >= 0 && c < plan.store.k, "a parent set speaks for an unknown class");
+            for (int c : classes) expect(c >= 0 && c < plan.store.k, "a parent set applies to an unknown class");
         check_set(class_parents, -1);
         for (const auto &[i, set] : free) check_family(i, set);
         plan.set_class_parents(class_parents);
@@ -306,7 +306,7 @@ struct PyPlan {
         single.reset();
     }
     // Naive Bayes first, then member after member.
-    void in_turn(const PyPlan &naive, const std::string &mix, int limit, double margin) {
+    void staged(const PyPlan &naive, const std::string &mix, int limit, double margin) {
         expect(naive.store == store, "the plan to begin with must read the same counts");
         set_in_turn(plan, naive.shared, mix, limit, margin);
         single.reset();
@@ -315,7 +315,7 @@ struct PyPlan {
               std::optional<double> margin) const {
         return make_run(store, shared, codes, tables, limit, margin);
     }
-    std::int64_t judge(const AnyArray &codes, const AnyArray &labels, std::optional<Weights> weights,
+    std::int64_t validate_members(const AnyArray &codes, const AnyArray &labels, std::optional<Weights> weights,
                        const Doubles &judged, bool leave_out, double unit, std::int64_t begin, std::int64_t nanoseconds,
                        int n_jobs) {
         return judge_rows(plan, codes, labels, weights, judged, leave_out, unit, begin, nanoseconds, n_jobs);
@@ -421,7 +421,7 @@ struct PyPlan {
         if (answered_) answered = as_codes(*answered_, s.n);
         expect(!answered_ || answered.n_rows == codes.n_rows, "as many rows are answered as are learned");
         double *judged = judged_ ? as_judged(plan, *judged_) : nullptr;
-        expect(keep > 0 && keep <= 1, "what was judged is kept by a factor above 0 and at most 1");
+        expect(keep > 0 && keep <= 1, "member scores are kept by a factor above 0 and at most 1");
         Leaving leaving(queue_, gone_, codes.n_rows, s.n);
         rescale(unit);
         nb::gil_scoped_release release;
@@ -548,7 +548,7 @@ void bind_score(nb::module_ &m) {
         .def("halve", &PyStore::halve, nb::arg("times"))
         .def("resolve", &resolve, nb::arg("codes"), nb::arg("out"), nb::arg("least"), nb::arg("unit") = 1.0,
              nb::arg("left_out").none() = nb::none(), nb::arg("n_jobs") = 1);
-    nb::class_<PyPlan>(m, "Plan", "How a classifier reads the counts of a Store.")
+    nb::class_<PyPlan>(m, "ScoringPlan", "How a classifier reads the counts of a Store.")
         .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool, double>(), nb::arg("store"),
              nb::arg("kind"), nb::arg("strength"), nb::arg("unit") = 1.0, nb::arg("smooth_unseen") = false,
              nb::arg("fast") = true, nb::arg("first") = -1.0)
@@ -557,12 +557,12 @@ void bind_score(nb::module_ &m) {
              nb::arg("free") = std::vector<std::pair<int, std::vector<int>>>{})
         .def("sum", &PyPlan::sum, nb::arg("sets"), nb::arg("weight"), nb::arg("min_count"))
         .def("otherwise", &PyPlan::otherwise, nb::arg("plan"))
-        .def("in_turn", &PyPlan::in_turn, nb::arg("naive"), nb::arg("mix"), nb::arg("limit") = -1,
+        .def("staged", &PyPlan::staged, nb::arg("naive"), nb::arg("mix"), nb::arg("limit") = -1,
              nb::arg("margin") = std::numeric_limits<double>::infinity())
         .def("run", &PyPlan::run, nb::arg("codes"), nb::arg("tables").none() = nb::none(),
              nb::arg("limit").none() = nb::none(), nb::arg("margin").none() = nb::none())
-        .def("judge", &PyPlan::judge, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
-             nb::arg("judged").noconvert(), nb::arg("leave_out"), nb::arg("unit") = 1.0, nb::arg("begin") = 0,
+        .def("validate_members", &PyPlan::validate_members, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
+             nb::arg("member_scores").noconvert(), nb::arg("leave_out"), nb::arg("unit") = 1.0, nb::arg("begin") = 0,
              nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)
         .def("classes", &PyPlan::classes, nb::arg("priors"), nb::arg("factor"))
         .def("score", &PyPlan::score, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
@@ -575,7 +575,7 @@ void bind_score(nb::module_ &m) {
         .def("stream", &PyPlan::stream, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
              nb::arg("out").noconvert(), nb::arg("unit") = 1.0, nb::arg("answered").none() = nb::none(),
              nb::arg("fade").noconvert().none() = nb::none(), nb::arg("queue").noconvert().none() = nb::none(),
-             nb::arg("gone").noconvert().none() = nb::none(), nb::arg("judged").noconvert().none() = nb::none(),
+             nb::arg("gone").noconvert().none() = nb::none(), nb::arg("member_scores").noconvert().none() = nb::none(),
              nb::arg("keep") = 1.0)
         .def("rescale", &PyPlan::rescale, nb::arg("unit"))
         .def("parts", &PyPlan::parts, nb::arg("codes"), nb::arg("out"))

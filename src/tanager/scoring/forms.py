@@ -72,7 +72,7 @@ class ProductOfSums:
         wide |= {self.class_parents[:size] for size in range(3, len(self.class_parents) + 1)}
         return sorted(wide, key=lambda family: (len(family), family))
 
-    def build(self, plan: _kernels.Plan) -> None:
+    def build(self, plan: _kernels.ScoringPlan) -> None:
         """Tell the kernels."""
         plan.product(self.child, self.parents, self.weight, self.class_parents, self.only, self.free)
 
@@ -94,7 +94,7 @@ class SumOfProducts:
         """Members with two super-parents read triples; these are counted with order 3."""
         return []
 
-    def build(self, plan: _kernels.Plan) -> None:
+    def build(self, plan: _kernels.ScoringPlan) -> None:
         """Tell the kernels."""
         plan.sum(self.members, self.weight, self.min_count)
 
@@ -144,18 +144,18 @@ class View:
     def _bind(self) -> None:
         """Make the kernels' side of the view."""
         self.layout: _kernels.Store | None = self.counts.store
-        self._plans: list[_kernels.Plan] = []  # the last is our own, those before answer where it cannot
+        self._plans: list[_kernels.ScoringPlan] = []  # the last is our own, those before answer where it cannot
         self._plan = self._plan_of(self.form)
         self.n_cells, self.n_reads = self._plan.n_cells(), self._plan.n_reads()
         self._compiled: _kernels.Compiled | None = None
         self._compiled_naive: _kernels.Compiled | None = None  # of a form in turn: what it begins with
         self._compiled_version = -1
 
-    def _plan_of(self, form: Form) -> _kernels.Plan:
+    def _plan_of(self, form: Form) -> _kernels.ScoringPlan:
         assert self.layout is not None
         estimate = self.estimate
         first = estimate.at_first if isinstance(estimate, BackOff) else -1.0
-        plan = _kernels.Plan(
+        plan = _kernels.ScoringPlan(
             self.layout, estimate.kind, estimate.strength, self.unit, self.smooth_unseen, self.fast, first
         )
         form.build(plan)
@@ -164,7 +164,7 @@ class View:
             plan.otherwise(self._plan_of(form.otherwise))
         if isinstance(form, InTurn):
             self._naive = self._plan_of(ProductOfSums.one_each([()] * self.counts.n_features))
-            plan.in_turn(self._naive, form.mix, form.limit, form.margin)
+            plan.staged(self._naive, form.mix, form.limit, form.margin)
         self._plans.append(plan)
         return plan
 
@@ -201,7 +201,7 @@ class View:
         return self.counts.store is self.layout
 
     @property
-    def plan(self) -> _kernels.Plan:
+    def plan(self) -> _kernels.ScoringPlan:
         """The kernels' side; it follows the counts as they fade."""
         if self.unit != self.counts.scale:
             self.unit = self.counts.scale
@@ -284,7 +284,9 @@ class View:
         go on with: with ``seconds`` not all rows may be done, but at least one is.
         """
         nanoseconds = -1 if seconds is None else int(min(max(seconds, 0.0), 1e9) * 1e9)
-        return self.plan.judge(codes, labels, weights, judged, leave_out, self.unit, begin, nanoseconds, n_jobs)
+        return self.plan.validate_members(
+            codes, labels, weights, judged, leave_out, self.unit, begin, nanoseconds, n_jobs
+        )
 
     def _worth_compiling(self, n_cells: float, n_rows: int) -> bool:
         """Making a cell costs about as much as working it out once for a row."""
