@@ -93,14 +93,20 @@ std::int64_t judge_rows(Plan &plan, const AnyArray &codes_, const AnyArray &labe
 
 void bind_run(nb::module_ &m) {
     nb::class_<PyRun>(m, "Run", "Rows that are scored by one member after the other.")
-        .def("advance", [](PyRun &self, std::int64_t steps, std::int64_t nanoseconds, int n_jobs) {
-                 nb::gil_scoped_release release;
-                 return self.run->advance(steps, nanoseconds, n_jobs);
-             }, nb::arg("steps") = -1, nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)
-        .def("answer", [](const PyRun &self, const Doubles &out, bool log_joint) {
-                 double *to = as_output(out, self.run->n_rows, self.run->n_classes);
-                 nb::gil_scoped_release release;
-                 self.run->answer(log_joint, to);
-             }, nb::arg("out").noconvert(), nb::arg("log_joint") = false)
+        .def(
+            "advance",
+            [](PyRun &self, std::int64_t steps, std::int64_t nanoseconds, int n_jobs) {
+                nb::gil_scoped_release release;
+                return self.run->advance(steps, nanoseconds, n_jobs);
+            },
+            nb::arg("steps") = -1, nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)
+        .def(
+            "answer",
+            [](const PyRun &self, const Doubles &out, bool log_joint) {
+                double *to = as_output(out, self.run->n_rows, self.run->n_classes);
+                nb::gil_scoped_release release;
+                self.run->answer(log_joint, to);
+            },
+            nb::arg("out").noconvert(), nb::arg("log_joint") = false)
         .def("used", &used, nb::arg("out").noconvert());
 }
