@@ -535,19 +535,19 @@ def refused(sentence, call, error=ValueError):
 def test_turns_that_make_no_sense_are_refused():
     view, other = d12("joint"), d12("joint")
     plan, first = view.plan, view._naive
-    refused("same counts", lambda: plan.in_turn(other._naive, "joint"))
-    refused("only the members of a sum", lambda: first.in_turn(first, "joint"))
-    refused("must be naive Bayes", lambda: plan.in_turn(plan, "joint"))
+    refused("same counts", lambda: plan.staged(other._naive, "joint"))
+    refused("only the members of a sum", lambda: first.staged(first, "joint"))
+    refused("must be naive Bayes", lambda: plan.staged(plan, "joint"))
     tree = view.with_form(ProductOfSums.one_each([(), (0,), (0,), (), ()]))
-    refused("must be naive Bayes", lambda: plan.in_turn(tree.plan, "joint"))
+    refused("must be naive Bayes", lambda: plan.staged(tree.plan, "joint"))
     lean = View(view.counts, naive(5), Lidstone(0.5))
-    refused("same smoothing", lambda: plan.in_turn(lean.plan, "joint"))
-    refused("joint, posterior or replace", lambda: plan.in_turn(first, "mean"))
-    refused("margin", lambda: plan.in_turn(first, "joint", -1, math.nan))
-    refused("limit", lambda: plan.in_turn(first, "joint", -2))
+    refused("same smoothing", lambda: plan.staged(lean.plan, "joint"))
+    refused("joint, posterior or replace", lambda: plan.staged(first, "mean"))
+    refused("margin", lambda: plan.staged(first, "joint", -1, math.nan))
+    refused("limit", lambda: plan.staged(first, "joint", -2))
     refused("margin", lambda: plan.run(QUERIES, None, -1, -0.5))
     refused("limit", lambda: plan.run(QUERIES, None, -2))
-    refused("not taken in turn", lambda: first.run(QUERIES))
+    refused("not staged", lambda: first.run(QUERIES))
 
 
 def test_arrays_that_do_not_fit_are_refused():
@@ -573,16 +573,20 @@ def test_what_cannot_be_judged_is_refused():
     plan, judged = view.plan, np.zeros((6, 6))
     fixed = np.zeros((6, 6))
     fixed.flags.writeable = False
-    refused("six rows", lambda: plan.judge(D12_ROWS, D12_LABELS, None, np.zeros((6, 5)), True))
-    refused("incompatible", lambda: plan.judge(D12_ROWS, D12_LABELS, None, fixed, True), TypeError)
-    refused("incompatible", lambda: plan.judge(D12_ROWS, D12_LABELS, None, judged.astype(np.float32), True), TypeError)
-    refused("one label per row", lambda: plan.judge(D12_ROWS, D12_LABELS[:3], None, judged, True))
-    refused("one weight per row", lambda: plan.judge(D12_ROWS, D12_LABELS, np.ones(3), judged, True))
-    refused("none of the rows", lambda: plan.judge(D12_ROWS, D12_LABELS, None, judged, True, 1.0, -1))
-    refused("none of the rows", lambda: plan.judge(D12_ROWS, D12_LABELS, None, judged, True, 1.0, 13))
+    refused("six rows", lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, np.zeros((6, 5)), True))
+    refused("incompatible", lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, fixed, True), TypeError)
+    refused(
+        "incompatible",
+        lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, judged.astype(np.float32), True),
+        TypeError,
+    )
+    refused("one label per row", lambda: plan.validate_members(D12_ROWS, D12_LABELS[:3], None, judged, True))
+    refused("one weight per row", lambda: plan.validate_members(D12_ROWS, D12_LABELS, np.ones(3), judged, True))
+    refused("none of the rows", lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, judged, True, 1.0, -1))
+    refused("none of the rows", lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, judged, True, 1.0, 13))
     out = np.empty((12, 2))
-    refused("six rows", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, judged=np.zeros((5, 6))))
-    refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, judged=judged, keep=1.5))
-    refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, judged=judged, keep=math.nan))
-    refused("not taken in turn", lambda: view._naive.stream(D12_ROWS, D12_LABELS, None, out, judged=judged))
+    refused("six rows", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, member_scores=np.zeros((5, 6))))
+    refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, member_scores=judged, keep=1.5))
+    refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, member_scores=judged, keep=math.nan))
+    refused("not staged", lambda: view._naive.stream(D12_ROWS, D12_LABELS, None, out, member_scores=judged))
     assert not judged.any()

@@ -63,7 +63,7 @@ class ProductOfSums:
         wide |= {self.class_parents[:size] for size in range(3, len(self.class_parents) + 1)}
         return sorted(wide, key=lambda family: (len(family), family))
 
-    def build(self, plan: _kernels.Plan) -> None:
+    def build(self, plan: _kernels.ScoringPlan) -> None:
         """Describe the form to the kernels."""
         plan.product(self.child, self.parents, self.weight, self.class_parents, self.only, self.free)
 
@@ -85,7 +85,7 @@ class SumOfProducts:
         """Members with two super-parents read triples; these are counted with order 3."""
         return []
 
-    def build(self, plan: _kernels.Plan) -> None:
+    def build(self, plan: _kernels.ScoringPlan) -> None:
         """Describe the form to the kernels."""
         plan.sum(self.members, self.weight, self.min_count)
 

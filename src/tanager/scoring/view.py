@@ -49,18 +49,18 @@ class View:
     def _bind(self) -> None:
         """Make the kernels' side of the view."""
         self.layout: _kernels.Store | None = self.counts.store
-        self._plans: list[_kernels.Plan] = []  # the last is our own, those before answer where it cannot
+        self._plans: list[_kernels.ScoringPlan] = []  # the last is our own, those before answer where it cannot
         self._plan = self._plan_of(self.form)
         self.n_cells, self.n_reads = self._plan.n_cells(), self._plan.n_reads()
         self._tables: _kernels.Compiled | None = None
         self._naive_tables: _kernels.Compiled | None = None  # of a staged sum: what it begins with
         self._tables_version = -1
 
-    def _plan_of(self, form: Form) -> _kernels.Plan:
+    def _plan_of(self, form: Form) -> _kernels.ScoringPlan:
         assert self.layout is not None
         estimate = self.estimate
         first = estimate.at_first if isinstance(estimate, BackOff) else -1.0
-        plan = _kernels.Plan(
+        plan = _kernels.ScoringPlan(
             self.layout, estimate.kind, estimate.strength, self.unit, self.smooth_unseen, self.fast, first
         )
         form.build(plan)
@@ -69,7 +69,7 @@ class View:
             plan.otherwise(self._plan_of(form.otherwise))
         if isinstance(form, StagedSum):
             self._naive = self._plan_of(ProductOfSums.one_each([()] * self.counts.n_features))
-            plan.in_turn(self._naive, form.mix, form.limit, form.margin)
+            plan.staged(self._naive, form.mix, form.limit, form.margin)
         self._plans.append(plan)
         return plan
 
@@ -109,7 +109,7 @@ class View:
         return self.counts.store is self.layout
 
     @property
-    def plan(self) -> _kernels.Plan:
+    def plan(self) -> _kernels.ScoringPlan:
         """The kernels' side; it follows the counts as they fade."""
         if self.unit != self.counts.scale:
             self.unit = self.counts.scale
@@ -197,7 +197,7 @@ class View:
         """
         nanoseconds = -1 if seconds is None else int(min(max(seconds, 0.0), 1e9) * 1e9)
         rows = block.codes, block.labels, block.weights
-        return self.plan.judge(*rows, scores, leave_out, self.unit, begin, nanoseconds, n_jobs)
+        return self.plan.validate_members(*rows, scores, leave_out, self.unit, begin, nanoseconds, n_jobs)
 
     def _worth_compiling(self, n_cells: float, n_rows: int) -> bool:
         """Making a cell costs about as much as working it out once for a row."""
