@@ -412,5 +412,5 @@ def test_questions_that_mean_nothing_are_refused(table):
             model.predict_proba(X, **wrong)
     with pytest.raises(OptionError):
         model.improve(-1)
-    with pytest.raises(DataError, match="no row has judged"):
+    with pytest.raises(DataError, match="were not validated by any row"):
         model.member_errors_  # noqa: B018

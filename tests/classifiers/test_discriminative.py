@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from every import name_of, small_table
 from strategies import tables
 from tanager import BAN, FAN, TAN, NaiveBayes, evaluate, files, load, persist
-from tanager.classifiers import discriminative
+from tanager.learning import fit_by as discriminative
 from tanager.counts.block import Block
 from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch
 from tanager.scoring.discriminative import perfect

@@ -67,7 +67,7 @@ def test_the_best_candidate_explains():
 def test_what_cannot_be_explained_is_said():
     model = NaiveBayes().fit([["a"], ["b"]], ["yes", "no"])
     assert "x0 = a" in str(model.explain({"x0": "a"}))
-    assert "before looking" in str(NaiveBayes().fit([["a"], ["b"], ["b"]], ["yes", "no", "no"]).explain({"x0": "a"}))
+    assert "  prior " in str(NaiveBayes().fit([["a"], ["b"], ["b"]], ["yes", "no", "no"]).explain({"x0": "a"}))
     with pytest.raises(OptionError, match="Did you mean 'yes'"):
         model.explain({"x0": "a"}, answer="yess")
     with pytest.raises(DataError, match="one row, got 2"):

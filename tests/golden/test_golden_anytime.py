@@ -98,7 +98,7 @@ def test_the_stopping_point_is_the_prefix_with_fewest_errors_on_left_out_rows():
     wrong = []
     for t in range(6):
         some = AnytimeAODE(member_order=model.order_, stop="budget", members=t).fit(X12, Y12)
-        form = some._in_turn(some._order(), t, np.inf)
+        form = some.staged(some.member_places(), t, np.inf)
         left_out = leave_one_out(some.view_of(form), X12, Y12.astype(np.uint8))
         wrong.append(int((left_out.argmax(axis=1) != Y12).sum()))
     np.testing.assert_allclose(model.prefix_errors_ * 12, wrong)
