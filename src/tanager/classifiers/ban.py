@@ -40,7 +40,7 @@ class BAN(DiscriminativeMixin, SingleNetworkMixin, LearnsNetwork):
         The parents of every column beside the class, most informative first.
     network_ : Network
         The class and all columns, with tables.
-    learned_ : Learned
+    learned_ : LearnedNetwork
         Every step that led to the network.
 
     Notes

@@ -244,7 +244,7 @@ def fading_mean(losses: ArrayLike, fade: float = 0.999) -> np.ndarray:
     losses = np.asarray(losses, dtype=float)
     both = np.stack([losses, np.ones_like(losses)])
     sums, steps = lfilter([1.0], [1.0, -fade], both, axis=1) if losses.size else both
-    return sums / steps
+    return np.asarray(sums / steps)
 
 
 # --- what they share ----------------------------------------------------------------------------------------------
@@ -270,7 +270,7 @@ def _pair_area(proba: np.ndarray, weights: np.ndarray, rows: dict[int, np.ndarra
 
 def _own(labels: np.ndarray, proba: np.ndarray) -> np.ndarray:
     """What each row gave to its true class."""
-    return proba[np.arange(len(labels)), labels]
+    return np.asarray(proba[np.arange(len(labels)), labels])
 
 
 def _share(part: float, whole: float) -> float:

@@ -146,12 +146,12 @@ def ranks(losses: ArrayLike) -> np.ndarray:
         )
     rounded = np.round(losses / DRAW)  # so that being equal is not a matter of the last bit
     mine, others = rounded[:, :, None], rounded[:, None, :]
-    return (others < mine).sum(axis=2) + ((others == mine).sum(axis=2) + 1) / 2
+    return np.asarray((others < mine).sum(axis=2) + ((others == mine).sum(axis=2) + 1) / 2)
 
 
 def average_ranks(losses: ArrayLike) -> np.ndarray:
     """The mean of the ranks of every classifier over the data sets."""
-    return ranks(losses).mean(axis=0)
+    return np.asarray(ranks(losses).mean(axis=0))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tanager.networks.network import Network
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.scoring.network_view import form_columns
 from tanager.structure.cbl import CBL
-from tanager.structure.learner import Learned, Learner
+from tanager.structure.learner import LearnedNetwork, Learner
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Found:
     """A structure as a form over the columns, and what the learner says about it: once, or once per class."""
 
     form: ProductOfSums
-    learned: tuple[Learned, ...]
+    learned: tuple[LearnedNetwork, ...]
 
     @property
     def n_arcs(self) -> int:
@@ -87,11 +87,11 @@ class LearnsNetwork(MarginalMixin):
         return Sample.of_rows(*rows.all(), counts.schema, counts.classes, self._class_name())
 
     @property
-    def learned_(self) -> Learned:
+    def learned_(self) -> LearnedNetwork:
         """How the network came about: every step of the learner, and which arcs the data leave without a direction."""
         return self._all_learned()[0]
 
-    def _all_learned(self) -> tuple[Learned, ...]:
+    def _all_learned(self) -> tuple[LearnedNetwork, ...]:
         self._ready()
         self._structure(fresh=True)
         if not hasattr(self, "_found"):  # a model file holds the structure, not the way to it
