@@ -41,7 +41,7 @@ def test_a_set_from_a_folder_keeps_digits_as_text_and_empty_cells_as_missing(fol
 def test_a_set_with_an_official_split_has_a_test_part(folder):
     data = load("split", folder)
     assert (len(data.y), len(data.test.y), data.test.name) == (4, 4, "split-test")
-    assert repr(data) == "<Dataset 'split': 4 rows and 4 to test, 1 categorical and 1 numeric columns, 2 classes>"
+    assert repr(data) == "<Dataset 'split': 4 rows and 4 test rows, 1 categorical and 1 numeric columns, 2 classes>"
 
 
 def test_complete_rows_have_no_missing_cells(folder):
@@ -74,7 +74,7 @@ def test_unknown_names_are_refused_with_the_nearest_ones_and_where_was_looked(fo
         DataError, match=r"'smal' \(looked in .* and scikit-learn\). Did you mean 'small'\?.*openml:smal"
     ):
         load("smal", folder)
-    with pytest.raises(DataError, match="TANAGER_DATA names no folder"):
+    with pytest.raises(DataError, match="TANAGER_DATA is not set"):
         load("small")
     with pytest.raises(FileNotFoundError, match=r"folder= names .* no datasets.json"):
         load("small", folder / "none")
@@ -110,7 +110,7 @@ def test_without_a_network_openml_is_refused_in_one_sentence(monkeypatch):
         raise OSError("no route")
 
     openml(monkeypatch, fail)
-    with pytest.raises(DataError, match=r"openml:weather cannot be had from openml.org: no route. Check"):
+    with pytest.raises(DataError, match=r"openml:weather cannot be loaded from openml.org: no route. Check"):
         load("openml:weather")
 
 

@@ -97,9 +97,7 @@ def test_a_table_too_large_is_refused_beforehand_with_the_way_out():
     network = Network({"c": (0, 1), **dict.fromkeys(parents, (0, 1))}, [(name, "c") for name in parents[:10]])
     tables = {name: [0.5, 0.5] for name in parents} | {"c": np.full(network.shape("c"), 0.5)}
     network = network.with_tables(tables)
-    with pytest.raises(
-        MemoryBudgetError, match=r"1\.68e\+07 cells over 24 variables; the limit is 10,000,000"
-    ):
+    with pytest.raises(MemoryBudgetError, match=r"1\.68e\+07 cells over 24 variables; the limit is 10,000,000"):
         network.posterior(parents)
     assert network.posterior("p0", {"c": 1}).tolist() == [0.5, 0.5]
 

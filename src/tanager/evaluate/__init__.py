@@ -1,4 +1,4 @@
-"""Honest numbers: measures of answers, tests of differences, and tables that say both."""
+"""Evaluation: measures of predictions, cross-validation, prequential evaluation, and tests of differences."""
 
 from tanager.evaluate.crossval import cross_validate, cross_validate_all, holdout, leave_one_out
 from tanager.evaluate.folds import stratified_folds, stratified_holdout
