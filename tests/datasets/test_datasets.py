@@ -76,7 +76,7 @@ def test_unknown_names_are_refused_with_the_nearest_ones_and_where_was_looked(fo
         load("smal", folder)
     with pytest.raises(DataError, match="TANAGER_DATA is not set"):
         load("small")
-    with pytest.raises(FileNotFoundError, match=r"folder= names .* no datasets.json"):
+    with pytest.raises(FileNotFoundError, match=r"folder= is .* no datasets.json"):
         load("small", folder / "none")
     (folder / "datasets.json").write_text("{,")
     with pytest.raises(DataError, match=r"datasets.json, line 1: this is not JSON"):

@@ -253,7 +253,7 @@ def test_a_mistake_gets_one_sentence(call, sentence):
 def test_a_table_of_another_shape_has_no_posterior():
     with pytest.raises(SchemaMismatch, match="the stream has 3 columns"):
         SMALL.posterior(np.zeros((2, 4), dtype=np.uint8))
-    with pytest.raises(SchemaMismatch, match="cells of uint8, X has float64"):
+    with pytest.raises(SchemaMismatch, match="cells of type uint8, X has float64"):
         SMALL.posterior(np.zeros((2, 3)))
 
 
