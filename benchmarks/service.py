@@ -155,12 +155,12 @@ def table(found: Measured) -> str:
 
 def draw(found: Measured, path: Path) -> None:
     """Rate, latency, members and accuracy over the time."""
-    from tanager.plot.canvas import COLOURS, FAINT, INK, QUIET, headed, panel, paper, written
+    from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, add_panel, add_title, new_figure, save_figure
 
     width, tall, gap = 7.0, 1.5, 0.3
-    figure = paper(0.9 + width + 1.3, 0.6 + 4 * tall + 3 * gap + 0.6)
+    figure = new_figure(0.9 + width + 1.3, 0.6 + 4 * tall + 3 * gap + 0.6)
     names = ["requests/s", "p99, ms", "members", "accuracy"]
-    panels = [panel(figure, 0.9, 0.6 + (3 - at) * (tall + gap), width, tall) for at in range(4)]
+    panels = [add_panel(figure, 0.9, 0.6 + (3 - at) * (tall + gap), width, tall) for at in range(4)]
     step, end = 2.0, 2 * CALM + PEAK + 2.0
     starts = np.arange(0, end, step)
     colours = dict(zip(WAYS, COLOURS, strict=False))
@@ -186,8 +186,8 @@ def draw(found: Measured, path: Path) -> None:
         axes.tick_params(labelbottom=axes is panels[-1])
     panels[1].legend(fontsize=8, frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
     panels[-1].set_xlabel("seconds", fontsize=9, color=INK)
-    headed(figure, "A service whose answers get the time that the load leaves")
-    written(figure, path)
+    add_title(figure, "A service whose answers get the time that the load leaves")
+    save_figure(figure, path)
 
 
 if __name__ == "__main__":

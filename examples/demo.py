@@ -217,7 +217,7 @@ def measured(
         "log_loss": log_loss(y_test, proba, labels=model.classes_),
         "learned": len(X) / learning,
         "answered": len(X_test) / answering,
-        "yardstick": yardstick,
+        "baseline": yardstick,
     }
 
 

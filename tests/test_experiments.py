@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from experiments.common import HOME, Given, fill, read_csv, steps
 
-from tanager.datasets import names
+from tanager.datasets import available
 from tanager.evaluate import Table
 
 # Of the work in a quick run.
@@ -63,7 +63,7 @@ def test_the_data_sets_of_an_experiment_can_be_had(name):
     if not os.environ.get("TANAGER_DATA"):
         pytest.skip("TANAGER_DATA names no folder with data sets")
     sets = part(name, "run").SETS
-    known = {entry.name for entry in names()}
+    known = {entry.name for entry in available()}
     assert set(sets.values() if isinstance(sets, dict) else sets) <= known
 
 

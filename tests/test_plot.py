@@ -21,8 +21,8 @@ from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, OptionError
 from tanager.networks.network import Network
 from tanager.plot import plot_comparison, plot_network
+from tanager.plot.drawable import drawable_networks, strength
 from tanager.plot.network import REMOVED, SIGNS, THICK, THIN
-from tanager.plot.subject import strength, subjects
 from tanager.structure.cbl import CBL
 from tanager.structure.chow_liu import ChowLiu
 
@@ -104,7 +104,7 @@ def arcs_of(figure):
 def test_arcs_are_as_wide_as_their_information_and_coloured_by_its_sign():
     network = small_network()
     figure = network.plot(target="fire")
-    wide = sorted(subjects(network)[0].strengths.values())
+    wide = sorted(drawable_networks(network)[0].strengths.values())
     assert [arc.get_linewidth() for arc in arcs_of(figure)] == [
         pytest.approx(THIN + (THICK - THIN) * np.sqrt(found.value / wide[-1].value)) for found in wide
     ]
@@ -117,7 +117,7 @@ def test_strength_is_the_same_from_tables_and_from_all_rows_with_their_probabili
     network = small_network()
     rows = np.array(list(np.ndindex(2, 2, 2, 2)), dtype=np.uint8)
     sample = Sample(rows, [("no", "yes")] * 4, network.names, network.posterior(list(network.names)).ravel())
-    exact, counted = (subjects(network, information=source)[0].strengths for source in (None, sample))
+    exact, counted = (drawable_networks(network, information=source)[0].strengths for source in (None, sample))
     for arc in network.arcs:
         assert counted[arc] == (pytest.approx(exact[arc].value), exact[arc].sign)
     i, j, k = (sample.index(name) for name in ("rain", "alarm", "fire"))
@@ -129,9 +129,9 @@ def test_a_network_that_is_too_wide_for_exact_answers_is_drawn_from_rows(monkeyp
         raise MemoryBudgetError("too wide")
 
     network = small_network()
-    exact = subjects(network)[0].strengths
+    exact = drawable_networks(network)[0].strengths
     monkeypatch.setattr(Network, "posterior", too_wide)
-    drawn = subjects(network)[0].strengths
+    drawn = drawable_networks(network)[0].strengths
     assert drawn == {arc: (pytest.approx(found.value, abs=0.003), found.sign) for arc, found in exact.items()}
 
 
@@ -159,7 +159,7 @@ def test_the_arcs_of_a_classifier_have_the_information_in_its_rows(model):
     model.fit(X, y)
     codes = model.encoder_.transform(X)
     sample = Sample.of_rows(codes, y.astype(codes.dtype), None, model.counts_.schema, model.classes_.tolist())
-    network, strengths = model.network_, subjects(model)[0].strengths
+    network, strengths = model.network_, drawable_networks(model)[0].strengths
     assert list(strengths) == network.arcs
     for parent, child in network.arcs:
         rest = [sample.index(name) for name in network.parents(child) if name != parent]
@@ -170,7 +170,7 @@ def test_the_arcs_of_a_classifier_have_the_information_in_its_rows(model):
 def test_columns_that_the_class_does_not_depend_on_are_pale():
     X, y = table(6)
     X["noise"] = np.random.default_rng(5).integers(0, 3, len(y))
-    (subject,) = subjects(GeneralNetwork(learner=CBL(threshold=0.05)).fit(X, y))
+    (subject,) = drawable_networks(GeneralNetwork(learner=CBL(threshold=0.05)).fit(X, y))
     assert set(subject.names) == set(X)
     assert "noise" in subject.faint
     assert not subject.faint.intersection(name for arc in subject.arcs for name in arc)
@@ -204,7 +204,7 @@ def test_what_a_learner_left_undirected_has_no_arrow_head():
 
 
 def test_what_is_no_network_is_refused():
-    with pytest.raises(OptionError, match="a list cannot be drawn"):
+    with pytest.raises(OptionError, match="list cannot be drawn"):
         plot_network([("a", "b")])
 
 
@@ -213,7 +213,7 @@ def test_a_comparison_of_networks_says_what_became_of_every_arc():
     new = old.remove("rain", "alarm").reverse("rain", "fire").add("alarm", "mood")
     figure = plot_network(new, compare_to=old, undirected=[("alarm", "mood")])
     assert legend_of(figure)[-7:] == [
-        "arcs:", "turned", "in both", "added", "removed", "no arrow head: the data leave the direction open"
+        "arcs:", "turned", "in both", "added", "removed", "no arrow head: the data do not determine the direction"
     ][-7:]  # fmt: skip
     dashed = [arc for arc in arcs_of(figure) if arc.get_linestyle() == "--"]
     assert [to_hex(arc.get_edgecolor()) for arc in dashed] == [REMOVED.colour]
@@ -233,7 +233,7 @@ def test_a_name_that_is_no_variable_is_refused_with_the_nearest():
 
 def test_a_comparison_has_a_bar_and_a_figure_for_every_row(tmp_path):
     rows = [{"name": f"classifier {i}", "accuracy": 0.9 + i / 100, "log_loss": 0.2 - i / 100} for i in range(8)]
-    rows.append({"name": "yardstick", "accuracy": 0.85, "log_loss": 1.5, "yardstick": True})
+    rows.append({"name": "yardstick", "accuracy": 0.85, "log_loss": 1.5, "baseline": True})
     figure = plot_comparison(rows, tmp_path / "bars.png", title="All of them")
     assert [len(axes.patches) for axes in figure.axes] == [9, 9]
     assert [text.get_text().strip() for text in figure.axes[1].texts][-1] == "1.5000"

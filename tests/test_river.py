@@ -99,7 +99,7 @@ def test_frames_teach_what_their_rows_teach() -> None:
 
 
 def test_what_is_no_classifier_of_tanager_is_refused() -> None:
-    with pytest.raises(OptionError, match="is no classifier of tanager"):
+    with pytest.raises(OptionError, match="is not a classifier of tanager"):
         RiverClassifier(preprocessing.StandardScaler())
     with pytest.raises(DataError, match="takes a dict"):
         AODE().learn_one(["a"], 1)

@@ -240,11 +240,11 @@ def _draw(
     path: Path, figures: Figures, what: str, curve: Any, after: float, until: float = np.inf, *, log: bool = False
 ) -> None:
     """A panel for each source, a curve for each classifier."""
-    from tanager.plot.canvas import COLOURS, INK, QUIET, panel, paper, written
+    from tanager.plot.figure import COLOURS, INK, QUIET, add_panel, new_figure, save_figure
 
-    figure = paper(11.4, 4.0)
+    figure = new_figure(11.4, 4.0)
     for at, source in enumerate(SOURCES):
-        axes = panel(figure, 0.75 + 3.35 * at, 0.55, 2.75, 2.9)
+        axes = add_panel(figure, 0.75 + 3.35 * at, 0.55, 2.75, 2.9)
         lines = [line for line in figures.of(source, "plain") if after <= line["n_rows"] <= until]
         rows = [line["n_rows"] for line in lines]
         for name, colour in zip(NAMES, COLOURS, strict=False):
@@ -267,4 +267,4 @@ def _draw(
             axes.set_ylabel(what, fontsize=9, color=INK)
     handles = axes.get_legend_handles_labels()
     figure.legend(*handles, loc="center right", fontsize=8.5, frameon=False)
-    written(figure, path)
+    save_figure(figure, path)

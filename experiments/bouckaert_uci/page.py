@@ -177,7 +177,7 @@ def pictures(folder: Path) -> None:
 
 def scatter_picture(results: Results, path: Path) -> None:
     """AODE against SPCr; labor is named too, as the source's outlier."""
-    from tanager.plot.canvas import INK, QUIET
+    from tanager.plot.figure import INK, QUIET
 
     pair = results.select(classifiers=["AODE", "SPCr"])
     figure = pair.plot(kind="scatter")
@@ -191,14 +191,14 @@ def scatter_picture(results: Results, path: Path) -> None:
 
 def limits_picture(results: Results, path: Path) -> None:
     """Error against the number of columns that may be parents."""
-    from tanager.plot.canvas import COLOURS, FAINT, INK, panel, paper, written
+    from tanager.plot.figure import COLOURS, FAINT, INK, add_panel, new_figure, save_figure
 
     names = ["NB", *LIMITED, "FANC"]
     columns = mean_losses(results, names).T
     rows = [results.folds(dataset, "NB")[0]["n_test"] for dataset in results.datasets]
     values = [geometric_mean_ratio(column, columns[0], rows) for column in columns]
-    figure = paper(5.6, 3.2)
-    axes = panel(figure, 0.85, 0.65, 4.5, 2.3)
+    figure = new_figure(5.6, 3.2)
+    axes = add_panel(figure, 0.85, 0.65, 4.5, 2.3)
     axes.axhline(1.0, color=FAINT, lw=1.2)
     axes.plot(range(len(names)), values, "o-", color=COLOURS[0], lw=1.5, ms=5)
     for at, value in enumerate(values):
@@ -208,4 +208,4 @@ def limits_picture(results: Results, path: Path) -> None:
     axes.set_ylim(low - 0.15 * (high - low), high + 0.25 * (high - low))
     axes.set_xlabel("first columns that may be parents (FANC)", fontsize=9, color=INK)
     axes.set_ylabel("error, as multiple of NB's", fontsize=9, color=INK)
-    written(figure, path)
+    save_figure(figure, path)

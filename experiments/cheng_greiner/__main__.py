@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from experiments.cheng_greiner import page
 from experiments.cheng_greiner.run import DRAWS, SETS, plans, results
 from experiments.common import ProgressLine, arguments, write_page
-from tanager.evaluate.ledger import Ledger
+from tanager.evaluate.checkpoint import Checkpoint
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -16,7 +16,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = arguments("cheng_greiner", "Networks learned by tests, wrapped by a holdout, on five data sets.", argv)
     names = chosen.sets or list(SETS)
     work = plans(names, 1, rules={}) if chosen.quick else plans(names, DRAWS)
-    results(work, Ledger(chosen.ledger), ProgressLine()).to_csv(chosen.out / "results.csv")
+    results(work, Checkpoint(chosen.ledger), ProgressLine()).to_csv(chosen.out / "results.csv")
     tables = page.tables(chosen.out)
     write_page("cheng_greiner", chosen.out, tables)
     page.pictures(chosen.out)

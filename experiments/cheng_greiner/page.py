@@ -164,13 +164,13 @@ def times(lines: Lines) -> Table:
 
 def pictures(folder: Path) -> None:
     """Accuracy of the six beside the source's, a panel per data set."""
-    from tanager.plot.canvas import COLOURS, FAINT, INK, QUIET, panel, paper, written
+    from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, add_panel, new_figure, save_figure
 
     lines = read_csv(folder / "results.csv")
     names = datasets(lines)
-    figure = paper(1.2 + 2.0 * len(names), 3.0)
+    figure = new_figure(1.2 + 2.0 * len(names), 3.0)
     for at, dataset in enumerate(names):
-        axes = panel(figure, 0.95 + 2.0 * at, 0.55, 1.6, 1.95)
+        axes = add_panel(figure, 0.95 + 2.0 * at, 0.55, 1.6, 1.95)
         n_test = of(lines, dataset)[0]["n_test"]
         for place, name in enumerate(SIX):
             value = percent(of(lines, dataset, name))
@@ -196,4 +196,4 @@ def pictures(folder: Path) -> None:
         axes.set_title(dataset, fontsize=9, color=QUIET)
         axes.set_xlabel("accuracy, percent", fontsize=8, color=INK)
     axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower left", bbox_to_anchor=(-0.1, 1.08), ncols=2)
-    written(figure, folder / "accuracy.png")
+    save_figure(figure, folder / "accuracy.png")

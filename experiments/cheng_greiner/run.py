@@ -17,8 +17,8 @@ from tanager import CBL, TAN, BackOff, GeneralNetwork, MultiNet, NaiveBayes, Wra
 from tanager.datasets import Dataset
 from tanager.encoding.chunks import rows_at
 from tanager.evaluate import Table
-from tanager.evaluate.ledger import Ledger
-from tanager.evaluate.plan import Holdout, Plan, make_plan
+from tanager.evaluate.checkpoint import Checkpoint
+from tanager.evaluate.plan import EvaluationPlan, Holdout, make_plan
 
 SETS = {"adult": "adult", "nursery": "nursery", "mushroom": "mushroom", "chess": "kr-vs-kp", "dna": "dna"}
 GIVEN = {"adult": 32561, "dna": 2000}  # rows to learn; the others are asked
@@ -67,7 +67,7 @@ def models(data: Any, rules: Mapping[str, Any] = RULES) -> dict[str, Any]:
     return made
 
 
-def plans(names: Sequence[str], draws: int, rules: Mapping[str, Any] = RULES) -> list[Plan]:
+def plans(names: Sequence[str], draws: int, rules: Mapping[str, Any] = RULES) -> list[EvaluationPlan]:
     """All the work. Other data sets than the source's are drawn as nursery is, a third to ask."""
     made = []
     some = partial(models, rules=rules)
@@ -80,7 +80,7 @@ def plans(names: Sequence[str], draws: int, rules: Mapping[str, Any] = RULES) ->
     return made
 
 
-def results(plans: Sequence[Plan], ledger: Ledger, progress: Progress) -> Table:
+def results(plans: Sequence[EvaluationPlan], ledger: Checkpoint, progress: Progress) -> Table:
     """A line per data set, draw and classifier; what an earlier run has finished is taken from the ledger."""
     parts = [(plan, part, name) for plan in plans for part in range(plan.n_parts) for name in plan.models]
     found = {at: line for at, (plan, part, name) in enumerate(parts) if (line := ledger.find(plan, name, part))}
@@ -94,7 +94,7 @@ def results(plans: Sequence[Plan], ledger: Ledger, progress: Progress) -> Table:
     return Table(list(lines[0]), [list(line.values()) for line in lines])
 
 
-def one(plan: Plan, part: int, name: str) -> dict[str, Any]:
+def one(plan: EvaluationPlan, part: int, name: str) -> dict[str, Any]:
     """Learn once and ask once: how right, how quick, and what was chosen."""
     data = plan.data
     test = plan.splits.test(data.labels, part)

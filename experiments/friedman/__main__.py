@@ -9,7 +9,7 @@ from experiments.common import ProgressLine, arguments, means, write_page
 from experiments.friedman import page
 from experiments.friedman.run import REPEATS, SETS, blankets, plans
 from tanager.evaluate import Results
-from tanager.evaluate.ledger import Ledger
+from tanager.evaluate.checkpoint import Checkpoint
 from tanager.evaluate.run import run
 
 
@@ -18,7 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     chosen = arguments("friedman", "Naive Bayes, TAN, multi-nets and unrestricted networks on 25 data sets.", argv)
     names = chosen.sets or list(SETS)
     work = plans(names, 1 if chosen.quick else REPEATS)
-    records = run(work, chosen.jobs, ProgressLine(), Ledger(chosen.ledger), timing=False)
+    records = run(work, chosen.jobs, ProgressLine(), Checkpoint(chosen.ledger), timing=False)
     means(Results(records)).to_csv(chosen.out / "results.csv")
     blankets(names, ProgressLine()).to_csv(chosen.out / "blankets.csv")
     tables = page.tables(chosen.out)

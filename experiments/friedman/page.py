@@ -154,11 +154,11 @@ def pictures(folder: Path) -> None:
 
 def curves(results: Results, path: Path) -> None:
     """Errors of naive Bayes and of the unrestricted network, the data sets in the order of slide 15."""
-    from tanager.plot.canvas import COLOURS, INK, panel, paper, written
+    from tanager.plot.figure import COLOURS, INK, add_panel, new_figure, save_figure
 
     order = [name for name in SLIDE if name in results.datasets] or results.datasets
-    figure = paper(7.6, 4.0)
-    axes = panel(figure, 0.7, 1.2, 6.7, 2.6)
+    figure = new_figure(7.6, 4.0)
+    axes = add_panel(figure, 0.7, 1.2, 6.7, 2.6)
     styles = {"BN": (COLOURS[1], "o-"), "BN-BDeu": (COLOURS[2], "^:"), "NB": (COLOURS[0], "s-")}
     for name, (colour, style) in styles.items():
         errors = [100 * results.mean(dataset, name, "error") for dataset in order]
@@ -167,4 +167,4 @@ def curves(results: Results, path: Path) -> None:
     axes.set_ylabel("error, percent", fontsize=9, color=INK)
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, fontsize=8, labelcolor=INK)
-    written(figure, path)
+    save_figure(figure, path)

@@ -10,7 +10,7 @@ from experiments.common import Given, whole, worded
 from tanager import BAN, TAN, ChowLiuMultiNet, GeneralNetwork, HillClimb, NaiveBayes, PriorCounts
 from tanager.datasets import Dataset
 from tanager.evaluate import Table, peers, stratified_holdout
-from tanager.evaluate.plan import Folds, Holdout, Plan, Splits, make_plan
+from tanager.evaluate.plan import EvaluationPlan, Folds, Holdout, Splits, make_plan
 
 SETS = {  # as the source calls them, in its order: as we do
     "australian": "australian",
@@ -70,7 +70,7 @@ def splits(name: str, n_rows: int) -> tuple[Splits, int]:
     return Folds(FOLDS, seed=2 if name == "pima" else 1), FOLDS  # pima is diabetes in another order
 
 
-def plans(names: Sequence[str], repeats: int) -> list[Plan]:
+def plans(names: Sequence[str], repeats: int) -> list[EvaluationPlan]:
     """All the work; a split that came with the data is not repeated."""
     made = []
     for name in names:

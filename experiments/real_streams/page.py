@@ -36,14 +36,14 @@ def _by_stream(lines: Lines, key: str, measure: str, form: str) -> Table:
 
 def pictures(folder: Path) -> None:
     """Fading accuracy of some models, a panel per stream."""
-    from tanager.plot.canvas import COLOURS, INK, panel, paper, written
+    from tanager.plot.figure import COLOURS, INK, add_panel, new_figure, save_figure
 
     lines = read_csv(folder / "curves.csv")
     streams = list(dict.fromkeys(line["stream"] for line in lines))
     n_down = (len(streams) + 1) // 2
-    figure = paper(6.4, 0.5 + 1.8 * n_down)
+    figure = new_figure(6.4, 0.5 + 1.8 * n_down)
     for at, stream in enumerate(streams):
-        axes = panel(figure, 0.45 + 3.1 * (at % 2), 0.6 + 1.8 * (n_down - 1 - at // 2), 2.6, 1.3)
+        axes = add_panel(figure, 0.45 + 3.1 * (at % 2), 0.6 + 1.8 * (n_down - 1 - at // 2), 2.6, 1.3)
         for name, colour in zip(DRAWN, COLOURS, strict=False):
             own = [line for line in lines if line["stream"] == stream and line["model"] == name]
             style = ":" if name == "no change" else "-"
@@ -54,4 +54,4 @@ def pictures(folder: Path) -> None:
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
     legend = {"loc": "lower center", "ncol": len(DRAWN), "fontsize": 7, "frameon": False}
     figure.legend(*axes.get_legend_handles_labels(), **legend)
-    written(figure, folder / "curves.png")
+    save_figure(figure, folder / "curves.png")

@@ -10,7 +10,7 @@ import numpy as np
 
 from tanager import AODE, FANC, TAN, DriftAware, Encoder, EvolvingNaiveBayes, NaiveBayes
 from tanager.datasets import load
-from tanager.evaluate import Prequential, Table, prequential
+from tanager.evaluate import PrequentialResults, Table, prequential
 
 SETS = ("weather", "eeg-eye-state", "spam", "outdoor")
 HALF_LIFE, WINDOW = 700, 1000  # rows; either way about 1,000 rows count
@@ -107,13 +107,13 @@ def results(names: tuple[str, ...], n_rows: int | None, progress: Progress) -> t
     )
 
 
-def _run(models: dict[str, Any], stream: Stream) -> Prequential:
+def _run(models: dict[str, Any], stream: Stream) -> PrequentialResults:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of others
         return prequential(models, stream.X, stream.y, every=max(1, len(stream.y) // 60))
 
 
-def _figures(result: Prequential, model: str) -> list[float]:
+def _figures(result: PrequentialResults, model: str) -> list[float]:
     whole = [float(result.curve(model, measure)[-1]) for measure in ("accuracy", "kappa", "log_loss")]
     return [*whole, float(result.curve(model, over="fading")[-1]), result.seconds[model]]
 

@@ -49,13 +49,13 @@ def _mean(lines: Lines, learner: str, size: int, measure: str) -> float:
 
 def pictures(folder: Path) -> None:
     """F1 of the edges and the distance to the truth, over the number of rows."""
-    from tanager.plot.canvas import COLOURS, INK, panel, paper, written
+    from tanager.plot.figure import COLOURS, INK, add_panel, new_figure, save_figure
 
     lines = read_csv(folder / "results.csv")
     sizes = list(dict.fromkeys(line["n_rows"] for line in lines))
-    figure = paper(8.8, 3.9)
+    figure = new_figure(8.8, 3.9)
     for at, (measure, said) in enumerate({"f1": "F1 of the edges", "distance": "distance to the truth"}.items()):
-        axes = panel(figure, 0.6 + 3.55 * at, 0.55, 2.9, 2.95)
+        axes = add_panel(figure, 0.6 + 3.55 * at, 0.55, 2.9, 2.95)
         for learner, colour in zip(_learners(lines), COLOURS, strict=False):
             means = [_mean(lines, learner, size, measure) for size in sizes]
             style = "--" if "order" in learner else "-"
@@ -73,4 +73,4 @@ def pictures(folder: Path) -> None:
         title="dashed: order known",
         title_fontsize=8,
     )
-    written(figure, folder / "found.png")
+    save_figure(figure, folder / "found.png")

@@ -373,12 +373,12 @@ def pictures(folder: Path) -> None:
 
 def _draw(path: Path, figures: Figures, axis: np.ndarray, panels: dict[str, list[tuple[str, str]]], below: str) -> None:
     """A panel for each group of curves."""
-    from tanager.plot.canvas import COLOURS, INK, QUIET, panel, paper, written
+    from tanager.plot.figure import COLOURS, INK, QUIET, add_panel, new_figure, save_figure
 
-    figure = paper(1.6 + 3.1 * len(panels), 3.7)
+    figure = new_figure(1.6 + 3.1 * len(panels), 3.7)
     whole = []
     for at, (title, group) in enumerate(panels.items()):
-        axes = panel(figure, 0.65 + 3.1 * at, 0.55, 2.65, 2.75)
+        axes = add_panel(figure, 0.65 + 3.1 * at, 0.55, 2.65, 2.75)
         whole.append(axes)
         axes.axhline(1, color=QUIET, lw=0.8)
         for (order, mix), colour in zip(group, COLOURS, strict=False):
@@ -390,18 +390,18 @@ def _draw(path: Path, figures: Figures, axis: np.ndarray, panels: dict[str, list
         axes.set_ylim(low, high)
     whole[0].set_ylabel("error / error of naive Bayes, mean", fontsize=9, color=INK)
     figure.legend(*whole[0].get_legend_handles_labels(), loc="center right", fontsize=8.5, frameon=False, title="order")
-    written(figure, path)
+    save_figure(figure, path)
 
 
 def _draw_times(path: Path, lines: Lines) -> None:
     """Error over microseconds per row: a thin line for each data set, a thick one for their mean."""
     from matplotlib.ticker import LogLocator
 
-    from tanager.plot.canvas import COLOURS, FAINT, INK, QUIET, panel, paper, written
+    from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, add_panel, new_figure, save_figure
 
-    figure = paper(8.2, 3.7)
+    figure = new_figure(8.2, 3.7)
     for at, way in enumerate(("together", "one by one")):
-        axes = panel(figure, 0.65 + 3.9 * at, 0.55, 3.3, 2.75)
+        axes = add_panel(figure, 0.65 + 3.9 * at, 0.55, 3.3, 2.75)
         own = [line for line in lines if line["way"] == way]
         axes.axhline(1, color=QUIET, lw=0.8)
         for name in dict.fromkeys(line["dataset"] for line in own):
@@ -420,4 +420,4 @@ def _draw_times(path: Path, lines: Lines) -> None:
         axes.set_xlabel("microseconds per row", fontsize=9, color=INK)
         if at == 0:
             axes.set_ylabel("error / error of naive Bayes", fontsize=9, color=INK)
-    written(figure, path)
+    save_figure(figure, path)

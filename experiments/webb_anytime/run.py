@@ -17,10 +17,10 @@ from tanager import A2DE, AODE, AnytimeA2DE, AnytimeAODE
 from tanager.datasets import Dataset
 from tanager.encoding import Column, Encoder, Schema
 from tanager.evaluate import Table
+from tanager.evaluate.checkpoint import Checkpoint
 from tanager.evaluate.folds import stratified_holdout
-from tanager.evaluate.ledger import Ledger
 from tanager.evaluate.measures import SMALLEST
-from tanager.evaluate.plan import Folds, Plan, make_plan
+from tanager.evaluate.plan import EvaluationPlan, Folds, make_plan
 from tanager.scoring.decision import decide
 
 FOLDS = 10
@@ -68,7 +68,7 @@ def models(kind: str, data: Any) -> dict[str, Any]:
 # --- folds ---------------------------------------------------------------------------------------------------------
 
 
-def plans(names: Sequence[str], repeats: int) -> list[Plan]:
+def plans(names: Sequence[str], repeats: int) -> list[EvaluationPlan]:
     """All the work: each data set for single super-parents, and those of few columns for pairs of them."""
     made = []
     for kind in MOST_ROWS:
@@ -88,7 +88,7 @@ def thinned(data: Dataset, most: int) -> Dataset:
     return replace(data, X=data.X.filter(kept), y=data.y[kept])
 
 
-def run(work: Sequence[Plan], n_jobs: int, progress: Progress, ledger: Ledger) -> list[Record]:
+def run(work: Sequence[EvaluationPlan], n_jobs: int, progress: Progress, ledger: Checkpoint) -> list[Record]:
     """Records of all parts of all plans; those that the ledger knows are not made again."""
     found: dict[tuple[int, int], list[Record]] = {}
     todo = []
@@ -110,11 +110,11 @@ def run(work: Sequence[Plan], n_jobs: int, progress: Progress, ledger: Ledger) -
     return [record for place in sorted(found) for record in found[place]]
 
 
-def _part(at: int, plan: Plan, part: int) -> tuple[int, int, list[Record]]:
+def _part(at: int, plan: EvaluationPlan, part: int) -> tuple[int, int, list[Record]]:
     return at, part, list(records(plan, part))
 
 
-def records(plan: Plan, part: int) -> Iterator[Record]:
+def records(plan: EvaluationPlan, part: int) -> Iterator[Record]:
     """How each classifier answers the rows of one part, all of them over the same cut points."""
     data, test = plan.data, plan.splits.test(plan.data.labels, part)
     codes, schema = encoded(plan, ~test)
@@ -127,7 +127,7 @@ def records(plan: Plan, part: int) -> Iterator[Record]:
         yield place | figures(own, codes[test], labels[test], learned)
 
 
-def encoded(plan: Plan, learned: np.ndarray) -> tuple[np.ndarray, Schema]:
+def encoded(plan: EvaluationPlan, learned: np.ndarray) -> tuple[np.ndarray, Schema]:
     """Codes of all rows, with values and cut points of the learned ones, and a schema that takes them as they are."""
     data = plan.data
     options = next(iter(plan.models.values()))._encoder_options()
@@ -157,7 +157,7 @@ SUMS = ("members", "wrong", "log_loss")  # per answer; then sums by number of me
 FEW = 5  # members, after each of which the log loss is kept; and after the last
 
 
-def results(work: Sequence[Plan], found: Sequence[Record]) -> Table:
+def results(work: Sequence[EvaluationPlan], found: Sequence[Record]) -> Table:
     """A line per data set and classifier, summed over its folds and repetitions."""
     folds: dict[tuple[str, str], list[Record]] = {}
     for record in found:

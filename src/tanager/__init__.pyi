@@ -59,11 +59,11 @@ from tanager.streams.evolving import EvolvingNaiveBayes as EvolvingNaiveBayes
 from tanager.structure.cbl import CBL as CBL
 from tanager.structure.chow_liu import ChowLiu as ChowLiu
 from tanager.structure.hill_climb import HillClimb as HillClimb
+from tanager.structure.independence_tests import GSquared as GSquared
+from tanager.structure.independence_tests import Pearson as Pearson
+from tanager.structure.independence_tests import Threshold as Threshold
 from tanager.structure.k2 import K2 as K2
 from tanager.structure.learn import learn_network as learn_network
-from tanager.structure.tests import GSquared as GSquared
-from tanager.structure.tests import Pearson as Pearson
-from tanager.structure.tests import Threshold as Threshold
 
 __version__: str
 __all__: list[str]

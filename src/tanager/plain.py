@@ -30,8 +30,8 @@ from tanager.streams.detectors import DDM
 from tanager.structure.cbl import CBL
 from tanager.structure.chow_liu import ChowLiu
 from tanager.structure.hill_climb import HillClimb
+from tanager.structure.independence_tests import GSquared, Pearson, Threshold
 from tanager.structure.k2 import K2
-from tanager.structure.tests import GSquared, Pearson, Threshold
 
 RENAMED = {"judged_rows": "validation_rows"}  # options that older files know by another name
 

@@ -1,9 +1,9 @@
-"""Any classifier of tanager as a river classifier. Needs the extra ``river``; nothing else imports this file."""
+"""Any classifier of tanager as a classifier of river. Needs the extra ``river``; nothing else imports this file."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 from river.base import MiniBatchClassifier
@@ -15,15 +15,15 @@ from tanager.learning.classifier import Classifier
 
 
 class RiverClassifier(MiniBatchClassifier):
-    """A classifier of tanager that river's pipelines, metrics and evaluation tools take as one of theirs.
+    """A wrapper for use in river's pipelines, metrics and evaluation tools.
 
-    Rows are dicts whose names and values may come and go; all that the wrapped classifier understands is welcome
-    (text, numbers, missing values). The given classifier itself stays as it is: what was learned is in ``learned``.
+    Rows are dicts whose keys may change from row to row, with all values that the wrapped classifier accepts (text,
+    numbers, missing values). The given classifier is not changed: the model that learns is ``learned``.
 
     Parameters
     ----------
     model : classifier
-        Its options count, not what it has learned.
+        A classifier of tanager. Its options are used, not what it has learned.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class RiverClassifier(MiniBatchClassifier):
     def __init__(self, model: Classifier) -> None:
         if not isinstance(model, Classifier):
             raise OptionError(
-                f"model={model!r} is no classifier of tanager. Give one, such as RiverClassifier(AODE())."
+                f"model={model!r} is not a classifier of tanager. Give one, such as RiverClassifier(AODE())."
             )
         self.model = model
         self.learned: Classifier = clone(model)
@@ -51,10 +51,10 @@ class RiverClassifier(MiniBatchClassifier):
     def _multiclass(self) -> bool:
         return True
 
-    # A dict's order means nothing to river, so columns come in the order of their names.
+    # The order of keys has no meaning in river, so columns are sorted by name.
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Any) -> None:
-        """Learn one row. New names are new columns, absent names are missing; a row without a label teaches nothing."""
+        """Learn one row. New keys become new columns, absent keys are missing; a row without a label is skipped."""
         row = _with_names(x)
         self.learned.learn_one({name: row[name] for name in sorted(row)}, y)
 
@@ -67,7 +67,7 @@ class RiverClassifier(MiniBatchClassifier):
         return self.learned.predict_one(_with_names(x))
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
-        """Learn a frame, row after row: columns may come and go between frames."""
+        """Learn a frame, row by row: columns may differ between frames."""
         for row, label in zip(X.to_dict("records"), y.tolist(), strict=True):
             self.learn_one(row, label)
 
@@ -77,12 +77,12 @@ class RiverClassifier(MiniBatchClassifier):
         return pd.DataFrame(rows, index=X.index)
 
     def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """The answers for a frame."""
+        """The predicted classes of a frame."""
         return pd.Series([self.predict_one(row) for row in X.to_dict("records")], index=X.index)
 
 
 def _with_names(x: Mapping[Hashable, Any]) -> Mapping[str, Any]:
-    """Names of columns are text here, and anything in river."""
+    """Keys as text: river allows any hashable key, tanager only text."""
     if all(type(name) is str for name in x):
-        return x  # type: ignore[return-value]
+        return cast(Mapping[str, Any], x)
     return {str(name): value for name, value in x.items()}

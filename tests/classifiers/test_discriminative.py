@@ -16,9 +16,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from every import name_of, small_table
 from strategies import tables
 from tanager import BAN, FAN, TAN, NaiveBayes, evaluate, files, load, persist
-from tanager.learning import fit_by as discriminative
 from tanager.counts.block import Block
 from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch
+from tanager.learning import fit_by as discriminative
 from tanager.scoring.discriminative import perfect
 from tanager.scoring.forms import ProductOfSums
 from tanager.scoring.parameters import Cells, Exponents, Probabilities, Tables, fit_parameters, maximise

@@ -95,7 +95,10 @@ MISTAKES = {
     "no column": (["iris.csv", "--target", "clas"], "iris.csv has no column 'clas'. Did you mean 'class'?"),
     "no model": (["iris.csv", "--models", "nb,taan"], "--models: there is no classifier 'taan'. Did you mean 'tan'?"),
     "no peer": (["iris.csv", "--with", "forst"], "--with: there is no classifier 'forst'. Did you mean 'forest'?"),
-    "many folds": (["iris.csv", "--folds", "200"], "folds=200 needs as many rows, and there are 150. Use fewer folds."),
+    "many folds": (
+        ["iris.csv", "--folds", "200"],
+        "folds=200 needs at least 200 rows, and there are 150. Use fewer folds.",
+    ),
     "one fold": (["iris.csv", "--folds", "1"], "folds=1: give a whole number of at least 2."),
     "no format": (["iris.csv", "-o", "x.xlsx"], "cannot write 'x.xlsx': the ending says no format."),
     "own input": (["iris.csv", "-o", "iris.csv"], "would replace the file that is read"),

@@ -7,7 +7,7 @@ import pytest
 from csv_files import read_rows, write_rows
 
 import tanager
-from tanager.datasets import names
+from tanager.datasets import available
 from tanager.encoding import Schema
 
 
@@ -165,7 +165,7 @@ def test_a_table_fits_into_80_columns(run):
 def test_datasets_are_listed_and_written(run):
     out = run("datasets").out
     assert "iris             150        4        3  scikit-learn\n" in out
-    assert run("datasets", "--json").document["datasets"] == [vars(entry) for entry in names()]
+    assert run("datasets", "--json").document["datasets"] == [vars(entry) for entry in available()]
     assert run("datasets", "iris", "-o", "iris.csv").out.endswith("Next: tanager fit iris.csv\n")
     assert len(read_rows("iris.csv")) == 150
     assert run("fit", "iris.csv").code == 0

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tanager import AODE, DataError
-from tanager.datasets import load, names
+from tanager.datasets import available, load
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_a_set_from_a_folder_keeps_digits_as_text_and_empty_cells_as_missing(fol
 def test_a_set_with_an_official_split_has_a_test_part(folder):
     data = load("split", folder)
     assert (len(data.y), len(data.test.y), data.test.name) == (4, 4, "split-test")
-    assert repr(data) == "<Dataset 'split': 4 rows and 4 to test, 1 categorical and 1 numeric columns, 2 classes>"
+    assert repr(data) == "<Dataset 'split': 4 rows and 4 test rows, 1 categorical and 1 numeric columns, 2 classes>"
 
 
 def test_complete_rows_have_no_missing_cells(folder):
@@ -51,9 +51,9 @@ def test_complete_rows_have_no_missing_cells(folder):
 
 
 def test_the_folder_may_be_named_by_the_environment(folder, monkeypatch):
-    assert [entry.name for entry in names()] == ["breast_cancer", "digits", "iris", "wine"]
+    assert [entry.name for entry in available()] == ["breast_cancer", "digits", "iris", "wine"]
     monkeypatch.setenv("TANAGER_DATA", str(folder))
-    entries = {entry.name: entry for entry in names()}
+    entries = {entry.name: entry for entry in available()}
     assert set(entries) == {"breast_cancer", "digits", "iris", "small", "split", "wine"}
     assert (entries["small"].n_rows, entries["small"].n_columns, entries["small"].n_classes) == (4, 2, 2)
     assert (entries["small"].where, entries["iris"].where) == (str(folder), "scikit-learn")
@@ -63,7 +63,7 @@ def test_the_folder_may_be_named_by_the_environment(folder, monkeypatch):
 @pytest.mark.parametrize("name", ["iris", "wine", "breast_cancer", "digits"])
 def test_what_scikit_learn_brings_needs_no_folder(folder, name):
     data = load(name, folder)
-    entry = next(entry for entry in names() if entry.name == name)
+    entry = next(entry for entry in available() if entry.name == name)
     assert (data.X.num_rows, data.X.num_columns) == (entry.n_rows, entry.n_columns)
     assert len(np.unique(data.y)) == entry.n_classes
     assert data.y.dtype.kind == "U"
@@ -74,13 +74,13 @@ def test_unknown_names_are_refused_with_the_nearest_ones_and_where_was_looked(fo
         DataError, match=r"'smal' \(looked in .* and scikit-learn\). Did you mean 'small'\?.*openml:smal"
     ):
         load("smal", folder)
-    with pytest.raises(DataError, match="TANAGER_DATA names no folder"):
+    with pytest.raises(DataError, match="TANAGER_DATA is not set"):
         load("small")
-    with pytest.raises(FileNotFoundError, match=r"folder= names .* no datasets.json"):
+    with pytest.raises(FileNotFoundError, match=r"folder= is .* no datasets.json"):
         load("small", folder / "none")
     (folder / "datasets.json").write_text("{,")
     with pytest.raises(DataError, match=r"datasets.json, line 1: this is not JSON"):
-        names(folder)
+        available(folder)
 
 
 def openml(monkeypatch, answer):
@@ -110,13 +110,13 @@ def test_without_a_network_openml_is_refused_in_one_sentence(monkeypatch):
         raise OSError("no route")
 
     openml(monkeypatch, fail)
-    with pytest.raises(DataError, match=r"openml:weather cannot be had from openml.org: no route. Check"):
+    with pytest.raises(DataError, match=r"openml:weather cannot be loaded from openml.org: no route. Check"):
         load("openml:weather")
 
 
 @pytest.mark.skipif("TANAGER_DATA" not in os.environ, reason="TANAGER_DATA names no folder of data sets")
 def test_every_set_of_the_shelf_has_the_size_that_its_index_says():
-    for entry in names():
+    for entry in available():
         data = load(entry.name)
         n_rows = len(data.y) + (0 if data.test is None else len(data.test.y))
         assert (n_rows, data.X.num_columns) == (entry.n_rows, entry.n_columns), entry.name

@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from every import ALL, name_of, small_table
 from tanager import A2DE, AODE, KDB, SPC, TAN, BestOf, DataError, NaiveBayes, OptionError
-from tanager.evaluate import cross_validate, cross_validate_all, holdout, leave_one_out, run, work
+from tanager.evaluate import cross_validate, cross_validate_all, fold_runner, holdout, leave_one_out, run
 from tanager.evaluate.folds import stratified_folds, stratified_holdout
 from tanager.evaluate.peers import AsNumbers, peers
 from tanager.evaluate.plan import Folds, make_plan
@@ -41,7 +41,7 @@ def text_table(n_rows=120, seed=0):
 def test_folds_are_of_one_size_and_have_their_share_of_every_class(labels, folds, seed):
     labels = np.array(labels)
     if folds > len(labels):
-        with pytest.raises(OptionError, match="needs as many rows"):
+        with pytest.raises(OptionError, match="needs at least"):
             stratified_folds(labels, folds, seed)
         return
     fold = stratified_folds(labels, folds, seed)
@@ -81,7 +81,7 @@ def test_shared_counts_answer_as_a_fit_on_the_learned_rows_does(model):
     folds = stratified_folds(labels, 5, 3)
     for part in (0, 3):
         test = folds == part
-        got = work.Work(plan).part(part, ["it"])[0]
+        got = fold_runner.FoldRunner(plan).part(part, ["it"])[0]
         alone = clone(model).fit(X[~test], y[~test])
         proba = alone.predict_proba(X[test])
         assert got["accuracy"] == pytest.approx(np.mean(alone.predict(X[test]) == y[test]))
@@ -94,7 +94,9 @@ def test_cut_points_are_learned_without_the_rows_that_are_asked():
     """Noise that looks like a pattern: cut points that had seen the test rows would fit them."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 40)), rng.integers(0, 2, 60)
-    counted = work.Counted({"nb": NaiveBayes()}, make_plan("noise", SOME, (X, y), Folds(5, 1), 5, None).data)
+    counted = fold_runner.SharedCountsGroup(
+        {"nb": NaiveBayes()}, make_plan("noise", SOME, (X, y), Folds(5, 1), 5, None).data
+    )
     test = np.arange(60) < 12
     with counted.without(test, ["nb"]) as (_, models):
         inside = models["nb"].encoder_.schema
@@ -105,9 +107,9 @@ def test_cut_points_are_learned_without_the_rows_that_are_asked():
 def test_a_fold_left_out_by_subtraction_equals_counting_the_others():
     X, y = text_table()
     plan = make_plan("text", SOME, (X, y), Folds(10, 1), 10, None)
-    quick, slow = work.Work(plan), work.Work(plan)
-    assert all(counted.fixed for counted in quick.counted)
-    for counted in slow.counted:
+    quick, slow = fold_runner.FoldRunner(plan), fold_runner.FoldRunner(plan)
+    assert all(counted.fixed for counted in quick.groups)
+    for counted in slow.groups:
         counted.fixed = False
     for part in range(10):
         for a, b in zip(quick.part(part, list(SOME)), slow.part(part, list(SOME)), strict=True):
@@ -118,7 +120,7 @@ def test_a_value_that_only_the_asked_rows_have_is_unseen():
     X, y = text_table(40)
     X[0, 0] = "rare"
     plan = make_plan("text", {"nb": NaiveBayes()}, (X, y), Folds(4, 1), 4, None)
-    counted = work.Work(plan).counted[0]
+    counted = fold_runner.FoldRunner(plan).groups[0]
     test = np.arange(40) < 10
     with counted.without(test, ["nb"]) as (codes, models):
         assert "rare" not in models["nb"].encoder_.schema["x0"].values
@@ -283,9 +285,9 @@ def test_rows_without_a_label_are_left_out():
         ({"models": {}}, "at least one"),
         ({"models": {"it": object()}}, "no predict_proba"),
         ({"folds": 1}, "at least 2"),
-        ({"folds": 500}, "needs as many rows"),
+        ({"folds": 500}, "needs at least"),
         ({"repeats": 0}, "at least 1"),
-        ({"y": ["one"] * 30}, "one class only"),
+        ({"y": ["one"] * 30}, "a single class"),
         ({"y": ["a", "b"]}, "30 rows, y has 2 labels"),
         ({"costs": [[0, 1]]}, "cost_matrix has shape"),
     ],
@@ -299,7 +301,7 @@ def test_mistakes_get_a_sentence(change, sentence):
 
 def test_leaving_one_out_needs_counts():
     X, y = small_table(30)
-    with pytest.raises(OptionError, match="no classifier of tanager"):
+    with pytest.raises(OptionError, match="not a classifier that counts"):
         leave_one_out({"tree": peers()["tree"]}, X, y)
 
 

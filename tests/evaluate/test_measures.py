@@ -261,7 +261,7 @@ def test_all_measures_at_once_are_those_one_by_one():
 def test_every_class_by_itself():
     table = per_class([0, 0, 1, 1, 1], [0, 1, 1, 1, 0], np.eye(3)[[0, 1, 1, 1, 0]], ["a", "b", "c"])
     first, second, third = table.to_dicts()
-    assert first == {"class": "a", "rows": 2, "answers": 2, "recall": 0.5, "precision": 0.5, "f1": 0.5, "auc": 7 / 12}
+    assert first == {"class": "a", "rows": 2, "predicted": 2, "recall": 0.5, "precision": 0.5, "f1": 0.5, "auc": 7 / 12}
     assert second["recall"] == second["precision"] == second["f1"] == pytest.approx(2 / 3)
     assert third["rows"] == 0
     assert math.isnan(third["recall"])
@@ -277,7 +277,7 @@ def test_every_class_by_itself():
         (lambda: log_loss(["a", "b"], [[0.5, 0.5]] * 2), "labels hold 'a'"),
         (lambda: log_loss([0], [0.5]), r"proba has shape \(1,\); expected \(rows,\) and \(rows, classes\)"),
         (lambda: accuracy([0], [0], [1, 2]), r"weights have shape \(2,\), expected one number for each of the 1 rows"),
-        (lambda: accuracy([0], [0], [-1]), "weights must be finite and not negative"),
+        (lambda: accuracy([0], [0], [-1]), "weights must be finite and at least 0"),
         (lambda: per_class([0], [0], [[1.0, 0.0]], ["a"]), "proba has 2 columns, and classes has 1 names"),
     ],
 )

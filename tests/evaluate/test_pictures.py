@@ -121,9 +121,9 @@ def test_results_pick_the_picture(tmp_path):
     ("call", "message"),
     [
         (lambda: plot_ranks({"a": 1.0}, 1.0), "two classifiers or more"),
-        (lambda: plot_reliability({}), "a curve per name"),
-        (lambda: plot_reliability({"a": np.zeros((3, 5))}), "with rows"),
-        (lambda: plot_scatter({"a": 1}, {"b": 1}, names=("x", "y")), "share, and there are none"),
+        (lambda: plot_reliability({}), "one array per name"),
+        (lambda: plot_reliability({"a": np.zeros((3, 5))}), "at least one row"),
+        (lambda: plot_scatter({"a": 1}, {"b": 1}, names=("x", "y")), "have, and there are none"),
         (lambda: MANY.plot(kind="scatter"), r"there are 3: good, fair, poor. Use select"),
     ],
 )

@@ -12,8 +12,8 @@ import tanager.evaluate as evaluate
 from strategies import tables
 from tanager import AODE, FANC, TAN, NaiveBayes
 from tanager.errors import DataError, OptionError, SchemaMismatch
-from tanager.evaluate import late, prequential, running
-from tanager.evaluate.running import WAYS, Running, Scored
+from tanager.evaluate import label_delay, prequential, report_schedule, stream_measures
+from tanager.evaluate.stream_measures import SPANS, ScoredRows, StreamMeasures
 
 MODELS = (NaiveBayes, AODE, FANC, TAN)
 MODULE = __import__("sys").modules["tanager.evaluate.prequential"]
@@ -34,7 +34,7 @@ def dicts(X):
 def curves(result, name=None):
     """All numbers of a model, for comparisons."""
     return {
-        (measure, over): result.curve(name, measure, over) for measure in [*result.measures, "recall"] for over in WAYS
+        (measure, over): result.curve(name, measure, over) for measure in [*result.measures, "recall"] for over in SPANS
     }
 
 
@@ -84,7 +84,7 @@ def test_blocks_of_any_size_give_the_same_numbers(data):
     whole = prequential(AODE(), X, y, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(MODULE, "BLOCK", data.draw(st.integers(1, 30)))
-        patch.setattr(running, "STRETCH", 1 << 16)
+        patch.setattr(stream_measures, "STRETCH", 1 << 16)
         assert_same(prequential(AODE(), X, y, **options), whole, exact=True)
 
 
@@ -103,20 +103,20 @@ def test_every_row_is_asked_once_in_order_and_learned_when_its_label_has_come(n,
     sizes = []
     while sum(sizes) < n:
         sizes.append(min(batch * data.draw(st.integers(1, 4)), n - sum(sizes)))
-    way = late.Late(delay, batch)
+    way = label_delay.DelayedLabels(delay, batch)
     asked, learned = [], []
     for start, stop in itertools.pairwise(np.cumsum([0, *sizes]).tolist()):
         numbers = np.arange(start, stop)
-        for step in way.steps(evaluate.learners.Rows(numbers[:, None], numbers, None, None)):
-            pairs = range(len(step.asked)) if step.in_turn else [slice(None)]
+        for step in way.steps(evaluate.adapters.StreamRows(numbers[:, None], numbers, None, None)):
+            pairs = range(len(step.test)) if step.interleaved else [slice(None)]
             for at in pairs:
-                asked += np.atleast_1d(step.asked.y[at]).tolist()
-                if step.learned is not None:
-                    learned += np.atleast_1d(step.learned.y[at]).tolist()
+                asked += np.atleast_1d(step.test.y[at]).tolist()
+                if step.train is not None:
+                    learned += np.atleast_1d(step.train.y[at]).tolist()
                 assert len(learned) == max(0, len(asked) - delay)
     for step in way.rest():
-        assert step.asked is None
-        learned += step.learned.y.tolist()
+        assert step.test is None
+        learned += step.train.y.tolist()
     assert asked == learned == list(range(n))
 
 
@@ -126,13 +126,13 @@ def test_running_measures_are_those_of_a_list_of_all_answers(pairs, data):
     labels, answers = np.array(pairs).T
     loss = np.linspace(0.1, 2.0, len(pairs))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "STRETCH", data.draw(st.integers(1, 9)))
-        run = Running(fade, window)
+        patch.setattr(stream_measures, "STRETCH", data.draw(st.integers(1, 9)))
+        run = StreamMeasures(fade, window)
         start = 0
         while start < len(pairs):
             stop = start + data.draw(st.integers(1, 9))
             part = slice(start, stop)
-            run.add(Scored(labels[part], answers[part], loss[part], 2 * loss[part]))
+            run.add(ScoredRows(labels[part], answers[part], loss[part], 2 * loss[part]))
             if data.draw(st.booleans()):
                 run.report()
             start = stop
@@ -149,15 +149,15 @@ def test_running_measures_are_those_of_a_list_of_all_answers(pairs, data):
             np.testing.assert_allclose(report.value(measure, way), expected[measure], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(report.value("cost", way), 2 * expected["log_loss"], rtol=1e-9)
         for c, recall in expected["recall"].items():
-            np.testing.assert_allclose(report.recall[WAYS.index(way), c], recall, rtol=1e-9)
+            np.testing.assert_allclose(report.recall[SPANS.index(way), c], recall, rtol=1e-9)
 
 
 def test_fading_accuracy_is_the_known_answer():
     losses = np.array([1, 0, 0, 1, 0])
-    run, got = Running(0.9, 1000), []
+    run, got = StreamMeasures(0.9, 1000), []
     for loss in losses:
         zero = np.zeros(1)
-        run.add(Scored(np.array([0]), np.array([loss]), zero, zero))
+        run.add(ScoredRows(np.array([0]), np.array([loss]), zero, zero))
         got.append(1 - run.report().value("accuracy", "fading"))
     np.testing.assert_allclose(got, [1, 0.473684, 0.298893, 0.502762, 0.379991], atol=5e-7)
     np.testing.assert_allclose(got, evaluate.fading_mean(losses, 0.9))
@@ -319,13 +319,13 @@ def test_classifiers_of_river_run_beside_ours():
 
 
 def test_river_gets_names_and_no_missing_cells():
-    from tanager.evaluate.learners import Rows
+    from tanager.evaluate.adapters import StreamRows
 
     X = np.array([[0, 255], [1, 2]], dtype=np.uint8)
-    assert Rows(X, np.array([0, 1]), None, ["a", "b"]).dicts == [{"a": 0}, {"a": 1, "b": 2}]
+    assert StreamRows(X, np.array([0, 1]), None, ["a", "b"]).dicts == [{"a": 0}, {"a": 1, "b": 2}]
     table = {"n": [1.5, None], "t": [None, "q"]}
-    assert Rows(table, np.array([0, 1]), None, None).dicts == [{"n": 1.5}, {"t": "q"}]
-    assert Rows([{"n": None, "t": "q"}], np.array([0]), None, None).dicts == [{"t": "q"}]
+    assert StreamRows(table, np.array([0, 1]), None, None).dicts == [{"n": 1.5}, {"t": "q"}]
+    assert StreamRows([{"n": None, "t": "q"}], np.array([0]), None, None).dicts == [{"t": "q"}]
 
 
 # --- the result ---------------------------------------------------------------------------------------------------
@@ -334,7 +334,7 @@ def test_river_gets_names_and_no_missing_cells():
 def test_the_result_prints_and_writes_what_it_knows(tmp_path):
     X, y = stream(100)
     result = prequential({"aode": AODE(), "nb": NaiveBayes()}, X, y, every=40, window=30)
-    assert repr(result).startswith("Prequential(100 rows; accuracy: aode 0.9")
+    assert repr(result).startswith("PrequentialResults(100 rows; accuracy: aode 0.9")
     assert result.summary()["model"] == ["aode", "nb"]
     assert "the last 30 rows" in str(result)
     assert result.per_class()["class"] == ["0", "1"]
@@ -373,7 +373,7 @@ def test_the_lowest_accuracy_is_that_of_a_full_window():
         (lambda X, y: prequential(AODE(), X, y, batch=0), OptionError, "batch=0"),
         (lambda X, y: prequential(AODE(), X, y, delay=-1), OptionError, "delay=-1"),
         (lambda X, y: prequential(AODE(), X, y, fade=0), OptionError, "fade=0"),
-        (lambda X, y: prequential(AODE(), X, y, times=[1, 2]), DataError, "times has 2 entries and X 400 rows"),
+        (lambda X, y: prequential(AODE(), X, y, times=[1, 2]), DataError, "times has 2 entries, X has 400 rows"),
         (lambda X, y: prequential(AODE(), X, y, cost_matrix=[[0]]), OptionError, r"expected \(2, 2\)"),
         (
             lambda X, y: prequential(AODE(), {"a": [1], "klass": [1]}, target="class"),
@@ -385,7 +385,7 @@ def test_the_lowest_accuracy_is_that_of_a_full_window():
         (lambda X, y: prequential(AODE(), [{"a": 1}], target="b"), SchemaMismatch, "no column 'b'. There are 'a'"),
         (lambda X, y: prequential(AODE(), [[1, 2]]), OptionError, "expected a dict"),
         (lambda X, y: prequential(AODE(), []), DataError, "no rows"),
-        (lambda X, y: prequential(AODE(), 7), OptionError, "no stream of rows"),
+        (lambda X, y: prequential(AODE(), 7), OptionError, "not a stream of rows"),
         (lambda X, y: prequential(AODE(), Made()), OptionError, "n_rows="),
         (lambda X, y: prequential(AODE(), "no-such-file.csv"), OSError, "no-such-file"),
         (lambda X, y: prequential(AODE(cost_matrix=[[0, 1], [1, 0]]), iter([({"a": 1}, 1)])), OptionError, "classes="),
@@ -477,14 +477,14 @@ def test_numbers_are_cut_as_in_the_plain_loop(model, options):
 
 @given(st.integers(1, 4000), st.integers(20, 500))
 def test_reports_of_a_stream_of_unknown_length_are_few_and_even(n, block):
-    reports, history = MODULE._Reports(None, None), []
+    reports, history = report_schedule.ReportSchedule(None, None), []
     for start in range(0, n, block):
         points = reports.between(start, min(start + block, n))
         history += points
         reports.add(points, [history])
     assert history == reports.rows
     assert len(set(np.diff([0, *reports.rows]).tolist())) <= 1
-    whole = MODULE._Reports(None, None)
+    whole = report_schedule.ReportSchedule(None, None)
     whole.add(whole.between(0, n), [])
     assert whole.rows == reports.rows
     assert 60 * (n > 300) <= len(reports.rows) <= 300
@@ -494,4 +494,4 @@ def test_reports_of_a_stream_of_unknown_length_are_few_and_even(n, block):
     ("n", "step"), [(1, 1), (300, 1), (301, 2), (10_000, 50), (1_000_000, 5000), (10_000_000, 50_000)]
 )
 def test_reports_of_a_stream_of_known_length_are_round_numbers(n, step):
-    assert MODULE._round_step(n) == step
+    assert report_schedule._round_step(n) == step

@@ -55,7 +55,7 @@ def test_recall_is_drawn_for_one_class():
     result = prequential(AODE(), X, y, every=20)
     figure = result.plot(measure="recall", over="whole", label=1)
     np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), result.curve(measure="recall")[:, 1])
-    with pytest.raises(OptionError, match=r"label= one of \[0, 1\]"):
+    with pytest.raises(OptionError, match=r"label= to one of \[0, 1\]"):
         result.plot(measure="recall")
     with pytest.raises(OptionError, match="at least one curve"):
         plot_curves([1, 2], {"a": [1.0]})

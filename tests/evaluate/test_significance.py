@@ -146,7 +146,7 @@ def test_the_critical_difference_grows_with_classifiers_and_falls_with_data_sets
         (lambda: corrected_t([0.1, math.nan], 0.1), DataError, "1 NaN"),
         (lambda: corrected_t([0.1, 0.2], -1), OptionError, "ratio=-1"),
         (lambda: win_draw_loss([0.1], [0.1, 0.2]), DataError, "one loss per data set"),
-        (lambda: geometric_mean_ratio([-0.1], [0.1]), DataError, "not negative"),
+        (lambda: geometric_mean_ratio([-0.1], [0.1]), DataError, "losses of at least 0"),
         (lambda: ranks([[0.1, math.nan]]), DataError, "Leave out data sets that some classifier lacks"),
         (lambda: friedman([[0.1, 0.2]]), DataError, "needs two data sets"),
         (lambda: nemenyi(1, 5), DataError, "two classifiers"),

@@ -84,7 +84,7 @@ def test_a_table_without_rows_is_its_heading():
 
 
 def test_rows_of_another_length_and_unknown_columns_are_refused():
-    with pytest.raises(DataError, match="row 1 has 1 cells, and the table 2 columns"):
+    with pytest.raises(DataError, match="row 1 has 1 cells, the table has 2 columns"):
         Table(["a", "b"], [(1, 2), (1,)])
     with pytest.raises(DataError, match=r"no column 'nmae'.*Did you mean 'name'"):
         ODD["nmae"]

@@ -63,7 +63,7 @@ def test_a_table_on_its_way_is_that_of_the_weighted_network():
     where = 250_000_000 // BLOCK * BLOCK
     share = where / 1_000_000_000
     tables = {
-        name: (1 - share) * a.network.tables[name] + share * b.network._table_in(name, a.network.parents(name))
+        name: (1 - share) * a.network.tables[name] + share * b.network.table_in_order(name, a.network.parents(name))
         for name in a.network
     }
     X, y = stream.take(200_000, where)
@@ -190,22 +190,22 @@ def test_the_same_seed_gives_the_same_drift():
         (
             lambda: generate.drift(generate.tan(5).noise(0.05), generate.tan(5, random_state=1), 10),
             OptionError,
-            r"one stream has 5 % noise, another no effects\. Leave them out",
+            r"one stream has 5 % noise, another no effects\. Leave these out",
         ),
         (
             lambda: generate.drift(generate.tan(5), generate.tan(5), 10),
             OptionError,
             "two of the streams are the same model. Give one of them another random_state",
         ),
-        (lambda: generate.drift(generate.tan(), "tan", 10), OptionError, "drift takes streams"),
+        (lambda: generate.drift(generate.tan(), "tan", 10), OptionError, "drift needs streams"),
         (lambda: generate.drift(generate.tan(), generate.tan(random_state=1), -1), OptionError, "at=-1"),
         (lambda: generate.drift(generate.tan(), generate.tan(random_state=1), 1, 0), OptionError, "width=0"),
-        (lambda: generate.recurring(generate.tan(), every=10), OptionError, "two streams or more"),
-        (lambda: generate.recurring(generate.tan(), 10, every=10), OptionError, "recurring takes streams"),
+        (lambda: generate.recurring(generate.tan(), every=10), OptionError, "two or more streams"),
+        (lambda: generate.recurring(generate.tan(), 10, every=10), OptionError, "recurring needs streams"),
         (
             lambda: generate.incremental(generate.tan(), generate.tan(random_state=1), 1, 5),
             OptionError,
-            r"the same arcs\. Take redrawn\(a\)",
+            r"the same arcs\. Use redrawn\(a\)",
         ),
         (lambda: generate.incremental(generate.sea(8), generate.sea(9), 1, 5), OptionError, "two streams of networks"),
         (lambda: generate.incremental(*both(), 5, 5), OptionError, "give a row after start=5"),
@@ -214,7 +214,7 @@ def test_the_same_seed_gives_the_same_drift():
             OptionError,
             "same class shares and class noise",
         ),
-        (lambda: generate.redrawn(generate.sea()), ValueError, "only a stream of one network can be redrawn"),
+        (lambda: generate.redrawn(generate.sea()), ValueError, "only a stream of a single network can be redrawn"),
     ],
 )
 def test_a_mistake_gets_one_sentence(call, error, sentence):
@@ -226,7 +226,7 @@ def test_parents_in_another_order_are_the_same_arcs():
     a, b = both()
     names, arcs = {name: b.network.values(name) for name in b.network}, b.network.arcs[::-1]
     turned = Network(names, arcs)
-    turned = turned.with_tables({name: b.network._table_in(name, turned.parents(name)) for name in names})
+    turned = turned.with_tables({name: b.network.table_in_order(name, turned.parents(name)) for name in names})
     assert turned == b.network
     other = generate.from_network(turned)
     X, _ = a.take(50)

@@ -212,15 +212,15 @@ def test_the_same_seed_gives_the_same_rows(make):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: generate.gaussians(means=[[0, 0], [1]]), "give per class a centre or a list of centres"),
-        (lambda: generate.gaussians(means=[["a", "b"]]), "give per class a centre"),
+        (lambda: generate.gaussians(means=[[0, 0], [1]]), "for each class, a centre or a list of centres"),
+        (lambda: generate.gaussians(means=[["a", "b"]]), "for each class, a centre"),
         (lambda: generate.gaussians(spread=0), "spread=0 is not an option; give a number above 0"),
-        (lambda: generate.gaussians(means=MEANS, spread=[[1], [1]]), "per class a list with one per cluster"),
-        (lambda: generate.gaussians(n_classes=20, n_clusters=20), "there are 400 clusters, at most 254"),
+        (lambda: generate.gaussians(means=MEANS, spread=[[1], [1]]), "for each class a list with one per cluster"),
+        (lambda: generate.gaussians(n_classes=20, n_clusters=20), "there are 400 clusters; at most 254"),
         (lambda: generate.moving_gaussians(speed=-1), "speed=-1 is not an option"),
-        (lambda: generate.overlap(0.5), "give a number between 0 and 0.5"),
+        (lambda: generate.overlap(0.5), "give a number above 0 and below 0.5"),
         (lambda: generate.overlap(20), r"For 20 % write 0.2\."),
-        (lambda: generate.sea(thresholds=(8, 25)), "give one or more numbers between 0 and 20"),
+        (lambda: generate.sea(thresholds=(8, 25)), "give one or more numbers above 0 and below 20"),
         (lambda: generate.sea(every=0), "every=0 is not an option"),
         (lambda: generate.stagger(4), "give one or more of 1, 2 and 3"),
         (lambda: generate.hyperplane(3, n_changing=4), "at least 0 and at most 3"),
@@ -233,5 +233,5 @@ def test_a_mistake_gets_one_sentence(call, sentence):
 
 
 def test_a_class_that_hardly_comes_cannot_be_made_common():
-    with pytest.raises(DataError, match=r"class 1 has a share of 5e-05 in the model, too few to draw 50 % of the rows"):
+    with pytest.raises(DataError, match=r"class 1 has a share of 5e-05 in the model, too small to be raised to 50 %"):
         generate.sea(0.1, class_noise=0).imbalanced([0.5, 0.5]).take(10)

@@ -110,5 +110,5 @@ def test_a_network_without_tables_makes_no_stream():
         generate.from_network(Network({"class": (0, 1), "x": (0, 1)}, [("class", "x")]))
     with pytest.raises(DataError, match=r"there is no variable 'klass'\. Did you mean 'class'"):
         generate.from_network(generate.tan().network, "klass")
-    with pytest.raises(DataError, match="no variable beside 'class'"):
+    with pytest.raises(DataError, match="no variable besides 'class'"):
         generate.from_network(Network({"class": (0, 1)}, [], {"class": [0.5, 0.5]}))

@@ -237,7 +237,7 @@ def test_the_accuracy_of_a_long_stream_looks_at_parts_of_it():
         (lambda: SMALL.take(2.5), "n_rows=2.5 is not an option; give a whole number of at least 0"),
         (lambda: SMALL.chunks(10, 0), "size=0 is not an option"),
         (lambda: generate.tan(random_state="one"), "random_state='one' is not an option"),
-        (lambda: generate.ban(n_arcs=18), "have 19 to 85 arcs, the 19 from the class included"),
+        (lambda: generate.ban(n_arcs=18), "have 19 to 85 arcs, including the 19 from the class"),
         (lambda: generate.ban(n_arcs=86), "have 19 to 85 arcs"),
         (lambda: generate.naive_bayes(n_values=300), "n_values=300 is not an option"),
         (lambda: generate.naive_bayes(3, n_values=[2, 2]), "n_values has 2 numbers for 3 columns"),
@@ -253,7 +253,7 @@ def test_a_mistake_gets_one_sentence(call, sentence):
 def test_a_table_of_another_shape_has_no_posterior():
     with pytest.raises(SchemaMismatch, match="the stream has 3 columns"):
         SMALL.posterior(np.zeros((2, 4), dtype=np.uint8))
-    with pytest.raises(SchemaMismatch, match="cells of uint8, X has float64"):
+    with pytest.raises(SchemaMismatch, match="cells of type uint8, X has float64"):
         SMALL.posterior(np.zeros((2, 3)))
 
 

@@ -143,16 +143,16 @@ def test_values_are_found_whatever_their_order_or_type():
 
 
 def test_data_of_other_columns_or_values_are_refused():
-    with pytest.raises(SchemaMismatch, match=r"the data have no column 'A', which the network has\. Did you mean 'AA'"):
+    with pytest.raises(SchemaMismatch, match=r"the data have no column 'A', but the network has .* Did you mean 'AA'"):
         DIAMOND.estimate({"AA": [0], "B": [0], "C": [0], "D": [1]})
     with pytest.raises(DataError, match="variable 'D' has no value 'x'; it has 0, 1"):
         DIAMOND.estimate({"A": [0], "B": [0], "C": [0], "D": ["x"]})
     model = NaiveBayes().fit([["a"], ["b"]], ["p", "q"])
-    with pytest.raises(SchemaMismatch, match=r"which variable is the class of these counts\? 'class' is no variable"):
+    with pytest.raises(SchemaMismatch, match=r"cannot be 'class', which is not a variable of the network"):
         Network({"x0": ("a", "b"), "y": ("p", "q")}).estimate(model.counts_)
     found = Network({"x0": ("a", "b"), "y": ("p", "q")}, [("y", "x0")]).estimate(model.counts_, target="y")
     assert found.tables["x0"].tolist() == [[2 / 3, 1 / 3], [1 / 3, 2 / 3]]
-    with pytest.raises(SchemaMismatch, match="joint counts do not hold rows"):
+    with pytest.raises(SchemaMismatch, match="joint counts do not contain rows"):
         found.conditional_log_likelihood(model.counts_, "y")
 
 

@@ -245,7 +245,7 @@ def test_rounded_numbers_are_made_to_sum_to_one_and_others_are_refused():
 
 
 BAD_BIF = {
-    "no variable": ("", "x, line 1: no variable is declared; is this a BIF file?"),
+    "no variable": ("", "x, line 1: no variable is declared. Is this a BIF file?"),
     "another format": ("<xml>\n</xml>", "x, line 1: expected a block 'network', 'variable' or 'probability' with its"),
     "cut short": (BNLEARN[:-40], "x, line 13: expected numbers and ';', found '0.5, 0.2'."),
     "cut in a block": (BNLEARN[:60], "x, line 4: expected 'type discrete [ n ] { values };' of the variable 'smoke'"),
@@ -284,7 +284,7 @@ BAD_BIF = {
     ),
     "a value twice": (
         BNLEARN.replace("yes, no", "no, no"),
-        "x, line 3: the variable 'smoke' has a value twice: no, no.",
+        "x, line 3: the variable 'smoke' has a duplicate value: no, no.",
     ),
     "a table twice": (
         BNLEARN.replace("( lung | smoke )", "( smoke )"),
@@ -319,7 +319,7 @@ def test_a_bif_file_that_cannot_be_read_is_refused_with_its_line(text, message):
 def test_a_few_words_cannot_ask_for_all_memory():
     variables = "".join(f"variable v{i} {{ type discrete [ 4 ] {{ a, b, c, d }}; }}\n" for i in range(30))
     text = variables + f"probability ( v0 | {', '.join(f'v{i}' for i in range(1, 30))} ) {{ default 1 0 0 0; }}"
-    with pytest.raises(ModelFileError, match=r"the table of 'v0' has 1\.15e\+18 cells, at most 100,000,000 are read"):
+    with pytest.raises(ModelFileError, match=r"the table of 'v0' has 1\.15e\+18 cells; at most 100,000,000 are read"):
         bif.read(text, "x")
 
 
@@ -383,8 +383,8 @@ def test_a_file_of_weka_is_read():
 
 
 BAD_XML = {
-    "no xml": ("network unknown {", "x, line 1: this is no sound XML: syntax error."),
-    "cut short": (WEKA[:900], "x, line 32: this is no sound XML: unclosed token."),
+    "no xml": ("network unknown {", "x, line 1: this is not well-formed XML: syntax error."),
+    "cut short": (WEKA[:900], "x, line 32: this is not well-formed XML: unclosed token."),
     "another document": (
         "<html><body/></html>",
         "x, line 1: expected <BIF> with one <NETWORK> in it, found <HTML> with 0.",
@@ -397,10 +397,10 @@ BAD_XML = {
         WEKA.replace("]>", '<!ENTITY a SYSTEM "file:///etc/passwd">]>', 1).replace("yes", "&a;"),
         "x, line 16: the document defines entities",
     ),
-    "an unknown entity": (WEKA.replace("yes", "&a;"), "x, line 24: this is no sound XML: undefined entity."),
+    "an unknown entity": (WEKA.replace("yes", "&a;"), "x, line 24: this is not well-formed XML: undefined entity."),
     "a decision": (
         WEKA.replace('TYPE="nature"', 'TYPE="decision"'),
-        "x, line 22: the variable 'smoke' is of the type 'decision'",
+        "x, line 22: the variable 'smoke' has the type 'decision'",
     ),
     "no name": (WEKA.replace("<NAME>smoke</NAME>", ""), "x, line 22: expected one <NAME> in <VARIABLE>, found 0."),
     "too few numbers": (WEKA.replace("0.25 0.75", "1"), "x, line 37: the table of 'smoke' has 1 numbers, expected 2."),
@@ -473,11 +473,11 @@ def test_arcs_drawn_by_hand_are_read():
     ("text", "message"),
     [
         ("graph { a -- b }", "x, line 1: expected 'digraph', found 'graph'."),
-        ("digraph {\n a -- b }", "x, line 2: an edge without a direction, --; a network has arcs, ->."),
+        ("digraph {\n a -- b }", "x, line 2: found an undirected edge, --; a network has arcs, ->."),
         ("digraph {\n a -> b -> a }", "x: the arcs close the cycle a -> b -> a."),
         ("digraph {\n a -> ", "x, line 2: expected a variable, but the file ends."),
         ("digraph {\n a -> <b> }", "x, line 2: expected a word of DOT, found '<b>'."),
-        ('digraph {\n a [values="{}"] }', "x, line 2: the values of 'a' must be a list in JSON"),
+        ('digraph {\n a [values="{}"] }', "x, line 2: the values of 'a' must be a JSON list"),
         ("digraph " + "{" * 30, "x, line 1: braces are nested more than 20 deep."),
     ],
 )
@@ -491,9 +491,9 @@ def test_a_drawing_that_is_no_network_is_refused_with_its_line(text, message):
 
 
 def test_endings_and_names_are_checked(tmp_path):
-    with pytest.raises(OptionError, match=r"'x\.net' says no format of networks\. Use one of \.bif, \.xml"):
+    with pytest.raises(OptionError, match=r"'x\.net' is not that of a network format\. Use one of \.bif, \.xml"):
         read_network("x.net")
-    with pytest.raises(OptionError, match="says no format"):
+    with pytest.raises(OptionError, match="is not that of a network format"):
         write_network(DIAMOND, tmp_path / "diamond")
     with pytest.raises(FileNotFoundError, match="there is no network file"):
         read_network(tmp_path / "no.bif")

@@ -57,14 +57,14 @@ def test_evidence_may_be_given_as_text():
 
 def test_evidence_that_cannot_be_is_refused():
     network = DIAMOND.with_tables({"D": np.broadcast_to([1.0, 0.0], (2, 2, 2))})
-    with pytest.raises(DataError, match="the evidence B = 0, D = 1 has the probability 0 in this network"):
+    with pytest.raises(DataError, match="the evidence B = 0, D = 1 has probability 0 in this network"):
         network.posterior("A", {"B": 0, "D": 1})
     with pytest.raises(DataError, match="probability 0"):
         network.posterior("A", {"B": 0, "C": 0, "D": 1})
 
 
 def test_a_variable_is_asked_for_once():
-    with pytest.raises(DataError, match="asked for twice"):
+    with pytest.raises(DataError, match="named twice"):
         DIAMOND.posterior(["A", "A"])
 
 
@@ -97,7 +97,7 @@ def test_a_table_too_large_is_refused_beforehand_with_the_way_out():
     network = Network({"c": (0, 1), **dict.fromkeys(parents, (0, 1))}, [(name, "c") for name in parents[:10]])
     tables = {name: [0.5, 0.5] for name in parents} | {"c": np.full(network.shape("c"), 0.5)}
     network = network.with_tables(tables)
-    with pytest.raises(MemoryBudgetError, match=r"1\.68e\+07 cells over 24 variables, at most 10,000,000 .* evidence"):
+    with pytest.raises(MemoryBudgetError, match=r"1\.68e\+07 cells over 24 variables; the limit is 10,000,000"):
         network.posterior(parents)
     assert network.posterior("p0", {"c": 1}).tolist() == [0.5, 0.5]
 

@@ -26,7 +26,7 @@ def test_a_cycle_is_shown():
         Network({"A": (0, 1), "B": (0, 1)}, [("A", "B"), ("B", "A")])
     with pytest.raises(DataError, match=r"adding B -> B would close the cycle B -> B\."):
         CHAIN.add("B", "B")
-    with pytest.raises(DataError, match=r"turning A -> C would close the cycle A -> B -> C -> A\."):
+    with pytest.raises(DataError, match=r"reversing A -> C would close the cycle A -> B -> C -> A\."):
         CHAIN.add("A", "C").reverse("A", "C")
 
 
@@ -45,18 +45,18 @@ def test_a_value_that_is_not_there_is_named_with_those_that_are():
 
 
 def test_arcs_that_are_there_or_not_are_refused():
-    with pytest.raises(DataError, match="the arc A -> B is there already"):
+    with pytest.raises(DataError, match="the network already has the arc A -> B"):
         CHAIN.add("A", "B")
     with pytest.raises(DataError, match="the arc A -> B is given twice"):
         Network({"A": (0, 1), "B": (0, 1)}, [("A", "B"), ("A", "B")])
-    with pytest.raises(DataError, match=r"the arc B -> A is not in the network\. A -> B is\."):
+    with pytest.raises(DataError, match=r"the network has no arc B -> A\. It has A -> B\."):
         CHAIN.remove("B", "A")
-    with pytest.raises(DataError, match=r"the arc A -> C is not in the network\.$"):
+    with pytest.raises(DataError, match=r"the network has no arc A -> C\.$"):
         CHAIN.reverse("A", "C")
 
 
 def test_names_and_values_must_make_sense():
-    with pytest.raises(DataError, match="variables have text as names; 3 is a int"):
+    with pytest.raises(DataError, match="names of variables must be text; 3 is int"):
         Network({3: (0, 1)})
     with pytest.raises(DataError, match="variable 'A': the value 'x' is given twice"):
         Network({"A": ("x", "y", "x")})
@@ -65,11 +65,11 @@ def test_names_and_values_must_make_sense():
 
 
 def test_a_table_must_have_the_shape_of_its_family_and_sum_to_one():
-    with pytest.raises(DataError, match=r"P\(B \| A\) has the shape \(2,\), expected \(2, 2\): 2 \(A\) x 2 \(B\)"):
+    with pytest.raises(DataError, match=r"P\(B \| A\) has shape \(2,\), expected \(2, 2\): 2 \(A\) x 2 \(B\)"):
         CHAIN.with_tables({"B": [0.5, 0.5]})
     with pytest.raises(DataError, match=r"P\(B \| A\) .* they sum to 1\.1 given A = 1"):
         CHAIN.with_tables({"B": [[0.5, 0.5], [0.5, 0.6]]})
-    with pytest.raises(DataError, match=r"P\(A\) .* -0\.5 is below 0"):
+    with pytest.raises(DataError, match=r"P\(A\) .* it holds -0\.5"):
         CHAIN.with_tables({"A": [1.5, -0.5]})
     with pytest.raises(DataError, match=r"P\(A\) .* sum to nan"):
         CHAIN.with_tables({"A": [np.nan, 1.0]})
@@ -78,7 +78,7 @@ def test_a_table_must_have_the_shape_of_its_family_and_sum_to_one():
 
 
 def test_what_needs_a_table_says_which_one():
-    with pytest.raises(DataError, match=r"P\(A\) has no table\. Make tables from data with estimate\(data\)"):
+    with pytest.raises(DataError, match=r"P\(A\) has no table\. Estimate tables with estimate\(data\)"):
         CHAIN.sample(3)
     partly = CHAIN.with_tables({"A": [0.5, 0.5]})
     assert partly.posterior("A").tolist() == [0.5, 0.5]
@@ -90,7 +90,7 @@ def test_a_variable_without_values_is_refused_where_it_matters():
     """A column that is missing everywhere has none."""
     network = Network({"A": (0, 1), "B": ()}, [("B", "A")]).estimate({"A": [0, 1], "B": [None, None]})
     for ask in (network.sample, network.posterior):
-        with pytest.raises(DataError, match=r"variable 'B' has no values\. Leave it out, with keep\(names\)"):
+        with pytest.raises(DataError, match=r"variable 'B' has no values\. Leave it out: keep\(names\)"):
             ask(3 if ask == network.sample else "A")
     barren = Network({"A": (0, 1), "B": ()}, [("A", "B")]).estimate({"A": [0, 1], "B": [None, None]})
     assert barren.posterior("A").tolist() == [0.5, 0.5]
@@ -122,7 +122,7 @@ def test_networks_that_no_data_can_tell_apart_have_no_distance():
     collider = Network(dict.fromkeys("CBA", (0, 1)), [("A", "B"), ("C", "B")])
     assert CHAIN.distance(collider) == collider.distance(CHAIN) == 2
     assert CHAIN.distance(CHAIN.add("A", "C")) == 1
-    with pytest.raises(SchemaMismatch, match="'D' is in one of them alone"):
+    with pytest.raises(SchemaMismatch, match="'D' is in one of them only"):
         CHAIN.distance(DIAMOND)
 
 

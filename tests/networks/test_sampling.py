@@ -27,7 +27,7 @@ def test_what_cannot_be_is_never_drawn(network, seed):
 def test_the_last_value_is_not_drawn_by_rounding_alone():
     table = np.append(np.full(10, 0.1), 0.0)  # ten times 0.1 sums to less than 1
     network = Network({"A": range(11)}, tables={"A": table})
-    assert sampling._thresholds(network.tables["A"])[9] == 1.0
+    assert sampling.thresholds(network.tables["A"])[9] == 1.0
 
 
 def test_the_same_seed_gives_the_same_rows_and_blocks_do_not_show(monkeypatch):

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tanager.networks.graph import turned
+from tanager.plot.component_layout import Drawing, rows_of
+from tanager.plot.coordinates import moved_apart, straight
 from tanager.plot.crossings import count_crossings, few_crossings
 from tanager.plot.layers import layered
-from tanager.plot.pieces import Drawing, rows_of
-from tanager.plot.straight import moved_apart, straight
 
 LENGTHS = st.floats(0.3, 3.0)
 

@@ -11,7 +11,7 @@ from random_samples import samples, tangled, tangled_samples
 from exact_samples import asia, diamond, five
 from tanager.errors import OptionError
 from tanager.structure.cbl import CBL
-from tanager.structure.tests import GSquared, Pearson, Threshold
+from tanager.structure.independence_tests import GSquared, Pearson, Threshold
 
 thresholds = st.sampled_from([0.0, 0.003, 0.02, 0.1])
 limits = st.sampled_from([8, 2, 1])

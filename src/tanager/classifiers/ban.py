@@ -43,7 +43,7 @@ class BAN(NetworkLearner):
         The parents of every column beside the class, most informative first.
     network_ : Network
         The class and all columns, with tables.
-    learned_ : Learned
+    learned_ : LearnedNetwork
         Every step that led to the network.
 
     Notes

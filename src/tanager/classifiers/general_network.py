@@ -39,7 +39,7 @@ class GeneralNetwork(NetworkLearner):
         The columns in the Markov blanket: all that answers depend on.
     parents_ : dict
         The parents, beside the class, of the columns that depend on the class.
-    learned_ : Learned
+    learned_ : LearnedNetwork
         The whole network, and every step that led to it.
 
     Notes

@@ -16,7 +16,7 @@ from tanager.learning.network_learner import Found, NetworkLearner, by_informati
 from tanager.networks.network import Network
 from tanager.scoring.forms import ProductOfSums, form_columns
 from tanager.structure.chow_liu import ChowLiu
-from tanager.structure.learner import Learned, Learner
+from tanager.structure.learner import LearnedNetwork, Learner
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -112,7 +112,7 @@ class MultiNet(NetworkLearner):
             raise OptionError(f"features must name columns, each once, got {list(self.features)!r}.")
         return sorted(chosen)
 
-    def _learn_each(self, sample: Sample, learner: Learner, columns: list[int]) -> tuple[Learned, ...]:
+    def _learn_each(self, sample: Sample, learner: Learner, columns: list[int]) -> tuple[LearnedNetwork, ...]:
         target = len(sample.names) - 1
         own = {label: _with_threshold(learner, tau) for label, tau in (self.thresholds or {}).items()}
         found = []
@@ -120,7 +120,7 @@ class MultiNet(NetworkLearner):
             part = sample.where(target, c)
             if part.n_rows < self.fewest_rows:
                 names = {sample.names[i]: sample.values[i] for i in columns}
-                found.append(Learned(Network(names)))
+                found.append(LearnedNetwork(Network(names)))
             else:
                 fair = sample.n_rows / len(sample.values[target]) / part.n_rows
                 found.append((own.get(label) or _scaled(learner, fair)).learn(part, nodes=columns))
@@ -154,7 +154,7 @@ class MultiNet(NetworkLearner):
         return tuple(self.counts_.schema.names[i] for i in sorted(set(form.child)))
 
     @property
-    def learned_(self) -> dict[Any, Learned]:  # type: ignore[override]
+    def learned_(self) -> dict[Any, LearnedNetwork]:  # type: ignore[override]
         """How the network of every class came about."""
         return dict(zip(self.classes_.tolist(), self._all_learned(), strict=False))
 
@@ -169,7 +169,7 @@ def _with_threshold(learner: Learner, threshold: float) -> Learner:
     return replace(learner, threshold=threshold)  # type: ignore[call-arg]  # of those that have one
 
 
-def _one_network_each(sample: Sample, columns: list[int], learned: Sequence[Learned]) -> ProductOfSums:
+def _one_network_each(sample: Sample, columns: list[int], learned: Sequence[LearnedNetwork]) -> ProductOfSums:
     """A term for every column and class; classes that agree on the parents share it."""
     target = len(sample.names) - 1
     speakers: dict[tuple[int, tuple[int, ...]], list[int]] = {}

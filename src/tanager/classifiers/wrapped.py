@@ -22,8 +22,8 @@ from tanager.learning.rows import KeptRows
 from tanager.scoring.decision import decide
 from tanager.scoring.forms import Form, ProductOfSums
 from tanager.structure.cbl import CBL
+from tanager.structure.independence_tests import Threshold
 from tanager.structure.learner import Learner
-from tanager.structure.tests import Threshold
 
 THRESHOLDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1)
 LEVELS = (0.2, 0.1, 0.05, 0.01, 0.001, 0.0001, 0.00001)  # of significance

@@ -31,9 +31,9 @@ def command(name: str | None, output: str | None, test: bool, folder: str | None
 
 def _list(screen: Screen, folder: str | None) -> None:
     with screen.waiting("starting"):
-        from tanager.datasets import names
+        from tanager.datasets import available
 
-        entries = names(folder)
+        entries = available(folder)
     lines = [(e.name, f"{e.n_rows:,}", f"{e.n_columns:,}", f"{e.n_classes:,}", str(e.where)) for e in entries]
     screen.show(table(("name", "rows", "columns", "classes", "where"), lines, right=("rows", "columns", "classes")))
     screen.document({"datasets": [vars(e) for e in entries]})

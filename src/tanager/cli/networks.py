@@ -65,7 +65,7 @@ def _named(model: Any) -> str:
 def draw(screen: Screen, what: Any, output: str, **options: Any) -> None:
     """Draw a network, or that of a model; for a vote of many networks the tree over its counts; fuzzy sets of rules."""
     import tanager
-    from tanager.plot.subject import one_network
+    from tanager.plot.drawable import one_network
 
     if hasattr(what, "rules"):
         return drawn(screen, lambda: what.plot(output))

@@ -73,9 +73,9 @@ def command(
 
 
 def _of_network(network: Any, target: str | None) -> dict[str, Any]:
-    from tanager.plot.subject import subjects
+    from tanager.plot.drawable import drawable_networks
 
-    (subject,) = subjects(network, target)
+    (subject,) = drawable_networks(network, target)
     return {
         "variables": [{"name": name, "values": network.values(name)} for name in network.names],
         "arcs": [_arc(subject, arc) for arc in network.arcs],
@@ -130,7 +130,7 @@ def _short(value: Any) -> Any:
 
 def _structure(model: Any) -> dict[str, Any]:
     """What was tried; the arcs of one network or of one for every class, or the strongest pairs under a vote."""
-    from tanager.plot.subject import one_network, subjects
+    from tanager.plot.drawable import drawable_networks, one_network
 
     found: dict[str, Any] = {}
     if hasattr(model, "rules"):
@@ -140,7 +140,7 @@ def _structure(model: Any) -> dict[str, Any]:
         found["tried"] = [{key: value for key, value in line.items() if key != "model"} for line in model.table_]
     if not one_network(model):
         return found | _pairs(model.counts_)
-    shown = subjects(model)
+    shown = drawable_networks(model)
     if len(shown) == 1:
         return found | {"arcs": [_arc(shown[0], arc) for arc in shown[0].arcs]}
     return found | {"networks": [{"class": s.target, "arcs": [_arc(s, arc) for arc in s.arcs]} for s in shown]}
@@ -218,11 +218,11 @@ def _more(screen: Screen, n: int) -> None:
 
 def _compare(screen: Screen, what: Any, other: Any, target: str | None, path: str) -> dict[str, Any]:
     """What became of every arc of the other network."""
+    from tanager.plot.drawable import drawable_networks
     from tanager.plot.network import compared
-    from tanager.plot.subject import subjects
 
-    shown = subjects(what, target)
-    _, pens = compared(shown, subjects(other, shown[0].target if len(shown) == 1 else target))
+    shown = drawable_networks(what, target)
+    _, pens = compared(shown, drawable_networks(other, shown[0].target if len(shown) == 1 else target))
     found: dict[str, list[tuple[str, str]]] = {}
     for pen in pens:
         for arc, drawn in pen.items():

@@ -1,4 +1,4 @@
-"""Dataset: a table, its classes, and what is known about the columns."""
+"""Dataset: a table, its classes, and the kinds of its columns."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Dataset:
     ----------
     name : str
     X : pyarrow.Table
-        Categories as text, also when they are digits; numbers as numbers.
+        Categories as text, even if they are digits; numbers as numbers.
     y : array of str
         The class of every row.
     options : dict
-        ``{"categorical": [...], "numeric": [...]}``, made to be given to a classifier: ``AODE(**data.options)``.
+        ``{"categorical": [...], "numeric": [...]}``, to be passed to a classifier: ``AODE(**data.options)``.
     test : Dataset or None
-        The rows set apart for testing, where the source has such a part.
+        The official test rows, if the source has any.
     about : dict
-        Where it comes from, notes and the like.
+        Origin, notes and other metadata.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         kinds = [f"{len(names)} {kind}" for kind, names in self.options.items() if names]
-        test = "" if self.test is None else f" and {len(self.test.y):,} to test"
+        test = "" if self.test is None else f" and {len(self.test.y):,} test rows"
         n_classes = len(np.unique(self.y))
         return (
             f"<Dataset {self.name!r}: {len(self.y):,} rows{test}, {' and '.join(kinds)} columns, {n_classes} classes>"

@@ -1,7 +1,6 @@
-"""Honest numbers: measures of answers, tests of differences, and tables that say both."""
+"""Evaluation: measures of predictions, cross-validation, prequential evaluation, and tests of differences."""
 
 from tanager.evaluate.crossval import cross_validate, cross_validate_all, holdout, leave_one_out
-from tanager.evaluate.curves import Prequential
 from tanager.evaluate.folds import stratified_folds, stratified_holdout
 from tanager.evaluate.measures import (
     accuracy,
@@ -22,6 +21,7 @@ from tanager.evaluate.measures import (
 )
 from tanager.evaluate.peers import AsNumbers, peers, stream_peers
 from tanager.evaluate.prequential import prequential
+from tanager.evaluate.prequential_results import PrequentialResults
 from tanager.evaluate.recommend import Recommendation
 from tanager.evaluate.results import Results
 from tanager.evaluate.significance import (
@@ -41,7 +41,7 @@ from tanager.evaluate.table import Table
 __all__ = [
     "AsNumbers",
     "Friedman",
-    "Prequential",
+    "PrequentialResults",
     "Recommendation",
     "Results",
     "Table",

@@ -1,7 +1,7 @@
-"""Cross-validation: every classifier is asked about rows that it has not learned.
+"""Cross-validation: every classifier predicts rows that it was not trained on.
 
-All of tanager's classifiers that see the columns alike share one count of the learned rows. Kinds, values and cut
-points are learned inside the fold, from its learned rows alone; where nothing has to be learned about columns, a fold
+All of tanager's classifiers that encode the columns alike share one count of the training rows. Kinds, values and cut
+points are learned inside the fold, from its training rows alone; where nothing has to be learned about columns, a fold
 is left out by subtracting its counts. Classifiers of scikit-learn are fitted as they are.
 """
 
@@ -16,11 +16,11 @@ from sklearn.base import clone
 
 from tanager.counts.block import Block
 from tanager.errors import OptionError
-from tanager.evaluate.ledger import Ledger
-from tanager.evaluate.plan import Folds, Holdout, Plan, make_plan
+from tanager.evaluate.checkpoint import Checkpoint
+from tanager.evaluate.fold_runner import Record, SharedCountsGroup, fold_record
+from tanager.evaluate.plan import EvaluationPlan, Folds, Holdout, make_plan
 from tanager.evaluate.results import Results
 from tanager.evaluate.run import Progress, run
-from tanager.evaluate.work import Counted, Record, record
 from tanager.learning.counts_classifier import CountsClassifier
 
 
@@ -39,7 +39,7 @@ def cross_validate(
     resume: str | Path | None = None,
     timing: bool = True,
 ) -> Results:
-    """Accuracy, log loss and all other measures of classifiers on rows that they have not learned.
+    """Accuracy, log loss and all other measures of classifiers on rows that they were not trained on.
 
     Parameters
     ----------
@@ -50,23 +50,23 @@ def cross_validate(
     folds, repeats, seed : int
         ``repeats`` times stratified ``folds``-fold cross-validation; repetition r is shuffled with seed + r.
     costs : array of shape (n_classes, n_classes), default=None
-        ``costs[true, predicted]``: answers are then those of least expected cost, and the cost is measured as well.
+        ``costs[true, predicted]``: the class of least expected cost is then predicted, and the cost is measured too.
     name : str
-        What the data set is called in the results.
+        The name of the data set in the results.
     n_jobs : int, default=-1
-        Processes that share the folds; -1 uses all cores. Short work stays in this process.
+        Processes that share the folds; -1 uses all cores. Short runs stay in this process.
     progress : callable, default=None
-        Called with the number of finished folds, of all folds, and a few words.
+        Called with the number of finished folds, the number of all folds, and what is being done.
     resume : path, default=None
-        A file that finished folds are added to. Folds that it holds already, of the same data, classifier and options,
-        are not run again.
+        A file that finished folds are appended to. Folds that it already holds, of the same data, classifier and
+        options, are not run again.
     timing : bool, default=True
-        Measure how long each classifier takes to learn all rows and to answer for them, one after the other.
+        Measure how long each classifier takes to fit all rows and to predict them, one classifier after the other.
 
     Returns
     -------
     Results
-        One line per classifier, repetition and fold.
+        One record per classifier, repetition and fold.
 
     Examples
     --------
@@ -134,14 +134,14 @@ def holdout(
     progress: Progress | None = None,
     timing: bool = True,
 ) -> Results:
-    """Learn one part of the rows and ask about the other; ``share`` of the rows of each class is held out."""
+    """Train on one part of the rows and test on the other; ``share`` of the rows of each class is held out."""
     _check_repeats(repeats)
     plan = make_plan(name, models, (X, y), Holdout(share, seed), repeats, costs)
     return _results([plan], n_jobs, progress, None, timing)
 
 
-def _results(plans: list[Plan], n_jobs: int, progress: Progress | None, resume: Any, timing: bool) -> Results:
-    records = run(plans, n_jobs, progress, Ledger(resume), timing=timing)
+def _results(plans: list[EvaluationPlan], n_jobs: int, progress: Progress | None, resume: Any, timing: bool) -> Results:
+    records = run(plans, n_jobs, progress, Checkpoint(resume), timing=timing)
     notes = [
         f"{name!r} was left out on {plan.name!r}: its counts would need more than its max_memory={model.max_memory!r}."
         for plan in plans
@@ -157,29 +157,29 @@ def _check_repeats(repeats: object) -> None:
 
 
 def leave_one_out(models: Mapping[str, CountsClassifier], X: Any, y: Any, *, name: str = "data") -> Results:
-    """Every row is asked as if it alone had not been learned: exact, and as quick as one pass of prediction.
+    """Every row is predicted as if it alone had not been learned: exact, and as fast as one pass of prediction.
 
-    Cut points and structure stay those of all rows, see ``leave_one_out`` of the classifiers.
+    Cut points and structure stay those of all rows; see ``leave_one_out`` of the classifiers.
     """
     for key, model in models.items():
         if not isinstance(model, CountsClassifier):
             raise OptionError(
-                f"{key!r} is no classifier of tanager, so rows cannot be taken out of its counts. "
+                f"{key!r} is not a classifier that counts, so single rows cannot be left out. "
                 "Use cross_validate with as many folds as there are rows."
             )
     plan = make_plan(name, models, (X, y), Holdout(0.5, 1), 1, None)
     records: dict[str, Record] = {}
 
-    def note(key: str, proba: np.ndarray) -> None:
+    def add_record(key: str, proba: np.ndarray) -> None:
         rows = np.ones(len(proba), dtype=bool)
-        records[key] = record(plan, key, 0, rows, proba, models[key].cost_matrix, n_train=len(proba) - 1)
+        records[key] = fold_record(plan, key, 0, rows, proba, models[key].cost_matrix, n_train=len(proba) - 1)
 
     for group in plan.groups:
-        counted = Counted({key: plan.models[key] for key in group}, plan.data)
-        with counted.without(np.zeros(len(plan.data.labels), dtype=bool), group) as (codes, attached):
+        shared = SharedCountsGroup({key: plan.models[key] for key in group}, plan.data)
+        with shared.without(np.zeros(len(plan.data.labels), dtype=bool), group) as (codes, attached):
             for key, model in attached.items():
-                note(key, model.leave_out(Block(codes, plan.data.labels)))
+                add_record(key, model.leave_out(Block(codes, plan.data.labels)))
     for key in plan.fitted:
         model = clone(models[key]).fit(plan.data.X, plan.data.labels)
-        note(key, model.leave_one_out(plan.data.X, plan.data.labels))
+        add_record(key, model.leave_one_out(plan.data.X, plan.data.labels))
     return Results([records[key] for key in models if key in records])

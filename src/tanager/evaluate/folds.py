@@ -1,4 +1,4 @@
-"""Which rows are learned and which are asked: repeated stratified folds, and a stratified holdout."""
+"""Which rows are training and which are test rows: stratified folds, and a stratified holdout."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tanager.errors import OptionError
 def stratified_folds(labels: np.ndarray, folds: int = 10, seed: int = 1) -> np.ndarray:
     """The fold of every row, from 0 on.
 
-    The rows are shuffled, then the rows of each class are dealt out in turn, starting where the class before stopped:
-    every fold has its share of every class, and the sizes of folds differ by at most one.
+    The rows are shuffled, then the rows of each class are dealt out in turn, starting where the class before stopped.
+    So every fold has its share of every class, and the sizes of the folds differ by at most one.
 
     Parameters
     ----------
     labels : array of int
         Class codes, from 0 on.
     folds, seed : int
-        The same seed gives the same folds. A repetition adds its number to it.
+        The same seed gives the same folds. Repetition r uses seed + r.
 
     Examples
     --------
@@ -29,35 +29,35 @@ def stratified_folds(labels: np.ndarray, folds: int = 10, seed: int = 1) -> np.n
     """
     labels = np.asarray(labels)
     check_folds(folds, len(labels))
-    in_turn = _by_class(labels, seed)
+    dealt = _by_class(labels, seed)
     fold = np.empty(len(labels), dtype=np.int64)
-    fold[in_turn] = np.arange(len(labels)) % folds
+    fold[dealt] = np.arange(len(labels)) % folds
     return fold
 
 
 def stratified_holdout(labels: np.ndarray, share: float = 0.3, seed: int = 1) -> np.ndarray:
-    """Which rows are held out, as booleans: this share of the rows, and of each class up to one row.
+    """Which rows are held out, as booleans: this share of all rows, and of each class to within one row.
 
     >>> stratified_holdout(np.array([0, 0, 0, 0, 1, 1]), share=0.5).sum()
     np.int64(3)
     """
     labels = np.asarray(labels)
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
-        raise OptionError(f"share={share!r}: give the part of the rows to hold out, between 0 and 1.")
+        raise OptionError(f"share={share!r}: give the share of the rows to hold out, above 0 and below 1.")
     steps = np.floor(np.arange(len(labels) + 1) * share + 1e-9)
     held = np.zeros(len(labels), dtype=bool)
     held[_by_class(labels, seed)] = steps[1:] > steps[:-1]
     if not held.any():
-        raise OptionError(f"share={share!r} of {len(labels)} rows is less than one row. Hold out more.")
+        raise OptionError(f"share={share!r} of {len(labels)} rows is less than one row. Use a larger share.")
     return held
 
 
 def check_folds(folds: object, n_rows: int) -> None:
-    """Refuse a number of folds that means nothing for so many rows."""
+    """Raise unless so many rows can be split into so many folds."""
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 2:
         raise OptionError(f"folds={folds!r}: give a whole number of at least 2.")
     if folds > n_rows:
-        raise OptionError(f"folds={folds} needs as many rows, and there are {n_rows}. Use fewer folds.")
+        raise OptionError(f"folds={folds} needs at least {folds} rows, and there are {n_rows}. Use fewer folds.")
 
 
 def _by_class(labels: np.ndarray, seed: int) -> np.ndarray:

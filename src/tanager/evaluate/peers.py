@@ -1,4 +1,4 @@
-"""Classifiers of scikit-learn and river beside ours: any table as numbers, and a few yardsticks ready to use."""
+"""Classifiers of scikit-learn and river to compare with: any table as numbers, and a few baselines ready to use."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class AsNumbers(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     one_hot : bool, default=True
-        A column per value. With False one column of codes, NaN where missing or never seen.
+        One column per value. False: one column of codes, NaN where missing or unseen.
     fill : bool, default=False
-        Put the median of the column into missing numbers, for classifiers that refuse NaN.
+        Impute missing numbers by the median of the column, for classifiers that refuse NaN.
     categorical, numeric
-        Columns of that kind whatever the rules say, as in ``Encoder``.
+        Columns whose kind is given, as in ``Encoder``.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def peers(categorical: Any = None, numeric: Any = None) -> dict[str, Any]:
 
 
 def stream_peers() -> dict[str, Any]:
-    """Well-known classifiers of river by name, each ready for any stream; ``river-last`` answers with the last label.
+    """Well-known classifiers of river by name, each ready for any stream; ``river-last`` predicts the last label.
 
     Needs river, the extra ``river``.
 
@@ -103,10 +103,11 @@ def stream_peers() -> dict[str, Any]:
     try:
         from river import compose, dummy, forest, naive_bayes, preprocessing, tree
     except ImportError:
-        raise OptionError("river is not installed. Get it with: pip install 'tanager[river]'") from None
+        raise OptionError("river is not installed. Install it with: pip install 'tanager[river]'") from None
+    bayes: Any = naive_bayes  # without types
     texts: Any = compose.SelectType(str) | preprocessing.OneHotEncoder()
     return {
-        "river-nb": (compose.SelectType(Number) + texts) | naive_bayes.GaussianNB(),
+        "river-nb": (compose.SelectType(Number) + texts) | bayes.GaussianNB(),
         "river-ht": tree.HoeffdingTreeClassifier(),
         "river-hat": tree.HoeffdingAdaptiveTreeClassifier(seed=0),
         "river-arf": forest.ARFClassifier(seed=0),

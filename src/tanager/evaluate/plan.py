@@ -1,4 +1,4 @@
-"""What is to be evaluated: a data set with its labels as codes, the classifiers, and the parts of the work."""
+"""What is evaluated: a labelled table, the classifiers, and how the rows are split into training and test rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tanager.encoding import encode_labels
 from tanager.encoding.chunks import rows_at
@@ -19,13 +20,16 @@ from tanager.scoring.decision import check_costs
 
 
 class Splits(Protocol):
-    """Which rows are asked in each part of the work."""
+    """How rows are split: numbered parts, each with its own test rows; all other rows are for training."""
 
     def test(self, labels: np.ndarray, part: int) -> np.ndarray:
-        """The rows that part `part` asks about, as booleans."""
+        """The test rows of a part, as booleans."""
 
     def place(self, part: int) -> tuple[int, int]:
         """Its repetition and fold."""
+
+
+# The names and fields of these two are part of the keys in files of `resume=`: renaming them would orphan old files.
 
 
 @dataclass(frozen=True)
@@ -35,9 +39,9 @@ class Folds:
     folds: int
     seed: int
 
-    def test(self, labels: np.ndarray, part: int) -> np.ndarray:
+    def test(self, labels: np.ndarray, part: int) -> NDArray[np.bool_]:
         check_folds(self.folds, len(labels))
-        return stratified_folds(labels, self.folds, self.seed + part // self.folds) == part % self.folds
+        return np.asarray(stratified_folds(labels, self.folds, self.seed + part // self.folds) == part % self.folds)
 
     def place(self, part: int) -> tuple[int, int]:
         return part // self.folds, part % self.folds
@@ -45,12 +49,12 @@ class Folds:
 
 @dataclass(frozen=True)
 class Holdout:
-    """A holdout: part p is repetition p."""
+    """A stratified holdout: part p is repetition p."""
 
     share: float
     seed: int
 
-    def test(self, labels: np.ndarray, part: int) -> np.ndarray:
+    def test(self, labels: np.ndarray, part: int) -> NDArray[np.bool_]:
         return stratified_holdout(labels, self.share, self.seed + part)
 
     def place(self, part: int) -> tuple[int, int]:
@@ -58,8 +62,8 @@ class Holdout:
 
 
 @dataclass(frozen=True)
-class Data:
-    """A table whose cells were read once, with its labels as codes; rows without a label are gone."""
+class LabelledTable:
+    """A table whose cells were read once, with its labels as codes. Rows without a label are dropped."""
 
     X: Any
     names: tuple[str, ...] | None
@@ -69,7 +73,7 @@ class Data:
     classes: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, y: Any) -> Data:
+    def of(cls, X: Any, y: Any) -> LabelledTable:
         """From any table and its labels."""
         labels, classes = encode_labels(y)
         table = read_table(X)
@@ -80,7 +84,7 @@ class Data:
             X, labels = rows_at(X, known), labels[known]
             table = read_table(X)
         if len(classes) < 2:
-            raise DataError(f"y has one class only, {classes[0]!r}. There is nothing to tell apart.")
+            raise DataError(f"y has a single class, {classes[0]!r}; a classifier needs at least two.")
         cells = [] if table.codes is not None else [table.column(i) for i in range(table.n_columns)]
         return cls(X, table.names, cells, table.codes, labels.astype(np.uint16), classes)
 
@@ -93,42 +97,44 @@ class Data:
 
 
 def _same(cells: Any) -> Any:
+    """The column itself. A module-level function, as plans are pickled and lambdas cannot be."""
     return cells
 
 
 @dataclass
-class Plan:
-    """A data set, the classifiers to try on it, and the parts of the work."""
+class EvaluationPlan:
+    """A labelled table, the classifiers to evaluate on it, and its splits."""
 
     name: str
-    data: Data
+    data: LabelledTable
     models: dict[str, Any]
     splits: Splits
     n_parts: int
     costs: np.ndarray | None
-    fingerprint: str | None = None  # of the data; made by the ledger when it is needed
+    fingerprint: str | None = None  # of the data; computed by the checkpoint when it is needed
 
     def __post_init__(self) -> None:
-        counting: dict[str, list[str]] = {}
+        sharing: dict[str, list[str]] = {}
         self.fitted: list[str] = []  # classifiers that are fitted on their own
         for name, model in self.models.items():
+            # Counts can be shared only by classifiers without forgetting and without Gaussian columns.
             alone = not isinstance(model, CountsClassifier) or model.forgets
             if alone or model.encoder_options().get("continuous"):
                 self.fitted.append(name)
                 continue
             model.check_options()
-            counting.setdefault(repr((sorted(model.encoder_options().items()), model.unseen)), []).append(name)
-        self.groups = list(counting.values())  # classifiers that see the columns alike, and share their counts
+            sharing.setdefault(repr((sorted(model.encoder_options().items()), model.unseen)), []).append(name)
+        self.groups = list(sharing.values())  # classifiers that encode the columns alike, and share their counts
 
     @property
     def n_cells(self) -> int:
-        """Cells times classifiers of one part: about how much work it is."""
+        """Cells times classifiers of one part, an estimate of the work."""
         columns = len(self.data.cells) if self.data.codes is None else self.data.codes.shape[1]
         return len(self.data.labels) * columns * len(self.models)
 
 
-def make_plan(name: str, models: Any, data: Any, splits: Splits, n_parts: int, costs: Any) -> Plan:
-    """Check what was asked for. ``models`` may be a function of the data set."""
+def make_plan(name: str, models: Any, data: Any, splits: Splits, n_parts: int, costs: Any) -> EvaluationPlan:
+    """Check the arguments of an evaluation. ``models`` may be a function of the data set."""
     made = models(data) if callable(models) else models
     if not isinstance(made, Mapping) or not made:
         raise OptionError("models must be a dict of names and classifiers, with at least one of them.")
@@ -136,6 +142,6 @@ def make_plan(name: str, models: Any, data: Any, splits: Splits, n_parts: int, c
         if not hasattr(model, "predict_proba"):
             raise OptionError(f"models: {key!r} has no predict_proba; every classifier must give probabilities.")
     X, y = (data.X, data.y) if hasattr(data, "X") else data
-    ready = Data.of(X, y)
-    splits.test(ready.labels, 0)  # refuses what cannot be split
-    return Plan(name, ready, dict(made), splits, n_parts, check_costs(costs, ready.classes))
+    table = LabelledTable.of(X, y)
+    splits.test(table.labels, 0)  # raises where the rows cannot be split like this
+    return EvaluationPlan(name, table, dict(made), splits, n_parts, check_costs(costs, table.classes))

@@ -1,28 +1,22 @@
-"""Prequential evaluation: every row of a stream is first answered, then learned."""
+"""Prequential evaluation: every row of a stream is first predicted, then learned."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tanager.encoding.labels import sort_key
-from tanager.errors import DataError, OptionError, TanagerError
-from tanager.evaluate.curves import Prequential, rows_learned
-from tanager.evaluate.late import Arrived, Late, Step
-from tanager.evaluate.learners import Learner, Rows, learner_of
-from tanager.evaluate.measures import SMALLEST
-from tanager.evaluate.running import Report, Running, Scored
-from tanager.evaluate.sources import Flow, Labels, Wanted, open_stream
-from tanager.scoring.decision import TIE, check_costs
+from tanager.errors import DataError, OptionError
+from tanager.evaluate.adapters import StreamRows, adapter_for
+from tanager.evaluate.label_delay import ArrivedLabels, DelayedLabels
+from tanager.evaluate.model_run import BLOCK, ClassIndex, ModelRun
+from tanager.evaluate.prequential_results import PrequentialResults, rows_learned
+from tanager.evaluate.report_schedule import ReportSchedule
+from tanager.evaluate.stream_sources import StreamOptions, StreamReader, open_stream
+from tanager.scoring.decision import check_costs
 
 Progress = Callable[[int, float | None], object]
-
-BLOCK = 16384  # rows that are handed to the models at once
-REPORTS = 200  # about as many, unless it is said how many
-_GROWING = np.array([m * 10**e for e in range(15) for m in (1, 2)])  # rows between two reports
 
 
 def prequential(
@@ -42,53 +36,55 @@ def prequential(
     cost_matrix: Any = None,
     drop: Iterable[str] = (),
     progress: Progress | None = None,
-) -> Prequential:
-    """How well models answer the rows of a stream, each before they learn it.
+) -> PrequentialResults:
+    """How well models predict the rows of a stream, each row before it is learned (test-then-train).
 
-    All models see the rows in one pass, and no more than a block of rows is held at any time. The answers are those of
-    ``predict_proba_one`` and ``learn_one`` in turn, whatever the blocks; classifiers of tanager run compiled.
+    All models see the rows in one pass, and only one block of rows is held in memory at a time. The predictions are
+    those of ``predict_proba_one`` and ``learn_one`` called in turn; classifiers of tanager run compiled.
 
     Parameters
     ----------
     models : classifier, list of them, or dict of name to classifier
-        Of tanager; of river, or anything with ``learn_one`` and ``predict_proba_one``; of scikit-learn where it has
-        ``partial_fit`` (with ``batch``). They learn in place: a fitted one goes on learning, and afterwards each has
-        learned the whole stream.
+        Of tanager; of river, or anything with ``learn_one`` and ``predict_proba_one``; of scikit-learn if it has
+        ``partial_fit`` (with ``batch``). Models learn in place: a fitted one continues to learn, and afterwards each
+        has learned the whole stream.
     stream, y
         A table and its labels; a frame, with ``target``; the path of a file of any size (or what ``open_table`` makes
         of it), with ``target``; an iterable of dicts, with ``target``, or of pairs of a dict and its class; or a
-        generator of ``tanager.generate``, with ``n_rows``. Rows without a label are answered, but not scored.
+        generator of ``tanager.generate``, with ``n_rows``. Rows without a label are predicted, but not scored.
     target : str
         The column with the classes.
     n_rows : int, default=None
-        Stop after so many rows.
+        Stop after this many rows.
     every : int, default=None
-        Report the measures after each so many rows. None is about 200 times, evenly over the stream.
+        Report the measures every so many rows. None: about 200 times, evenly over the stream.
     fade : float, default=0.999
-        Factor per row by which old rows fade in the ``fading`` measures.
+        Factor per row by which the weight of old rows decreases in the ``fading`` measures.
     window : int, default=1000
         Rows of the ``window`` measures.
     delay : int, default=0
-        Labels that come late: a row is learned when so many further rows have been answered.
+        Labels arrive late: a row is learned after this many further rows have been predicted.
     batch : int, default=1
-        Answer so many rows before they are learned, together: quicker by far, and coarser.
+        Predict this many rows before they are learned together: much faster, and coarser.
     times : str or array, default=None
-        When each row happened, for models that forget by time: a column, which is then not learned, or an array.
+        The time of each row, for models that forget by time: an array, or the name of a column, which is then not
+        learned.
     classes : labels, default=None
-        All classes, where the stream does not tell them beforehand, as files and dicts do not.
+        All classes, for streams that do not list them in advance: files and dicts.
     cost_matrix : array of shape (n_classes, n_classes), default=None
-        ``cost_matrix[true, predicted]``, in the sorted order of the classes: answers are then those of least expected
-        cost, and the cost is measured.
+        ``cost_matrix[true, predicted]``, in the sorted order of the classes: the class of least expected cost is then
+        predicted, and the cost is measured.
     drop : names of columns
-        Not to be learned, for frames, files and dicts.
+        Columns that are not learned, for frames, files and dicts.
     progress : callable, default=None
         Called with the rows so far and the fraction of the stream (None when unknown).
 
     Notes
     -----
-    The most probable class is the answer; ties go to the class of which more labels have come so far. Before anything
-    was learned the answer is even over the classes that are known beforehand; where none are, it is wrong, with a
-    probability of 1/2. A class that a model does not know yet has a probability of 0, which counts as 1e-15.
+    The most probable class is predicted; ties go to the class with more labels so far. Before anything was learned the
+    prediction is uniform over the classes that are known in advance; if none are, it counts as wrong, with a
+    probability of 1/2 for the true class. A class that a model does not know yet has a probability of 0, which counts
+    as 1e-15.
 
     Examples
     --------
@@ -105,28 +101,29 @@ def prequential(
     named = _named(models)
     _check(n_rows=n_rows, every=every, window=window, batch=batch)
     if isinstance(delay, bool) or not isinstance(delay, int | np.integer) or delay < 0:
-        raise OptionError(f"delay={delay!r}: give the number of rows after which a label comes, 0 or more.")
+        raise OptionError(f"delay={delay!r}: give the number of rows after which a label arrives, 0 or more.")
     if not 0 < fade <= 1:
         raise OptionError(f"fade={fade!r} must be above 0 and at most 1.")
-    flow = open_stream(stream, Wanted(y, target, n_rows, times, list(drop)), named.values())
-    known = flow.classes if classes is None else classes
-    seen = _Classes(known)
-    costs = {name: _costs(name, model, cost_matrix, seen) for name, model in named.items()}
-    racers = [
-        _Racer(name, learner_of(name, model, None if known is None else seen.labels, batch), costs[name], fade, window)
+    reader = open_stream(stream, StreamOptions(y, target, n_rows, times, list(drop)), named.values())
+    known = reader.classes if classes is None else classes
+    index = ClassIndex(known)
+    costs = {name: _costs(name, model, cost_matrix, index) for name, model in named.items()}
+    declared = None if known is None else index.labels
+    runs = [
+        ModelRun(name, adapter_for(name, model, declared, batch), costs[name], fade, window)
         for name, model in named.items()
     ]
-    began = {name: rows_learned(model) for name, model in named.items()}
-    reports = _run(racers, flow, seen, Late(delay, batch), Arrived(delay, batch), every, progress)
-    return Prequential(
+    n_before = {name: rows_learned(model) for name, model in named.items()}
+    reports = _run(runs, reader, index, DelayedLabels(delay, batch), ArrivedLabels(delay, batch), every, progress)
+    return PrequentialResults(
         named,
         np.array(reports),
-        {racer.name: racer.history for racer in racers},
-        classes=seen.labels,
-        seconds={racer.name: racer.seconds for racer in racers},
-        began=began,
-        drifts=flow.drifts,
-        dropped=flow.dropped,
+        {run.name: run.history for run in runs},
+        classes=index.labels,
+        seconds={run.name: run.seconds for run in runs},
+        n_before=n_before,
+        drifts=reader.drifts,
+        dropped=reader.dropped,
         fade=fade,
         window=window,
         costs=any(matrix is not None for matrix in costs.values()),
@@ -134,221 +131,53 @@ def prequential(
 
 
 def _run(
-    racers: Sequence[_Racer],
-    flow: Flow,
-    seen: _Classes,
-    late: Late,
-    arrived: Arrived,
+    runs: Sequence[ModelRun],
+    reader: StreamReader,
+    classes: ClassIndex,
+    delayed: DelayedLabels,
+    arrived: ArrivedLabels,
     every: int | None,
     progress: Progress | None,
 ) -> list[int]:
-    """Lead all models through the stream, and say after which rows they were measured."""
-    reports = _Reports(every, flow.n_rows)
+    """Run all models along the stream; returns the rows after which the measures were reported."""
+    schedule = ReportSchedule(every, reader.n_rows)
     start = 0
-    for X, y, times in flow.blocks(max(1, BLOCK // late.batch) * late.batch):
-        rows = Rows(X, y.plain, times, flow.names)
-        labels = seen.codes(y)
+    for X, y, times in reader.blocks(max(1, BLOCK // delayed.batch) * delayed.batch):
+        rows = StreamRows(X, y.plain, times, reader.names)
+        labels = classes.codes(y)
         arrived.add(labels)
-        steps = list(late.steps(rows))
+        steps = list(delayed.steps(rows))
         stop = start + len(rows)
-        points = reports.between(start, stop)
-        for racer in racers:
-            racer.run(steps, labels, start, points, seen, arrived)
-        reports.add(points, [racer.history for racer in racers])
+        points = schedule.between(start, stop)
+        for run in runs:
+            run.run(steps, labels, start, points, classes, arrived)
+        schedule.add(points, [run.history for run in runs])
         start = stop
         if progress is not None:
-            progress(start, flow.done())
+            progress(start, reader.done())
     if start == 0:
         raise DataError("the stream has no rows. At least one row is needed.")
-    ended = start in reports.rows
-    for racer in racers:
-        racer.end(list(late.rest()), start, last=ended)
-    return reports.rows if ended else [*reports.rows, start]
+    reported = start in schedule.rows
+    for run in runs:
+        run.end(list(delayed.rest()), start, reported=reported)
+    return schedule.rows if reported else [*schedule.rows, start]
 
 
-class _Reports:
-    """After which rows the measures are taken.
-
-    Where neither ``every`` nor the length of the stream is known, after each row at first, and more and more rarely:
-    each distance is a multiple of the one before, so that early reports can be thinned out.
-    """
-
-    def __init__(self, every: int | None, n_rows: int | None) -> None:
-        self.every = every if every is not None or n_rows is None else _round_step(n_rows)
-        self.rows: list[int] = []
-
-    def between(self, start: int, stop: int) -> list[int]:
-        """Those after row number ``start``, up to ``stop``."""
-        rows = np.arange(start + 1, stop + 1)
-        return list(rows[rows % self._step(rows) == 0].tolist())
-
-    def add(self, points: Sequence[int], histories: Sequence[list[Any]]) -> None:
-        """Note that these were taken, and let go of what has become too fine, here and in the histories."""
-        self.rows += points
-        if self.every is not None or not points:
-            return
-        keep = [at for at, row in enumerate(self.rows) if row % self._step(points[-1]) == 0]
-        if len(keep) < len(self.rows):
-            for kept in (self.rows, *histories):
-                kept[:] = [kept[at] for at in keep]
-
-    def _step(self, row: Any) -> Any:
-        if self.every is not None:
-            return self.every
-        return _GROWING[np.searchsorted(_GROWING * 1.5 * REPORTS, row)]
-
-
-def _round_step(n_rows: int) -> int:
-    """1, 2 or 5 times a power of ten, so that there are about 200 reports."""
-    step = 1
-    while n_rows / step > 1.5 * REPORTS:
-        step = step * 5 // 2 if str(step)[0] == "2" else step * 2
-    return step
-
-
-class _Classes:
-    """Class codes in the order in which the classes were declared or have come."""
-
-    def __init__(self, known: Iterable[Any] | None) -> None:
-        self.labels = [] if known is None else sorted(known, key=sort_key)
-        self.n_declared = len(self.labels)
-        self._places = {label: c for c, label in enumerate(self.labels)}
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def place(self, label: Any) -> int:
-        """The code of a class, which may be new."""
-        if label not in self._places:
-            self._places[label] = len(self.labels)
-            self.labels.append(label)
-        return self._places[label]
-
-    def sorted(self) -> np.ndarray:
-        """The codes in the order of their labels."""
-        return np.array(sorted(range(len(self.labels)), key=lambda c: sort_key(self.labels[c])), dtype=np.int64)
-
-    def codes(self, y: Labels) -> np.ndarray:
-        """The codes of the labels of some rows, -1 where missing."""
-        labels = y.classes.tolist()
-        there = np.flatnonzero(np.bincount(y.codes[~y.missing], minlength=len(labels))).tolist()
-        new = [c for c in there if labels[c] not in self._places]
-        for c in sorted(new, key=lambda c: int(np.argmax(y.codes == c))):  # as they come, whatever the blocks
-            self.place(labels[c])
-        table = np.full(1 + np.iinfo(y.codes.dtype).max, -1)
-        table[there] = [self._places[labels[c]] for c in there]
-        return table[y.codes]
-
-
-class _Racer:
-    """One model on its way along the stream, with its measures so far."""
-
-    def __init__(self, name: str, learner: Learner, costs: np.ndarray | None, fade: float, window: int) -> None:
-        self.name, self.learner, self.costs = name, learner, costs
-        self.running = Running(fade, window)
-        self.history: list[Report] = []
-        self.seconds = 0.0
-
-    def run(
-        self,
-        steps: Sequence[Step],
-        labels: np.ndarray,
-        start: int,
-        points: Sequence[int],
-        seen: _Classes,
-        arrived: Arrived,
-    ) -> None:
-        """Answer and learn a block of rows, and measure at these points of the stream."""
-        parts = [self._step(step, start) for step in steps]
-        proba = _placed(parts, seen)
-        answers, own = _decide(proba, labels, self.costs, start, seen, arrived)
-        scored = np.flatnonzero(labels >= 0)
-        labels, answers = labels[scored], answers[scored]
-        cost = np.zeros(len(scored)) if self.costs is None else self.costs[labels, answers]
-        rows = Scored(labels, answers, -np.log(np.maximum(own[scored], SMALLEST)), cost)
-        done = 0
-        for at in np.searchsorted(scored, np.array(points) - start).tolist():
-            self.running.add(rows.part(done, at))
-            self.history.append(self.running.report())
-            done = at
-        self.running.add(rows.part(done, len(rows)))
-
-    def _step(self, step: Step, start: int) -> tuple[list[Any], np.ndarray]:
-        """Do one step; the classes that the model knows, and the answers."""
-        begin = time.perf_counter()
-        try:
-            if step.in_turn and step.asked is not None and step.learned is not None:
-                proba = self.learner.answer_and_learn(step.asked, step.learned)
-                return self.learner.classes(), proba
-            proba = np.zeros((0, 0)) if step.asked is None else self.learner.answer(step.asked)
-            classes = self.learner.classes() if step.asked is not None else []
-            if step.learned is not None:
-                self.learner.learn(step.learned)
-            return classes, proba
-        except TanagerError as error:
-            raise type(error)(f"{self.name}, in the {BLOCK:,} rows from row {start:,} on: {error}") from None
-        finally:
-            self.seconds += time.perf_counter() - begin
-
-    def end(self, steps: Sequence[Step], start: int, *, last: bool) -> None:
-        """Learn what is left, and measure once more where the last row was no point of measure."""
-        for step in steps:
-            self._step(step, start)
-        if not last:
-            self.history.append(self.running.report())
-
-
-def _placed(parts: Sequence[tuple[list[Any], np.ndarray]], seen: _Classes) -> np.ndarray:
-    """Answers of a block side by side: one row per class, in the order of all classes, one column per answer."""
-    places = [[seen.place(label) for label in classes] for classes, _ in parts]
-    out = np.zeros((max(1, len(seen)), sum(len(proba) for _, proba in parts)))
-    done = 0
-    for own, (_, proba) in zip(places, parts, strict=True):
-        out[own, done : done + len(proba)] = proba.T
-        done += len(proba)
-    return out
-
-
-def _decide(
-    proba: np.ndarray, labels: np.ndarray, costs: np.ndarray | None, start: int, seen: _Classes, arrived: Arrived
-) -> tuple[np.ndarray, np.ndarray]:
-    """The answers as class codes (-1 for none), and the probability that each gave to the true class."""
-    if costs is not None and len(seen) > len(costs):
-        raise DataError(f"the class {seen.labels[len(costs)]!r} has come, of which the costs say nothing.")
-    blank = np.flatnonzero(proba.max(axis=0) == 0)
-    if len(blank) and seen.n_declared:
-        proba[: seen.n_declared, blank] = 1.0 / seen.n_declared
-    own = proba[labels, np.arange(len(labels))]
-    gain = proba if costs is None else -(costs.T @ proba)
-    near = gain >= gain.max(axis=0) - TIE * (1.0 if costs is None else max(1.0, float(np.abs(costs).max())))
-    answers = np.zeros(len(labels), dtype=np.int64)
-    for c, these in enumerate(near):
-        answers[these] = c
-    ties = np.flatnonzero(near.sum(axis=0) > 1)
-    if len(ties):
-        order = seen.sorted()
-        counts = np.where(near[:, ties], arrived.counts(start + ties, len(near)), -1.0)
-        answers[ties] = order[counts[order].argmax(axis=0)]
-    if len(blank) and not seen.n_declared:
-        answers[blank], own[blank] = -1, 0.5
-    return answers, own
-
-
-def _costs(name: str, model: Any, cost_matrix: Any, seen: _Classes) -> np.ndarray | None:
-    """The costs that decide: those asked for, else the model's own."""
+def _costs(name: str, model: Any, cost_matrix: Any, classes: ClassIndex) -> np.ndarray | None:
+    """The costs that are given, else those of the model itself."""
     given = getattr(model, "cost_matrix", None) if cost_matrix is None else cost_matrix
     if given is None:
         return None
-    if not seen.n_declared:
+    if not classes.n_declared:
         raise OptionError(
-            f"{name} answers by costs, whose order is that of the classes, and this stream does not tell all classes "
-            "beforehand. Give them as classes=[...]."
+            f"{name} has a cost matrix, whose rows are in the order of all classes, and this stream does not list its "
+            "classes in advance. Give them as classes=[...]."
         )
-    return check_costs(given, np.array(seen.labels))
+    return check_costs(given, np.array(classes.labels))
 
 
 def _named(models: Any) -> dict[str, Any]:
-    """Models with names: given ones, or those of their classes."""
+    """Models by name: the given names, or those of their types."""
     if isinstance(models, Mapping):
         named = {str(name): model for name, model in models.items()}
     else:
@@ -360,14 +189,14 @@ def _named(models: Any) -> dict[str, Any]:
                 name = f"{type(model).__name__} {n}"
             named[name] = model
     if not named:
-        raise OptionError("there is no model. Give one, a list, or a dict of names and models.")
+        raise OptionError("no model is given. Give a model, a list of models, or a dict of names and models.")
     if len({id(model) for model in named.values()}) < len(named):
-        raise OptionError("the same model is given twice, and would learn every row twice. Make a second one.")
+        raise OptionError("the same model is given twice, and would learn every row twice. Give two instances.")
     return named
 
 
 def _check(**options: Any) -> None:
-    """Numbers of rows: whole and at least 1, or None where that has a meaning."""
+    """Numbers of rows must be whole and at least 1, or None for those that are optional."""
     for name, value in options.items():
         if value is None and name in ("n_rows", "every"):
             continue

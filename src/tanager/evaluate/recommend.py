@@ -1,4 +1,4 @@
-"""Which classifier to take, and why, in one sentence."""
+"""Which classifier to use, and why, in one sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tanager.evaluate.records import median_of
+from tanager.evaluate.aggregate import median_of
 from tanager.evaluate.significance import average_ranks, friedman, nemenyi
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """The classifier to take, and the sentence that says why."""
+    """The classifier to use, and the sentence that says why."""
 
     classifier: str
     reason: str
@@ -27,7 +27,7 @@ class Recommendation:
 
 
 def over_one(results: Results, measure: str, alpha: float) -> Recommendation:
-    """On one data set; the rule is told in ``Results.recommend``."""
+    """On one data set; ``Results.recommend`` describes the rule."""
     (dataset,) = results.datasets
     order = results.best_first(dataset, measure)
     best = order[0]
@@ -53,15 +53,15 @@ def over_one(results: Results, measure: str, alpha: float) -> Recommendation:
 
 
 def _margin(results: Results, order: Sequence[str], measure: str, alpha: float) -> str:
-    """From whom the first is significantly different."""
+    """From which classifiers the first is significantly different."""
     if len(results.folds(results.datasets[0], order[0])) < 2:
-        return "though one fold shows no spread, and nothing could be tested"
+        return "though a single fold has no variance, so that nothing could be tested"
     close = [name for name in order[1:] if not _worse(results, name, order[0], measure, alpha)]
     return f"not significantly better than {_listed(close)}" if close else "significantly better than all others"
 
 
 def over_many(names: Sequence[str], losses: np.ndarray, measure: str, alpha: float) -> Recommendation:
-    """Over several data sets: the best mean rank, and from whom it is separated."""
+    """Over several data sets: the best mean rank, and from which others it is separated."""
     n, q = losses.shape
     if q == 1:
         return Recommendation(names[0], f"{names[0]} is the only classifier here.")

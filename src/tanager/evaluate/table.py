@@ -1,4 +1,4 @@
-"""A small table of results, and the ways it is printed."""
+"""A small table of results, as text, CSV, Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Table:
     names : sequence of str
         Of the columns.
     rows : iterable of sequences
-        One cell per column: text, numbers, or None where there is nothing.
+        One cell per column: text, numbers, or None for an empty cell.
     formats : mapping, default={}
         How numbers of a column are printed, as in ``format``: ``".2f"``. ``"p"`` is for p-values, which are never
         printed as 0. Other fractions have four decimals.
     note : str, default=""
-        What a reader has to know; printed below.
+        A remark that is printed below the table.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Table:
         self.note = note
         for at, row in enumerate(self.rows):
             if len(row) != len(self.names):
-                raise DataError(f"row {at} has {len(row)} cells, and the table {len(self.names)} columns.")
+                raise DataError(f"row {at} has {len(row)} cells, the table has {len(self.names)} columns.")
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -84,7 +84,7 @@ class Table:
         return pd.DataFrame(self.rows, columns=list(self.names))
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
-        """Comma-separated, numbers to 12 digits, empty where there is nothing; also written where a path is given."""
+        """Comma-separated text with numbers to 12 digits; also written to a file if a path is given."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.names)
@@ -132,12 +132,12 @@ class Table:
         return [tuple(_shown(cell, how) for cell, how in zip(row, formats, strict=True)) for row in self.rows]
 
     def _numeric(self) -> list[bool]:
-        """Which columns hold no text, and so are aligned to the right."""
+        """Which columns hold no text, and are aligned to the right."""
         return [not any(isinstance(row[at], str) for row in self.rows) for at in range(len(self.names))]
 
 
 def _shown(cell: Any, how: str | None) -> str:
-    """A cell as people read it."""
+    """A cell as it is printed."""
     if isinstance(cell, str):
         return cell
     if _is_nothing(cell):
@@ -149,7 +149,7 @@ def _shown(cell: Any, how: str | None) -> str:
 
 
 def _plain(cell: Any) -> Any:
-    """A cell as programs read it."""
+    """A cell as it stands in a CSV file."""
     if _is_nothing(cell):
         return ""
     return format(cell, ".12g") if isinstance(cell, float) else cell

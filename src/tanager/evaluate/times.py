@@ -1,44 +1,43 @@
-"""How long classifiers take to learn all rows and to answer for them."""
+"""How long classifiers take to fit all rows and to predict them."""
 
 from __future__ import annotations
 
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from tanager.errors import MemoryBudgetError
-from tanager.evaluate.plan import Plan
-from tanager.evaluate.work import Record
+from tanager.evaluate.fold_runner import Record
+from tanager.evaluate.plan import EvaluationPlan
 from tanager.learning.counts_classifier import CountsClassifier
 
 Times = dict[tuple[str, str], dict[str, float]]  # by data set and classifier
 
-_RUNS, _SECONDS = 5, 0.25
+_MAX_RUNS, _MAX_SECONDS = 5, 0.25
 
 
-def own_times(plans: Sequence[Plan], tell: Callable[[str], None]) -> Times:
-    """The seconds of every classifier of tanager, one after the other.
+def own_times(plans: Sequence[EvaluationPlan], report: Callable[[str], None]) -> Times:
+    """The seconds that each classifier of tanager takes, measured one after the other.
 
-    Medians of five runs, or of fewer where these take longer than a quarter of a second together.
+    Medians of five runs, or of fewer if these take more than a quarter of a second together.
     """
     times: Times = {}
     for plan in plans:
         for name, model in plan.models.items():
             if isinstance(model, CountsClassifier):
-                tell(f"timing {name} on {plan.name}")
-                times[plan.name, name] = _alone(model, plan)
+                report(f"timing {name} on {plan.name}")
+                times[plan.name, name] = _time_of(model, plan)
     return times
 
 
-def _alone(model: Any, plan: Plan) -> dict[str, float]:
+def _time_of(model: CountsClassifier, plan: EvaluationPlan) -> dict[str, float]:
     fits: list[float] = []
     answers: list[float] = []
-    end = time.perf_counter() + _SECONDS
-    while len(fits) < _RUNS and (not fits or time.perf_counter() < end):
+    end = time.perf_counter() + _MAX_SECONDS
+    while len(fits) < _MAX_RUNS and (not fits or time.perf_counter() < end):
         start = time.perf_counter()
         try:
             fitted = clone(model).fit(plan.data.X, plan.data.labels)

@@ -1,4 +1,4 @@
-"""Streams of made-up rows from known models, with drift, noise and gaps: to learn from, and to measure by."""
+"""Synthetic streams from known models, with drift, noise and missing cells, for training and for evaluation."""
 
 from tanager.generate.clusters import gaussians, moving_gaussians, overlap, xor
 from tanager.generate.drifting import drift, incremental, recurring

@@ -1,4 +1,4 @@
-"""Numbers around centres: every class is a mixture of Gaussian clusters, at rest or on the move."""
+"""Gaussian mixtures: every class is one or more Gaussian clusters, fixed or moving."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tanager.errors import OptionError, is_number
 from tanager.generate.sources import (
-    MOST_VALUES,
+    MAX_VALUES,
     Column,
     Noise,
     Source,
@@ -21,10 +21,10 @@ from tanager.generate.sources import (
     check_whole,
     pick,
 )
-from tanager.generate.stream import Stream, made, model_rng
+from tanager.generate.stream import Stream, model_rng, stream_of
 
-LOW, HIGH = 0.0, 10.0  # where centres are drawn, and the walls where they turn back
-TAIL = 3.0  # spreads beyond the outermost centre that belong to the range of a column
+LOW, HIGH = 0.0, 10.0  # the range of random centres, and the walls at which moving ones bounce
+TAIL = 3.0  # standard deviations beyond the outermost centre that belong to the range of a column
 
 
 class Clusters(Source):
@@ -53,13 +53,13 @@ class Clusters(Source):
         self.classes = tuple(range(int(labels.max()) + 1))
 
     def centres(self, cluster: Any, i: int, rows: np.ndarray) -> np.ndarray:
-        """Where a cluster (or one per row) has its centre in column i, at these rows."""
+        """The centre of a cluster (or of one cluster per row) in column i, at these rows."""
         if not self.moving:
-            return self.means[cluster, i]
+            return np.asarray(self.means[cluster, i])
         return bounce(self.means[cluster, i] + self.velocities[cluster, i] * rows, self.low[i], self.high[i])
 
     def draw(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        cluster = pick(self.weights, len(rows), rng).astype(np.intp)  # the fastest to look up with
+        cluster = pick(self.weights, len(rows), rng).astype(np.intp)  # intp indexes fastest
         X = np.empty((len(rows), len(self.columns)), order="F")
         for i in range(len(self.columns)):
             X[:, i] = self.centres(cluster, i, rows) + self.spreads[cluster, i] * rng.standard_normal(len(rows))
@@ -73,7 +73,7 @@ class Clusters(Source):
         return logs
 
     def _log_density(self, cells: np.ndarray, c: int, i: int, rows: np.ndarray, noise: Noise) -> np.ndarray:
-        """Of the cells of column i in a cluster; 0 where they are missing."""
+        """The log density of the cells of column i in a cluster; 0 where they are missing."""
         missing, cells = np.isnan(cells), np.nan_to_num(cells)
         away = (cells - self.centres(c, i, rows)) / self.spreads[c, i]
         logs = -0.5 * away**2 - np.log(self.spreads[c, i] * np.sqrt(2 * np.pi))
@@ -97,7 +97,7 @@ def gaussians(
     prior: Sequence[float] | None = None,
     random_state: int | None = 0,
 ) -> Stream:
-    """Classes that are Gaussian clusters, or mixtures of several: number columns, independent within a cluster.
+    """Classes that are Gaussian clusters, or mixtures of several: numeric columns, independent within a cluster.
 
     Parameters
     ----------
@@ -107,12 +107,12 @@ def gaussians(
     spread : float or nested sequence, default=1.0
         The standard deviation: one for all, or like ``means``, per class and cluster a number or one per column.
     means : nested sequence, default=None
-        Per class, a centre or a list of centres; then all numbers above follow from it. None draws centres between 0
-        and 10.
+        Per class, a centre or a list of centres, which determines the numbers above. None draws centres between 0 and
+        10.
     prior : sequence of float, default=None
-        The shares of the classes. None makes them equal.
+        The prior probabilities of the classes. None makes them equal.
     random_state : int, default=0
-        For the model and its rows; None makes up a new one.
+        Seed of the model and its rows; None draws a new one.
 
     Examples
     --------
@@ -138,12 +138,12 @@ def moving_gaussians(
     prior: Sequence[float] | None = None,
     random_state: int | None = 0,
 ) -> Stream:
-    """Gaussian clusters that move, each in a random direction of its own, and turn back at walls (0 and 10).
+    """Gaussian clusters that move, each in its own random direction, and bounce off walls at 0 and 10.
 
     Parameters
     ----------
     speed : float, default=1e-4
-        The way of a centre from one row to the next: with the default it takes 10,000 rows to move by 1.
+        The distance that a centre moves from one row to the next: with the default, 1 in 10,000 rows.
 
     The others are those of ``gaussians``.
     """
@@ -152,19 +152,19 @@ def moving_gaussians(
 
 
 def xor(spread: float = 0.5, random_state: int | None = 0) -> Stream:
-    """Two columns, two classes with two clusters each on the diagonals of a square: no column alone tells the class."""
+    """Two columns, two classes with two clusters each on the diagonals of a square: no single column is informative."""
     means = [[[-1.0, -1.0], [1.0, 1.0]], [[-1.0, 1.0], [1.0, -1.0]]]
     return _stream("xor", 0.0, 2, 2, 2, check_positive("spread", spread), means, None, random_state)
 
 
 def overlap(error: float = 0.2, n_columns: int = 2, random_state: int | None = 0) -> Stream:
-    """Two Gaussian classes so close that nobody can tell them apart with fewer errors than this.
+    """Two Gaussian classes that overlap such that the Bayes error is ``error``.
 
-    Their centres are as far apart in every column; together this makes the error of the best answer ``error``.
+    Their centres are equally far apart in every column.
     """
     n = check_whole("n_columns", n_columns, 1)
     if not 0 < check_share("error", error, 0.5) < 0.5:
-        raise OptionError(f"error={error!r} is not an option; give a number between 0 and 0.5.")
+        raise OptionError(f"error={error!r} is not an option; give a number above 0 and below 0.5.")
     half = -NormalDist().inv_cdf(error) / np.sqrt(n)
     return _stream("overlap", 0.0, n, 2, 1, 1.0, [[[-half] * n], [[half] * n]], None, random_state)
 
@@ -182,8 +182,8 @@ def _stream(
 ) -> Stream:
     seed, rng = model_rng(random_state)
     centres = _random_means(n_columns, n_classes, n_clusters, rng) if means is None else _given_means(means)
-    if sum(map(len, centres)) > MOST_VALUES:
-        raise OptionError(f"there are {sum(map(len, centres))} clusters, at most {MOST_VALUES} can be drawn from.")
+    if sum(map(len, centres)) > MAX_VALUES:
+        raise OptionError(f"there are {sum(map(len, centres))} clusters; at most {MAX_VALUES} are possible. Use fewer.")
     k = len(centres)
     shares = np.full(k, 1 / k) if prior is None else np.array(check_shares("prior", prior, k))
     all_means = np.concatenate(centres)
@@ -197,12 +197,12 @@ def _stream(
         np.concatenate([np.full(len(own), share / len(own)) for own, share in zip(centres, shares, strict=True)]),
         text,
     )
-    return made(source, seed)
+    return stream_of(source, seed)
 
 
 def _random_means(n_columns: int, n_classes: int, n_clusters: int, rng: np.random.Generator) -> list[np.ndarray]:
-    n, k = check_whole("n_columns", n_columns, 1), check_whole("n_classes", n_classes, 1, MOST_VALUES)
-    m = check_whole("n_clusters", n_clusters, 1, MOST_VALUES)
+    n, k = check_whole("n_columns", n_columns, 1), check_whole("n_classes", n_classes, 1, MAX_VALUES)
+    m = check_whole("n_clusters", n_clusters, 1, MAX_VALUES)
     return [rng.uniform(LOW, HIGH, (m, n)) for _ in range(k)]
 
 
@@ -215,8 +215,8 @@ def _given_means(means: Any) -> list[np.ndarray]:
     shapes = {own.shape[1] for own in centres if own.ndim == 2}
     if len(shapes) != 1 or 0 in shapes or not all(own.ndim == 2 and np.isfinite(own).all() for own in centres):
         raise OptionError(
-            "means is not an option as it is; give per class a centre or a list of centres, each with one number per "
-            "column: [[[0, 0], [1, 1]], [[0, 1]]]."
+            "means must give, for each class, a centre or a list of centres with one number per column, such as "
+            "[[[0, 0], [1, 1]], [[0, 1]]]."
         )
     return centres
 
@@ -233,6 +233,6 @@ def _spreads(spread: Any, centres: list[np.ndarray]) -> np.ndarray:
         spreads = np.empty(0)
     if spreads.shape != (sum(map(len, centres)), n_columns) or not (spreads > 0).all():
         raise OptionError(
-            f"spread={spread!r} is not an option; give a number above 0, or per class a list with one per cluster."
+            f"spread={spread!r} is not an option; give a number above 0, or for each class a list with one per cluster."
         )
     return spreads

@@ -1,4 +1,4 @@
-"""Streams that change: from one to another at once or by and by, back and forth, or table by table."""
+"""Concept drift: streams that change from one model to another, suddenly, gradually, incrementally or recurrently."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from tanager.errors import OptionError, SchemaMismatch
 from tanager.generate.networks import ChangingNetwork, NetworkSource
 from tanager.generate.sources import Column, Concept, Noise, Source, check_positive, check_whole
-from tanager.generate.stream import Stream, made
+from tanager.generate.stream import Stream, stream_of
 
 
-class _Several(Source):
-    """Rows that come from one of several sources each."""
+class _Composite(Source):
+    """A source whose rows each come from one of several others."""
 
     def __init__(self, parts: Sequence[Source]) -> None:
         self.parts = tuple(parts)
@@ -25,8 +25,8 @@ class _Several(Source):
     def _draw_from(
         self, which: np.ndarray, rows: np.ndarray, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Each row from the part with its number."""
-        there = np.flatnonzero(np.bincount(which, minlength=len(self.parts)))
+        """Draw each row from the part with this index."""
+        there = np.flatnonzero(np.bincount(which, minlength=len(self.parts))).tolist()
         if len(there) == 1:
             return self.parts[there[0]].draw(rows, rng)
         kind = np.float64 if self.columns[0].numeric else np.uint8
@@ -37,8 +37,8 @@ class _Several(Source):
         return X, y
 
 
-class Mixed(_Several):
-    """A source that gives way to another one, at once or along a sigmoid."""
+class Mixed(_Composite):
+    """A source that is replaced by another one, suddenly or along a sigmoid."""
 
     def __init__(self, first: Source, second: Source, at: int, width: float) -> None:
         super().__init__((first, second))
@@ -47,7 +47,7 @@ class Mixed(_Several):
         self.text = f"{first.text}, then {second.text} {when}"
 
     def share(self, rows: np.ndarray) -> np.ndarray:
-        """How likely the second is at row t: 1 / (1 + exp(-4 (t - at) / width)), in a form that cannot overflow."""
+        """P(second source) at row t: 1 / (1 + exp(-4 (t - at) / width)), in a form that cannot overflow."""
         return 0.5 + 0.5 * np.tanh(2 * (rows - self.at) / self.width)
 
     def draw(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -59,11 +59,11 @@ class Mixed(_Several):
             return None
         share = self.share(rows)[:, None]
         with np.errstate(divide="ignore"):
-            return np.logaddexp(np.log(1 - share) + both[0], np.log(share) + both[1])
+            return np.asarray(np.logaddexp(np.log(1 - share) + both[0], np.log(share) + both[1]))
 
     def prior(self, rows: np.ndarray) -> np.ndarray:
         share = self.share(rows)[:, None]
-        return (1 - share) * self.parts[0].prior(rows) + share * self.parts[1].prior(rows)
+        return np.asarray((1 - share) * self.parts[0].prior(rows) + share * self.parts[1].prior(rows))
 
     def changes(self) -> Iterator[int]:
         yield from itertools.takewhile(lambda row: row < self.at, self.parts[0].changes())
@@ -71,8 +71,8 @@ class Mixed(_Several):
         yield from (row for row in self.parts[1].changes() if row > self.at)
 
 
-class Alternating(_Several):
-    """Sources that take turns, each for so many rows."""
+class Alternating(_Composite):
+    """Sources that alternate, each for ``every`` rows."""
 
     def __init__(self, parts: Sequence[Source], every: int) -> None:
         super().__init__(parts)
@@ -102,7 +102,7 @@ class Alternating(_Several):
         return prior
 
     def _split(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, Source]]:
-        """The places of each source's rows."""
+        """The indices of the rows of each source."""
         turn = self._turn(rows)
         for p, part in enumerate(self.parts):
             own = np.flatnonzero(turn == p)
@@ -114,29 +114,29 @@ class Alternating(_Several):
 
 
 def _wider(*columns: Column) -> Column:
-    """A column over the ranges of several."""
+    """A column with the union of several ranges."""
     return replace(columns[0], low=min(c.low for c in columns), high=max(c.high for c in columns))
 
 
 def alternating(sources: Sequence[Source], every: int, random_state: int | None) -> Stream:
-    """The stream of sources that take turns; of a single one, which has nothing to take turns with."""
+    """The stream of sources that alternate; of a single source, the stream of that one."""
     every = check_whole("every", every, 1)
-    return made(sources[0] if len(sources) == 1 else Alternating(sources, every), random_state)
+    return stream_of(sources[0] if len(sources) == 1 else Alternating(sources, every), random_state)
 
 
 def drift(a: Stream, b: Stream, at: int, width: float = 1) -> Stream:
-    """A stream that changes to another one: at once, or by and by.
+    """A stream that changes to another one: suddenly, or gradually.
 
     Parameters
     ----------
     a, b : Stream
-        Of the same columns and classes. Noise, missing cells and irrelevant columns are those of the whole: both have
-        the same or none, or the drift gets them.
+        With the same columns and classes. Noise, missing cells and irrelevant columns must be the same in both; or
+        leave them out, and add them to the result.
     at : int
-        The row at which both are equally likely.
+        The row at which both are equally probable.
     width : float, default=1
-        Over about how many rows it happens: row t is of b with probability 1 / (1 + exp(-4 (t - at) / width)). 1 is
-        at once.
+        About how many rows the change takes: row t comes from b with probability 1 / (1 + exp(-4 (t - at) / width)).
+        1 is a sudden change.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def drift(a: Stream, b: Stream, at: int, width: float = 1) -> Stream:
 
 
 def recurring(*streams: Stream, every: int) -> Stream:
-    """Streams that take turns, each for ``every`` rows, and from the first again.
+    """Streams that alternate, each for ``every`` rows, starting over after the last (recurring concepts).
 
     Examples
     --------
@@ -163,16 +163,16 @@ def recurring(*streams: Stream, every: int) -> Stream:
     (1000, 2000, 3000, 4000)
     """
     if len(streams) < 2:
-        raise OptionError("recurring needs two streams or more, and every=ROWS by name: recurring(a, b, every=1000).")
+        raise OptionError("recurring needs two or more streams, and every= as a keyword: recurring(a, b, every=1000).")
     _check_same("recurring", *streams)
     parts = [stream.source for stream in streams]
     return replace(streams[0], source=Concept(Alternating(parts, check_whole("every", every, 1))))
 
 
 def incremental(a: Stream, b: Stream, start: int, stop: int) -> Stream:
-    """A network whose tables turn into those of another: in a straight line, from row ``start`` to row ``stop``.
+    """A network whose tables change linearly into those of another, from row ``start`` to row ``stop``.
 
-    Both have the same arcs: naive Bayes models always, others where b is ``redrawn(a)``.
+    Both must have the same arcs: naive Bayes models always do, others if b is ``redrawn(a)``.
 
     Examples
     --------
@@ -187,19 +187,23 @@ def incremental(a: Stream, b: Stream, start: int, stop: int) -> Stream:
     _check_same("incremental", a, b)
     first, second = a.source.source, b.source.source
     if type(first) is not NetworkSource or type(second) is not NetworkSource:
-        raise OptionError("incremental needs two streams of networks. Others can change by and by: drift(width=...).")
+        raise OptionError(
+            "incremental needs two streams of networks. For gradual change of others use drift(..., width=...)."
+        )
     if set(first.network.arcs) != set(second.network.arcs):
-        raise OptionError("incremental needs two networks with the same arcs. Take redrawn(a) for the second.")
+        raise OptionError("incremental needs two networks with the same arcs. Use redrawn(a) for the second.")
     if a.source != replace(b.source, source=first):
-        raise OptionError("incremental needs two streams with the same class shares and class noise.")
+        raise OptionError(
+            "incremental needs two streams with the same class shares and class noise. Make them the same."
+        )
     return replace(a, source=replace(a.source, source=ChangingNetwork(first, second, start, stop)))
 
 
 def _check_same(doing: str, *streams: Stream) -> None:
-    """Refuse streams that cannot be one."""
+    """Raise if streams cannot be combined."""
     for stream in streams:
         if not isinstance(stream, Stream):
-            raise OptionError(f"{doing} takes streams, made by tanager.generate; {stream!r} is none.")
+            raise OptionError(f"{doing} needs streams made by tanager.generate, got {stream!r}.")
     first = streams[0]
     for other in streams[1:]:
         _check_columns(doing, first, other)
@@ -208,7 +212,7 @@ def _check_same(doing: str, *streams: Stream) -> None:
         if first.effects != other.effects:
             one, two = (str(stream.effects) or "no effects" for stream in (first, other))
             raise OptionError(
-                f"{doing}: one stream has {one}, another {two}. Leave them out, and give them to the whole: "
+                f"{doing}: one stream has {one}, another {two}. Leave these out, and add them to the result: "
                 f"{doing}(...).noise(0.05)."
             )
         if _same_model(first, other):

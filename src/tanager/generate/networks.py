@@ -1,4 +1,4 @@
-"""Rows of a Bayesian network, fixed or on its way to another, and how probable they are, with gaps and noise."""
+"""Rows drawn from a Bayesian network, fixed or changing, and their probabilities with missing and noisy cells."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from typing import Any
 import numpy as np
 
 from tanager.errors import DataError
-from tanager.generate.sources import MISSING, MOST_VALUES, Column, Noise, Source, missing_cells
+from tanager.generate.sources import MAX_VALUES, MISSING, Column, Noise, Source, missing_cells
 from tanager.networks import graph
 from tanager.networks.inference import elimination_order
 from tanager.networks.network import Network
-from tanager.networks.sampling import _thresholds, draw_codes
+from tanager.networks.sampling import draw_codes, thresholds
 
-CELLS = 1 << 17  # of the tables of all rows that are worked on at once
-MOST_CELLS = 1 << 20  # of the tables of one row; what takes more is not asked for
+CELLS = 1 << 17  # of intermediate tables, over all rows that are processed at once
+MAX_CELLS = 1 << 20  # of the intermediate tables of one row; beyond that no posterior is computed
 
 
 class NetworkSource(Source):
     """Rows drawn from a network: its variables are the columns, one of them is the class."""
 
     def __init__(self, network: Network, target: str = "class", text: str = "network") -> None:
-        network._require(network.names)
+        network.require_tables(network.names)
         for name in network:
-            if len(network.values(name)) > MOST_VALUES:
-                raise DataError(f"variable {name!r} has {len(network.values(name)):,} values, at most {MOST_VALUES}.")
+            if len(network.values(name)) > MAX_VALUES:
+                raise DataError(
+                    f"variable {name!r} has {len(network.values(name)):,} values; at most {MAX_VALUES} are possible."
+                )
         self.network, self.target, self.text = _class_first(network, target), target, text
         self.columns = tuple(Column(name, self.network.values(name)) for name in self.network.names[1:])
         self.classes = self.network.values(target)
@@ -41,7 +43,7 @@ class NetworkSource(Source):
 
     def log_joint(self, X: np.ndarray, rows: np.ndarray, noise: Noise) -> np.ndarray | None:
         gaps = np.ones(len(X), dtype=bool) if noise.any else missing_cells(X).any(axis=1)
-        if gaps.any() and self._largest > MOST_CELLS:
+        if gaps.any() and self._largest > MAX_CELLS:
             return None
         logs = np.empty((len(X), len(self.classes)))
         logs[~gaps] = self._log_whole(X[~gaps], rows[~gaps])
@@ -52,7 +54,7 @@ class NetworkSource(Source):
         return logs
 
     def _log_whole(self, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Rows that are known in whole: look every family up, for all classes at once."""
+        """Complete rows: look up every family, for all classes at once."""
         logs = np.zeros((len(X), len(self.classes)))
         for i, family in enumerate(self._families):
             others = [j for j in family if j != 0]
@@ -61,8 +63,8 @@ class NetworkSource(Source):
         return logs
 
     def _log_cells(self, i: int, at: Any, rows: np.ndarray) -> np.ndarray:
-        """log P(variable i | parents) where the values of its family but the class stand; one column per class."""
-        return self._log_by_class[i][at]
+        """log P(variable i | parents) at these indices of its family without the class; one column per class."""
+        return np.asarray(self._log_by_class[i][at])
 
     @cached_property
     def _log_by_class(self) -> list[np.ndarray]:
@@ -70,31 +72,34 @@ class NetworkSource(Source):
             return [np.log(cells) for cells in _class_last(self._tables, self._families)]
 
     def _log_gaps(self, X: np.ndarray, rows: np.ndarray, keep: np.ndarray) -> np.ndarray:
-        """Sum out what the cells do not tell, one variable at a time; all rows side by side, along the last axis."""
+        """Rows with missing or noisy cells: variable elimination for all rows at once, which lie along the last axis.
+
+        Every column is a hidden variable; its cell is evidence about it, certain or not.
+        """
         factors = list(zip(self._families, self._at(rows), strict=True))
-        factors += [((i + 1,), self._told(X[:, i], i, keep[i])) for i in range(X.shape[1])]
+        factors += [((i + 1,), self._cell_likelihood(X[:, i], i, keep[i])) for i in range(X.shape[1])]
         scales = np.zeros(len(X))
         for variable, scope in self._steps:
             touching = [factor for factor in factors if variable in factor[0]]
             factors = [factor for factor in factors if variable not in factor[0]]
             rest = tuple(i for i in scope if i != variable)
             cells = _product(touching, (variable, *rest), self._sizes).sum(axis=0)
-            top = cells.max(axis=tuple(range(cells.ndim - 1)))  # products over many columns would underflow
+            top = cells.max(axis=tuple(range(cells.ndim - 1)))  # rescale: products over many columns would underflow
             top = np.where(top > 0, top, 1.0)
             scales += np.log(top)
             factors.append((rest, cells / top))
         with np.errstate(divide="ignore"):
-            return (np.log(_product(factors, (0,), self._sizes)) + scales).T
+            return np.asarray((np.log(_product(factors, (0,), self._sizes)) + scales).T)
 
     def _at(self, rows: np.ndarray) -> list[np.ndarray]:
-        """The tables at these rows, which stand along the last axis; once where it is the same for all."""
+        """The tables at these rows, along the last axis; of length 1 if they are the same for all rows."""
         return [table[..., None] for table in self._tables]
 
-    def _told(self, cells: np.ndarray, i: int, keep: float) -> np.ndarray:
-        """P(the cell as shown | the value behind it), for every value and row."""
+    def _cell_likelihood(self, cells: np.ndarray, i: int, keep: float) -> np.ndarray:
+        """P(observed cell | true value), for every true value and row; 1 for a missing cell."""
         n_values = self._sizes[i + 1]
-        told = np.column_stack([keep * np.eye(n_values) + (1 - keep) / n_values, np.ones(n_values)])
-        return told[:, np.where(cells == MISSING, n_values, cells)]
+        table = np.column_stack([keep * np.eye(n_values) + (1 - keep) / n_values, np.ones(n_values)])
+        return table[:, np.where(cells == MISSING, n_values, cells)]
 
     @cached_property
     def _sizes(self) -> list[int]:
@@ -102,7 +107,7 @@ class NetworkSource(Source):
 
     @cached_property
     def _families(self) -> list[tuple[int, ...]]:
-        return [(*parents, i) for i, parents in enumerate(self.network._parents)]
+        return [(*parents, i) for i, parents in enumerate(self.network.parent_indices)]
 
     @cached_property
     def _tables(self) -> list[np.ndarray]:
@@ -118,7 +123,7 @@ class NetworkSource(Source):
 
 
 class ChangingNetwork(NetworkSource):
-    """A network whose tables go in a straight line from those of one to those of another, between two rows."""
+    """A network whose tables change linearly from those of one network to those of another, between two rows."""
 
     def __init__(self, first: NetworkSource, second: NetworkSource, start: int, stop: int) -> None:
         super().__init__(
@@ -127,7 +132,7 @@ class ChangingNetwork(NetworkSource):
         self._second, self.start, self.stop = second.network, start, stop
 
     def share(self, rows: np.ndarray) -> np.ndarray:
-        """How far it has come: 0 at the start, 1 from the stop on."""
+        """How far the change has gone: 0 at the start, 1 from the stop on."""
         return np.clip((rows - self.start) / (self.stop - self.start), 0.0, 1.0)
 
     def draw(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -143,37 +148,37 @@ class ChangingNetwork(NetworkSource):
 
     @cached_property
     def _draws(self) -> list[tuple[int, tuple[int, ...], np.ndarray, np.ndarray]]:
-        order = graph.topological(self.network._parents) or []
+        order = graph.topological(self.network.parent_indices) or []
         return [
-            (i, self.network._parents[i], _thresholds(self._tables[i]), _thresholds(self._tables_then[i]))
+            (i, self.network.parent_indices[i], thresholds(self._tables[i]), thresholds(self._second_tables[i]))
             for i in order
         ]
 
     def prior(self, rows: np.ndarray) -> np.ndarray:
-        """What is known without any cell; columns that the class does not descend from do not matter."""
+        """P(class) at these rows. Only the class and its ancestors matter."""
         own = [self.target, *self.network.ancestors(self.target)]
         first, then = (NetworkSource(network.keep(own), self.target) for network in (self.network, self._second))
         nothing = np.full((len(rows), len(own) - 1), MISSING, dtype=np.uint8)
         few = ChangingNetwork(first, then, self.start, self.stop)
-        return np.exp(few._log_gaps(nothing, rows, np.ones(len(own) - 1)))
+        return np.asarray(np.exp(few._log_gaps(nothing, rows, np.ones(len(own) - 1))))
 
     def _log_cells(self, i: int, at: Any, rows: np.ndarray) -> np.ndarray:
         share, (first, then) = self.share(rows)[:, None], self._by_class
         with np.errstate(divide="ignore"):
-            return np.log((1 - share) * first[i][at] + share * then[i][at])
+            return np.asarray(np.log((1 - share) * first[i][at] + share * then[i][at]))
 
     @cached_property
     def _by_class(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        return _class_last(self._tables, self._families), _class_last(self._tables_then, self._families)
+        return _class_last(self._tables, self._families), _class_last(self._second_tables, self._families)
 
     def _at(self, rows: np.ndarray) -> list[np.ndarray]:
         share = self.share(rows)
-        tables = zip(self._tables, self._tables_then, strict=True)
+        tables = zip(self._tables, self._second_tables, strict=True)
         return [(1 - share) * first[..., None] + share * then[..., None] for first, then in tables]
 
     @cached_property
-    def _tables_then(self) -> list[np.ndarray]:
-        return [self._second._table_in(name, self.network.parents(name)) for name in self.network]
+    def _second_tables(self) -> list[np.ndarray]:
+        return [self._second.table_in_order(name, self.network.parents(name)) for name in self.network]
 
     def changes(self) -> Iterator[int]:
         return iter((self.start, self.stop))
@@ -187,12 +192,12 @@ def _class_first(network: Network, target: str) -> Network:
 
 
 def _place(codes: Sequence[np.ndarray], sizes: Sequence[int]) -> Any:
-    """Where the values of several variables stand in a flat table of all of them."""
+    """The index of the values of several variables in a flat table of all of them."""
     return np.ravel_multi_index(tuple(codes), tuple(sizes)) if codes else 0
 
 
 def _class_last(tables: Sequence[np.ndarray], families: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
-    """Tables as (values of the family but the class, classes); one column where the class is not in the family."""
+    """Tables as (values of the family without the class, classes); one column if the class is not in the family."""
     flat = []
     for table, family in zip(tables, families, strict=True):
         moved = np.moveaxis(table, family.index(0), -1) if 0 in family else table[..., None]
@@ -205,7 +210,9 @@ def _product(
 ) -> np.ndarray:
     """The product of factors whose last axis is rows, over a scope that has all their variables."""
     total: Any = 1.0
-    for own, cells in sorted(factors, key=lambda factor: factor[1].size):  # small ones first, so that few are large
+    for own, cells in sorted(
+        factors, key=lambda factor: factor[1].size
+    ):  # small ones first, so that few intermediate products are large
         axes = sorted(range(len(own)), key=lambda axis: scope.index(own[axis]))
         moved = cells.transpose(*axes, len(own))
         total = total * moved.reshape(*(sizes[i] if i in own else 1 for i in scope), -1)

@@ -1,8 +1,8 @@
-"""Random networks as classifiers have them: naive Bayes, TAN and BAN, with the arcs and tables of a seed."""
+"""Random networks with the structure of classifiers: naive Bayes, TAN and BAN, with random arcs and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import comb
 from typing import Any
@@ -11,8 +11,8 @@ import numpy as np
 
 from tanager.errors import DataError, OptionError
 from tanager.generate.networks import NetworkSource
-from tanager.generate.sources import MOST_VALUES, check_positive, check_shares, check_whole
-from tanager.generate.stream import CLASS, Stream, made, model_rng
+from tanager.generate.sources import MAX_VALUES, check_positive, check_shares, check_whole
+from tanager.generate.stream import CLASS, Stream, model_rng, stream_of
 from tanager.networks.network import Network
 
 
@@ -33,12 +33,12 @@ def naive_bayes(
         Of all columns, or of each.
     n_classes : int, default=2
     dirichlet : float, default=1.0
-        Every line of a table is drawn from a symmetric Dirichlet distribution: 1 makes all lines equally likely, less
-        makes sharper ones.
+        Every row of a table is drawn from a symmetric Dirichlet distribution: 1 is uniform over all distributions, less
+        gives probabilities closer to 0 and 1.
     prior : sequence of float, default=None
-        The shares of the classes. None draws them: of two classes, the first gets 0.3 to 0.7.
+        The prior probabilities of the classes. None draws them: of two classes, the first gets 0.3 to 0.7.
     random_state : int, default=0
-        For the model and its rows; None makes up a new one.
+        Seed of the model and its rows; None draws a new one.
 
     Examples
     --------
@@ -79,15 +79,15 @@ def ban(
 ) -> Stream:
     """A random BAN model: columns depend on the class and on each other.
 
-    Columns get a random order, and arcs from earlier to later ones; all sets of arcs that keep to ``max_parents`` are
-    equally likely.
+    Columns get a random order, and arcs lead from earlier to later ones; all sets of arcs within ``max_parents`` are
+    equally probable.
 
     Parameters
     ----------
     n_arcs : int, default=50
         Arcs in all, those of the class included.
     max_parents : int, default=4
-        The most parents that a column can have beside the class.
+        The largest number of parents of a column besides the class.
 
     The others are those of ``naive_bayes``.
     """
@@ -95,8 +95,8 @@ def ban(
     least, top = n, n + sum(min(i, most) for i in range(n))
     if not least <= check_whole("n_arcs", n_arcs, 0) <= top:
         raise OptionError(
-            f"n_arcs={n_arcs!r} is not an option: {n} columns with at most {most} parents beside the class have "
-            f"{least} to {top} arcs, the {n} from the class included."
+            f"n_arcs={n_arcs!r} is not an option: {n} columns with at most {most} parents besides the class have "
+            f"{least} to {top} arcs, including the {n} from the class."
         )
 
     def arcs(n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
@@ -121,12 +121,12 @@ def from_network(network: Network, target: str = CLASS, random_state: int | None
     """
     source = NetworkSource(network, target)
     if not source.columns:
-        raise DataError(f"the network has no variable beside {target!r}. Add some, as columns.")
-    return made(source, random_state)
+        raise DataError(f"the network has no variable besides {target!r}. Add at least one, as a column.")
+    return stream_of(source, random_state)
 
 
 def redrawn(stream: Stream, random_state: int | None = 1, dirichlet: float = 1.0) -> Stream:
-    """A stream of the same network with other tables, and with the same effects: what it may drift to.
+    """A stream of the same network with new random tables, and the same effects: a model to drift to.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def redrawn(stream: Stream, random_state: int | None = 1, dirichlet: float = 1.0
     """
     network = stream.network
     if network is None:
-        raise DataError(f"only a stream of one network can be redrawn; this is {stream!r}.")
+        raise DataError(f"only a stream of a single network can be redrawn, not {stream!r}.")
     seed, rng = model_rng(random_state)
     old = stream.source.source
     assert isinstance(old, NetworkSource)
@@ -151,7 +151,7 @@ def redrawn(stream: Stream, random_state: int | None = 1, dirichlet: float = 1.0
 
 def _stream(
     text: str,
-    arcs: Any,
+    arcs: Callable[[int, np.random.Generator], list[tuple[int, int]]],
     n_columns: int,
     n_values: int | Sequence[int],
     n_classes: int,
@@ -160,7 +160,7 @@ def _stream(
     random_state: int | None,
 ) -> Stream:
     """The stream of a class that is a parent of all columns, and of further arcs (given as numbers of columns)."""
-    n, k = check_whole("n_columns", n_columns, 1), check_whole("n_classes", n_classes, 1, MOST_VALUES)
+    n, k = check_whole("n_columns", n_columns, 1), check_whole("n_classes", n_classes, 1, MAX_VALUES)
     sizes = _sizes(n_values, n)
     concentration = check_positive("dirichlet", dirichlet)
     seed, rng = model_rng(random_state)
@@ -172,16 +172,16 @@ def _stream(
     if prior is not None:
         shares = np.array(check_shares("prior", prior, k))
     network = network.with_tables(random_tables(network, concentration, rng, {CLASS: shares}))
-    return made(NetworkSource(network, CLASS, text), seed)
+    return stream_of(NetworkSource(network, CLASS, text), seed)
 
 
 def _sizes(n_values: int | Sequence[int], n_columns: int) -> list[int]:
-    sizes = [n_values] * n_columns if np.ndim(n_values) == 0 else list(n_values)  # type: ignore[arg-type]
+    sizes = list(n_values) if isinstance(n_values, Sequence | np.ndarray) else [n_values] * n_columns
     if len(sizes) != n_columns:
         raise OptionError(
             f"n_values has {len(sizes)} numbers for {n_columns} columns. Give one for each, or one alone."
         )
-    return [check_whole("n_values", size, 1, MOST_VALUES) for size in sizes]
+    return [check_whole("n_values", size, 1, MAX_VALUES) for size in sizes]
 
 
 def _no_arcs(n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
@@ -189,7 +189,7 @@ def _no_arcs(n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
 
 
 def random_tree(n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Arcs of a tree over 0..n-1, away from a root; all trees and roots are equally likely (Prüfer's code)."""
+    """Arcs of a tree over 0..n-1, away from a root; all trees and roots are equally probable (Prüfer codes)."""
     neighbours: list[list[int]] = [[] for _ in range(n)]
     for u, v in _edges(rng.integers(0, n, max(n - 2, 0)).tolist(), n):
         neighbours[u].append(v)
@@ -205,7 +205,7 @@ def random_tree(n: int, rng: np.random.Generator) -> list[tuple[int, int]]:
 
 
 def _edges(code: list[int], n: int) -> list[tuple[int, int]]:
-    """The tree of a Prüfer code: the smallest leaf is joined to the next number of the code and goes."""
+    """The tree of a Prüfer code: the smallest leaf is joined to the next number of the code and removed."""
     degrees = [1 + code.count(v) for v in range(n)]
     edges = []
     for u in code:
@@ -218,7 +218,7 @@ def _edges(code: list[int], n: int) -> list[tuple[int, int]]:
 
 
 def random_arcs(n: int, n_arcs: int, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Arcs along a random order of 0..n-1, at most so many into each; all such sets are equally likely."""
+    """Arcs along a random order of 0..n-1, at most ``most`` into each; all such sets are equally probable."""
     order = rng.permutation(n).tolist()
     return [(order[u], order[v]) for u, v in arcs_in_order(n, n_arcs, most, rng)]
 
@@ -226,8 +226,8 @@ def random_arcs(n: int, n_arcs: int, most: int, rng: np.random.Generator) -> lis
 def arcs_in_order(n: int, n_arcs: int, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
     """Arcs from smaller to larger numbers.
 
-    Drawing sets until one keeps to the limit would take for ever where the limit is tight. So the number of parents of
-    each comes first, from the last to the first, each number as often as there are sets with it.
+    Rejection sampling would take forever if the limit is tight. So the number of parents of each node is drawn first,
+    from the last node to the first, each number with the share of all sets that have it.
     """
     ways = n_sets(n, n_arcs, most)
     arcs, left = [], n_arcs
@@ -251,7 +251,7 @@ def n_sets(n: int, n_arcs: int, most: int) -> list[list[int]]:
 
 
 def random_prior(n_classes: int, rng: np.random.Generator) -> np.ndarray:
-    """Shares of the classes, none of them rare: of two, the first gets 0.3 to 0.7; of more, in such proportions."""
+    """Prior probabilities, none of them small: of two classes, the first gets 0.3 to 0.7; more in such proportions."""
     draws = rng.uniform(0.3, 0.7, n_classes)
     return np.array([draws[0], 1 - draws[0]]) if n_classes == 2 else draws / draws.sum()
 
@@ -259,7 +259,7 @@ def random_prior(n_classes: int, rng: np.random.Generator) -> np.ndarray:
 def random_tables(
     network: Network, dirichlet: float, rng: np.random.Generator, given: dict[str, Any]
 ) -> dict[str, np.ndarray]:
-    """A table for every variable, with lines from a symmetric Dirichlet distribution; some may be given."""
+    """A table for every variable, with rows from a symmetric Dirichlet distribution; some may be given."""
     tables = {}
     for name in network:
         *contexts, n_values = network.shape(name)

@@ -1,4 +1,4 @@
-"""Uniform numbers whose class follows from a rule, and rules over a few symbols."""
+"""Classes that follow from a rule: SEA, hyperplane, STAGGER, LED."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tanager.errors import OptionError, is_number
 from tanager.generate.drifting import alternating
 from tanager.generate.networks import NetworkSource
 from tanager.generate.sources import Column, Noise, Source, bounce, check_share, check_whole
-from tanager.generate.stream import Stream, made, model_rng
+from tanager.generate.stream import Stream, model_rng, stream_of
 from tanager.networks.network import Network
 
 STAGGER = {
@@ -30,7 +30,7 @@ DIGITS = ("1110111", "0010010", "1011101", "1011011", "0111010", "1101011", "110
 
 
 class Rule(Source):
-    """Columns of uniform numbers, and a rule that says whether a row belongs to class 1, not 0."""
+    """Columns of uniform numbers; a row belongs to class 1 if a rule holds, else to class 0."""
 
     classes = (0, 1)
 
@@ -45,32 +45,32 @@ class Rule(Source):
         return X, self.holds(X, rows).astype(np.uint8)
 
     def log_joint(self, X: np.ndarray, rows: np.ndarray, noise: Noise) -> np.ndarray | None:
-        """None where cells are missing or noisy; else the rule, as all rows are equally likely."""
+        """None if cells are missing or noisy; else the rule, as all rows are equally probable."""
         if noise.any or np.isnan(X).any():
             return None
         with np.errstate(divide="ignore"):
-            return np.log(np.eye(2)[self.holds(X, rows).astype(int)])
+            return np.asarray(np.log(np.eye(2)[self.holds(X, rows).astype(int)]))
 
 
 class Sea(Rule):
-    """Two numbers up to 10 whose sum is at most a threshold, and one that does not matter."""
+    """Class 1 if the sum of the first two numbers is at most a threshold; the third is irrelevant."""
 
     def __init__(self, threshold: float) -> None:
         self.threshold, self.text = threshold, "SEA"
         self.columns = tuple(Column(f"x{i}", None, 0.0, 10.0) for i in (1, 2, 3))
 
     def holds(self, X: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        return X[:, 0] + X[:, 1] <= self.threshold
+        return np.asarray(X[:, 0] + X[:, 1] <= self.threshold)
 
     def prior(self, rows: np.ndarray) -> np.ndarray:
-        """The part of the square below the line."""
+        """The area of the square below the line."""
         below = min(self.threshold, 20 - self.threshold) ** 2 / 200
         below = below if self.threshold <= 10 else 1 - below
         return np.array([[1 - below, below]])
 
 
 class Hyperplane(Rule):
-    """Numbers from 0 to 1 with weights; class 1 where the weighted sum is above the half of the weights."""
+    """Numbers from 0 to 1 with weights; class 1 if the weighted sum is above half of the sum of the weights."""
 
     def __init__(self, weights: np.ndarray, velocities: np.ndarray) -> None:
         self.weights, self.velocities = weights, velocities
@@ -97,18 +97,18 @@ def sea(
     class_noise: float = 0.1,
     random_state: int | None = 0,
 ) -> Stream:
-    """SEA: three numbers between 0 and 10; class 1 where the first two sum to at most a threshold, which jumps.
+    """SEA: three numbers between 0 and 10; class 1 if the first two sum to at most a threshold, which changes.
 
     Parameters
     ----------
     thresholds : float or sequence of float, default=(8, 9, 7, 9.5)
-        One after the other, and from the start again. A single one never changes.
+        Used one after the other, starting over after the last. A single one never changes.
     every : int, default=12500
         Rows between two changes.
     class_noise : float, default=0.1
-        How often the label is wrong.
+        The share of wrong labels.
     random_state : int, default=0
-        For the rows; None makes up a new one.
+        Seed of the rows; None draws a new one.
 
     Notes
     -----
@@ -123,28 +123,30 @@ def sea(
     >>> stream.drifts[:3], round(stream.accuracy(), 3)
     ((12500, 25000, 37500), 0.9)
     """
-    values = [thresholds] if np.ndim(thresholds) == 0 else list(thresholds)  # type: ignore[arg-type]
+    values = list(thresholds) if isinstance(thresholds, Sequence | np.ndarray) else [thresholds]
     for value in values:
-        if not (is_number(value, 0) and 0 < float(value) < 20):  # type: ignore[arg-type]
-            raise OptionError(f"thresholds={thresholds!r} is not an option; give one or more numbers between 0 and 20.")
-    sources = [Sea(float(value)) for value in values]  # type: ignore[arg-type]
+        if not (is_number(value, 0) and 0 < value < 20):
+            raise OptionError(
+                f"thresholds={thresholds!r} is not an option; give one or more numbers above 0 and below 20."
+            )
+    sources = [Sea(float(value)) for value in values]
     return alternating(sources, every, random_state).class_noise(check_share("class_noise", class_noise))
 
 
 def hyperplane(
     n_columns: int = 10, change: float = 1e-5, n_changing: int | None = None, random_state: int | None = 0
 ) -> Stream:
-    """A rotating hyperplane: numbers between 0 and 1, and class 1 where their weighted sum is above half of its most.
+    """A rotating hyperplane: numbers between 0 and 1, and class 1 if their weighted sum is above half of its maximum.
 
     Parameters
     ----------
     n_columns : int, default=10
     change : float, default=1e-5
-        By how much a weight grows or falls from row to row. Weights are between 0 and 1 and turn back there. 0: none.
+        By how much a weight changes from row to row. Weights stay between 0 and 1, where they bounce. 0: no change.
     n_changing : int, default=None
-        How many of the weights change, the first ones; None is all of them.
+        How many of the weights change, starting with the first; None: all.
     random_state : int, default=0
-        For the weights and the rows; None makes up a new one.
+        Seed of the weights and the rows; None draws a new one.
 
     Notes
     -----
@@ -155,21 +157,21 @@ def hyperplane(
     seed, rng = model_rng(random_state)
     weights = rng.random(n)
     velocities = check_share("change", change) * rng.choice([-1.0, 1.0], n) * (np.arange(n) < changing)
-    return made(Hyperplane(weights, velocities), seed)
+    return stream_of(Hyperplane(weights, velocities), seed)
 
 
 def stagger(concepts: int | Sequence[int] = (1, 2, 3), every: int = 10_000, random_state: int | None = 0) -> Stream:
-    """STAGGER: things with a size, a colour and a shape, all equally likely; class 1 where a concept holds.
+    """STAGGER: objects with a size, a colour and a shape, all equally probable; class 1 if a concept holds.
 
     Parameters
     ----------
     concepts : int or sequence of int, default=(1, 2, 3)
-        1: small and red. 2: green, or a circle. 3: medium or large. One after the other, and from the start again. A
-        single one never changes.
+        1: small and red. 2: green, or a circle. 3: medium or large. Used one after the other, starting over after the
+        last. A single one never changes.
     every : int, default=10000
         Rows between two changes.
     random_state : int, default=0
-        For the rows; None makes up a new one.
+        Seed of the rows; None draws a new one.
 
     Notes
     -----
@@ -181,7 +183,7 @@ def stagger(concepts: int | Sequence[int] = (1, 2, 3), every: int = 10_000, rand
     >>> next(iter(generate.stagger()))
     ({'size': 'medium', 'colour': 'red', 'shape': 'triangle'}, 0)
     """
-    chosen: list[Any] = [concepts] if np.ndim(concepts) == 0 else list(concepts)  # type: ignore[arg-type]
+    chosen = list(concepts) if isinstance(concepts, Sequence | np.ndarray) else [concepts]
     if not chosen or not set(chosen) <= set(CONCEPTS):
         raise OptionError(f"concepts={concepts!r} is not an option; give one or more of 1, 2 and 3.")
     return alternating([_stagger(concept) for concept in chosen], every, random_state)
@@ -195,9 +197,9 @@ def _stagger(concept: int) -> NetworkSource:
 
 
 def led(noise: float = 0.1, random_state: int | None = 0) -> Stream:
-    """The ten digits on a display of seven segments, each of which is wrong with the probability ``noise``.
+    """The ten digits on a seven-segment display, each segment inverted with probability ``noise``.
 
-    With 10 % noise the best answer is right in 74 of 100 cases. ``led().irrelevant(17)`` is the harder form.
+    With 10 % noise the Bayes accuracy is 74 %. ``led().irrelevant(17)`` is the harder form.
 
     Notes
     -----
@@ -208,4 +210,6 @@ def led(noise: float = 0.1, random_state: int | None = 0) -> Stream:
     on = np.where(lit == 1, 1 - wrong, wrong)
     network = Network({"class": range(10)} | dict.fromkeys(SEGMENTS, (0, 1)), [("class", name) for name in SEGMENTS])
     tables: dict[str, Any] = {name: np.stack([1 - on[:, i], on[:, i]], axis=1) for i, name in enumerate(SEGMENTS)}
-    return made(NetworkSource(network.with_tables(tables | {"class": [0.1] * 10}), "class", "LED digits"), random_state)
+    return stream_of(
+        NetworkSource(network.with_tables(tables | {"class": [0.1] * 10}), "class", "LED digits"), random_state
+    )

@@ -1,11 +1,11 @@
-"""What rows are drawn from: columns, and rules for row number t. A Stream is a source with a seed and with effects."""
+"""Sources: distributions that rows are drawn from. A ``Stream`` is a source with a seed and with effects."""
 
 from __future__ import annotations
 
-import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,8 @@ import numpy as np
 from tanager.errors import DataError, OptionError, is_number
 
 MISSING = 255  # in codes; in numbers it is NaN
-MOST_VALUES = 254
-RAREST = 1e-3  # share of a class that can still be raised by drawing until it comes
+MAX_VALUES = 254
+RAREST = 1e-3  # smallest share of a class that can be raised by rejection sampling
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Noise:
-    """What noise does to each column: it keeps its own cell so often, and else shows any value, or any of its range."""
+    """Noise per column: a cell is kept with probability ``keep``, else uniform over the values or the range."""
 
     keep: np.ndarray
     low: np.ndarray
@@ -42,7 +42,7 @@ class Noise:
 
     @classmethod
     def of(cls, columns: Sequence[Column], keep: Any = 1.0) -> Noise:
-        """Over the ranges of these columns; without `keep`, none at all."""
+        """For these columns; without ``keep``, no noise."""
         low, high = ([column.low for column in columns], [column.high for column in columns])
         return cls(np.broadcast_to(keep, len(columns)), np.array(low), np.array(high))
 
@@ -55,7 +55,7 @@ class Noise:
 class Source(ABC):
     """Rows of a known distribution, which may depend on the number of the row."""
 
-    text: str  # what it is, in a word or two
+    text: str  # a short description
     columns: tuple[Column, ...]
     classes: tuple[object, ...]
 
@@ -65,38 +65,36 @@ class Source(ABC):
 
     @abstractmethod
     def log_joint(self, X: np.ndarray, rows: np.ndarray, noise: Noise) -> np.ndarray | None:
-        """log P(x, y) of every row and class, None where that is not known; missing cells say nothing."""
+        """log P(x, y) of every row and class, with missing cells summed out; None if it cannot be computed."""
 
     @abstractmethod
     def prior(self, rows: np.ndarray) -> np.ndarray:
-        """P(y) at these rows: (n_rows, n_classes), or one line for all of them."""
+        """P(y) at these rows: (n_rows, n_classes), or (1, n_classes) if it is the same for all."""
 
     def changes(self) -> Iterator[int]:
-        """The rows at which it becomes another one, in order; there may be no end to them."""
+        """The rows at which the distribution changes, in order; possibly infinitely many."""
         return iter(())
 
 
 @dataclass(frozen=True)
 class Concept(Source):
-    """A source with other shares of the classes, and with wrong labels."""
+    """A source with other shares of the classes, or with wrong labels."""
 
     source: Source
     shares: tuple[float, ...] | None = None
     class_noise: float = 0.0
 
-    @property
-    def text(self) -> str:  # type: ignore[override]
+    text: str = field(init=False, compare=False, repr=False)
+    columns: tuple[Column, ...] = field(init=False, compare=False, repr=False)
+    classes: tuple[object, ...] = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
         shares = "" if self.shares is None else f" with classes {', '.join(f'{100 * s:g} %' for s in self.shares)}"
         wrong = f" with {100 * self.class_noise:g} % wrong labels" if self.class_noise else ""
-        return f"{self.source.text}{shares}{wrong}"
-
-    @property
-    def columns(self) -> tuple[Column, ...]:  # type: ignore[override]
-        return self.source.columns
-
-    @property
-    def classes(self) -> tuple[object, ...]:  # type: ignore[override]
-        return self.source.classes
+        set_field = partial(object.__setattr__, self)  # the way to set a field of a frozen dataclass
+        set_field("text", f"{self.source.text}{shares}{wrong}")
+        set_field("columns", self.source.columns)
+        set_field("classes", self.source.classes)
 
     def draw(self, rows: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         X, y = self.source.draw(rows, rng)
@@ -108,13 +106,13 @@ class Concept(Source):
         return X, y
 
     def _redraw(self, X: np.ndarray, y: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Say which class each row shall have, and draw the row again until it has; the classes."""
+        """Draw a class for each row, then redraw the row until it has this class; returns the classes."""
         assert self.shares is not None
         rarest = self.source.prior(rows).min(axis=0)
         for c in np.flatnonzero((rarest < RAREST) & (np.array(self.shares) > 0)):
             raise DataError(
-                f"class {self.classes[c]!r} has a share of {rarest[c]:.2g} in the model, too few to draw "
-                f"{100 * self.shares[c]:g} % of the rows from. Change the model."
+                f"class {self.classes[c]!r} has a share of {rarest[c]:.2g} in the model, too small to be raised to "
+                f"{100 * self.shares[c]:g} %. Use another model."
             )
         wanted = pick(self.shares, len(rows), rng)
         left = np.flatnonzero(y != wanted)
@@ -138,11 +136,11 @@ class Concept(Source):
 
     def prior(self, rows: np.ndarray) -> np.ndarray:
         prior = self.source.prior(rows) if self.shares is None else np.array([self.shares])
-        return (1 - self.class_noise) * prior + self._wrong * (prior.sum(axis=1, keepdims=True) - prior)
+        return np.asarray((1 - self.class_noise) * prior + self._wrong * (prior.sum(axis=1, keepdims=True) - prior))
 
     @property
     def _wrong(self) -> float:
-        """The chance of one particular wrong label."""
+        """The probability of one particular wrong label."""
         return self.class_noise / max(len(self.classes) - 1, 1)
 
     def changes(self) -> Iterator[int]:
@@ -170,7 +168,7 @@ def pick(shares: Sequence[float] | np.ndarray, n: int, rng: np.random.Generator)
 
 
 def other_codes(codes: np.ndarray, n_values: int, rng: np.random.Generator) -> np.ndarray:
-    """For each code a different one, all with equal chances; the same where there is no other."""
+    """For each code a different one, all equally probable; the same if there is no other."""
     if n_values < 2:
         return codes
     steps = rng.integers(1, n_values, len(codes), dtype=np.uint16)
@@ -179,19 +177,19 @@ def other_codes(codes: np.ndarray, n_values: int, rng: np.random.Generator) -> n
 
 def missing_cells(X: np.ndarray) -> np.ndarray:
     """Where cells are missing."""
-    return X == MISSING if X.dtype == np.uint8 else np.isnan(X)
+    return np.asarray(X == MISSING if X.dtype == np.uint8 else np.isnan(X))
 
 
 def bounce(positions: np.ndarray, low: Any, high: Any) -> np.ndarray:
-    """Positions of things that turn back at the walls, given where they would be without walls."""
+    """Positions of points that bounce off walls, given where they would be without walls."""
     span = np.asarray(high) - low
-    return low + span - np.abs((positions - low) % (2 * span) - span)
+    return np.asarray(low + span - np.abs((positions - low) % (2 * span) - span))
 
 
 def check_whole(name: str, value: object, least: int, most: float = float("inf")) -> int:
-    """A whole number within bounds; 1e6 is one too."""
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and float(value).is_integer():
-        whole = int(value)  # type: ignore[call-overload]
+    """A whole number within bounds; a float such as 1e6 is accepted."""
+    if is_number(value) and float(value).is_integer():
+        whole = int(value)
         if least <= whole <= most:
             return whole
     upper = "" if most == float("inf") else f" and at most {int(most):,}"
@@ -200,16 +198,16 @@ def check_whole(name: str, value: object, least: int, most: float = float("inf")
 
 def check_share(name: str, value: object, most: float = 1.0) -> float:
     """A probability."""
-    if is_number(value, 0) and float(value) <= most:  # type: ignore[arg-type]
-        return float(value)  # type: ignore[arg-type]
-    hint = f" For {float(value):g} % write {float(value) / 100:g}." if is_number(value, 1) else ""  # type: ignore[arg-type]
+    if is_number(value, 0) and float(value) <= most:
+        return float(value)
+    hint = f" For {float(value):g} % write {float(value) / 100:g}." if is_number(value, 1) else ""
     raise OptionError(f"{name}={value!r} is not an option; give a number from 0 to {most:g}.{hint}")
 
 
 def check_positive(name: str, value: object) -> float:
     """A number above 0."""
-    if is_number(value, 0) and float(value) > 0:  # type: ignore[arg-type]
-        return float(value)  # type: ignore[arg-type]
+    if is_number(value, 0) and float(value) > 0:
+        return float(value)
     raise OptionError(f"{name}={value!r} is not an option; give a number above 0.")
 
 

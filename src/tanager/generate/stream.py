@@ -1,4 +1,4 @@
-"""Stream: endless rows of a known kind, the same for the same seed, however they are asked for."""
+"""Stream: endless rows of a known model, the same for the same seed, however they are read."""
 
 from __future__ import annotations
 
@@ -11,58 +11,31 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from tanager.errors import OptionError, SchemaMismatch, check_option
+from tanager.generate.effects import Effects
 from tanager.generate.networks import NetworkSource
-from tanager.generate.sources import (
-    MISSING,
-    Column,
-    Concept,
-    Noise,
-    Source,
-    check_share,
-    check_shares,
-    check_whole,
-    missing_cells,
-    other_codes,
-)
+from tanager.generate.sources import Column, Concept, Source, check_share, check_shares, check_whole
+from tanager.generate.tables import arrow_table, python_values
 from tanager.networks.network import Network
 from tanager.writing import TableWriter, table_format, whole_file
 
 CLASS = "class"  # the last column of a table
-BLOCK = 1 << 16  # rows that are drawn together, from a seed of their own
-MOST_DRIFTS = 1000
-N_PARTS, PART = 16, 8192  # of a long stream, what `accuracy` looks at
+BLOCK = 1 << 16  # rows that are drawn together, from their own seed
+MAX_DRIFTS = 1000
+N_PARTS, PART = 16, 8192  # the number and length of the parts of a long stream that `accuracy` uses
 
 Progress = Callable[[int, float | None], object]
-
-
-@dataclass(frozen=True)
-class Effects:
-    """What happens to the cells after the rows were drawn."""
-
-    irrelevant: int = 0
-    noise: float = 0.0
-    flip: bool = False
-    missing: float = 0.0
-    how: str = "mcar"
-
-    def __str__(self) -> str:
-        parts = [f"{self.irrelevant} irrelevant columns"] if self.irrelevant else []
-        parts += [f"{100 * self.noise:g} % {'flipped' if self.flip else 'noise'}"] if self.noise else []
-        more = "" if self.how == "mcar" else " (by class)"
-        parts += [f"{100 * self.missing:g} % missing{more}"] if self.missing else []
-        return ", ".join(parts)
 
 
 @dataclass(frozen=True, repr=False)
 class Stream:
     """Endless rows with classes, drawn from a known model; made by the functions of ``tanager.generate``.
 
-    A stream never changes. Its methods ``irrelevant``, ``imbalanced``, ``noise``, ``class_noise`` and ``missing`` give
-    new ones, and may be called in any order: rows are drawn (with the shares of the classes), labels are made wrong,
-    irrelevant columns are added, then come noise and missing cells.
+    Streams are immutable. The methods ``irrelevant``, ``imbalanced``, ``noise``, ``class_noise`` and ``missing`` return
+    new ones, and may be called in any order. The effects are always applied in this order: rows are drawn (with the
+    shares of the classes), labels are changed, irrelevant columns are added, then noise and missing cells.
 
-    Rows are made in blocks of 65,536. Block b has the seed ``(seed, b)``, so a row depends on its number alone, not on
-    the size of the chunks, nor on how many rows are taken; and several processes can make different blocks.
+    Rows are drawn in blocks of 65,536. Block b has the seed ``(seed, b)``, so a row depends on its number only, not on
+    the size of chunks or the number of rows taken; and different blocks can be made by different processes.
 
     Examples
     --------
@@ -79,14 +52,12 @@ class Stream:
     seed: int
     effects: Effects = Effects()
 
-    # --- what it is -------------------------------------------------------------------------------------------------
+    # --- description -------------------------------------------------------------------------------------------------
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """Name and values (or range) of every column."""
-        own = self.source.columns
-        made = (replace(_kind(own[0]), name=f"irrelevant{i + 1}") for i in range(self.effects.irrelevant))
-        return (*own, *made)
+        return self.effects.columns(self.source.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,7 +66,7 @@ class Stream:
 
     @property
     def classes(self) -> tuple[object, ...]:
-        """The labels; y holds their positions here."""
+        """The labels; y holds indices into them."""
         return self.source.classes
 
     @property
@@ -105,14 +76,14 @@ class Stream:
 
     @property
     def network(self) -> Network | None:
-        """The network that rows are drawn from, before any effect; None where it is no network, or changes."""
+        """The network that rows are drawn from, before any effect; None if the model is not a network, or changes."""
         source = self.source.source
         return source.network if type(source) is NetworkSource else None
 
     @property
     def drifts(self) -> tuple[int, ...]:
-        """The rows at which the model changes; of a stream that changes for ever, the first 1000."""
-        return tuple(itertools.islice(self.source.changes(), MOST_DRIFTS))
+        """The rows at which the model changes; at most the first 1000."""
+        return tuple(itertools.islice(self.source.changes(), MAX_DRIFTS))
 
     def __repr__(self) -> str:
         n, k = len(self.columns), len(self.classes)
@@ -122,20 +93,20 @@ class Stream:
     # --- effects ----------------------------------------------------------------------------------------------------
 
     def irrelevant(self, n_columns: int) -> Stream:
-        """With this many more columns that have to do with nothing: even chances for two values, or for all numbers."""
+        """With this many more columns that are independent of the class: uniform over two values, or over a range."""
         n = check_whole("n_columns", n_columns, 0)
         return replace(self, effects=replace(self.effects, irrelevant=self.effects.irrelevant + n))
 
     def noise(self, rate: float, flip: bool = False) -> Stream:
         """With noise: a cell is replaced with this probability.
 
-        By any of the column's values with equal chances, its own included; with ``flip`` by a different one. A number
-        is replaced by any number of the column's range.
+        By a value of the column, all equally probable and its own included; with ``flip`` by a different one. A number
+        is replaced by a uniform number of the column's range.
         """
         return replace(self, effects=replace(self.effects, noise=check_share("noise", rate), flip=bool(flip)))
 
     def class_noise(self, rate: float) -> Stream:
-        """With wrong labels: with this probability a row has one of the other classes, with equal chances."""
+        """With wrong labels: with this probability a row has one of the other classes, all equally probable."""
         return replace(self, source=replace(self.source, class_noise=check_share("class_noise", rate)))
 
     def missing(self, rate: float, how: str = "mcar") -> Stream:
@@ -146,65 +117,29 @@ class Stream:
         rate : float
             The probability that a cell is missing.
         how : {"mcar", "mar"}
-            *mcar*: every cell alike. *mar*: depending on the class (as labelled): never in the first class, twice
-            the rate in the last, evenly between.
+            *mcar*: all cells alike. *mar*: depending on the label: never in the first class, twice the rate in the
+            last, evenly spaced between.
         """
         check_option("how", how, ("mcar", "mar"))
         rate = check_share("missing", rate, 1.0 if how == "mcar" else 0.5)
         return replace(self, effects=replace(self.effects, missing=rate, how=how))
 
     def imbalanced(self, shares: Any) -> Stream:
-        """With these shares of the classes; within a class, rows stay what they are."""
+        """With these shares of the classes; the distribution within each class stays the same."""
         return replace(self, source=replace(self.source, shares=check_shares("shares", shares, len(self.classes))))
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
     def block(self, b: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows b * 65536 up to the next multiple, and their classes; any block at any time, in any process."""
+        """The rows from b * 65536 up to the next multiple, and their classes; blocks can be made in any order."""
         rng = np.random.default_rng(np.random.SeedSequence((self.seed, check_whole("b", b, 0))))
         X, y = self.source.draw(np.arange(b * BLOCK, (b + 1) * BLOCK), rng)
-        X = self._with_irrelevant(X, rng)
-        self._add_noise(X, rng)
-        self._leave_out(X, y, rng)
-        return X, y
-
-    def _with_irrelevant(self, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        if not self.effects.irrelevant:
-            return X
-        n = X.shape[1]
-        wide = np.empty((len(X), len(self.columns)), dtype=X.dtype, order="F")
-        wide[:, :n] = X
-        for i, column in enumerate(self.columns[n:]):
-            wide[:, n + i] = _any_cells(column, len(X), rng)
-        return wide
-
-    def _add_noise(self, X: np.ndarray, rng: np.random.Generator) -> None:
-        if not self.effects.noise:
-            return
-        for i, column in enumerate(self.columns):
-            hit = np.flatnonzero(rng.random(len(X), dtype=np.float32) < self.effects.noise)
-            if self.effects.flip and column.values is not None:
-                X[hit, i] = other_codes(X[hit, i], len(column.values), rng)
-            else:
-                X[hit, i] = _any_cells(column, len(hit), rng)
-
-    def _leave_out(self, X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> None:
-        if not self.effects.missing:
-            return
-        rates = self._missing_rates().astype(np.float32)[y] if self.effects.how == "mar" else self.effects.missing
-        gap = np.nan if self.numeric else MISSING
-        for i in range(X.shape[1]):
-            X[rng.random(len(X), dtype=np.float32) < rates, i] = gap
-
-    def _missing_rates(self) -> np.ndarray:
-        """How often cells are missing in each class."""
-        k = len(self.classes)
-        return self.effects.missing * (2 * np.arange(k) / max(k - 1, 1) if self.effects.how == "mar" else np.ones(k))
+        return self.effects.apply(X, y, self.columns, len(self.classes), rng), y
 
     def chunks(self, n_rows: int, size: int = BLOCK, start: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """So many rows from row number ``start`` on, as (X, y) of at most ``size`` rows.
+        """This many rows from row number ``start`` on, as pairs (X, y) of at most ``size`` rows.
 
-        X holds codes (uint8, 255 is missing), or numbers (float64, NaN is missing); y positions in ``classes``.
+        X holds codes (uint8, 255 is missing) or numbers (float64, NaN is missing); y indices into ``classes``.
         """
         n_rows, size = check_whole("n_rows", n_rows, 0), check_whole("size", size, 1)
         start = check_whole("start", start, 0)
@@ -236,7 +171,7 @@ class Stream:
         return np.empty((n_rows, len(self.columns)), dtype=kind, order="F"), np.empty(n_rows, dtype=np.uint8)
 
     def take(self, n_rows: int, start: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """So many rows from row number ``start`` on, and their classes; rows from far behind are good for testing."""
+        """This many rows from row number ``start`` on, and their classes; use rows far from the start for testing."""
         n_rows, start = check_whole("n_rows", n_rows, 0), check_whole("start", start, 0)
         X, y = self._empty(n_rows)
         at = 0
@@ -246,37 +181,34 @@ class Stream:
         return X, y
 
     def __iter__(self) -> Iterator[tuple[dict[str, Any], Any]]:
-        """Rows without end as (dict, label); a missing cell is None."""
+        """Rows without end as pairs (dict, label); a missing cell is None."""
         names, classes = self.names, self.classes
         for b in itertools.count():
             X, y = self.block(b)
-            cells = [_as_values(X[:, i], column) for i, column in enumerate(self.columns)]
+            cells = [python_values(X[:, i], column) for i, column in enumerate(self.columns)]
             for row, c in zip(zip(*cells, strict=True), y.tolist(), strict=True):
                 yield dict(zip(names, row, strict=True)), classes[c]
 
     def tables(self, n_rows: int, start: int = 0) -> Iterator[Any]:
-        """So many rows as Arrow tables of up to 65,536, with the values themselves; the class is the last column."""
+        """This many rows as Arrow tables of up to 65,536 rows, with values, not codes; the class is the last column."""
         rows = self.chunks(n_rows, start=start)
         return (self._table(X, y) for X, y in rows) if n_rows else iter([self._table(*self._empty(0))])
 
     def _table(self, X: np.ndarray, y: np.ndarray) -> Any:
-        import pyarrow as pa
-
-        cells = [_arrow_cells(X[:, i], column) for i, column in enumerate(self.columns)]
-        return pa.table([*cells, _arrow_values(self.classes).take(pa.array(y))], [*self.names, CLASS])
+        return arrow_table(X, y, self.columns, self.classes, CLASS)
 
     def write(self, path: Any, n_rows: int, progress: Progress | None = None) -> None:
-        """Write the first rows to a file, whole or not at all; the class is its last column.
+        """Write the first rows to a file, completely or not at all; the class is its last column.
 
         Parameters
         ----------
         path : str, path or file
-            The ending says how: .csv, .tsv, .parquet or .jsonl; .csv.gz and .tsv.gz are packed. A file that is open
-            for bytes gets CSV.
+            The extension sets the format: .csv, .tsv, .parquet, .jsonl, .csv.gz or .tsv.gz. An open binary file gets
+            CSV.
         n_rows : int
-            Memory does not grow with it.
+            The number of rows; memory does not grow with it.
         progress : callable, default=None
-            Called with the number of rows written and their share of all.
+            Called with the number of rows written and the fraction of all.
         """
         n_rows = check_whole("n_rows", n_rows, 0)
         if hasattr(path, "write"):
@@ -296,20 +228,20 @@ class Stream:
                 progress(done, done / max(n_rows, 1))
         writer.close()
 
-    # --- what is known of them --------------------------------------------------------------------------------------
+    # --- the optimal classifier --------------------------------------------------------------------------------------
 
     def posterior(self, X: np.ndarray, start: int = 0) -> np.ndarray | None:
-        """P(class | row) by the model itself: no answer can be better; None where it is not known.
+        """P(class | row) by the model itself, which no classifier can beat; None if it cannot be computed.
 
-        It is exact for the rows as they are shown: noise, wrong labels, missing cells and drift are all taken into
-        account. A row that cannot be gets equal shares.
+        It is exact for the rows as observed: noise, wrong labels, missing cells and drift are all accounted for. A row
+        of probability 0 gets equal probabilities.
 
         Parameters
         ----------
         X : array (n_rows, n_columns)
             Rows as ``take`` and ``chunks`` give them.
         start : int, default=0
-            The number of the first row, which matters in a stream that changes.
+            The number of the first row, which matters if the stream changes.
         """
         X = self._checked(X)
         shares = np.empty((len(X), len(self.classes)))
@@ -324,36 +256,25 @@ class Stream:
         return shares
 
     def _checked(self, X: Any) -> np.ndarray:
-        X = np.asarray(X)
-        if X.ndim != 2 or X.shape[1] != len(self.columns):
-            raise SchemaMismatch(f"the stream has {len(self.columns)} columns, X has the shape {X.shape}.")
-        if X.dtype != self._empty(0)[0].dtype:
-            raise SchemaMismatch(f"the stream has cells of {self._empty(0)[0].dtype}, X has {X.dtype}.")
-        return X
+        cells: np.ndarray = np.asarray(X)
+        if cells.ndim != 2 or cells.shape[1] != len(self.columns):
+            raise SchemaMismatch(f"the stream has {len(self.columns)} columns, X has shape {cells.shape}.")
+        expected = self._empty(0)[0].dtype
+        if cells.dtype != expected:
+            raise SchemaMismatch(f"the stream has cells of type {expected}, X has {cells.dtype}.")
+        return cells
 
     def _log_joint(self, X: np.ndarray, rows: np.ndarray) -> np.ndarray | None:
         own = self.source.columns
-        noise = Noise.of(own, [self._kept(column) for column in own])
-        logs = self.source.log_joint(X[:, : len(own)], rows, noise)
-        if logs is None or self.effects.how == "mcar" or not self.effects.missing:
-            return logs
-        n_missing = missing_cells(X).sum(axis=1)[:, None]  # which tells of the class
-        rates = self._missing_rates()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            gone, there = n_missing * np.log(rates), (X.shape[1] - n_missing) * np.log1p(-rates)
-        return logs + np.nan_to_num(gone, neginf=-np.inf) + np.nan_to_num(there, neginf=-np.inf)
-
-    def _kept(self, column: Column) -> float:
-        """How often noise leaves a cell alone, where all other cells get any of the values."""
-        n_values = len(column.values or ())
-        change = self.effects.noise
-        return 1 - change * (n_values / (n_values - 1) if self.effects.flip and n_values > 1 else 1.0)
+        logs = self.source.log_joint(X[:, : len(own)], rows, self.effects.cell_noise(own))
+        missing = None if logs is None else self.effects.log_missing(X, len(self.classes))
+        return logs if logs is None or missing is None else np.asarray(logs + missing)
 
     def accuracy(self, n_rows: int = N_PARTS * PART) -> float | None:
-        """How often the best possible answer is right in the first rows; None where it is not known.
+        """The Bayes accuracy in the first rows: that of the optimal classifier; None if it cannot be computed.
 
-        The mean over rows of the highest probability in ``posterior``; of more than 131,072 rows, over 16 parts that
-        are spread evenly.
+        The mean over rows of the highest probability in ``posterior``; for more than 131,072 rows, over 16 evenly
+        spaced parts.
         """
         n_rows = check_whole("n_rows", n_rows, 1)
         parts = [(0, n_rows)]
@@ -368,53 +289,17 @@ class Stream:
         return float(np.concatenate(tops).mean())
 
 
-def _kind(column: Column) -> Column:
-    """What an irrelevant column is like beside this one."""
-    return column if column.numeric else Column(column.name, (0, 1))
-
-
-def _any_cells(column: Column, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Cells with equal chances for all values, or for all numbers of the range."""
-    if column.values is None:
-        return rng.uniform(column.low, column.high, n)
-    return rng.integers(0, len(column.values), n, dtype=np.uint8)
-
-
 def _joined(pieces: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([X for X, _ in pieces]), np.concatenate([y for _, y in pieces])
 
 
-def _as_values(cells: np.ndarray, column: Column) -> list[Any]:
-    """The values behind cells; None where they are missing."""
-    if column.values is None:
-        return [None if cell != cell else cell for cell in cells.tolist()]
-    values = dict(enumerate(column.values))
-    return [values.get(code) for code in cells.tolist()]
-
-
-def _arrow_cells(cells: np.ndarray, column: Column) -> Any:
-    """Cells as an Arrow array, with nulls where they are missing."""
-    import pyarrow as pa
-
-    if column.values is None:
-        return pa.array(cells, from_pandas=True)  # NaN is null
-    return _arrow_values(column.values).take(pa.array(cells, mask=cells == MISSING))
-
-
-def _arrow_values(values: tuple[Any, ...]) -> Any:
-    """Values as an Arrow array; as text where they are of several kinds."""
-    import pyarrow as pa
-
-    return pa.array(values if len({type(value) for value in values}) == 1 else [str(value) for value in values])
-
-
-def made(source: Source, random_state: int | None) -> Stream:
+def stream_of(source: Source, random_state: int | None) -> Stream:
     """The stream of a source."""
     return Stream(Concept(source), checked_seed(random_state))
 
 
 def checked_seed(random_state: int | None) -> int:
-    """A seed; None makes up a new one."""
+    """A seed; None draws a new one."""
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer) or random_state < 0:
@@ -425,8 +310,7 @@ def checked_seed(random_state: int | None) -> int:
 
 
 def model_rng(random_state: int | None) -> tuple[int, np.random.Generator]:
-    """The seed, and what a model is drawn with."""
-    seed = checked_seed(
-        random_state
-    )  # with a key, as to NumPy seed and (seed, 0) are the same: block 0 would repeat it
+    """The seed, and the generator that a model is drawn with."""
+    seed = checked_seed(random_state)
+    # With a spawn key: to NumPy, seed and (seed, 0) are the same, so block 0 would repeat the numbers of the model.
     return seed, np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))

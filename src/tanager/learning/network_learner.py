@@ -19,7 +19,7 @@ from tanager.scoring.marginal import check_missing, with_missing
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.structure.cbl import CBL
-from tanager.structure.learner import Learned, Learner
+from tanager.structure.learner import LearnedNetwork, Learner
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Found:
     """A structure as a form over the columns, and what the learner says about it: once, or once per class."""
 
     form: ProductOfSums
-    learned: tuple[Learned, ...]
+    learned: tuple[LearnedNetwork, ...]
 
     @property
     def n_arcs(self) -> int:
@@ -100,11 +100,11 @@ class NetworkLearner(CountsClassifier):
         return sample_of(rows, counts, self.class_name)
 
     @property
-    def learned_(self) -> Learned:
+    def learned_(self) -> LearnedNetwork:
         """How the network came about: every step of the learner, and which arcs the data leave without a direction."""
         return self._all_learned()[0]
 
-    def _all_learned(self) -> tuple[Learned, ...]:
+    def _all_learned(self) -> tuple[LearnedNetwork, ...]:
         self.check_fitted()
         self._answers(fresh=True)
         if "_found" not in self.__dict__:  # a model file holds the structure, not the way to it

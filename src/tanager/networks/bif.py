@@ -1,7 +1,7 @@
-"""BIF, the text format of the network repositories: written plainly, read in all dialects.
+"""BIF, the text format of the network repositories: one plain dialect is written, all common ones are read.
 
-Words are letters, digits, ``_``, ``-`` and ``.``; this is what all programs read. A name or value that is no such word
-is spelled with underscores, and stands as it is in a property, from which it comes back, its type included.
+Words consist of letters, digits, ``_``, ``-`` and ``.``, which all programs can read. Any other name or value is
+written with underscores; a property holds the original, from which it is restored with its type.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from tanager.networks.draft import Draft
+from tanager.networks.builder import NetworkBuilder
 from tanager.networks.network import Network
 from tanager.networks.values import note, values_to_plain, words
 
@@ -27,7 +27,7 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*|-?[0-9]+")
 
 def write(network: Network) -> str:
     """A network as text."""
-    names = words(network, _name, str.lower)  # some readers do not tell capitals apart
+    names = words(network, _name, str.lower)  # some readers ignore case
     spelled = dict(zip(network, names, strict=True))
     values = {name: words(network.values(name), _word) for name in network}
     parts = ["network unknown {\n}\n"]
@@ -55,7 +55,7 @@ def _variable(network: Network, name: str, word: str, values: list[str]) -> str:
 
 
 def _quoted(data: object) -> str:
-    """JSON whose marks are percent codes, so that no reader stumbles over them."""
+    """JSON with its punctuation percent-encoded, so that no reader misinterprets it."""
     return f'"{quote(note(data), safe=" ,:()[]<>+")}"'
 
 
@@ -110,31 +110,31 @@ def _listed(text: str) -> list[str]:
 
 
 class _Reader:
-    """Goes through the text from front to back; ``at`` is the place it has come to."""
+    """Parses the text from front to back; ``at`` is the current position."""
 
     def __init__(self, text: str, source: str) -> None:
         self.text = _COMMENT.sub(_blank, text)
         self.ends = [match.start() for match in re.finditer("\n", self.text)]
         self.at = 0
-        self.draft = Draft(source)
+        self.builder = NetworkBuilder(source)
 
     def line(self, at: int) -> int:
-        """The line of a place in the text."""
+        """The line of a position in the text."""
         return bisect_left(self.ends, at) + 1
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What matches here, which is then behind us."""
+        """Match here and move behind the match."""
         match = pattern.match(self.text, self.at)
         if match:
             self.at = match.end()
         return match
 
     def expected(self, what: str) -> NoReturn:
-        """Fail: something else is here."""
+        """Fail: something else was found here."""
         rest = re.compile(r"\s*(.{0,40})").match(self.text, self.at)
         assert rest is not None
         found = f"found {rest[1]!r}" if rest[1] else "but the file ends"
-        self.draft.fail(self.line(rest.start(1)), f"expected {what}, {found}.")
+        self.builder.fail(self.line(rest.start(1)), f"expected {what}, {found}.")
 
     def network(self) -> Network:
         """All blocks."""
@@ -150,16 +150,16 @@ class _Reader:
             else:
                 self.properties()
                 self.end()
-        if not self.draft.values:
-            self.draft.fail(1, "no variable is declared; is this a BIF file?")
-        return self.draft.network()
+        if not self.builder.values:
+            self.builder.fail(1, "no variable is declared. Is this a BIF file?")
+        return self.builder.network()
 
     def end(self) -> None:
         if not self.take(_END):
             self.expected("'}'")
 
     def properties(self) -> dict[str, tuple[int, str]]:
-        """The properties that stand here, with their lines."""
+        """The properties at this position, with their lines."""
         found = {}
         while match := self.take(_PROPERTY):
             name, _, value = match[2].partition("=")
@@ -174,32 +174,34 @@ class _Reader:
         if kind is None:
             self.expected(f"'type discrete [ n ] {{ values }};' of the variable {word!r}")
         if kind[2] != "discrete":
-            self.draft.fail(line, f"the variable {word!r} is {kind[2]}; only discrete variables are read.")
+            self.builder.fail(line, f"the variable {word!r} is {kind[2]}; only discrete variables are read.")
         values = _listed(kind[4])
         if len(values) != int(kind[3]):
             found = f"the variable {word!r} has {len(values)} values"
-            self.draft.fail(line, f"{found}, expected the {kind[3]} it declares.")
-        self.draft.add_variable(line, word, values)
+            self.builder.fail(line, f"{found}, expected the {kind[3]} it declares.")
+        self.builder.add_variable(line, word, values)
         known |= self.properties()
         self.end()
         for key in known.keys() & {"name", "values"}:
-            self.draft.take_note(known[key][0], word, key, unquote(known[key][1]))
+            self.builder.add_property(known[key][0], word, key, unquote(known[key][1]))
 
     # --- tables ---
 
     def probability(self, line: int, head: str) -> None:
         if not (head.startswith("(") and head.endswith(")")):
-            self.draft.fail(line, f"expected ( variable | parents ) after 'probability', found {head!r}.")
+            self.builder.fail(line, f"expected ( variable | parents ) after 'probability', found {head!r}.")
         inner = head[1:-1]
         child, bar, parents = inner.partition("|")
         family = [_unquoted(child), *_listed(parents)]
-        if not bar and family[0] not in self.draft.values:  # the oldest dialect: child and parents, spaces between
+        if (
+            not bar and family[0] not in self.builder.values
+        ):  # the oldest dialect: child and parents, separated by spaces
             family = _listed(inner) or [""]
-        shape = self.draft.add_family(line, family[0], family[1:])
+        shape = self.builder.add_family(line, family[0], family[1:])
         self.rows(line, family, shape)
 
     def rows(self, line: int, family: list[str], shape: tuple[int, ...]) -> None:
-        """The body of a table: one row of numbers per context, or all at once, or one for all others."""
+        """The body of a table: one row of numbers per context, all numbers at once, or a default for all other rows."""
         child, parents = family[0], family[1:]
         cells, default = np.full(shape, np.nan), None
         context = self.context(parents)
@@ -210,31 +212,31 @@ class _Reader:
             if word := self.take(_ROW):
                 at = self.line(word.start(1))
                 if word[1] == "table":  # the child varies slowest
-                    all_cells = self.draft.numbers(at, word[2], cells.size, f"the table of {child!r}")
+                    all_cells = self.builder.numbers(at, word[2], cells.size, f"the table of {child!r}")
                     cells = np.moveaxis(all_cells.reshape(shape[-1], *shape[:-1]), 0, -1)
                 else:
-                    default = self.draft.numbers(at, word[2], shape[-1], f"the default of {child!r}")
+                    default = self.builder.numbers(at, word[2], shape[-1], f"the default of {child!r}")
             elif parents and _BRACKET.match(self.text, self.at):
                 self.row(cells, context, parents, child)
             elif not self.properties():
                 self.expected("'table', 'default', a row '(values) numbers;' or '}'")
-        if not empty:  # else it is a structure without numbers
-            self.draft.tables[child] = self.filled(line, family, cells, default)
+        if not empty:  # an empty body is a structure without numbers
+            self.builder.tables[child] = self.filled(line, family, cells, default)
 
     def filled(self, line: int, family: list[str], cells: np.ndarray, default: np.ndarray | None) -> np.ndarray:
-        """The cells, with the default where no row spoke; refused where there is none."""
+        """The cells, with the default for rows that are not given; an error if there is none."""
         missing = np.isnan(cells)
         if default is None and missing.any():
             first = np.argwhere(missing)[0][:-1]
-            listed = ", ".join(f"{p} = {self.draft.values[p][v]}" for p, v in zip(family[1:], first, strict=True))
-            self.draft.fail(line, f"there are no probabilities of {family[0]!r} given {listed}.")
+            listed = ", ".join(f"{p} = {self.builder.values[p][v]}" for p, v in zip(family[1:], first, strict=True))
+            self.builder.fail(line, f"there are no probabilities of {family[0]!r} given {listed}.")
         return cells if default is None else np.where(missing, default, cells)
 
     def context(self, parents: list[str]) -> re.Pattern[str]:
-        """A pattern for a row's start that knows the values, so that these may hold commas and brackets."""
+        """A pattern for the start of a row. It lists the values themselves, as these may hold commas and brackets."""
         parts = []
         for parent in parents:
-            longest_first = sorted(map(re.escape, self.draft.values[parent]), key=len, reverse=True)
+            longest_first = sorted(map(re.escape, self.builder.values[parent]), key=len, reverse=True)
             parts.append(f'"?({"|".join(longest_first)})"?')
         return re.compile(r"\s*\(\s*" + r"\s*[,\s]\s*".join(parts) + r"\s*\)")
 
@@ -242,11 +244,11 @@ class _Reader:
         match = self.take(context)
         if match is None:
             self.expected(f"values of {', '.join(parents)} in brackets")
-        at = tuple(self.draft.values[p].index(v) for p, v in zip(parents, match.groups(), strict=True))
+        at = tuple(self.builder.values[p].index(v) for p, v in zip(parents, match.groups(), strict=True))
         line = self.line(match.start(1))
         if not np.isnan(cells[at]).any():
-            self.draft.fail(line, f"the row {match[0].strip()} of {child!r} is given twice.")
+            self.builder.fail(line, f"the row {match[0].strip()} of {child!r} is given twice.")
         numbers = self.take(_NUMBERS)
         if numbers is None:
             self.expected("numbers and ';'")
-        cells[at] = self.draft.numbers(line, numbers[1], cells.shape[-1], f"the row {match[0].strip()} of {child!r}")
+        cells[at] = self.builder.numbers(line, numbers[1], cells.shape[-1], f"the row {match[0].strip()} of {child!r}")

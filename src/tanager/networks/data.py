@@ -1,4 +1,4 @@
-"""Tables, samples and counts in the codes of a network: names are looked up, values put in the network's order."""
+"""Tables, samples and counts in the codes of a network: columns by name, values in the order of the network."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tanager.errors import SchemaMismatch, nearest
 if TYPE_CHECKING:
     from tanager.networks.network import Network
 
-Count = Callable[..., np.ndarray]  # of names: how often their values occurred together, one axis each
+Count = Callable[..., np.ndarray]  # of names: their joint counts, one axis each
 
 
 def counter(network: Network, data: Any, target: str | None = None) -> Count:
-    """How often values of some variables occurred together in any kind of data, over the rows that have them all."""
+    """A function for the joint counts of some variables in any kind of data, over the rows that have them all."""
     if isinstance(data, JointCounts):
         return _aligned(network, _joint(network, data, target))
     if isinstance(data, Sample):
@@ -55,8 +55,9 @@ def _joint(network: Network, counts: JointCounts, target: str | None) -> _Joint:
     target = "class" if target is None else target
     if target not in network or target in counts.schema:
         raise SchemaMismatch(
-            f"which variable is the class of these counts? {target!r} is "
-            f"{'one of their columns' if target in network else 'no variable of the network'}. Name it with target=."
+            f"the class of these counts cannot be {target!r}, which is "
+            f"{'one of their columns' if target in network else 'not a variable of the network'}. "
+            "Name the variable with target=."
         )
     return _Joint(counts, target)
 
@@ -83,7 +84,9 @@ def _aligned(network: Network, source: _Rows | _Joint) -> Count:
 
 def _column(columns: dict[str, Any], name: str) -> Any:
     if name not in columns:
-        raise SchemaMismatch(f"the data have no column {name!r}, which the network has.{nearest(name, columns)}")
+        raise SchemaMismatch(
+            f"the data have no column {name!r}, but the network has a variable of this name.{nearest(name, columns)}"
+        )
     return columns[name]
 
 
@@ -97,7 +100,7 @@ def _places(network: Network, name: str, values: Sequence[object]) -> np.ndarray
 def as_sample(network: Network, data: Any) -> Sample:
     """The rows of a sample or table as a sample over the network's variables, values in its order."""
     if isinstance(data, JointCounts):
-        raise SchemaMismatch("joint counts do not hold rows. Give the table, or a Sample.")
+        raise SchemaMismatch("joint counts do not contain rows. Give the table or a Sample.")
     columns = _sample_codes(network, data) if isinstance(data, Sample) else _table_codes(network, read_table(data))
     weights = data.weights if isinstance(data, Sample) else None
     most = max((len(network.values(name)) for name in network), default=0)

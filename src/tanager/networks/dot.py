@@ -1,6 +1,6 @@
-"""DOT, the language of Graphviz: arcs for other programs to draw, or drawn by hand for us to read. No tables.
+"""DOT, the language of Graphviz: arcs to be drawn by other programs, or written by hand and read here. No tables.
 
-The values of a variable stand in an attribute that Graphviz passes over.
+The values of a variable are written into an attribute that Graphviz ignores.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from itertools import pairwise, product
 from typing import NamedTuple, NoReturn
 
-from tanager.networks.draft import Draft
+from tanager.networks.builder import NetworkBuilder
 from tanager.networks.network import Network
 from tanager.networks.values import note, values_to_plain
 
@@ -50,16 +50,16 @@ class _Token(NamedTuple):
 
 def read(text: str, source: str) -> Network:
     """The network that a graph draws; errors name the source and the line."""
-    reader = _Reader(text, Draft(source))
+    reader = _Reader(text, NetworkBuilder(source))
     reader.graph()
-    return reader.draft.network()
+    return reader.builder.network()
 
 
 class _Reader:
-    """Goes through the tokens of a text."""
+    """Parses the tokens of a text."""
 
-    def __init__(self, text: str, draft: Draft) -> None:
-        self.draft = draft
+    def __init__(self, text: str, builder: NetworkBuilder) -> None:
+        self.builder = builder
         self.tokens: list[_Token] = []
         self.at = self.depth = 0
         self.split(text)
@@ -69,7 +69,7 @@ class _Reader:
         while at < len(text):
             match = _TOKEN.match(text, at)
             if match is None:
-                self.draft.fail(line, f"expected a word of DOT, found {text[at:].split()[0][:20]!r}.")
+                self.builder.fail(line, f"expected a word of DOT, found {text[at:].split()[0][:20]!r}.")
             word = re.sub(r'\\(["\\])', r"\1", match[0][1:-1]) if match["quoted"] else match[0]
             if match.lastgroup != "space":
                 self.tokens.append(_Token(word, str(match.lastgroup), line))
@@ -81,14 +81,14 @@ class _Reader:
         return self.tokens[self.at]
 
     def take(self, mark: str) -> bool:
-        """Whether this mark is here; then it is behind us."""
+        """Whether this mark is here; if so, move behind it."""
         found = self.here.is_mark(mark)
         self.at += found
         return found
 
     def expected(self, what: str) -> NoReturn:
         found = f"found {self.here.text!r}" if self.here.kind != "end" else "but the file ends"
-        self.draft.fail(self.here.line, f"expected {what}, {found}.")
+        self.builder.fail(self.here.line, f"expected {what}, {found}.")
 
     def name(self, what: str) -> str:
         if self.here.kind not in ("name", "quoted"):
@@ -108,11 +108,11 @@ class _Reader:
         self.statements()
 
     def statements(self) -> list[str]:
-        """All up to the closing brace; gives the variables that were named."""
+        """All statements up to the closing brace; returns the variables that were named."""
         named: list[str] = []
         self.depth += 1
         if self.depth > _DEEPEST:
-            self.draft.fail(self.here.line, f"braces are nested more than {_DEEPEST} deep.")
+            self.builder.fail(self.here.line, f"braces are nested more than {_DEEPEST} deep.")
         while not self.take("}"):
             if self.take(";") or self.take(","):
                 continue
@@ -128,30 +128,30 @@ class _Reader:
         return named
 
     def chain(self) -> list[str]:
-        """``a -> b -> {c d} [attributes]``; gives the variables in it."""
+        """``a -> b -> {c d} [attributes]``; returns its variables."""
         line = self.here.line
         ends = [self.end()]
         while self.take("->"):
             ends.append(self.end())
         if self.here.is_mark("--"):
-            self.draft.fail(self.here.line, "an edge without a direction, --; a network has arcs, ->.")
+            self.builder.fail(self.here.line, "found an undirected edge, --; a network has arcs, ->.")
         known = self.attributes()
         if len(ends) == 1 and "values" in known and len(ends[0]) == 1:
             self.take_values(line, ends[0][0], known["values"])
         for parents, children in pairwise(ends):
             for parent, child in product(parents, children):
-                self.draft.parents.setdefault(child, []).append(parent)
+                self.builder.parents.setdefault(child, []).append(parent)
         return [name for group in ends for name in group]
 
     def take_values(self, line: int, name: str, text: str) -> None:
-        """Values as ``write`` puts them."""
+        """Values as ``write`` writes them."""
         try:
             values = json.loads(text)
         except ValueError:
             values = None
         if not isinstance(values, list):
-            self.draft.fail(line, f"the values of {name!r} must be a list in JSON, found {text!r}.")
-        self.draft.take_values(line, name, values)
+            self.builder.fail(line, f"the values of {name!r} must be a JSON list, found {text!r}.")
+        self.builder.take_values(line, name, values)
 
     def end(self) -> list[str]:
         """A variable, or several in braces."""
@@ -163,7 +163,7 @@ class _Reader:
         name = self.name("a variable")
         while self.take(":"):  # where an arc meets the box
             self.name("a port")
-        self.draft.values.setdefault(name, [])
+        self.builder.values.setdefault(name, [])
         return [name]
 
     def attributes(self) -> dict[str, str]:

@@ -22,7 +22,7 @@ def tables(network: Network, data: Any, smoothing: object, target: str | None) -
 
 def _family(count: Count, child: str, parents: Sequence[str], rule: Estimate, target: str) -> np.ndarray:
     """P(child | parents), the child last."""
-    # back-off drops the last parent first, and never the class
+    # Back-off drops the last parent first, and never the class: so the class comes first.
     ordered = sorted(parents, key=lambda name: name != target)
     table = _table(count, child, ordered, rule, target)
     return table.transpose([*(ordered.index(parent) for parent in parents), len(parents)])
@@ -36,11 +36,11 @@ def _table(count: Count, child: str, parents: Sequence[str], rule: Estimate, tar
 def _pseudo(
     count: Count, child: str, parents: Sequence[str], rule: Estimate, cells: np.ndarray, target: str
 ) -> np.ndarray:
-    """What the rule adds to each cell, in a shape that fits."""
+    """The pseudo-counts of the rule, in a shape that broadcasts to the cells."""
     r = max(cells.shape[-1], 1)
     if isinstance(rule, PriorCounts):
         alone = count(child)
-        laplace = 0.0 if alone.all() else 1.0  # a value that never occurs would stay at zero for good
+        laplace = 0.0 if alone.all() else 1.0  # a value that never occurs would keep a probability of zero
         return rule.strength * normalised(alone + laplace) if parents else np.full(len(alone), laplace)
     if isinstance(rule, BackOff):
         if not parents or list(parents) == [target]:
@@ -53,6 +53,6 @@ def _pseudo(
 
 
 def normalised(cells: np.ndarray) -> np.ndarray:
-    """Cells divided by their sum along the last axis; evenly spread where that is 0."""
+    """Cells divided by their sum along the last axis; uniform if the sum is 0."""
     sums = cells.sum(axis=-1, keepdims=True)
     return np.where(sums > 0, cells / np.where(sums > 0, sums, 1.0), 1.0 / max(cells.shape[-1], 1))

@@ -1,4 +1,4 @@
-"""Networks in files: the format is that of the ending."""
+"""Reading and writing network files; the extension sets the format."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _write_json(network: Network) -> str:
     return json.dumps(network.to_dict(), indent=1) + "\n"
 
 
-FORMATS: dict[str, tuple[Any, Any]] = {  # ending: read(text or bytes, source), write(network)
+FORMATS: dict[str, tuple[Any, Any]] = {  # extension: read(text or bytes, source), write(network)
     ".bif": (bif.read, bif.write),
     ".xml": (xmlbif.read, xmlbif.write),
     ".xmlbif": (xmlbif.read, xmlbif.write),
@@ -42,8 +42,8 @@ FORMATS: dict[str, tuple[Any, Any]] = {  # ending: read(text or bytes, source), 
 def read_network(path: str | os.PathLike[str]) -> Network:
     """The network in a file: BIF (.bif), XMLBIF (.xml, .xmlbif, .bifxml), JSON (.json) or DOT (.dot, .gv).
 
-    Files of bnlearn, Weka, pgmpy, pyAgrum and their kin are read; a file that cannot be is refused with its line. DOT
-    has arcs alone, and values only where ``write_network`` put them.
+    Files of bnlearn, Weka, pgmpy, pyAgrum and similar programs are read; errors name the line. DOT has arcs only, and
+    values only if ``write_network`` wrote them.
 
     >>> import tempfile
     >>> from tanager import Network, read_network, write_network
@@ -66,10 +66,10 @@ def read_network(path: str | os.PathLike[str]) -> Network:
 
 
 def write_network(network: Network, path: str | os.PathLike[str]) -> None:
-    """Write a network to a file, whole or not at all, in the format of its ending; see ``read_network``.
+    """Write a network to a file, completely or not at all, in the format of its extension; see ``read_network``.
 
-    Numbers are written so that they come back exactly, and so do values that are no text, except in DOT, which has no
-    tables. A network without tables is written as a structure.
+    Numbers and values that are not text are restored exactly when read, except in DOT, which has no tables. A network
+    without tables is written as a structure.
     """
     _, write = _format(path)
     data = write(network).encode()
@@ -78,15 +78,15 @@ def write_network(network: Network, path: str | os.PathLike[str]) -> None:
 
 
 def _format(path: str | os.PathLike[str]) -> tuple[Any, Any]:
-    ending = Path(path).suffix.lower()
-    if ending not in FORMATS:
+    extension = Path(path).suffix.lower()
+    if extension not in FORMATS:
         listed = ", ".join(FORMATS)
-        raise OptionError(f"the ending of {os.fspath(path)!r} says no format of networks. Use one of {listed}.")
-    return FORMATS[ending]
+        raise OptionError(f"the extension of {os.fspath(path)!r} is not that of a network format. Use one of {listed}.")
+    return FORMATS[extension]
 
 
 def _decoded(data: bytes) -> str:
-    """UTF-8 as a rule; older programs write Latin-1, which any bytes are."""
+    """UTF-8, or else Latin-1, which older programs write and which any bytes are valid in."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
 """Graphs as lists of neighbours: entry i holds the parents, the children or the neighbours of node i.
 
-Plain integers and sets, since learners ask these questions for every pair of variables. Nothing here changes its input.
+Plain integers and sets, as learners call these functions for every pair of variables. Nothing here changes its input.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Partial(NamedTuple):
 
 
 def turned(lists: Lists) -> list[list[int]]:
-    """All arcs turned round: children from parents, parents from children; in ascending order.
+    """All arcs reversed: children from parents, or parents from children; in ascending order.
 
     >>> turned([[], [0], [0, 1]])
     [[1, 2], [2], []]
@@ -113,7 +113,7 @@ def cycle(parents: Lists) -> list[int] | None:
 
 
 def d_connected(parents: Lists, a: int, b: int, given: Collection[int] = ()) -> bool:
-    """Whether some path between a and b is open given others: they can depend on each other (Bayes ball).
+    """Whether some path between a and b is open given others, so that they can be dependent (Bayes ball).
 
     >>> collider = [[], [], [0, 1]]
     >>> d_connected(collider, 0, 1), d_connected(collider, 0, 1, {2})
@@ -148,15 +148,16 @@ def nodes_between(neighbours: Lists, a: int, b: int) -> set[int]:
     """The nodes on paths between a and b that pass no node twice; without the two ends.
 
     With an edge a-b put in, these are the nodes that share a block with it, as any two edges of a block lie on a cycle.
-    One search from a that enters b first finds that block: what hangs on a cut node is taken off on the way.
+    One depth-first search from a that enters b first finds that block: subtrees behind a cut node are removed on the
+    way. Searching for simple paths instead would take exponential time.
 
     >>> nodes_between([{1}, {0, 2, 3}, {1}, {1}], 0, 2)
     {1}
     """
     unseen = set(range(len(neighbours))) - {a, b}
-    path = [a, b]  # the way of the search to where it is
-    lowest = [0, 0]  # per node of the path: the earliest place on it that its subtree has an edge to; b has one to a
-    block, starts = [b], [0, 0]  # what may be in the block, and where in it the subtrees of the path start
+    path = [a, b]  # of the search, to its current node
+    lowest = [0, 0]  # per node of the path: the earliest position on it that its subtree has an edge to; b has one to a
+    block, starts = [b], [0, 0]  # candidates for the block, and where the subtrees of the path start in it
     while len(path) > 1:
         fresh = unseen.intersection(neighbours[path[-1]])
         if fresh:
@@ -181,7 +182,7 @@ def skeleton(parents: Lists) -> list[set[int]]:
 
 
 def moral(parents: Lists) -> list[set[int]]:
-    """The neighbours of every node once parents of a common child are joined and directions forgotten."""
+    """The neighbours of every node after parents of a common child are joined and directions dropped."""
     joined = skeleton(parents)
     for own in parents:
         for u, v in combinations(own, 2):
@@ -202,7 +203,7 @@ def v_structures(parents: Lists) -> set[tuple[int, int, int]]:
 
 
 def cpdag(parents: Lists) -> Partial:
-    """The class of networks that no data can tell apart: arcs that point the same way in all of them, and the rest.
+    """The equivalence class of a network: arcs that have the same direction in all its members, and undirected edges.
 
     Chickering's labelling: an arc into y is settled by the arcs of y's latest parent x, which are settled before.
 
@@ -224,9 +225,9 @@ def cpdag(parents: Lists) -> Partial:
 
 
 def extension(partial: Partial) -> list[set[int]] | None:
-    """Parents that keep all arcs, direct all other edges and make no new v-structure; None where there are none.
+    """Parents that keep all arcs, direct all other edges and make no new v-structure; None if that is impossible.
 
-    Dor and Tarsi's way: take off a sink whose undirected neighbours are joined to all its neighbours, the largest
+    Dor and Tarsi's algorithm: remove a sink whose undirected neighbours are joined to all its neighbours, the largest
     number first, so that arcs point from small to large where there is a choice.
 
     >>> extension(Partial([set(), set(), set()], [{1}, {0, 2}, {1}]))
@@ -255,7 +256,7 @@ def _can_go(node: int, children: list[set[int]], joined: list[set[int]], partial
 
 
 def hamming(ours: Partial, theirs: Partial) -> int:
-    """Structural Hamming distance: how many pairs are joined differently, be it absent, one way, the other, or open."""
+    """Structural Hamming distance: the pairs that differ in being joined, in direction, or in having a direction."""
     return sum(_mark(ours, u, v) != _mark(theirs, u, v) for u, v in combinations(range(len(ours.parents)), 2))
 
 

@@ -1,4 +1,4 @@
-"""Exact answers by variable elimination: prune, put in what is known, sum the rest out one variable at a time."""
+"""Exact inference by variable elimination: prune, insert the evidence, sum out the rest one variable at a time."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ from tanager.networks import graph
 if TYPE_CHECKING:
     from tanager.networks.network import Network
 
-MOST_CELLS = 10_000_000
+MAX_CELLS = 10_000_000
 
 Scope = tuple[int, ...]
-Factor = tuple[Scope, np.ndarray]  # its variables, one axis each; logs, so that no product underflows
+Factor = tuple[Scope, np.ndarray]  # its variables, one axis each; logs, so that products do not underflow
 
 
 def posterior(network: Network, asked: Sequence[int], evidence: Mapping[int, int]) -> np.ndarray:
-    """P(asked | evidence), one axis per variable asked for."""
+    """P(asked | evidence), one axis per variable."""
     if len(set(asked)) < len(asked):
-        raise DataError("a variable is asked for twice. Name each once.")
+        raise DataError("a variable is named twice. Name each variable once.")
     sizes = [len(network.values(name)) for name in network]
+    # Variables with a single value are known as well; they would only add axes of length 1.
     known = {i: 0 for i, size in enumerate(sizes) if size == 1} | dict(evidence)
     free = tuple(i for i in asked if i not in known)
     factors = _factors(network, free, evidence, known)
     steps = elimination_order([scope for scope, _ in factors], free, sizes)
-    _refuse_large(network, asked, [*(scope for _, scope in steps), free], sizes)
+    _check_size(network, asked, [*(scope for _, scope in steps), free], sizes)
     for variable, scope in steps:
         touching = [factor for factor in factors if variable in factor[0]]
         rest = tuple(i for i in scope if i != variable)
@@ -38,16 +39,17 @@ def posterior(network: Network, asked: Sequence[int], evidence: Mapping[int, int
         factors.append((rest, _log_sum(_product(touching, (variable, *rest), sizes))))
     shares = _shares(_product(factors, free, sizes), network, evidence)
     for axis, i in enumerate(asked):
-        if i in known:  # what is known is certain
+        if i in known:  # all probability is on the known value
             certain = np.arange(sizes[i]) == known[i]
             shares = np.expand_dims(shares, axis) * certain.reshape(-1, *[1] * (shares.ndim - axis))
     return shares
 
 
 def elimination_order(scopes: Iterable[Scope], keep: Collection[int], sizes: Sequence[int]) -> list[tuple[int, Scope]]:
-    """Which variable to sum out next, and over which scope: the one that joins fewest others anew (min-fill).
+    """The variables to sum out, in order, each with the scope of its table; those with the fewest fill-in edges first.
 
-    Ties go to the smaller table, then to the smaller number. All variables of the scopes go but those to keep.
+    Min-fill: finding the best order is NP-hard, and this greedy rule is close to it on real networks. Ties go to the
+    smaller table, then to the smaller number. All variables of the scopes are summed out except those to keep.
     """
     scopes = [*scopes, tuple(keep)]
     joined = _interaction(scopes, len(sizes))
@@ -58,6 +60,7 @@ def elimination_order(scopes: Iterable[Scope], keep: Collection[int], sizes: Seq
 
     costs = {v: cost(v) for v in sorted({i for scope in scopes for i in scope} - set(keep))}
     steps = []
+    # Costs are cached: eliminating v changes only the costs of its neighbours and of their neighbours.
     while costs:
         v = min(costs.values())[-1]
         del costs[v]
@@ -82,29 +85,29 @@ def _interaction(scopes: Iterable[Scope], n: int) -> list[set[int]]:
 
 
 def _factors(network: Network, free: Scope, evidence: Mapping[int, int], known: Mapping[int, int]) -> list[Factor]:
-    """The tables that bear on the free variables, with what is known put in.
+    """The tables that matter for the free variables, with the known values inserted.
 
-    A node without a descendant that is asked for or known sums to one (it is barren). What no chain of shared variables
-    joins with the free ones is a factor that all their values have in common (they are d-separated).
+    A node without a queried or known descendant sums to one (it is barren). A table that no chain of shared variables
+    connects with the free ones is a constant factor of all their values (it is d-separated), and cancels out.
     """
-    parents = network._parents
+    parents = network.parent_indices
     relevant = sorted(graph.reachable(parents, [*free, *evidence]))
     scopes = {i: tuple(j for j in (*parents[i], i) if j not in known) for i in relevant}
     near = graph.reachable(_interaction(scopes.values(), len(parents)), free)
     needed = [i for i in relevant if not scopes[i] or scopes[i][0] in near]
-    network._require(network.names[i] for i in needed)
+    network.require_tables(network.names[i] for i in needed)
     return [(scopes[i], _log_table(network, i, known)) for i in needed]
 
 
 def _log_table(network: Network, i: int, known: Mapping[int, int]) -> np.ndarray:
-    """The logs of a table without the axes of what is known."""
-    at = tuple(known.get(j, slice(None)) for j in (*network._parents[i], i))
+    """The logs of a table, without the axes of known variables."""
+    at = tuple(known.get(j, slice(None)) for j in (*network.parent_indices[i], i))
     with np.errstate(divide="ignore"):
-        return np.log(network.tables[network.names[i]][at])
+        return np.asarray(np.log(network.tables[network.names[i]][at]))
 
 
 def _product(factors: Iterable[Factor], scope: Scope, sizes: Sequence[int]) -> np.ndarray:
-    """The sum of logs over a scope that has all variables of the factors."""
+    """The sum of logs over a scope that contains all variables of the factors."""
     total = np.zeros([sizes[i] for i in scope])
     for own, logs in factors:
         places = sorted(range(len(own)), key=lambda axis: scope.index(own[axis]))
@@ -115,32 +118,32 @@ def _product(factors: Iterable[Factor], scope: Scope, sizes: Sequence[int]) -> n
 def _log_sum(logs: np.ndarray) -> np.ndarray:
     """log(sum(exp)) along the first axis."""
     top = logs.max(axis=0)
-    top = np.where(np.isneginf(top), 0.0, top)
+    top = np.where(np.isneginf(top), 0.0, top)  # all impossible: avoid -inf minus -inf
     with np.errstate(divide="ignore"):
-        return np.log(np.exp(logs - top).sum(axis=0)) + top
+        return np.asarray(np.log(np.exp(logs - top).sum(axis=0)) + top)
 
 
 def _shares(logs: np.ndarray, network: Network, evidence: Mapping[int, int]) -> np.ndarray:
-    """The probabilities behind logs that lack a common term."""
+    """Probabilities from logs up to a constant."""
     top = logs.max()
     if np.isneginf(top):
         names = network.names
         listed = ", ".join(f"{names[i]} = {network.values(names[i])[v]}" for i, v in evidence.items())
         raise DataError(
-            f"the evidence {listed} has the probability 0 in this network. Check it, or make tables without zeros: "
+            f"the evidence {listed} has probability 0 in this network. Check it, or estimate tables without zeros: "
             "estimate(data, smoothing=1)."
         )
     cells = np.exp(logs - top)
     return np.asarray(cells / cells.sum())
 
 
-def _refuse_large(network: Network, asked: Sequence[int], scopes: Iterable[Scope], sizes: Sequence[int]) -> None:
-    """Say no before anything is allocated."""
+def _check_size(network: Network, asked: Sequence[int], scopes: Iterable[Scope], sizes: Sequence[int]) -> None:
+    """Raise before anything is allocated."""
     largest = max(scopes, key=lambda scope: prod(sizes[i] for i in scope))
     cells = prod(sizes[i] for i in largest)
-    if cells > MOST_CELLS:
+    if cells > MAX_CELLS:
         listed = ", ".join(network.names[i] for i in asked)
         raise MemoryBudgetError(
-            f"the posterior of {listed} needs a table of {cells:.3g} cells over {len(largest)} variables, at most "
-            f"{MOST_CELLS:,} are made. Give more evidence, ask for fewer variables at once, or count rows of sample(n)."
+            f"the posterior of {listed} needs a table of {cells:.3g} cells over {len(largest)} variables; the limit is "
+            f"{MAX_CELLS:,}. Give more evidence, fewer variables at once, or count rows of sample(n)."
         )

@@ -1,4 +1,4 @@
-"""How probable data are under a network: sums over families, read from counts or looked up row by row."""
+"""The likelihood of data under a network: sums over families, from counts or row by row."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def conditional_log_likelihood(network: Network, data: Any, target: str) -> floa
 
 
 def log_joint(network: Network, codes: np.ndarray, target: str) -> np.ndarray:
-    """(n_rows, n_classes): log P(class, row) up to what all classes share. Factors with a gap are left out.
+    """(n_rows, n_classes): log P(class, row) up to a constant per row. Factors with a missing value are left out.
 
     The codes are those of the network, one column per variable; the target's own column is not read.
     """
@@ -48,7 +48,7 @@ def log_joint(network: Network, codes: np.ndarray, target: str) -> np.ndarray:
     for name in (target, *network.children(target)):
         family = [*network.parents(name), name]
         others = [other for other in family if other != target]
-        # the class last, and one more slot per axis: a gap adds nothing
+        # the class last, and one more slot per axis for missing values, which adds 0
         table = np.moveaxis(_logs(network.tables[name]), family.index(target), -1)
         padded = np.pad(table, [(0, 1)] * len(others) + [(0, 0)])
         slots = (np.minimum(codes[:, network.index(other)], len(network.values(other))) for other in others)
@@ -58,4 +58,4 @@ def log_joint(network: Network, codes: np.ndarray, target: str) -> np.ndarray:
 
 def _logs(probabilities: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
-        return np.log(probabilities)
+        return np.asarray(np.log(probabilities))

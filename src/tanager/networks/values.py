@@ -1,4 +1,4 @@
-"""Names and values as plain data and as words that a file format allows."""
+"""Names and values as plain data, and as words that a file format allows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tanager.errors import DataError
 
 
 def values_to_plain(values: Iterable[object]) -> list[Any]:
-    """Text, numbers and booleans as they are, for JSON; null for all other values of a column; the rest as text."""
+    """Values for JSON: text, numbers and booleans unchanged, null for OTHER (all other values), the rest as text."""
     return [None if v is OTHER else v if isinstance(v, str | int | float) else str(v) for v in values]
 
 
@@ -24,12 +24,12 @@ def values_from_plain(data: Iterable[Any]) -> list[object]:
 
 
 def note(data: object) -> str:
-    """Plain data as one line of text without an equals sign, which some readers take for the end of a name."""
+    """Plain data as one line of JSON without an equals sign, which some readers take for the end of a name."""
     return json.dumps(data).replace("=", "\\u003d")
 
 
 def words(texts: Iterable[object], legal: Callable[[str], str], fold: Callable[[str], str] = str) -> list[str]:
-    """Each text as the format allows it, and no two alike (after folding): a number is put behind the later one.
+    """Each text as the format allows it, all different after folding: a number is appended to duplicates.
 
     >>> words(["a b", "a_b"], lambda text: text.replace(" ", "_"))
     ['a_b', 'a_b_2']

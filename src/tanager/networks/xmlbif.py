@@ -1,7 +1,7 @@
 """XMLBIF 0.3, the format of Weka, GeNIe, pgmpy and pyAgrum.
 
-Values that are no text, and names and values with spaces at their ends, stand in a PROPERTY, from which they come back.
-No document type is written, since pyAgrum does not read files that have one; one that is there is passed over.
+Values that are not text, and names and values with leading or trailing spaces, are kept in a PROPERTY and restored from
+it. No document type is written, as pyAgrum does not read files that have one; when reading, it is skipped.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape
 
 from tanager.errors import ModelFileError
-from tanager.networks.draft import Draft
+from tanager.networks.builder import NetworkBuilder
 from tanager.networks.network import Network
 from tanager.networks.values import note, values_to_plain, words
 
-_DEEPEST = 20  # a network needs five
+_DEEPEST = 20  # nesting; a network needs five levels
 
 
 # --- writing -------------------------------------------------------------------------------------------------------
@@ -35,7 +35,7 @@ def write(network: Network) -> str:
 
 
 def _text(text: str) -> str:
-    """Text that XML can hold and that is the same with the spaces at its ends taken off."""
+    """Text that XML can hold, without leading and trailing spaces."""
     return re.sub(r"[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "_", text).strip() or "_"
 
 
@@ -68,7 +68,7 @@ def _element(tag: str, lines: list[str], attributes: str = "") -> str:
 
 @dataclass
 class _Node:
-    """An element: its tag in capitals, where it stands, and what is in it."""
+    """An element: its tag in capitals, its line, and its content."""
 
     tag: str
     line: int
@@ -86,45 +86,45 @@ class _Node:
 
 def read(data: bytes, source: str) -> Network:
     """The network in an XML document; errors name the source and the line."""
-    draft = Draft(source)
-    root = _tree(data, draft)
+    builder = NetworkBuilder(source)
+    root = _tree(data, builder)
     networks = [root] if root.tag == "NETWORK" else list(root.all("NETWORK"))
     if root.tag not in ("BIF", "NETWORK") or len(networks) != 1:
-        draft.fail(root.line, f"expected <BIF> with one <NETWORK> in it, found <{root.tag}> with {len(networks)}.")
+        builder.fail(root.line, f"expected <BIF> with one <NETWORK> in it, found <{root.tag}> with {len(networks)}.")
     for node in networks[0].all("VARIABLE"):
-        _take_variable(draft, node)
+        _take_variable(builder, node)
     for node in networks[0].all("DEFINITION", "PROBABILITY"):
-        _take_definition(draft, node)
-    return draft.network()
+        _take_definition(builder, node)
+    return builder.network()
 
 
-def _take_variable(draft: Draft, node: _Node) -> None:
+def _take_variable(builder: NetworkBuilder, node: _Node) -> None:
     kind = node.attributes.get("TYPE", "nature")
-    word = _one(draft, node, "NAME")
+    word = _one(builder, node, "NAME")
     if kind.lower() not in ("nature", "discrete"):
-        draft.fail(node.line, f"the variable {word!r} is of the type {kind!r}; only 'nature' is read.")
-    draft.add_variable(node.line, word, [value.text for value in node.all("OUTCOME", "VALUE")])
+        builder.fail(node.line, f"the variable {word!r} has the type {kind!r}; only 'nature' is read.")
+    builder.add_variable(node.line, word, [value.text for value in node.all("OUTCOME", "VALUE")])
     for prop in node.all("PROPERTY"):
         key, _, text = prop.text.partition("=")
-        draft.take_note(prop.line, word, key.strip(), text)
+        builder.add_property(prop.line, word, key.strip(), text)
 
 
-def _take_definition(draft: Draft, node: _Node) -> None:
-    child = _one(draft, node, "FOR")
-    shape = draft.add_family(node.line, child, [given.text for given in node.all("GIVEN")])
+def _take_definition(builder: NetworkBuilder, node: _Node) -> None:
+    child = _one(builder, node, "FOR")
+    shape = builder.add_family(node.line, child, [given.text for given in node.all("GIVEN")])
     for table in node.all("TABLE"):  # parents first, the child varies fastest
-        cells = draft.numbers(table.line, table.text, prod(shape), f"the table of {child!r}")
-        draft.tables[child] = cells.reshape(shape)
+        cells = builder.numbers(table.line, table.text, prod(shape), f"the table of {child!r}")
+        builder.tables[child] = cells.reshape(shape)
 
 
-def _one(draft: Draft, node: _Node, tag: str) -> str:
+def _one(builder: NetworkBuilder, node: _Node, tag: str) -> str:
     found = [inner.text for inner in node.all(tag)]
     if len(found) != 1 or not found[0]:
-        draft.fail(node.line, f"expected one <{tag}> in <{node.tag}>, found {len(found)}.")
+        builder.fail(node.line, f"expected one <{tag}> in <{node.tag}>, found {len(found)}.")
     return found[0]
 
 
-def _tree(data: bytes, draft: Draft) -> _Node:
+def _tree(data: bytes, builder: NetworkBuilder) -> _Node:
     """The elements of a document. Entities are refused, and nothing outside the document is ever fetched."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
@@ -133,13 +133,13 @@ def _tree(data: bytes, draft: Draft) -> _Node:
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         if len(stack) > _DEEPEST:
-            draft.fail(parser.CurrentLineNumber, f"elements are nested more than {_DEEPEST} deep.")
+            builder.fail(parser.CurrentLineNumber, f"elements are nested more than {_DEEPEST} deep.")
         node = _Node(tag.upper(), parser.CurrentLineNumber, {k.upper(): v for k, v in attributes.items()})
         stack[-1].inner.append(node)
         stack.append(node)
 
     def refuse(*_: object) -> NoReturn:
-        draft.fail(parser.CurrentLineNumber, "the document defines entities, which are not read. Remove them.")
+        builder.fail(parser.CurrentLineNumber, "the document defines entities, which are not read. Remove them.")
 
     parser.StartElementHandler = start
     parser.EndElementHandler = lambda tag: stack.pop()
@@ -150,5 +150,5 @@ def _tree(data: bytes, draft: Draft) -> _Node:
         parser.Parse(data, True)
     except expat.ExpatError as error:
         found = expat.ErrorString(error.code)
-        raise ModelFileError(f"{draft.source}, line {error.lineno}: this is no sound XML: {found}.") from None
+        raise ModelFileError(f"{builder.source}, line {error.lineno}: this is not well-formed XML: {found}.") from None
     return top.inner[0]

@@ -1,4 +1,4 @@
-"""What every further super-parent is worth."""
+"""The error of anytime models by the number of super-parents used."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from tanager.classifiers.anytime import AnytimeClassifier
 from tanager.encoding.validation import check_lengths, one_dimensional
 from tanager.errors import OptionError
-from tanager.plot.canvas import Path
 from tanager.plot.curves import plot_curves
+from tanager.plot.figure import Path
 
 
 def plot_anytime(models: Any, X: Any, y: Any, path: Path | None = None, *, title: str | None = None) -> Any:
-    """The error of anytime models by the number of super-parents that spoke: naive Bayes at the left, all at the right.
+    """The error of anytime models by the number of super-parents used: naive Bayes at the left, all at the right.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ def plot_anytime(models: Any, X: Any, y: Any, path: Path | None = None, *, title
     for name, model in named.items():
         if not isinstance(model, AnytimeClassifier):
             raise OptionError(
-                f"plot_anytime: {name!r} is {type(model).__name__}, which answers in one go. Give AnytimeAODE or "
-                "AnytimeA2DE."
+                f"plot_anytime: {name!r} is {type(model).__name__}, which is not an anytime model. Give "
+                "AnytimeAODE or AnytimeA2DE."
             )
     truth = np.asarray(one_dimensional(y))
     curves = {str(name): _errors(model, X, truth) for name, model in named.items()}
     steps = max((len(curve) for curve in curves.values()), default=0)
     padded = {name: np.append(curve, [curve[-1]] * (steps - len(curve))) for name, curve in curves.items()}
-    along = "super-parents asked   (0: naive Bayes alone)"
+    along = "super-parents used   (0: naive Bayes alone)"
     return plot_curves(np.arange(steps), padded, path, measure="error", along=along, title=title)
 
 

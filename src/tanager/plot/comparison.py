@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tanager.errors import OptionError
-from tanager.plot.canvas import FAINT, INK, Path, headed, panel, paper, written
+from tanager.plot.figure import FAINT, INK, Path, add_panel, add_title, new_figure, save_figure
 
-_LINE = 0.3  # inches from one classifier to the next
+_ROW = 0.3  # inches from one classifier to the next
 
 
 def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None, *, title: str | None = None) -> Any:
@@ -17,9 +17,9 @@ def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None,
     Parameters
     ----------
     rows : iterable of mappings
-        With ``name``, ``accuracy`` and ``log_loss``; where ``yardstick`` is true the bar is grey, and ``margin`` is
-        half the width of a confidence interval of the accuracy, drawn as whiskers. Other keys are ignored, so the lines
-        of a table can be passed as they are.
+        With ``name``, ``accuracy`` and ``log_loss``. ``baseline=True`` draws the bar in grey, and ``margin`` is half
+        the width of a confidence interval of the accuracy, drawn as whiskers. Other keys are ignored, so the rows of a
+        table can be passed as they are.
     path, title
         As in ``plot_network``.
 
@@ -30,8 +30,8 @@ def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None,
     rows = list(rows)
     if not rows:
         raise OptionError("plot_comparison was given no rows; each needs a name, an accuracy and a log_loss.")
-    tall = _LINE * len(rows)
-    figure = paper(9.0, tall + 1.05)
+    tall = _ROW * len(rows)
+    figure = new_figure(9.0, tall + 1.05)
     left = 0.08 * max(len(str(row["name"])) for row in rows) + 0.3
     span = (9.0 - left - 0.9) / 2
     margins = [float(row.get("margin") or 0.0) for row in rows]
@@ -42,13 +42,13 @@ def plot_comparison(rows: Iterable[Mapping[str, Any]], path: Path | None = None,
             ("log_loss", "log loss (shorter is better)", "#e3a57f", [0.0] * len(rows)),
         ]
     ):
-        axes = panel(figure, left + at * (span + 0.5), 0.3, span, tall)
-        colours = ["#aab4bd" if row.get("yardstick") else colour for row in rows]
+        axes = add_panel(figure, left + at * (span + 0.5), 0.3, span, tall)
+        colours = ["#aab4bd" if row.get("baseline") else colour for row in rows]
         _bars(axes, [float(row[key]) for row in rows], whiskers, colours, floor=key == "log_loss")
         axes.set_title(label, fontsize=9, color=INK)
         axes.set_yticks(_places(len(rows)), [str(row["name"]) if at == 0 else "" for row in rows], fontsize=9)
-    headed(figure, title)
-    return written(figure, path)
+    add_title(figure, title)
+    return save_figure(figure, path)
 
 
 def _bars(
@@ -78,7 +78,7 @@ def _places(n: int) -> list[int]:
 
 
 def _window(values: Sequence[float], *, floor: bool) -> tuple[float, float]:
-    """Where the axis starts and ends: at 0 for losses; for accuracies below the lowest, so that differences show."""
+    """The range of the axis: from 0 for losses; for accuracies from below the lowest, so that differences show."""
     low, high = (0.0, max(values)) if floor else (min(values), max(values))
     span = max(high - low, 0.02)
     return (0.0, high + 0.25 * span) if floor else (max(0.0, low - 0.4 * span), high + 0.35 * span)

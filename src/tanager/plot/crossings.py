@@ -1,4 +1,4 @@
-"""The order within rows, such that few arcs cross. Arcs lead from one row to the next."""
+"""Crossing reduction: the order within each layer, such that few arcs cross. Arcs lead from one layer to the next."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from collections.abc import Sequence
 
 Lists = Sequence[Sequence[int]]
 
+# Minimal crossings are NP-hard already for two layers. Barycentre sweeps get stuck in local minima, so a few random
+# restarts are made; a sweep without gain may be followed by one with gain, so some are tolerated.
 STARTS, SWEEPS, PATIENCE = 4, 24, 4
 
 
 def few_crossings(rows: Lists, above: Lists, below: Lists) -> tuple[list[list[int]], int]:
-    """The rows in a better order, and how many crossings are left.
+    """The rows in a better order, and the number of crossings left.
 
-    From several starts, everyone moves to the mean place of its neighbours in the row before, downwards and upwards in
-    turn, and neighbours are exchanged where that saves a crossing.
+    From several starts, every node moves to the mean position of its neighbours in the layer before, downwards and
+    upwards in turn (the barycentre heuristic), and adjacent nodes are exchanged if that saves a crossing.
 
     >>> few_crossings([[0, 1], [2, 3]], [[], [], [1], [0]], [[3], [2], [], []])
     ([[0, 1], [3, 2]], 0)
     """
-    dice = random.Random(0)
+    rng = random.Random(0)  # a fixed seed: the same network always gives the same picture
     now = _walked(rows, below)
     best = min(now, [list(row) for row in rows], key=lambda order: count_crossings(order, below))
     fewest = count_crossings(best, below)
@@ -31,7 +33,7 @@ def few_crossings(rows: Lists, above: Lists, below: Lists) -> tuple[list[list[in
             best, fewest = found, n
         if fewest == 0:
             break
-        now = [dice.sample(row, len(row)) for row in rows]
+        now = [rng.sample(row, len(row)) for row in rows]
     _exchange(best, above, below)
     return best, count_crossings(best, below)
 
@@ -41,6 +43,7 @@ def count_crossings(rows: Lists, below: Lists) -> int:
     total = 0
     for upper, lower in itertools.pairwise(rows):
         place = {i: at for at, i in enumerate(lower)}
+        # An arc crosses all arcs that start further left and end further right: inversions, counted in a sorted list.
         ends: list[int] = []  # of the arcs further left
         for i in upper:
             own = [place[j] for j in below[i]]
@@ -51,7 +54,7 @@ def count_crossings(rows: Lists, below: Lists) -> int:
 
 
 def _walked(rows: Lists, below: Lists) -> list[list[int]]:
-    """The rows in the order of a walk from top to bottom, branch after branch."""
+    """The rows in the order of a depth-first walk, which draws a tree without any crossing."""
     seen: dict[int, int] = {}
     stack = [i for row in reversed(rows) for i in reversed(row)]
     while stack:
@@ -63,6 +66,7 @@ def _walked(rows: Lists, below: Lists) -> list[list[int]]:
 
 
 def _swept(start: Lists, above: Lists, below: Lists) -> tuple[list[list[int]], int]:
+    """The best order along several sweeps, and its crossings."""
     now = [list(row) for row in start]
     best, fewest, idle = [list(row) for row in now], count_crossings(now, below), 0
     for sweep in range(SWEEPS):
@@ -83,13 +87,15 @@ def _swept(start: Lists, above: Lists, below: Lists) -> tuple[list[list[int]], i
 
 
 def _sort(row: list[int], fixed: Sequence[int], near: Lists) -> None:
-    """Put a row in the order of the mean places of its neighbours; those without any stay about where they are."""
+    """Sort a row by the mean positions of its neighbours; nodes without neighbours stay about where they are."""
+    # Relative positions, so that nodes with and without neighbours are comparable in rows of different length.
     place = {i: at / max(len(fixed) - 1, 1) for at, i in enumerate(fixed)}
     stay = {i: at / max(len(row) - 1, 1) for at, i in enumerate(row)}
     row.sort(key=lambda i: sum(place[j] for j in near[i]) / len(near[i]) if near[i] else stay[i])
 
 
 def _exchange(rows: Sequence[list[int]], above: Lists, below: Lists) -> None:
+    """Swap adjacent nodes as long as that saves crossings."""
     place = {i: at for row in rows for at, i in enumerate(row)}
     improved = True
     while improved:  # each exchange saves a crossing, so this ends
@@ -107,5 +113,5 @@ def _exchange(rows: Sequence[list[int]], above: Lists, below: Lists) -> None:
 
 
 def _crossed(left: Sequence[int], right: Sequence[int], place: dict[int, int]) -> int:
-    """How often the arcs of two neighbours in a row cross."""
+    """How often the arcs of two adjacent nodes cross."""
     return sum(place[i] > place[j] for i in left for j in right)

@@ -1,4 +1,4 @@
-"""Models along a stream: a measure as it goes, and where the world changed."""
+"""Curves of a measure along a stream, with the rows at which the stream changes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tanager.errors import OptionError
-from tanager.plot.canvas import COLOURS, FAINT, INK, QUIET, Path, headed, panel, paper, text_size, written
+from tanager.plot.figure import (
+    COLOURS,
+    FAINT,
+    INK,
+    QUIET,
+    Path,
+    add_panel,
+    add_title,
+    new_figure,
+    save_figure,
+    text_size,
+)
 
 _TALL, _WIDE = 3.4, 6.6  # inches of the curves
-_LANE = 0.2  # inches for what one model has noticed
+_LANE = 0.2  # inches for the events of one model
 _LABEL = 0.17  # inches from one name to the next
-MANY = 30  # changes of a stream, from which on their lines are thin
-_START = 0.02  # of the stream: first answers are guesses, and may leave the picture
+MANY = 30  # drifts, from which on their lines are thin
+_START = 0.02  # of the stream: the first values are guesses, and may lie outside the picture
 
 
 def plot_curves(
@@ -34,19 +45,19 @@ def plot_curves(
     Parameters
     ----------
     rows : array of int
-        After how many rows the values were measured, or how much there was of what ``along`` says.
+        After how many rows the values were measured, or the positions on the axis that ``along`` names.
     curves : mapping from names to arrays
         One value for each of ``rows``.
     path, title
         As in ``plot_network``.
     measure : str
-        What the values are.
+        Label of the vertical axis.
     along : str
-        What the axis below is, where it is not rows; then first values are no guesses, and are always in the picture.
+        Label of the horizontal axis, if it is not rows; the first values are then always in the picture.
     drifts : sequence of int
         Rows at which the stream changes: dashed lines.
     events : mapping from names to sequences of (row, what)
-        What models have noticed: ticks below the curves, pale for warnings.
+        What models detected: ticks below the curves, pale for warnings.
 
     Returns
     -------
@@ -65,13 +76,13 @@ def plot_curves(
         raise OptionError("plot_curves needs at least one curve, with one value for each of the rows.")
     colours = {name: COLOURS[at % len(COLOURS)] for at, name in enumerate(values)}
     styles = {name: ("-", "--", ":")[at // len(COLOURS) % 3] for at, name in enumerate(values)}
-    noticed = {name: [(row, what) for row, what in own if row <= rows[-1]] for name, own in (events or {}).items()}
-    noticed = {name: own for name, own in noticed.items() if own and name in values}
+    detected = {name: [(row, what) for row, what in own if row <= rows[-1]] for name, own in (events or {}).items()}
+    detected = {name: own for name, own in detected.items() if own and name in values}
     ends = [f"{name}  {curve[-1]:.4f}" for name, curve in values.items()]
     right = max(text_size(text, 9)[0] for text in ends) + 0.35
-    low = 0.55 + _LANE * len(noticed) + (0.1 if noticed else 0.0)
-    figure = paper(0.75 + _WIDE + right, low + _TALL + (0.55 if title else 0.25))
-    axes = panel(figure, 0.75, low, _WIDE, _TALL)
+    low = 0.55 + _LANE * len(detected) + (0.1 if detected else 0.0)
+    figure = new_figure(0.75 + _WIDE + right, low + _TALL + (0.55 if title else 0.25))
+    axes = add_panel(figure, 0.75, low, _WIDE, _TALL)
     _mark(axes, drifts)
     for name, curve in values.items():
         axes.plot(rows, curve, styles[name], color=colours[name], lw=1.3, zorder=3, clip_on=True)
@@ -81,24 +92,24 @@ def plot_curves(
     axes.grid(axis="y", color=FAINT, lw=0.5, alpha=0.6)
     axes.set_ylabel(measure, fontsize=9, color=INK)
     _name_ends(axes, ends, list(values.values()), list(colours.values()), rows[-1], top - bottom)
-    if noticed:
+    if detected:
         axes.tick_params(labelbottom=False)
-        axes = _lanes(figure, noticed, colours, rows[-1])
+        axes = _lanes(figure, detected, colours, rows[-1])
         _mark(axes, drifts)
     axes.set_xlabel(along + ("   (dashed: the stream changes)" if len(drifts) else ""), fontsize=9, color=INK)
     axes.xaxis.set_major_formatter(lambda row, at: _short(row))
-    headed(figure, title)
-    return written(figure, path)
+    add_title(figure, title)
+    return save_figure(figure, path)
 
 
 def _mark(axes: Any, drifts: Sequence[int]) -> None:
-    """Dashed lines where the stream changes; thin ones where it does so all the time."""
+    """Dashed lines where the stream changes; thin if there are many."""
     for row in drifts:
         axes.axvline(row, color=QUIET, lw=0.9 if len(drifts) <= MANY else 0.3, ls=(0, (5, 4)), zorder=1)
 
 
 def _window(rows: np.ndarray, values: Mapping[str, np.ndarray], start: float) -> tuple[float, float]:
-    """Lowest and highest value that is shown, of those after a start."""
+    """Lowest and highest value that is shown, of those after the start."""
     begun = rows > start * rows[-1] if rows[-1] > 0 else rows == rows
     shown = np.concatenate([curve[begun] for curve in values.values()])
     shown = shown[np.isfinite(shown)]
@@ -129,18 +140,18 @@ def _name_ends(
 
 
 def _lanes(
-    figure: Any, noticed: Mapping[str, Sequence[tuple[int, str]]], colours: Mapping[str, str], end: float
+    figure: Any, detected: Mapping[str, Sequence[tuple[int, str]]], colours: Mapping[str, str], end: float
 ) -> Any:
-    """One line per model below the curves, with a tick where it noticed something."""
-    axes = panel(figure, 0.75, 0.55, _WIDE, _LANE * len(noticed))
-    for at, (name, own) in enumerate(noticed.items()):
-        y = len(noticed) - 1 - at
+    """One line per model below the curves, with a tick where it detected something."""
+    axes = add_panel(figure, 0.75, 0.55, _WIDE, _LANE * len(detected))
+    for at, (name, own) in enumerate(detected.items()):
+        y = len(detected) - 1 - at
         for pale in (True, False):
             places = [row for row, what in own if (what == "warning") is pale]
             axes.vlines(places, y + 0.15, y + 0.85, color=colours[name], lw=1.1, alpha=0.35 if pale else 1.0)
-        axes.text(end * 1.012, y + 0.5, f"{name} noticed", va="center", fontsize=8, color=colours[name], clip_on=False)
+        axes.text(end * 1.012, y + 0.5, f"{name} detected", va="center", fontsize=8, color=colours[name], clip_on=False)
     axes.set_xlim(0, end)
-    axes.set_ylim(0, len(noticed))
+    axes.set_ylim(0, len(detected))
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     return axes

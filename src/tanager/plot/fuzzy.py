@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tanager.errors import OptionError, check_option, nearest
-from tanager.plot.canvas import COLOURS, INK, QUIET, Path, headed, panel, paper, text_size, written
+from tanager.plot.figure import COLOURS, INK, QUIET, Path, add_panel, add_title, new_figure, save_figure, text_size
 from tanager.streams.evolving import EvolvingNaiveBayes
 from tanager.streams.rules import PseudoClass
 
@@ -42,7 +42,7 @@ def plot_fuzzy_sets(
     kind : {"fuzzy", "density"}
         Scaled to 1 at the peak, which is a fuzzy set; or the density (for values: the probability) itself.
     columns : list of str, default=None
-        Which columns. None: all, and of more than 12 those in which pseudo-classes differ most.
+        Which columns. None: all, or if there are more than 12 those in which pseudo-classes differ most.
 
     Returns
     -------
@@ -64,15 +64,15 @@ def plot_fuzzy_sets(
     pseudos = model.pseudo_classes_
     known = [name for name in model.encoder_.schema.names if name in {**pseudos[0].means, **pseudos[0].tables}]
     if not known:
-        raise OptionError("there is nothing to draw: no column has had two different values yet.")
-    shown = _telling(pseudos, known) if columns is None else _checked(columns, known)
+        raise OptionError("there is nothing to draw: no column has two different values yet.")
+    shown = _most_different(pseudos, known) if columns is None else _checked(columns, known)
     n_wide = min(len(shown), 2 if len(shown) in (2, 4) else 3)
     n_high = math.ceil(len(shown) / n_wide)
     head = (0.45 if title else 0.1) + 0.3
-    figure = paper(max(n_wide * (_WIDE + _GAP) + 0.2, 3.4), n_high * (_TALL + _BELOW) + head)
+    figure = new_figure(max(n_wide * (_WIDE + _GAP) + 0.2, 3.4), n_high * (_TALL + _BELOW) + head)
     for at, name in enumerate(shown):
         left, row = _GAP + at % n_wide * (_WIDE + _GAP), at // n_wide
-        axes = panel(figure, left, (n_high - 1 - row) * (_TALL + _BELOW) + _BELOW - 0.08, _WIDE, _TALL)
+        axes = add_panel(figure, left, (n_high - 1 - row) * (_TALL + _BELOW) + _BELOW - 0.08, _WIDE, _TALL)
         draw = _bells if name in pseudos[0].means else _bars
         draw(axes, name, pseudos, model.classes_.tolist(), kind == "fuzzy")
         axes.set_xlabel(name if len(name) < 40 else f"{name[:36]}...", fontsize=9, color=INK)
@@ -80,20 +80,20 @@ def plot_fuzzy_sets(
     if len(shown) < len(known) and columns is None:
         note = f"{len(shown)} of {len(known)} columns: those that differ most"
         figure.text(0.5, 0.04 / figure.get_figheight(), note, ha="center", fontsize=7.5, color=QUIET)
-    headed(figure, title)
-    return written(figure, path)
+    add_title(figure, title)
+    return save_figure(figure, path)
 
 
 def _checked(columns: Sequence[str], known: Sequence[str]) -> list[str]:
     for name in columns:
         if name not in known:
-            raise OptionError(f"columns: {name!r} is no column that has varied.{nearest(name, known)}")
+            raise OptionError(f"columns: there is no column {name!r} with two or more values.{nearest(name, known)}")
     if len(columns) == 0:
-        raise OptionError("columns: name at least one.")
+        raise OptionError("columns is empty; name at least one column.")
     return list(columns)
 
 
-def _telling(pseudos: Sequence[PseudoClass], known: list[str]) -> list[str]:
+def _most_different(pseudos: Sequence[PseudoClass], known: list[str]) -> list[str]:
     """The columns in which pseudo-classes differ most, in the order of the table."""
     priors = np.array([p.prior for p in pseudos])
 
@@ -111,28 +111,28 @@ def _telling(pseudos: Sequence[PseudoClass], known: list[str]) -> list[str]:
     return [name for name in known if name in chosen]
 
 
-def _pens(pseudos: Sequence[PseudoClass], classes: Sequence[Any]) -> list[dict[str, Any]]:
-    """Colour by class, style by age within the class, pale where the prior is small."""
+def _line_styles(pseudos: Sequence[PseudoClass], classes: Sequence[Any]) -> list[dict[str, Any]]:
+    """Line styles: colour by class, dashes by age within the class, pale if the prior is small."""
     seen: dict[Any, int] = {}
-    pens = []
+    styles = []
     for p in pseudos:
         age = seen[p.label] = seen.get(p.label, -1) + 1
         own = sum(other.prior for other in pseudos if other.label == p.label)
         strength = 0.35 + 0.65 * min(1.0, 4 * p.prior / own) if own > 0 else 0.35
         colour = COLOURS[classes.index(p.label) % len(COLOURS)]
-        pens.append({"color": colour, "ls": _STYLES[age % len(_STYLES)], "alpha": strength})
-    return pens
+        styles.append({"color": colour, "ls": _STYLES[age % len(_STYLES)], "alpha": strength})
+    return styles
 
 
 def _bells(axes: Any, name: str, pseudos: Sequence[PseudoClass], classes: Sequence[Any], fuzzy: bool) -> None:
     low = min(p.means[name] - 3 * p.spreads[name] for p in pseudos)
     high = max(p.means[name] + 3 * p.spreads[name] for p in pseudos)
-    for p, pen in zip(pseudos, _pens(pseudos, classes), strict=True):
+    for p, style in zip(pseudos, _line_styles(pseudos, classes), strict=True):
         mean, spread = p.means[name], p.spreads[name]
         x = np.union1d(np.linspace(low, high, 200), mean + spread * np.linspace(-4, 4, 81))  # narrow ones stay smooth
         x = x[(x >= low) & (x <= high)]
         bell = np.exp(-0.5 * ((x - mean) / spread) ** 2)
-        axes.plot(x, bell if fuzzy else bell / (spread * math.sqrt(2 * math.pi)), lw=1.5, **pen)
+        axes.plot(x, bell if fuzzy else bell / (spread * math.sqrt(2 * math.pi)), lw=1.5, **style)
     axes.set_xlim(low, high)
     axes.set_ylim(bottom=0)
     if fuzzy:
@@ -146,11 +146,11 @@ def _bars(axes: Any, name: str, pseudos: Sequence[PseudoClass], classes: Sequenc
     if all(isinstance(value, int | float) for value in values):
         values.sort()
     width = 0.8 / len(pseudos)
-    for at, (p, pen) in enumerate(zip(pseudos, _pens(pseudos, classes), strict=True)):
+    for at, (p, style) in enumerate(zip(pseudos, _line_styles(pseudos, classes), strict=True)):
         shares = np.array([p.tables[name][value] for value in values])
         heights = shares / max(p.tables[name].values()) if fuzzy else shares
         places = np.arange(len(values)) + (at - (len(pseudos) - 1) / 2) * width
-        axes.bar(places, heights, 0.9 * width, color=pen["color"], alpha=pen["alpha"])
+        axes.bar(places, heights, 0.9 * width, color=style["color"], alpha=style["alpha"])
     texts = [str(value) for value in values]
     short = [text if len(text) <= 10 else f"{text[:8]}..." for text in texts]
     crowded = sum(text_size(text, 8)[0] + 0.08 for text in short) > _WIDE

@@ -1,7 +1,7 @@
-"""Where the boxes of a picture stand: arcs point down, cross seldom and run straight; rows are not too long.
+"""Layered layout: arcs point down, rarely cross and run straight; layers are not too long.
 
-After Sugiyama, Tagawa and Toda (1981). Pieces that no arc joins are drawn on their own (``pieces.py``) and packed here.
-Lengths are in inches, and y grows upwards.
+After Sugiyama, Tagawa and Toda (1981). Connected components are laid out on their own (``component_layout.py``) and
+packed here. Lengths are in inches, and y grows upwards.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tanager.networks.graph import has_path, reachable
-from tanager.plot.pieces import GAP, Point, best_drawing
+from tanager.plot.component_layout import GAP, Point, best_drawing
 
 Arc = tuple[str, str]
 
@@ -20,9 +20,10 @@ SHAPE = 1.6  # width to height of a picture that fills a screen
 
 @dataclass(frozen=True)
 class Layout:
-    """The middle of every box, and the points that every arc passes, from the edge of its parent to that of its child.
+    """The centre of every box, and the points of every arc, from the edge of its parent to that of its child.
 
-    The points of an arc come in pairs: it runs straight from the first to the second of a pair and swings to the next.
+    The points of an arc come in pairs: it runs straight from the first to the second of a pair, then curves to the
+    next.
     """
 
     places: dict[str, Point]
@@ -31,7 +32,7 @@ class Layout:
     height: float
 
     def moved(self, x: float, y: float) -> Layout:
-        """The same elsewhere."""
+        """The layout shifted."""
         return Layout(
             {name: (a + x, b + y) for name, (a, b) in self.places.items()},
             {arc: [(a + x, b + y) for a, b in points] for arc, points in self.routes.items()},
@@ -43,8 +44,8 @@ class Layout:
 def layered(sizes: Mapping[str, Point], arcs: Sequence[Arc], top: str | None = None, *, shape: float = SHAPE) -> Layout:
     """Place boxes of these sizes (width, height).
 
-    Arcs point down as far as possible: one that would close a cycle with those before it points up, and so do those
-    that lead to ``top``, which stands above all others.
+    Arcs point down where possible. An arc that would close a cycle with those before it points up, and so do arcs that
+    lead to ``top``, which is placed above all others.
 
     >>> layout = layered({"a": (1.0, 0.2), "b": (1.0, 0.2)}, [("a", "b")])
     >>> [name for name, (x, y) in sorted(layout.places.items(), key=lambda place: -place[1][1])]
@@ -65,8 +66,10 @@ def layered(sizes: Mapping[str, Point], arcs: Sequence[Arc], top: str | None = N
 
 
 def _downward(arcs: Iterable[tuple[int, int]], top: int | None) -> list[tuple[int, int]]:
-    """The arcs, turned where they would lead up, each once."""
+    """The arcs without cycles, each once: an arc that would close a cycle, or lead to the top, is reversed."""
     arcs = list(arcs)
+    # Greedy, in the order given: callers put the arcs first that matter most. A smallest set of arcs to reverse would
+    # be NP-hard to find, and cycles are rare: they arise in comparisons, in multi-nets, and from arcs into the top.
     below: list[list[int]] = [[] for _ in range(max((max(arc) for arc in arcs), default=-1) + 1)]
     for parent, child in arcs:
         if child == top or (parent != top and has_path(below, child, parent)):
@@ -77,13 +80,13 @@ def _downward(arcs: Iterable[tuple[int, int]], top: int | None) -> list[tuple[in
 
 
 def _joined(n: int, arcs: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """The pieces that arcs hold together."""
-    beside: list[list[int]] = [[] for _ in range(n)]
+    """The connected components."""
+    neighbours: list[list[int]] = [[] for _ in range(n)]
     for a, b in arcs:
-        beside[a].append(b)
-        beside[b].append(a)
-    pieces = {min(piece): sorted(piece) for piece in (reachable(beside, [i]) for i in range(n))}
-    return list(pieces.values())
+        neighbours[a].append(b)
+        neighbours[b].append(a)
+    components = {min(nodes): sorted(nodes) for nodes in (reachable(neighbours, [i]) for i in range(n))}
+    return list(components.values())
 
 
 def _drawn(
@@ -101,8 +104,9 @@ def _drawn(
 
 
 def _packed(pieces: Sequence[Layout], alone: Sequence[str], sizes: Mapping[str, Point], shape: float) -> Layout:
-    """Pieces side by side, in lines where they are many; below them the boxes without an arc, as a grid."""
+    """Components side by side, in several lines if need be; below them the boxes without arcs, as a grid."""
     cell = max((sizes[name][0] for name in alone), default=0.0)
+    # A width such that everything together has the wanted shape, but never less than the widest component.
     area = sum((piece.width + GAP) * (piece.height + GAP) for piece in pieces)
     area += sum((cell + GAP) * (sizes[name][1] + GAP) for name in alone)
     room = max([math.sqrt(area * shape), *(piece.width for piece in pieces)], default=0.0)
@@ -122,12 +126,12 @@ def _packed(pieces: Sequence[Layout], alone: Sequence[str], sizes: Mapping[str, 
 
 
 def _box(name: str, width: float, height: float) -> Layout:
-    """A box on its own, in the middle of a place so large."""
+    """A single box, in the centre of a cell of this size."""
     return Layout({name: (width / 2, height / 2)}, {}, width, height)
 
 
 def _stacked(lines: Sequence[Sequence[Layout]]) -> Layout:
-    """Lines of blocks below each other, the middles of the blocks of a line level."""
+    """Lines of layouts below each other, centred vertically within a line."""
     wide = [sum(block.width + GAP for block in line) - GAP for line in lines]
     tall = [max(block.height for block in line) for line in lines]
     room, height = max(wide, default=0.0), sum(tall) + GAP * max(len(lines) - 1, 0)

@@ -1,4 +1,4 @@
-"""What the lines, colours and shades of a picture mean, in a few centred lines below it."""
+"""The legend of a picture: what lines, colours and shades mean, in a few centred lines below it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tanager.plot.canvas import FAINT, QUIET, text_size
+from tanager.plot.figure import FAINT, QUIET, text_size
 
 _SIZE, _LINE, _WITHIN, _BETWEEN, _SAMPLE = 8, 0.21, 0.16, 0.5, 0.42
 
@@ -22,12 +22,12 @@ class _Item(NamedTuple):
 
 
 class Legend:
-    """Groups of samples with their meaning; a group starts with what it is about."""
+    """Groups of samples with their meaning; a group starts with its heading."""
 
     def __init__(self) -> None:
         self.groups: list[list[_Item]] = []
 
-    def about(self, text: str) -> Legend:
+    def heading(self, text: str) -> Legend:
         """Begin a group."""
         self.groups.append([_Item(text, 0.0, None)])
         return self
@@ -54,7 +54,7 @@ class Legend:
         return self
 
     def lines(self, room: float) -> list[list[list[_Item]]]:
-        """The groups in lines that fit."""
+        """The groups in lines of at most this width."""
         lines: list[list[list[_Item]]] = []
         used = math.inf
         for group in self.groups:
@@ -70,7 +70,7 @@ class Legend:
         return _LINE * len(self.lines(room))
 
     def draw(self, axes: Any, middle: float, top: float, room: float) -> None:
-        """Write it, centred, downwards from a height."""
+        """Draw it, centred, downwards from ``top``."""
         for n, line in enumerate(self.lines(room)):
             y = top - _LINE * (n + 0.5)
             x = middle - (sum(_wide(group) + _BETWEEN for group in line) - _BETWEEN) / 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tanager.plot.canvas import COLOURS, FAINT, INK, Path, headed, panel, paper, written
+from tanager.plot.figure import COLOURS, FAINT, INK, Path, add_panel, add_title, new_figure, save_figure
 
 _WIDE, _TALL, _GAP = 5.6, 2.2, 0.35  # inches of a panel
 _LATENCIES = {"p50_ms": "half", "p90_ms": "90 %", "p99_ms": "99 %", "max_ms": "all"}
@@ -26,9 +26,9 @@ def plot_load(lines: Sequence[Mapping[str, Any]], path: Path | None = None, *, t
     lines = sorted(lines, key=lambda line: line["rate"])
     lower = [name for name in ("members", "accuracy") if any(line[name] is not None for line in lines)]
     n = 1 + len(lower)
-    figure = paper(0.8 + _WIDE + 0.7, 0.6 + n * _TALL + (n - 1) * _GAP + (0.6 if title else 0.25))
+    figure = new_figure(0.8 + _WIDE + 0.7, 0.6 + n * _TALL + (n - 1) * _GAP + (0.6 if title else 0.25))
     for at, name in enumerate(["latency", *lower]):
-        axes = panel(figure, 0.8, 0.6 + (n - 1 - at) * (_TALL + _GAP), _WIDE, _TALL)
+        axes = add_panel(figure, 0.8, 0.6 + (n - 1 - at) * (_TALL + _GAP), _WIDE, _TALL)
         if name == "latency":
             _latencies(axes, lines)
         else:
@@ -39,8 +39,8 @@ def plot_load(lines: Sequence[Mapping[str, Any]], path: Path | None = None, *, t
         axes.grid(axis="y", color=FAINT, lw=0.5, alpha=0.6)
         axes.tick_params(labelbottom=at == n - 1)
     axes.set_xlabel("requests per second", fontsize=9, color=INK)
-    headed(figure, title)
-    return written(figure, path)
+    add_title(figure, title)
+    return save_figure(figure, path)
 
 
 def _latencies(axes: Any, lines: Sequence[Mapping[str, Any]]) -> None:

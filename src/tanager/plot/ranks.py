@@ -1,13 +1,13 @@
-"""Classifiers over many data sets: mean ranks, and which of them cannot be told apart."""
+"""The critical-difference diagram: mean ranks of classifiers over many data sets."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tanager.errors import OptionError
-from tanager.plot.canvas import ARC, INK, QUIET, Path, canvas, headed, written
+from tanager.plot.figure import ARC, INK, QUIET, Path, add_title, figure_in_inches, save_figure
 
 _LINE = 0.24  # inches from one name to the next
 _STEP = 0.13  # inches from one bar to the next
@@ -18,8 +18,8 @@ def plot_ranks(
 ) -> Any:
     """The critical-difference diagram of Demšar: mean ranks on an axis, the best on the left.
 
-    A bar joins classifiers whose ranks are no further apart than the critical difference, so that these data sets do
-    not tell them apart.
+    A bar joins classifiers whose mean ranks differ by no more than the critical difference: on these data sets their
+    difference is not significant.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def plot_ranks(
     names = max(0.085 * (max(map(len, order)) + 7), 1.1)  # inches for the longest name with its rank
     deep = 0.3 + _STEP * len(groups) + _LINE * n_left
     width = 2 * names + 4.6
-    figure, axes = canvas(width, deep + 0.8, margin=0.15, head=0.45 if title else 0.1, foot=0.1)
+    figure, axes = figure_in_inches(width, deep + 0.8, margin=0.15, head=0.45 if title else 0.1, foot=0.1)
     low, high = math.floor(places[0]), math.ceil(places[-1])
     scale = (4.6 - 0.5) / max(high - low, critical_difference, 1)  # inches for one rank
 
@@ -69,8 +69,8 @@ def plot_ranks(
         axes.plot([at(rank), at(rank), end], [deep, y, y], color=QUIET, lw=0.9, zorder=1)
         spot = {"ha": "right", "va": "center"} if left else {"ha": "left", "va": "center"}
         axes.text(end + (-0.06 if left else 0.06), y, f"{name}  {rank:.2f}", fontsize=9, color=INK, **spot)
-    headed(figure, title)
-    return written(figure, path)
+    add_title(figure, title)
+    return save_figure(figure, path)
 
 
 def _groups(places: list[float], critical_difference: float) -> list[tuple[int, int]]:
@@ -83,7 +83,7 @@ def _groups(places: list[float], critical_difference: float) -> list[tuple[int, 
     return groups
 
 
-def _axis(axes: Any, at: Any, low: int, high: int, y: float) -> None:
+def _axis(axes: Any, at: Callable[[float], float], low: int, high: int, y: float) -> None:
     axes.plot([at(low), at(high)], [y, y], color=INK, lw=1.2)
     for tick in range(low, high + 1):
         axes.plot([at(tick), at(tick)], [y, y + 0.07], color=INK, lw=1.2)

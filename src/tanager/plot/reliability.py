@@ -1,4 +1,4 @@
-"""Whether answers given with 80 % are right in 80 % of cases."""
+"""The reliability diagram: whether predictions with a confidence of 80 % are correct in 80 % of cases."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tanager.errors import OptionError
-from tanager.plot.canvas import COLOURS, FAINT, INK, QUIET, Path, headed, panel, paper, written
+from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, Path, add_panel, add_title, new_figure, save_figure
 
-FEW = 10  # answers; a share of fewer says little
+FEW = 10  # predictions; the accuracy of fewer says little
 
 
 def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, *, title: str | None = None) -> Any:
-    """Accuracy against confidence for every classifier, and below how many answers were how sure.
+    """Accuracy against confidence for every classifier, and a histogram of the confidences below.
 
-    Below the diagonal a classifier is surer than it should be. The larger a point, the more answers are behind it;
-    points with fewer than 10 are pale, and the curve passes them by.
+    Below the diagonal a classifier is overconfident. The larger a point, the more predictions it stands for; points
+    with fewer than 10 are pale, and the curve leaves them out.
 
     Parameters
     ----------
     curves : mapping from names to arrays of shape (3, n_bins)
-        Rows, sum of confidence and number of right answers per bin, as made by ``tanager.evaluate.reliability``.
+        Rows, sum of confidences and number of correct predictions per bin, as made by ``tanager.evaluate.reliability``.
     path, title
         As in ``plot_network``.
 
@@ -41,10 +41,10 @@ def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, 
     bins = {name: np.asarray(curve, dtype=float) for name, curve in curves.items()}
     if not bins or any(b.ndim != 2 or len(b) != 3 or not b[0].sum() > 0 for b in bins.values()):
         raise OptionError(
-            "plot_reliability needs a curve per name, as reliability makes it: shape (3, n_bins), with rows."
+            "plot_reliability needs one array per name, as reliability returns it: shape (3, n_bins), at least one row."
         )
-    figure = paper(6.2, 5.65 + 0.18 * len(bins) + (0.4 if title else 0.0))
-    upper, lower = panel(figure, 0.7, 1.9, 5.2, 3.6), panel(figure, 0.7, 0.7, 5.2, 0.95)
+    figure = new_figure(6.2, 5.65 + 0.18 * len(bins) + (0.4 if title else 0.0))
+    upper, lower = add_panel(figure, 0.7, 1.9, 5.2, 3.6), add_panel(figure, 0.7, 0.7, 5.2, 0.95)
     start = min(np.flatnonzero(b[0])[0] / b.shape[1] for b in bins.values())
     upper.plot([start, 1], [start, 1], color=FAINT, lw=1.5, zorder=1)
     for at, (name, (rows, sure, right)) in enumerate(bins.items()):
@@ -61,15 +61,15 @@ def plot_reliability(curves: Mapping[str, ArrayLike], path: Path | None = None, 
     for axes in (upper, lower):
         axes.set_xlim(start, 1.01)
     upper.set_ylim(top=1.02)
-    upper.set_ylabel("share of right answers", fontsize=9, color=INK)
-    lower.set_ylabel("share of\nanswers", fontsize=9, color=INK)
-    lower.set_xlabel("confidence: probability of the answer", fontsize=9, color=INK)
-    hint = f"below the grey line: too sure; pale: fewer than {FEW} answers"
+    upper.set_ylabel("accuracy", fontsize=9, color=INK)
+    lower.set_ylabel("share of\nrows", fontsize=9, color=INK)
+    lower.set_xlabel("confidence: probability of the predicted class", fontsize=9, color=INK)
+    hint = f"below the grey line: overconfident; pale: fewer than {FEW} rows"
     figure.text(0.5, 0.08 / figure.get_figheight(), hint, ha="center", va="bottom", fontsize=8, color=QUIET)
     upper.legend(loc="lower left", bbox_to_anchor=(0, 1.0), fontsize=8, frameon=False, borderaxespad=0.2)
-    headed(figure, title)
-    return written(figure, path)
+    add_title(figure, title)
+    return save_figure(figure, path)
 
 
 def _ratio(part: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    return np.divide(part, rows, out=np.zeros_like(part), where=rows > 0)
+    return np.asarray(np.divide(part, rows, out=np.zeros_like(part), where=rows > 0))

@@ -1,4 +1,4 @@
-"""Two classifiers over many data sets."""
+"""Two classifiers over many data sets, a point per data set."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tanager.errors import OptionError
-from tanager.plot.canvas import COLOURS, FAINT, INK, QUIET, Path, headed, panel, paper, written
+from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, Path, add_panel, add_title, new_figure, save_figure
 
 _NAMED = 8  # data sets at most, those where the two differ most
 
@@ -27,11 +27,11 @@ def plot_scatter(
     Parameters
     ----------
     x, y : mappings from data sets to losses
-        Data sets that only one of them has are left out.
+        Data sets that are in one of them only are left out.
     names : two str
         Of the classifiers.
     measure : str, default="error"
-        What the losses are; lower is better.
+        The name of the loss; lower is better.
     path, title
         As in ``plot_network``.
 
@@ -50,9 +50,9 @@ def plot_scatter(
     """
     both = [name for name in x if name in y]
     if not both:
-        raise OptionError(f"plot_scatter needs data sets that {names[0]} and {names[1]} share, and there are none.")
-    figure = paper(5.6, 6.0 if title else 5.6)
-    axes = panel(figure, 0.75, 0.65, 4.6, 4.6)
+        raise OptionError(f"plot_scatter needs data sets that both {names[0]} and {names[1]} have, and there are none.")
+    figure = new_figure(5.6, 6.0 if title else 5.6)
+    axes = add_panel(figure, 0.75, 0.65, 4.6, 4.6)
     values = [side[name] for name in both for side in (x, y)]
     room = 0.06 * max(max(values) - min(values), 1e-6)
     low, high = min(values) - room, max(values) + room
@@ -65,8 +65,8 @@ def plot_scatter(
     text = f"above the line {names[0]} is better ({wins[0]}), below it {names[1]} ({wins[1]})"
     axes.set_title(text, fontsize=9, color=QUIET)
     _name_outliers(figure, axes, {n: (x[n], y[n]) for n in both})
-    headed(figure, title)
-    return written(figure, path)
+    add_title(figure, title)
+    return save_figure(figure, path)
 
 
 def _name_outliers(figure: Any, axes: Any, points: Mapping[str, tuple[float, float]]) -> None:
@@ -91,7 +91,7 @@ def _name_outliers(figure: Any, axes: Any, points: Mapping[str, tuple[float, flo
 
 
 def _spots(*, above: bool) -> list[dict[str, Any]]:
-    """Where a name may stand, on the side away from the line: beside its point, or over (under) it."""
+    """Positions to try for a name, on the side away from the line: beside its point, above or below it."""
     if above:
         return [
             {"xytext": (-5, 0), "ha": "right", "va": "center"},

@@ -1,4 +1,4 @@
-"""Networks as text, for terminals."""
+"""Networks drawn as text, for terminals."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tanager.networks.network import Arc
-from tanager.plot.subject import Information, Subject, subjects
+from tanager.plot.drawable import DrawableNetwork, Information, drawable_networks
 
 
 class _Marks(NamedTuple):
@@ -32,17 +32,17 @@ def network_text(
 ) -> str:
     """Draw a network or the network of a fitted classifier with characters: the class first, children below a parent.
 
-    A variable with several parents stands below the class or the strongest of them; the others follow after an arrow.
-    So every arc is there once. Numbers are I(parent; child | other parents) in nats, as in ``plot_network``.
+    A variable with several parents is drawn below the class or its strongest parent; the others follow after an arrow.
+    So every arc is shown once. Numbers are I(parent; child | other parents) in nats, as in ``plot_network``.
 
     Parameters
     ----------
     what, target, information
         As in ``plot_network``. The networks of a multi-net are drawn one after the other.
     width : int, default=80
-        Columns of the terminal. Branches that reach too far to the right go on below.
+        Columns of the terminal. Branches that would reach too far to the right continue below.
     ascii : bool, default=False
-        Whether to do without box characters.
+        Use ASCII characters instead of box-drawing ones.
 
     Returns
     -------
@@ -58,18 +58,18 @@ def network_text(
     └─ x1
        └─ x0 (0.382)
     """
-    shown = subjects(what, target, information)
-    return "\n\n".join("\n".join(_Text(subject, width, _ASCII if ascii else _LINES).lines()) for subject in shown)
+    shown = drawable_networks(what, target, information)
+    return "\n\n".join("\n".join(_Text(drawable, width, _ASCII if ascii else _LINES).lines()) for drawable in shown)
 
 
 class _Text:
     """The lines of one network."""
 
-    def __init__(self, subject: Subject, width: int, marks: _Marks) -> None:
-        self.subject, self.width, self.marks = subject, width, marks
-        names = subject.names if subject.target is None or subject.implied else (subject.target, *subject.names)
+    def __init__(self, drawable: DrawableNetwork, width: int, marks: _Marks) -> None:
+        self.drawable, self.width, self.marks = drawable, width, marks
+        names = drawable.names if drawable.target is None or drawable.implied else (drawable.target, *drawable.names)
         self.parents: dict[str, list[str]] = {name: [] for name in names}
-        for parent, child in subject.arcs:
+        for parent, child in drawable.arcs:
             self.parents[child].append(parent)
         self.below: dict[str, list[str]] = {name: [] for name in names}
         for child in names:
@@ -80,21 +80,21 @@ class _Text:
 
     def _hook(self, child: str) -> str | None:
         """The parent that a variable is drawn below: the class, or the strongest."""
-        own, strengths = self.parents[child], self.subject.strengths
-        if not own or child == self.subject.target:
+        own, strengths = self.parents[child], self.drawable.strengths
+        if not own or child == self.drawable.target:
             return None
-        if self.subject.target in own:
-            return self.subject.target
+        if self.drawable.target in own:
+            return self.drawable.target
         return max(own, key=lambda parent: strengths[parent, child].value if (parent, child) in strengths else 0.0)
 
     def lines(self) -> Iterator[str]:
-        """The class with all below it, other trees, what is left over, and branches that were too long."""
-        linked = {name for arc in self.subject.arcs for name in arc}
+        """The class with all below it, other trees, variables without arcs, and branches that were too long."""
+        linked = {name for arc in self.drawable.arcs for name in arc}
         roots = [name for name in self.parents if self._hook(name) is None and name in linked]
         alone = [name for name in self.parents if name not in linked]
-        if self.subject.implied:
-            yield f"{self.subject.target}: a parent of all"
-            free = [name for name in alone if name in self.subject.implied]
+        if self.drawable.implied:
+            yield f"{self.drawable.target}: a parent of all"
+            free = [name for name in alone if name in self.drawable.implied]
             alone = [name for name in alone if name not in free]
             yield from self._children(roots, "", free)
         else:
@@ -132,10 +132,10 @@ class _Text:
             yield from self._filled(free, follow + self.marks.last, follow + self.marks.nothing)
 
     def _named(self, name: str, arc: Arc | None) -> str:
-        return f"{name} ({self.subject.strengths[arc].value:.3f})" if arc in self.subject.strengths else name
+        return f"{name} ({self.drawable.strengths[arc].value:.3f})" if arc in self.drawable.strengths else name
 
     def _filled(self, items: Sequence[str], lead: str, follow: str) -> Iterator[str]:
-        """Items between commas, in lines that fit."""
+        """Items separated by commas, in lines that fit."""
         line = lead
         for at, item in enumerate(items):
             piece = item if at == len(items) - 1 else f"{item},"

@@ -1,4 +1,4 @@
-"""CBL: networks from tests of independence, in three phases, with or without an order of the variables."""
+"""CBL: networks from independence tests, in three phases, with or without an order of the variables."""
 
 from __future__ import annotations
 
@@ -7,41 +7,42 @@ from dataclasses import dataclass
 
 from tanager.errors import OptionError, check_option, is_number
 from tanager.structure.constraints import node_order
-from tanager.structure.learner import Learned, Learner, Task, check_whole
+from tanager.structure.independence_tests import Test, Threshold
+from tanager.structure.learner import LearnedNetwork, Learner, Task, check_whole
 from tanager.structure.orient import Orientation
 from tanager.structure.phases import OpenSkeleton, OrderedSkeleton
-from tanager.structure.tests import Test, Threshold
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class CBL(Learner):
-    """Draft, thicken and thin by tests of independence, then direct; Cheng's CBL1 with an order, CBL2 without.
+    """Draft, thicken and thin by independence tests, then orient; Cheng's CBL1 with an order, CBL2 without.
 
-    The draft joins the pairs that tell most about each other. Thickening joins those that no set of others on the
-    paths between them separates; thinning takes out edges that turn out not to be needed after all. With an order all
-    arcs point along it. Without one, directions come from colliders: two variables that were separated without the
-    one in which they meet.
+    Drafting joins the pairs with the most mutual information. Thickening joins the pairs that no set of variables on
+    the paths between them separates; thinning removes edges that turn out to be unnecessary. With an order, all arcs
+    point along it. Without one, directions come from colliders: two variables that were separated by a set without
+    their common neighbour.
 
-    Choose it to see what depends on what, and why: every decision is a test that can be read in the trace.
+    Choose it to see what depends on what, and why: every decision is a test that is listed in the trace.
 
     Parameters
     ----------
     threshold : float, default=0.01
-        Two variables with at most this much information (in nats) are independent.
+        Two variables with at most this much mutual information (in nats) count as independent.
     test : Threshold, GSquared or Pearson, default=None
-        Another test in place of the threshold.
+        Another test instead of the threshold.
     order : "given", sequence of names or None, default=None
-        Causes before effects: ``"given"`` is the order of the table. None: the order is not known.
+        An order of the variables, causes before effects; ``"given"`` is that of the table. None: no order is known.
     max_cond : int, default=8
-        A test has at most so many conditions; where more would be needed, the edge is taken to be needed.
+        The largest number of variables that a test conditions on; an edge that would need more is kept.
     max_parents : int or None, default=None
-        The weakest arcs beyond this many parents are left out.
+        If a variable has more parents, its weakest arcs are removed.
     extend : "order" or "pdag", default="order"
-        How edges that the data do not direct are directed: along the order of the table, or without a new collider.
+        How edges are directed whose direction the data do not determine: along the order of the table, or such that no
+        new collider arises.
     exhaustive : bool, default=False
-        Whether the last thinning tries all sets of neighbours (up to 12) before an edge is kept.
+        Whether the last thinning tries all subsets of the neighbours (up to 12) before it keeps an edge.
     recheck : bool, default=False
-        Whether sets that separate are looked for anew after thinning, before directions are read from them.
+        Whether separating sets are searched for again after thinning, before edges are oriented by them.
     required, forbidden : sequences of (parent, child)
         Arcs that must, or must not, be there.
     tiers : sequence of sequences of names
@@ -50,7 +51,7 @@ class CBL(Learner):
     Notes
     -----
     With an order O(n²) tests; without one O(n⁴) in the worst case and about O(n²) in practice. Where the data
-    contradict themselves (too few rows, a coarse threshold), stronger evidence wins, and there never is a cycle.
+    contradict themselves (too few rows, a coarse threshold), the stronger dependence wins; there is never a cycle.
 
     Examples
     --------
@@ -91,19 +92,19 @@ class CBL(Learner):
             check_whole("max_parents", self.max_parents)
         check_option("extend", self.extend, ("order", "pdag"))
 
-    def _learn(self, task: Task) -> Learned:
+    def _learn(self, task: Task) -> LearnedNetwork:
         task.rules.check_limit(self.max_parents)
         test = self.test or Threshold(self.threshold)
-        return self._along_an_order(task, test) if self.order is not None else self._without_an_order(task, test)
+        return self._with_order(task, test) if self.order is not None else self._without_order(task, test)
 
-    def _along_an_order(self, task: Task, test: Test) -> Learned:
+    def _with_order(self, task: Task, test: Test) -> LearnedNetwork:
         order = node_order(self.order, task.sample, task.nodes, task.root, task.rules)
         skeleton = OrderedSkeleton(task, test, self.max_cond, order, self.max_parents)
         skeleton.thicken(skeleton.draft())
         skeleton.thin()
         return task.learned(skeleton.parents)
 
-    def _without_an_order(self, task: Task, test: Test) -> Learned:
+    def _without_order(self, task: Task, test: Test) -> LearnedNetwork:
         skeleton = OpenSkeleton(task, test, self.max_cond)
         skeleton.thicken(skeleton.draft())
         skeleton.thin()

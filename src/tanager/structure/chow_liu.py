@@ -8,28 +8,27 @@ from itertools import combinations
 from tanager.counts.sample import Information
 from tanager.errors import OptionError, is_number
 from tanager.structure.constraints import Constraints
-from tanager.structure.learner import Learned, Learner, Task
+from tanager.structure.learner import LearnedNetwork, Learner, Task
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ChowLiu(Learner):
-    """The tree of largest likelihood: edges by what their ends tell about each other, most first, as long as no circle.
+    """The tree of largest likelihood: edges in the order of their mutual information, as long as they close no cycle.
 
-    The first network to look at: one test per pair, no search, and what it shows is right as far as it goes. With a
-    class that is given, this is the tree of TAN.
+    A good first look at a table: one test per pair, and no search. Given the class, this is the tree of TAN.
 
     Parameters
     ----------
     threshold : float, default=0.0
-        Edges with at most this much information (in nats) are left out, which may leave a forest.
+        Edges with at most this much mutual information (in nats) are left out; the result may then be a forest.
     required, forbidden : sequences of (parent, child)
-        Required arcs go into the tree first. An arc that is forbidden points the other way, or is left out.
+        Required arcs are added first. A forbidden arc points the other way, or is left out.
     tiers : sequence of sequences of names
         No arc from a later tier to an earlier one.
 
     Notes
     -----
-    Each tree hangs from its first variable, unless the constraints leave only others. Takes O(n_rows n²).
+    The root of each tree is its first variable, unless the constraints exclude it. Takes O(n_rows n²).
 
     Examples
     --------
@@ -49,7 +48,7 @@ class ChowLiu(Learner):
         if not is_number(self.threshold, 0):
             raise OptionError(f"threshold={self.threshold!r}: give a number of at least 0, in nats.")
 
-    def _learn(self, task: Task) -> Learned:
+    def _learn(self, task: Task) -> LearnedNetwork:
         information = {pair: task.ask(*pair) for pair in combinations(range(task.n_nodes), 2)}
         forest = Forest(task.n_nodes, task.rules)
         for u, v in task.rules.required:
@@ -63,16 +62,16 @@ class ChowLiu(Learner):
 
     def _take(self, task: Task, forest: Forest, u: int, v: int, found: Information) -> None:
         joined = forest.join(u, v)
-        note = f"I = {found.value:.4f}" if joined else "the constraints leave it no direction"
+        note = f"I = {found.value:.4f}" if joined else "the constraints forbid both directions"
         task.note("tree", "add" if joined else "refuse", (u, v), found.value, note=note, directed=False)
 
 
 @dataclass
 class Tree:
-    """Nodes that are joined, and those of them it can hang from so that no arc points a way that is not allowed."""
+    """The nodes of a tree, and those that can be its root such that no arc has a forbidden direction."""
 
     nodes: list[int]
-    roots: list[int]  # in ascending order
+    roots: list[int]  # possible roots, in ascending order
 
 
 class Forest:
@@ -84,7 +83,7 @@ class Forest:
         self.neighbours: list[list[int]] = [[] for _ in range(n)]
 
     def join(self, u: int, v: int, turn: bool = True) -> bool:
-        """Join two trees by the edge u - v if the result can still hang from a node; ``turn``: v may be the parent."""
+        """Join two trees by the edge u - v if the result still has a possible root; ``turn``: v may be the parent."""
         ours, theirs = self.tree[u], self.tree[v]
         roots: list[int] = []
         if self.rules.allowed(u, v) and v in theirs.roots:
@@ -100,21 +99,24 @@ class Forest:
         return bool(roots)
 
     def require(self, u: int, v: int) -> None:
-        """Put an arc in; refused where no tree can hold all that is required."""
+        """Add a required arc; an error if no tree can have all required arcs."""
         names = self.rules.names
         if self.tree[u] is self.tree[v]:
             raise OptionError(
-                f"the required arcs join {names[u]!r} and {names[v]!r} twice; a tree has one path at most."
+                f"the required arcs join {names[u]!r} and {names[v]!r} by two paths; in a tree there is at most one. "
+                "Leave one of them out."
             )
         if not self.join(u, v, turn=False):
-            raise OptionError(f"{names[v]!r} has two required parents; in a tree every variable has one at most.")
+            raise OptionError(
+                f"{names[v]!r} has two required parents; in a tree every variable has at most one. Leave one out."
+            )
 
     def trees(self) -> list[Tree]:
         """All trees, each once, by their first node."""
         return list({id(tree): tree for tree in self.tree}.values())
 
     def parents(self, roots: list[int]) -> list[set[int]]:
-        """The parent of every node when its tree hangs from the root given."""
+        """The parents of every node if the trees have these roots."""
         parents: list[set[int]] = [set() for _ in self.tree]
         queue = list(roots)
         for u in queue:
@@ -126,8 +128,8 @@ class Forest:
 
 
 def _open(forest: Forest, parents: list[set[int]]) -> list[tuple[int, int]]:
-    """The arcs that would point the other way if their tree hung from another of its possible roots."""
-    free: set[int] = set()  # their children
+    """The arcs that would be reversed if their tree had another of its possible roots."""
+    free: set[int] = set()  # the children of these arcs
     for root in (root for tree in forest.trees() for root in tree.roots):
         while parents[root] and root not in free:
             free.add(root)

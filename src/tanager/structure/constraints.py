@@ -1,4 +1,4 @@
-"""Arcs that must be there, arcs that must not, and tiers: what is known before anything is learned."""
+"""Prior knowledge for structure learners: required arcs, forbidden arcs, and tiers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Edge = tuple[int, int]
 
 
 class Constraints:
-    """What is known of the arcs between nodes 0, 1, ...; whatever contradicts itself is refused here.
+    """Constraints on the arcs between nodes 0, 1, ...; contradictory ones raise an error here.
 
     ``required`` are arcs (parent, child), in the order in which they were given.
     """
@@ -40,17 +40,17 @@ class Constraints:
         for parent in self.given:
             self._check_common_parent(parent)
         place = {name: i for i, name in enumerate(self.names)}
-        # The arcs from given variables are there in any case.
+        # Arcs from given variables are present in any case.
         self.required: list[Edge] = [(place[u], place[v]) for u, v in arcs if u in place]
         self._check_cycle()
         self._allowed = [[self._fits(u, v) for v in self.names] for u in self.names]
 
     def allowed(self, u: int, v: int) -> bool:
-        """Whether the arc u -> v may be there."""
+        """Whether the arc u -> v is allowed."""
         return self._allowed[u][v]
 
     def possible(self, u: int, v: int) -> bool:
-        """Whether the two may be joined at all."""
+        """Whether u and v may be joined in either direction."""
         return self._allowed[u][v] or self._allowed[v][u]
 
     def required_parents(self) -> list[set[int]]:
@@ -61,7 +61,7 @@ class Constraints:
         return parents
 
     def check_limit(self, max_parents: int | None) -> None:
-        """Refuse more required parents than a node may have."""
+        """Raise if a node has more required parents than the limit allows."""
         for child, own in zip(self.names, self.required_parents(), strict=True):
             if max_parents is not None and len(own) > max_parents:
                 raise OptionError(
@@ -75,40 +75,40 @@ class Constraints:
         return u in self.tier and v in self.tier and self.tier[u] > self.tier[v]
 
     def _check_required(self, u: str, v: str) -> None:
-        said = f"the arc {u!r} -> {v!r} is required"
+        claim = f"the arc {u!r} -> {v!r} is required"
         if (u, v) in self._forbidden:
-            raise OptionError(f"{said} and forbidden. Leave it out of one of the two.")
+            raise OptionError(f"{claim} and forbidden. Leave it out of one of the two.")
         if self._back(u, v):
             raise OptionError(
-                f"{said}, but {u!r} is in tier {self.tier[u] + 1} and {v!r} in tier {self.tier[v] + 1}; "
+                f"{claim}, but {u!r} is in tier {self.tier[u] + 1} and {v!r} in tier {self.tier[v] + 1}; "
                 "no arc leads back to an earlier tier."
             )
         if v == self.root or v in self.given:
-            raise OptionError(f"{said}, but {v!r} comes before all others here and has no parents.")
+            raise OptionError(f"{claim}, but {v!r} is the root here and cannot have parents.")
         for name in (u, v):
             if name not in self.names and name not in self.given:
-                raise OptionError(f"{said}, but {name!r} is not among the variables of this network.")
+                raise OptionError(f"{claim}, but {name!r} is not among the variables of this network.")
 
     def _check_common_parent(self, parent: str) -> None:
-        """A given variable is a parent of all nodes: nothing else can be asked of it."""
+        """A given variable is a parent of all nodes, so none of these arcs can be forbidden."""
         for child in self.names:
             if (parent, child) in self._forbidden or self._back(parent, child):
                 raise OptionError(
-                    f"the arc {parent!r} -> {child!r} is forbidden, but {parent!r} is a parent of all others here."
+                    f"the arc {parent!r} -> {child!r} is forbidden, but {parent!r} is a parent of every variable here."
                 )
 
     def _check_cycle(self) -> None:
         found = graph.cycle(self.required_parents())
         if found is not None:
             shown = " -> ".join(self.names[i] for i in found)
-            raise OptionError(f"the required arcs close a cycle: {shown}. Leave one of them out.")
+            raise OptionError(f"the required arcs form a cycle: {shown}. Leave one of them out.")
 
 
 def node_order(order: object, sample: Sample, nodes: Sequence[int], root: int | None, rules: Constraints) -> list[int]:
     """Positions of the nodes in an order: "given" (that of the table, the root first), or a list of names.
 
-    The root may be left out of a list, and variables that are no nodes may be in it. An order that the constraints
-    contradict is refused.
+    A list may leave out the root, and may name variables that are not nodes. An order that contradicts the constraints
+    raises an error.
     """
     if isinstance(order, str):
         if order != "given":
@@ -133,13 +133,13 @@ def _check_order(places: list[int], rules: Constraints) -> None:
             raise OptionError(f"order must name each variable once; {name!r} is {times} in it.")
     if rules.root is not None and names[places[0]] != rules.root:
         raise OptionError(
-            f"the order starts with {names[places[0]]!r}, but {rules.root!r} comes before all others here."
+            f"the order starts with {names[places[0]]!r}, but {rules.root!r} is the root and must come first."
         )
     at = {i: place for place, i in enumerate(places)}
     for u, v in rules.required:
         if at[u] > at[v]:
             raise OptionError(
-                f"the arc {names[u]!r} -> {names[v]!r} is required, but the order has {names[v]!r} first."
+                f"the arc {names[u]!r} -> {names[v]!r} is required, but in the order {names[v]!r} comes first."
             )
     tiered = [names[i] for i in places if names[i] in rules.tier]
     for early, late in pairwise(tiered):
@@ -161,7 +161,7 @@ def _arcs(sample: Sample, option: str, arcs: Iterable[Sequence[str]]) -> list[tu
             raise OptionError(f"{option} must be pairs (parent, child), got {arc!r} among them.")
         u, v = (sample.names[_index(sample, option, name)] for name in arc)
         if u == v:
-            raise OptionError(f"{option}: an arc from {u!r} to itself means nothing.")
+            raise OptionError(f"{option}: an arc cannot lead from {u!r} to itself.")
         out.append((u, v))
     return out
 

@@ -1,4 +1,4 @@
-"""Scores of families, as the searches ask for them."""
+"""Scores of families (a variable with its parents) for score-based search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROUNDING = 1e-11  # of a score: sums that are equal in exact arithmetic differ b
 
 
 def check_score(score: str, ess: float, max_parents: int | None) -> None:
-    """Refuse options of a search that mean nothing."""
+    """Check the options of a score-based search."""
     check_option("score", score, SCORES)
     if not is_number(ess, 0) or ess == 0:
         raise OptionError(f"ess={ess!r}: give a number above 0.")
@@ -23,9 +23,9 @@ def check_score(score: str, ess: float, max_parents: int | None) -> None:
 
 
 class Families:
-    """Scores of a node and its parents, those that are given in every family among them.
+    """Scores of a node with its parents, including those that are given in every family.
 
-    Missing cells are taken as the most common value: scores over different rows cannot be compared.
+    Missing cells are imputed by the most common value: scores over different rows cannot be compared.
     """
 
     def __init__(self, task: Task, score: str, ess: float) -> None:
@@ -35,7 +35,7 @@ class Families:
         self.sample = task.sample.filled()
 
     def scores(self, child: int, parent_sets: Sequence[Collection[int]]) -> np.ndarray:
-        """The scores of one node with several sets of parents, counted in one go."""
+        """The scores of one node with several sets of parents, counted together."""
         self.task.n_tests += len(parent_sets)
         nodes, given = self.task.nodes, self.task.given
         families = [(*(nodes[p] for p in sorted(own)), *given) for own in parent_sets]

@@ -1,4 +1,4 @@
-"""Hill climbing: the arc to add, remove or reverse that gains most, again and again."""
+"""Hill climbing: add, remove or reverse the arc that improves the score most, until none does."""
 
 from __future__ import annotations
 
@@ -12,43 +12,44 @@ from sklearn.utils import check_random_state
 from tanager.networks import graph
 from tanager.structure.constraints import Edge
 from tanager.structure.families import ROUNDING, Families, check_score
-from tanager.structure.learner import Learned, Learner, Step, Task, check_whole
+from tanager.structure.learner import LearnedNetwork, Learner, Step, Task, check_whole
 
-MOVES = ("add", "remove", "reverse")  # where two gain the same, the earlier kind is made
+MOVES = ("add", "remove", "reverse")  # of two moves with the same gain, the earlier kind is made
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class HillClimb(Learner):
-    """The network that no single change makes better: greedy search by a score.
+    """Greedy search by a score: a network that no change of a single arc improves.
 
-    Choose it for prediction, where all arcs matter together, and where rows are plenty: all it needs of them are scores
-    of families, each counted once. What it finds is a hill, not the highest; ``tabu`` and ``restarts`` look further.
+    Choose it for prediction, where the network as a whole matters, and for many rows: all it needs are scores of
+    families, each counted once. The result is a local optimum; ``tabu`` and ``restarts`` search further.
 
     Parameters
     ----------
     score : "bic", "aic", "bdeu", "k2" or "ll", default="bic"
-        What is climbed.
+        The score to maximise.
     max_parents : int or None, default=3
-        At most so many parents; those that are given are not counted.
+        The largest number of parents, not counting those that are given.
     ess : float, default=1.0
         Equivalent sample size of ``"bdeu"``.
     tabu : int, default=0
-        How many of the last changes must not be undone, so that the search can leave a hill. 0 stops on the first.
+        The number of last changes that must not be undone, so that the search can leave a local optimum. 0: stop at the
+        first optimum.
     patience : int, default=10
-        With ``tabu``: after so many changes without a new best network the search stops.
+        With ``tabu``: stop after this many changes without a new best network.
     restarts : int, default=0
-        How often to start again from the best network so far, with as many random changes as there are variables.
+        How often to restart from the best network so far, after as many random changes as there are variables.
     random_state : int, RandomState or None, default=0
         For restarts.
     required, forbidden : sequences of (parent, child)
-        Arcs that must, or must not, be there.
+        Arcs that must, or must not, be in the network.
     tiers : sequence of sequences of names
         No arc from a later tier to an earlier one.
 
     Notes
     -----
-    After a change only the gains into the changed variables are worked out again: O(n) families. Missing cells are
-    taken as the most common value, as scores over different rows cannot be compared.
+    After a change only the families of the changed variables are scored again: O(n) families. Missing cells are imputed
+    by the most common value, as scores over different rows cannot be compared.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class HillClimb(Learner):
         for name in ("tabu", "patience", "restarts"):
             check_whole(name, getattr(self, name))
 
-    def _learn(self, task: Task) -> Learned:
+    def _learn(self, task: Task) -> LearnedNetwork:
         task.rules.check_limit(self.max_parents)
         climb = Climb(task, Families(task, self.score, self.ess), self.max_parents)
         best = climb.up(climb.start(task.rules.required_parents()), self.tabu, self.patience)
@@ -93,14 +94,14 @@ class Move(NamedTuple):
 
     @property
     def undone(self) -> Move:
-        """The move that takes it back."""
+        """The move that undoes this one."""
         if MOVES[self.kind] == "reverse":
             return Move(self.kind, self.child, self.parent)
         return Move(1 - self.kind, self.parent, self.child)
 
 
 class State(NamedTuple):
-    """Where a search stands, and how it came there."""
+    """The state of a search, and the steps that led to it."""
 
     parents: list[set[int]]
     gains: np.ndarray  # [u, v]: what the family of v gains when u joins its parents or leaves them
@@ -109,32 +110,32 @@ class State(NamedTuple):
 
     @property
     def score(self) -> float:
-        """Of the whole network."""
+        """The score of the whole network."""
         return float(self.families.sum())
 
     def copy(self) -> State:
-        """One that can be changed on its own."""
+        """An independent copy."""
         return State([set(own) for own in self.parents], self.gains.copy(), self.families.copy(), list(self.steps))
 
 
 class Climb:
-    """The moves of a search: which are allowed, what they gain, and the way up.
+    """The moves of a search: which are legal, what they gain, and the climb itself.
 
-    Moves are tables with an axis for the kind of move, the parent and the child of the arc.
+    Moves are arrays with axes for the kind of move, the parent and the child of the arc.
     """
 
     def __init__(self, task: Task, families: Families, max_parents: int | None) -> None:
         n = task.n_nodes
         self.task = task
         self.families = families
-        self.most = n if max_parents is None else max_parents
+        self.max_parents = n if max_parents is None else max_parents
         self.allowed = np.array([[task.rules.allowed(u, v) for v in range(n)] for u in range(n)], bool).reshape(n, n)
         self.required = np.zeros((n, n), bool)
         for arc in task.rules.required:
             self.required[arc] = True
 
     def start(self, parents: list[set[int]]) -> State:
-        """A state with all its gains worked out."""
+        """A state with the gains of all moves."""
         n = self.task.n_nodes
         state = State([set(own) for own in parents], np.zeros((n, n)), np.zeros(n), [])
         for child in range(n):
@@ -143,7 +144,7 @@ class Climb:
         return state
 
     def up(self, state: State, tabu: int, patience: int) -> State:
-        """Climb until nothing gains or, with tabu, until patience is at an end; gives the best state on the way."""
+        """Climb until no move gains or, with tabu, until patience runs out; returns the best state on the way."""
         best = state.copy()
         recent: deque[Move] = deque(maxlen=tabu)
         idle = 0
@@ -152,6 +153,8 @@ class Climb:
             top, rounding = gains.max(initial=-np.inf), self.rounding(state.score)
             if top == -np.inf or (top <= rounding and not tabu):
                 break
+            # The first of all moves that gain as much up to rounding: which of two equal sums is larger in the last bit
+            # depends on the order of summation, and must not decide.
             move = Move(*(int(at) for at in np.argwhere(gains >= top - rounding)[0]))
             self._make(state, move, float(top))
             recent.append(move.undone)
@@ -171,11 +174,11 @@ class Climb:
         return state
 
     def rounding(self, score: float) -> float:
-        """By how much scores may differ that are equal in exact arithmetic."""
+        """The rounding error of a score: scores closer than this count as equal."""
         return ROUNDING * max(abs(score), 1)
 
     def open_arcs(self, parents: list[set[int]]) -> list[Edge]:
-        """The arcs that neither the data nor the constraints direct."""
+        """The arcs whose direction neither the data nor the constraints determine."""
         free = graph.cpdag(parents).neighbours
         return [(u, v) for v, own in enumerate(parents) for u in sorted(own & free[v]) if self._reversible[u, v]]
 
@@ -184,7 +187,7 @@ class Climb:
         return self.allowed.T & ~self.required
 
     def _gains(self, state: State, recent: deque[Move], best: float) -> np.ndarray:
-        """What every move gains; -inf where it is not legal, or takes back a recent one without a new best."""
+        """The gain of every move; -inf if it is illegal, or undoes a recent one without reaching a new best."""
         gains = np.where(self._legal(state.parents), self._worth(state), -np.inf)
         for move in recent:
             if state.score + gains[move] <= best + self.rounding(best):
@@ -192,24 +195,27 @@ class Climb:
         return gains
 
     def _worth(self, state: State) -> np.ndarray:
-        """What every move gains, legal or not: reversing is removing and adding."""
+        """The gain of every move, legal or not: a reversal is a removal and an addition."""
         return np.stack([state.gains, state.gains, state.gains + state.gains.T])
 
     def _legal(self, parents: list[set[int]]) -> np.ndarray:
-        """Which moves keep to the constraints, to the most parents, and close no cycle."""
+        """Which moves respect the constraints and the largest number of parents, and close no cycle."""
         arcs = np.zeros_like(self.allowed)
         for v, own in enumerate(parents):
             arcs[list(own), v] = True
         leads = _leads(parents)
-        room = arcs.sum(0) < self.most
+        room = arcs.sum(0) < self.max_parents
         add = self.allowed & ~arcs & ~leads.T & room
         remove = arcs & ~self.required
-        detours = arcs @ leads.astype(np.float32) > 1.5  # besides the arc itself
+        # [u, v]: how many children of u lead to v, v itself included. Reversing u -> v closes a cycle if there is
+        # another directed path from u to v, that is if there are two or more. float32: BLAS multiplies it far faster
+        # than bool.
+        detours = arcs @ leads.astype(np.float32) > 1.5
         reverse = arcs & self._reversible & room[:, None] & ~detours
         return np.stack([add, remove, reverse])
 
     def _make(self, state: State, move: Move, gain: float, why: str = "") -> None:
-        """Change the arc, and work the gains of the families out that it changes."""
+        """Change the arc, and score the changed families again."""
         kind, u, v = MOVES[move.kind], move.parent, move.child
         state.parents[v] ^= {u}
         if kind == "reverse":
@@ -222,9 +228,9 @@ class Climb:
         self.task.tick("climbing", len(state.steps))
 
     def _refresh(self, state: State, child: int) -> None:
-        """Score the family of a node as it is, and with one parent more or less."""
+        """Score the family of a node, and all families with one parent more or less."""
         own = state.parents[child]
-        more = np.flatnonzero(self.allowed[:, child]).tolist() if len(own) < self.most else []
+        more = np.flatnonzero(self.allowed[:, child]).tolist() if len(own) < self.max_parents else []
         changes = sorted(own | set(more))
         now, *others = self.families.scores(child, [own, *(own ^ {u} for u in changes)])
         state.families[child] = now
@@ -232,7 +238,7 @@ class Climb:
 
 
 def _leads(parents: list[set[int]]) -> np.ndarray:
-    """Whether an arc or more, or none, lead from u to v."""
+    """[u, v]: whether a directed path leads from u to v, the empty path included."""
     leads = np.eye(len(parents), dtype=bool)
     for v in graph.topological(parents) or []:
         for u in parents[v]:

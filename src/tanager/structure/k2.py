@@ -1,4 +1,4 @@
-"""K2: along a known order, every variable takes the earlier ones that gain most."""
+"""K2: greedy choice of parents along a known order of the variables."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ import numpy as np
 
 from tanager.structure.constraints import node_order
 from tanager.structure.families import ROUNDING, Families, check_score
-from tanager.structure.learner import Learned, Learner, Task
+from tanager.structure.learner import LearnedNetwork, Learner, Task
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class K2(Learner):
-    """Greedy search along an order: each variable takes the best of the earlier ones as parents, one at a time.
+    """Greedy search along an order: each variable gets the best of the earlier ones as parents, one at a time.
 
-    Choose it when you know what comes before what, and want the arcs for prediction; it is quick, as no cycle can
-    arise. See CBL with an order for the same by tests.
+    Choose it when an order of the variables is known and the network is for prediction. It is fast, as no cycle can
+    arise. For the same by independence tests, see CBL with an order.
 
     Parameters
     ----------
     order : "given" or sequence of names, default="given"
-        Causes before effects; ``"given"`` is the order of the table.
+        An order of the variables, causes before effects; ``"given"`` is that of the table.
     score : "k2", "bic", "aic", "bdeu" or "ll", default="k2"
-        What is to grow.
+        The score to maximise.
     max_parents : int or None, default=3
-        At most so many parents; those that are given are not counted.
+        The largest number of parents, not counting those that are given.
     ess : float, default=1.0
         Equivalent sample size of ``"bdeu"``.
     required, forbidden : sequences of (parent, child)
-        Arcs that must, or must not, be there; none against the order can be required.
+        Arcs that must, or must not, be in the network; required arcs must agree with the order.
     tiers : sequence of sequences of names
         No arc from a later tier to an earlier one; the order must agree.
 
     Notes
     -----
-    O(n² max_parents) families. Missing cells are taken as the most common value.
+    O(n² max_parents) families. Missing cells are imputed by the most common value.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class K2(Learner):
     def __post_init__(self) -> None:
         check_score(self.score, self.ess, self.max_parents)
 
-    def _learn(self, task: Task) -> Learned:
+    def _learn(self, task: Task) -> LearnedNetwork:
         task.rules.check_limit(self.max_parents)
         order = node_order(self.order, task.sample, task.nodes, task.root, task.rules)
         families = Families(task, self.score, self.ess)
@@ -69,7 +69,7 @@ class K2(Learner):
         return task.learned(parents)
 
     def _grow(self, task: Task, families: Families, child: int, parents: set[int], earlier: list[int]) -> None:
-        """Add the parents that gain most, one by one, as long as there is a gain."""
+        """Add the parent that gains most, as long as there is a gain."""
         (now,) = families.scores(child, [parents])
         while self.max_parents is None or len(parents) < self.max_parents:
             free = [u for u in earlier if u not in parents and task.rules.allowed(u, child)]

@@ -1,4 +1,4 @@
-"""The door to the structure learners: any table in, a network and its trace out."""
+"""``learn_network``: from any table to a network and the trace of how it was learned."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from tanager.counts.sample import Sample
 from tanager.errors import OptionError
 from tanager.structure.cbl import CBL
-from tanager.structure.learner import Learned, Learner, Progress
+from tanager.structure.learner import LearnedNetwork, Learner, Progress
 
 
 def learn_network(
@@ -18,23 +18,23 @@ def learn_network(
     target: str | None = None,
     progress: Progress | None = None,
     **encoder_options: Any,
-) -> Learned:
-    """A network over the columns of a table and, where ``y`` is given, the class.
+) -> LearnedNetwork:
+    """Learn a network over the columns of a table and, if ``y`` is given, the class.
 
     Parameters
     ----------
     X : table
-        As classifiers take it: text, numbers and gaps; numbers are cut into bins.
+        As for classifiers: text, numbers and missing cells; numbers are cut into bins.
     y : array-like, default=None
-        The class, a variable like all others; where the data leave a direction open, arcs point away from it.
+        The class, a variable like all others; arcs whose direction the data do not determine point away from it.
     learner : Learner, default=None
-        How: one of ``CBL`` (the default), ``ChowLiu``, ``HillClimb`` and ``K2``.
+        One of ``CBL`` (the default), ``ChowLiu``, ``HillClimb`` and ``K2``.
     target : str, default=None
-        The name of the class or, without y, the column of X that is taken for it.
+        The name of the class or, without y, the column of X that is the class.
     progress : callable, default=None
-        Called as ``progress(what, done, of)`` every now and then.
+        Called as ``progress(what, done, of)`` from time to time.
     **encoder_options
-        How columns are read, as for ``Encoder``.
+        Options of ``Encoder``: how columns are read.
 
     Examples
     --------
@@ -48,5 +48,5 @@ def learn_network(
     sample = Sample.of(X, y, target=target, **encoder_options)
     n = len(sample.names)
     with_class = y is not None or target is not None
-    nodes = [n - 1, *range(n - 1)] if with_class else range(n)  # where the data leave a direction open, from the class
+    nodes = [n - 1, *range(n - 1)] if with_class else range(n)  # the class first: it decides open directions
     return learner.learn(sample, nodes=nodes, progress=progress)

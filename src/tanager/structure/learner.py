@@ -1,4 +1,4 @@
-"""What every structure learner takes and gives, and the trace of what it did."""
+"""The interface of all structure learners, their result, and the trace of the steps that led to it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from tanager.counts.sample import Information, Sample
 from tanager.errors import OptionError, is_number
 from tanager.networks.network import Arc, Network
 from tanager.structure.constraints import Constraints
-from tanager.structure.tests import brief
+from tanager.structure.independence_tests import brief
 
-Progress = Callable[[str, int, int | None], None]  # what is being done, how much is done, and of how much if known
+Progress = Callable[
+    [str, int, int | None], None
+]  # what is being done, how much is done, and of how much (None if unknown)
 
 SECONDS_BETWEEN_PROGRESS = 0.05
 DONE = {
@@ -24,20 +26,20 @@ DONE = {
     "keep": "kept",
     "skip": "left out",
     "orient": "directed",
-    "reverse": "turned round",
+    "reverse": "reversed",
     "refuse": "refused",
 }
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing that a learner did, as a person can read it."""
+    """One step of a learner, readable by people."""
 
     phase: str  # "tree", "draft", "thicken", "thin", "orient", "extend", "limit", "search"
     action: str  # one of DONE
     arc: Arc
-    value: float  # the information or the gain in score behind it
-    given: tuple[str, ...] = ()  # the cut set
+    value: float  # the information, or the gain in score
+    given: tuple[str, ...] = ()  # the variables that were conditioned on
     note: str = ""  # why
     directed: bool = True  # whether the arc had a direction yet
 
@@ -57,19 +59,19 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Learned:
-    """A structure without tables, how it came about, and which arcs the data leave without a direction.
+class LearnedNetwork:
+    """The result of a structure learner: a network without tables, the steps, and the arcs without a direction.
 
     ``print(learned.trace())`` shows what was done; ``steps`` and ``to_dicts()`` hold the same for programs.
     """
 
     network: Network
     steps: tuple[Step, ...] = field(default=(), repr=False)
-    undirected: tuple[Arc, ...] = ()  # as they stand in the network
-    n_tests: int = 0  # answers that were asked for, remembered ones included
+    undirected: tuple[Arc, ...] = ()  # arcs of the network whose direction the data do not determine
+    n_tests: int = 0  # including those that were answered from the cache
 
     def trace(self) -> str:
-        """What each phase did, a line for every step, to be read by a person."""
+        """The steps of each phase as text, one line each."""
         lines = []
         for phase, group in groupby(self.steps, key=lambda step: step.phase):
             steps = list(group)
@@ -87,7 +89,7 @@ class Learned:
 
 @dataclass
 class Task:
-    """One run of a learner: who may be joined with whom, questions to the sample, and what was done so far.
+    """One run of a learner: the constraints, access to the sample, and the steps so far.
 
     Nodes are numbered 0, 1, ... in the order of the table, or as they were given.
     """
@@ -100,15 +102,15 @@ class Task:
     progress: Progress | None = None
     steps: list[Step] = field(default_factory=list)
     n_tests: int = 0
-    _last: float = 0.0
+    _last_progress: float = 0.0
 
     @property
     def n_nodes(self) -> int:
-        """How many variables are in play."""
+        """The number of variables of the network."""
         return len(self.nodes)
 
     def ask(self, a: int, b: int, given: Iterable[int] = ()) -> Information:
-        """What two nodes tell about each other given other nodes (and what is given in every test)."""
+        """The mutual information of two nodes given other nodes, and given those that every test conditions on."""
         self.n_tests += 1
         nodes = self.nodes
         return self.sample.information(nodes[a], nodes[b], (*(nodes[c] for c in given), *self.given))
@@ -124,36 +126,36 @@ class Task:
         note: str = "",
         directed: bool = True,
     ) -> None:
-        """Write down a step."""
+        """Add a step to the trace."""
         names = self.rules.names
         cut = tuple(names[c] for c in sorted(given))
         self.steps.append(Step(phase, action, (names[arc[0]], names[arc[1]]), value, cut, note, directed))
 
     def tick(self, what: str, done: int, of: int | None = None) -> None:
-        """Tell how far the work is, but not more often than a person can read."""
-        if self.progress is not None and time.monotonic() - self._last >= SECONDS_BETWEEN_PROGRESS:
-            self._last = time.monotonic()
+        """Report progress, but not more often than a person can read."""
+        if self.progress is not None and time.monotonic() - self._last_progress >= SECONDS_BETWEEN_PROGRESS:
+            self._last_progress = time.monotonic()
             self.progress(what, done, of)
 
-    def learned(self, parents: Sequence[Collection[int]], undirected: Iterable[tuple[int, int]] = ()) -> Learned:
+    def learned(self, parents: Sequence[Collection[int]], undirected: Iterable[tuple[int, int]] = ()) -> LearnedNetwork:
         """The network over the names of the sample."""
         names = self.rules.names
         variables = {name: self.sample.values[i] for name, i in zip(names, self.nodes, strict=True)}
         arcs = [(names[u], names[v]) for v, own in enumerate(parents) for u in sorted(own)]
         free = tuple((names[u], names[v]) for u, v in undirected)
-        return Learned(Network(variables, arcs), tuple(self.steps), free, self.n_tests)
+        return LearnedNetwork(Network(variables, arcs), tuple(self.steps), free, self.n_tests)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Learner:
-    """Base of the structure learners: small values that say how, and ``learn``.
+    """Base of the structure learners: frozen options, and the method ``learn``.
 
     Parameters
     ----------
     required, forbidden : sequences of (parent, child)
-        Arcs that must, or must not, be there.
+        Arcs that must, or must not, be in the network.
     tiers : sequence of sequences of names
-        No arc from a later tier to an earlier one. Variables that are not named are free.
+        No arc leads from a later tier to an earlier one. Variables in no tier are unconstrained.
     """
 
     required: Sequence[Arc] = ()
@@ -170,12 +172,12 @@ class Learner:
         given: Sequence[int] = (),
         root: int | None = None,
         progress: Progress | None = None,
-    ) -> Learned:
-        """A network over the nodes (all variables but ``given`` by default).
+    ) -> LearnedNetwork:
+        """Learn a network over the nodes (by default all variables except ``given``).
 
-        The order of the nodes decides where all else is equal: the class of a general network is best put first.
-        ``given`` are conditioned on in every test, and are parents in every family, without being nodes: the class of
-        an augmented network. ``root`` comes before all others and never is a child: the class of a general network.
+        The order of the nodes breaks ties: the class of a general network is best put first. ``given`` variables are
+        conditioned on in every test and are parents in every family, without being nodes: the class of an augmented
+        network. ``root`` comes before all others and is never a child: the class of a general network.
         """
         given = tuple(sample.index(i) for i in given)
         chosen = dict.fromkeys(range(len(sample.names)) if nodes is None else map(sample.index, nodes))
@@ -183,15 +185,16 @@ class Learner:
         if root is not None and sample.index(root) not in own:
             raise OptionError(f"the root {sample.names[sample.index(root)]!r} is not among the nodes.")
         root = None if root is None else sample.index(root)
-        asked = {"required": self.required, "forbidden": self.forbidden, "tiers": self.tiers}
-        rules = Constraints(sample, own, given=given, root=root, **asked)
+        constraints = {"required": self.required, "forbidden": self.forbidden, "tiers": self.tiers}
+        rules = Constraints(sample, own, given=given, root=root, **constraints)
         return self._learn(Task(sample, own, given, root, rules, progress))
 
-    def _learn(self, task: Task) -> Learned:
+    def _learn(self, task: Task) -> LearnedNetwork:
+        """What each learner implements."""
         raise NotImplementedError
 
 
 def check_whole(name: str, value: object, least: int = 0) -> None:
-    """Refuse an option that is not a whole number of at least that much."""
+    """Raise unless an option is a whole number of at least this much."""
     if not (is_number(value, least) and isinstance(value, numbers.Integral)):
         raise OptionError(f"{name}={value!r}: give a whole number of at least {least}.")

@@ -1,4 +1,4 @@
-"""How much variables tell about each other, read from counts. In nats.
+"""Mutual information of columns and the class, computed from counts. In nats.
 
 All values are rounded to 12 decimals and never negative: numbers that are equal in exact arithmetic differ in the last
 bit with the order of summation, and ties must not depend on that.
@@ -11,7 +11,7 @@ import numpy as np
 from tanager import _kernels
 from tanager.counts.joint import JointCounts
 
-# The places of what pair_sums returns for columns i and j: the number of rows with both present, and the sums of
+# Indices into what pair_sums returns for columns i and j: the number of rows with both present, and the sums of
 # N log N over the cells of the joint distributions named.
 ROWS, IJY, IY, JY, Y, IJ = range(6)
 J = 7
@@ -29,7 +29,7 @@ def conditional_information(counts: JointCounts) -> np.ndarray:
 
 
 def class_information_given(counts: JointCounts) -> np.ndarray:
-    """I(X_i; Y | X_j): what column i (rows of the result) tells about the class beside column j."""
+    """I(X_i; Y | X_j): the information of column i (rows of the result) about the class, given column j."""
     s = pair_sums(counts)
     return _per_row(s[..., IJY] + s[..., J] - s[..., IJ] - s[..., JY], s[..., ROWS])
 
@@ -51,4 +51,4 @@ def _n_log_n(n: np.ndarray) -> np.ndarray:
 
 def _per_row(total: np.ndarray, rows: np.ndarray) -> np.ndarray:
     information = np.divide(total, rows, out=np.zeros_like(total), where=rows > 0)
-    return np.maximum(np.round(information, 12), 0.0)
+    return np.asarray(np.maximum(np.round(information, 12), 0.0))

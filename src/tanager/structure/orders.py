@@ -1,9 +1,9 @@
-"""Orders of the columns: who may be whose parent in a collection or a k-dependence network."""
+"""Orders of the columns, which restrict the parents in a collection or a k-dependence network."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import deepcopy as copy
+from copy import deepcopy
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -28,8 +28,8 @@ SCORES: dict[str, Callable[[JointCounts], np.ndarray]] = {
 def column_order(counts: JointCounts, order: object, random_state: object = None) -> list[int]:
     """Positions of the columns in an order given by name, or by columns.
 
-    "given": as in the table. "ig_sum": by what a column tells about all others given the class. "ig_class": by what it
-    tells about the class beside each other column. "mi": by what it tells about the class alone. "random".
+    "given": as in the table. "ig_sum": by the information about all other columns given the class. "ig_class": by the
+    information about the class given each other column. "mi": by the mutual information with the class. "random".
     """
     n = counts.n_features
     if isinstance(order, str):
@@ -37,8 +37,9 @@ def column_order(counts: JointCounts, order: object, random_state: object = None
         if order == "given":
             return list(range(n))
         if order == "random":
-            # A generator that is given is copied, and None is a seed too: the order is the same whenever asked for.
-            generator = check_random_state(0 if random_state is None else copy(random_state))
+            # Counts are asked for their order more than once: a generator is copied, and None means seed 0, so that the
+            # order is the same each time.
+            generator = check_random_state(0 if random_state is None else deepcopy(random_state))
             return [int(i) for i in generator.permutation(n)]
         return descending(SCORES[order](counts))
     if not isinstance(order, Sequence | np.ndarray):

@@ -1,4 +1,4 @@
-"""From a skeleton and the sets that separate its pairs to directions, and on to a network without a cycle."""
+"""Orientation of a skeleton: colliders from the separating sets, then what follows from them, without a cycle."""
 
 from __future__ import annotations
 
@@ -9,32 +9,37 @@ from tanager.networks import graph
 from tanager.structure.constraints import Edge
 from tanager.structure.learner import Task
 
-Cuts = Mapping[Edge, Collection[int]]  # by (smaller, larger) node
+SeparatingSets = Mapping[Edge, Collection[int]]  # by (smaller, larger) node
 
 
 class Orientation:
-    """Edges that get their directions one by one; none is turned again, and none closes a cycle.
+    """Directs edges one by one; no arc is ever reversed, and none closes a cycle.
+
+    Tests can contradict each other when rows are few. So decisions are made in the order of the strength of the
+    dependences, and a later one that conflicts with an earlier one is refused and noted in the trace.
 
     Parameters
     ----------
     task : Task
-        Holds the constraints, and takes down the steps.
+        Holds the constraints and records the steps.
     neighbours : list of sets
         The skeleton.
     weight : callable
-        What the two ends of an edge tell about each other.
+        The mutual information of the two ends of an edge.
     """
 
     def __init__(self, task: Task, neighbours: list[set[int]], weight: Callable[[int, int], float]) -> None:
         self.task = task
         self.weight = weight
         self.joined = [set(own) for own in neighbours]
-        self.free = [set(own) for own in neighbours]  # joined without a direction
+        self.free = [set(own) for own in neighbours]  # the neighbours by edges without a direction
         self.parents: list[set[int]] = [set() for _ in neighbours]
-        self.above = [0] * len(neighbours)  # the ancestors of every node, as bits
+        # The ancestors of every node as the bits of an integer: whether an arc would close a cycle is asked for every
+        # edge and rule, and one shift answers it.
+        self.above = [0] * len(neighbours)
 
-    def direct(self, cuts: Cuts) -> list[Edge]:
-        """Whatever constraints, colliders and the rules decide; gives the edges that are left, strongest first."""
+    def direct(self, cuts: SeparatingSets) -> list[Edge]:
+        """Orient by constraints, colliders and implications; returns the edges that are left, strongest first."""
         self.force()
         self.colliders(cuts)
         self.follow()
@@ -43,18 +48,18 @@ class Orientation:
         )
 
     def force(self) -> None:
-        """Required arcs first, then edges with one way allowed; an edge that cannot be is dropped."""
+        """Required arcs first, then edges with one allowed direction; an edge that has none is dropped."""
         for u, v in self.task.rules.required:
             self.set(u, v, "required")
         allowed = self.task.rules.allowed
         one_way = [(u, v) for u, own in enumerate(self.free) for v in own if not allowed(v, u)]
         for u, v in sorted(one_way, key=lambda e: (-self.weight(*e), e)):
-            if not self.set(u, v, "the only way allowed"):
+            if not self.set(u, v, "the only allowed direction"):
                 _part(self.free, u, v)
                 _part(self.joined, u, v)
 
-    def colliders(self, cuts: Cuts) -> None:
-        """x -> z <- y where x and y are not joined and were separated without z; strong evidence first."""
+    def colliders(self, cuts: SeparatingSets) -> None:
+        """x -> z <- y if x and y are not joined and were separated by a set without z; strong dependences first."""
         names = self.task.rules.names
         for strength, (x, y), z in self._triples(cuts):
             for u, other in ((x, y), (y, x)):
@@ -62,7 +67,7 @@ class Orientation:
                 why = f"meets {names[other]}, independent of it" + (f" given {cut}" if cut else "")
                 self.set(u, z, why, strength)
 
-    def _triples(self, cuts: Cuts) -> list[tuple[float, Edge, int]]:
+    def _triples(self, cuts: SeparatingSets) -> list[tuple[float, Edge, int]]:
         found = []
         for z, around in enumerate(self.joined):
             for x, y in combinations(sorted(around), 2):
@@ -71,7 +76,9 @@ class Orientation:
         return sorted(found, key=lambda triple: (-triple[0], triple[2], triple[1]))
 
     def follow(self) -> None:
-        """What the directions so far imply, until nothing more follows.
+        """Direct what the directions so far imply, until nothing more follows.
+
+        Meek's first two rules, the second for paths of any length.
 
         x -> z - y with x and y not joined makes z -> y, or z would be a collider; x - y beside a directed path from x
         to y makes x -> y, or there would be a cycle.
@@ -93,7 +100,7 @@ class Orientation:
         return bool(self.above[v] >> u & 1)
 
     def set(self, u: int, v: int, why: str, value: float | None = None, phase: str = "orient") -> bool:
-        """Direct u -> v, unless that is settled already, not allowed, or would close a cycle."""
+        """Direct u -> v, unless it has the other direction already, is not allowed, or would close a cycle."""
         if u in self.parents[v]:
             return True
         refusal = self._refusal(u, v)
@@ -103,15 +110,15 @@ class Orientation:
         if not refusal:
             _part(self.free, u, v)
             self.parents[v].add(u)
-            more = self.above[u] | 1 << u
+            more = self.above[u] | 1 << u  # u and its ancestors are now ancestors of v and of all its descendants
             self.above = [own | more if w == v or own >> v & 1 else own for w, own in enumerate(self.above)]
         return not refusal
 
     def _refusal(self, u: int, v: int) -> str:
         if v in self.parents[u]:
-            return "it points the other way already"
+            return "it has the other direction already"
         if not self.task.rules.allowed(u, v):
-            return "that way is not allowed"
+            return "that direction is not allowed"
         if self._leads(v, u):
             found = graph.path(graph.turned(self.parents), v, u) or []
             return "it would close a cycle with " + " -> ".join(self.task.rules.names[i] for i in found)
@@ -120,7 +127,7 @@ class Orientation:
     def extend(self, left: list[Edge], how: str) -> None:
         """Direct the edges that are left: along the order of the table, or (``"pdag"``) without a new collider.
 
-        Where there is no way without a new collider, the order of the table decides.
+        If no extension without a new collider exists, the order of the table decides.
         """
         whole = graph.extension(graph.Partial(self.parents, self.free)) if how == "pdag" else None
         for u, v in left:
@@ -132,7 +139,7 @@ class Orientation:
                 self.set(*((u, v) if ahead else (v, u)), why, phase="extend")
 
     def limit(self, max_parents: int) -> None:
-        """Take the weakest arcs out where a node has too many parents; required ones stay."""
+        """Remove the weakest arcs of nodes with too many parents; required ones stay."""
         for v, own in enumerate(self.parents):
             spare = sorted(own - self.task.rules.required_parents()[v], key=lambda u: (self.weight(u, v), -u))
             for u in spare[: max(len(own) - max_parents, 0)]:

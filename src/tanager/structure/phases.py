@@ -1,4 +1,4 @@
-"""Drafting, thickening and thinning: which pairs stay joined when tests of independence are asked."""
+"""The skeleton by independence tests, in the three phases of Cheng, Bell and Liu: draft, thicken, thin."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import NamedTuple
 from tanager.counts.sample import Information
 from tanager.networks import graph
 from tanager.structure.constraints import Edge
+from tanager.structure.independence_tests import Test
 from tanager.structure.learner import Task
-from tanager.structure.tests import Test
 
-MOST_EXHAUSTIVE = 12  # neighbours of which all subsets are tried
+MAX_EXHAUSTIVE = 12  # neighbours, up to which all subsets are tried: 4096 tests for one pair
 
 
 class Attempt(NamedTuple):
-    """The last word on a pair: a set that separates it or, where there is none, the test that came closest."""
+    """The outcome for a pair: a set that separates it or, if none was found, the test that came closest."""
 
     separated: bool
     given: frozenset[int]
@@ -25,16 +25,16 @@ class Attempt(NamedTuple):
 
 
 class Skeleton:
-    """Edges between nodes, in the order in which they came, and what every pair tells about each other.
+    """Edges between nodes, in the order in which they were added, and the mutual information of every pair.
 
     Parameters
     ----------
     task : Task
-        Answers the tests, knows the constraints and takes down the steps.
+        Computes the information for tests, holds the constraints and records the steps.
     test : Threshold, GSquared or Pearson
         Decides on independence.
     max_cond : int
-        A test with more conditions than this is not asked.
+        The largest number of variables that a test conditions on.
     """
 
     def __init__(self, task: Task, test: Test, max_cond: int) -> None:
@@ -49,15 +49,15 @@ class Skeleton:
             self.pairs[pair] = task.ask(*pair)
 
     def pair(self, a: int, b: int) -> Information:
-        """What two nodes tell about each other, given nothing else."""
+        """The mutual information of two nodes, not conditioned on any other."""
         return self.pairs[(a, b) if a < b else (b, a)]
 
     def weight(self, a: int, b: int) -> float:
-        """The same as a number."""
+        """Its value in nats."""
         return self.pair(a, b).value
 
     def dependent(self) -> list[Edge]:
-        """Pairs that depend on each other and may be joined, strongest first."""
+        """The dependent pairs that the constraints allow to join, strongest first."""
         found = [pair for pair, information in self.pairs.items() if not self.test.independent(information)]
         return sorted(filter(self._possible, found), key=lambda pair: (-self.weight(*pair), pair))
 
@@ -68,23 +68,29 @@ class Skeleton:
         return possible
 
     def join(self, a: int, b: int) -> None:
-        """Put an edge in."""
+        """Add an edge."""
         self.edges[a, b] = None
         self.neighbours[a].add(b)
         self.neighbours[b].add(a)
 
     def part(self, a: int, b: int) -> None:
-        """Take an edge out."""
+        """Remove an edge."""
         del self.edges[a, b]
         self.neighbours[a].discard(b)
         self.neighbours[b].discard(a)
 
     def between(self, a: int, b: int) -> set[int]:
-        """The nodes on paths from a to b other than the edge itself."""
+        """The nodes on paths from a to b, other than the edge itself.
+
+        Only these can separate the pair: a node on no path blocks nothing, and conditioning on it costs rows.
+        """
         return graph.nodes_between(self.neighbours, a, b)
 
     def removable(self, what: str) -> Iterator[Edge]:
-        """Edges in the order in which they came, but those that are required."""
+        """All edges except required ones, in the order in which they were added.
+
+        A copy of the list, as edges are removed on the way.
+        """
         required = {frozenset(arc) for arc in self.task.rules.required}
         edges = [edge for edge in self.edges if frozenset(edge) not in required]
         for at, edge in enumerate(edges):
@@ -92,17 +98,17 @@ class Skeleton:
             yield edge
 
     def ask(self, a: int, b: int, given: Iterable[int]) -> Attempt:
-        """One test."""
+        """Do one test."""
         given = frozenset(given)
         information = self.task.ask(a, b, given)
         return Attempt(self.test.independent(information), given, information)
 
     def too_many(self, a: int, b: int) -> Attempt:
-        """The answer where a test would have too many conditions."""
+        """The outcome if a test would have to condition on too many variables: the pair counts as not separated."""
         return Attempt(False, frozenset(), self.pair(a, b), f"a test would have more than {self.max_cond} conditions")
 
     def note(self, phase: str, action: str, edge: Edge, attempt: Attempt | None = None, *, directed: bool) -> None:
-        """Write down what was done, and the test behind it."""
+        """Add a step to the trace, with the test behind it."""
         attempt = attempt or Attempt(False, frozenset(), self.pair(*edge))
         words = attempt.note or self.test.text(attempt.information)
         value = self.test.strength(attempt.information)
@@ -110,7 +116,7 @@ class Skeleton:
 
 
 class OpenSkeleton(Skeleton):
-    """The skeleton where no order is known (CBL2), and the sets by which pairs were separated."""
+    """The skeleton if no order is known (CBL2), and the sets that separated pairs."""
 
     def __init__(self, task: Task, test: Test, max_cond: int) -> None:
         super().__init__(task, test, max_cond)
@@ -119,7 +125,7 @@ class OpenSkeleton(Skeleton):
         }
 
     def draft(self) -> list[Edge]:
-        """Join pairs that no path joins yet; gives the others."""
+        """Join the dependent pairs that no path connects yet; returns the others."""
         later = []
         for u, v in self.task.rules.required:
             self.join(min(u, v), max(u, v))
@@ -133,7 +139,7 @@ class OpenSkeleton(Skeleton):
         return [(a, b) for a, b in later if b not in self.neighbours[a]]
 
     def thicken(self, later: list[Edge]) -> None:
-        """Join those of the other pairs that nothing on the paths between them separates."""
+        """Join the remaining pairs that no set of nodes on the paths between them separates."""
         for at, (a, b) in enumerate(later):
             self.task.tick("thickening", at, len(later))
             attempt = self.separate_by_neighbours(a, b, self.between(a, b))
@@ -142,14 +148,22 @@ class OpenSkeleton(Skeleton):
             self.note("thicken", "skip" if attempt.separated else "add", (a, b), attempt, directed=False)
 
     def thin(self) -> None:
-        """Take out edges whose ends can be separated, now that all edges are there."""
+        """Remove edges whose ends can be separated, now that all edges are present.
+
+        In the draft and while thickening, paths were still missing: nodes that separate a pair may have been
+        unreachable.
+        """
         for a, b in self.removable("thinning"):
             between = self.between(a, b)
             if between:
                 self._settle(a, b, self.separate_by_neighbours(a, b, between))
 
     def thin_more(self, exhaustive: bool) -> None:
-        """The same with the neighbours' neighbours, where an end has three neighbours or more besides the other."""
+        """Try again with the neighbours' neighbours, if one end has three or more neighbours besides the other.
+
+        Among many neighbours there can be several colliders, and dropping nodes one at a time can then fail. The wider
+        set also blocks the paths that such colliders open.
+        """
         for a, b in self.removable("thinning once more"):
             crowded = max(len(self.neighbours[a]), len(self.neighbours[b])) > 3
             between = self.between(a, b) if crowded else set()
@@ -165,7 +179,11 @@ class OpenSkeleton(Skeleton):
         self.note("thin", "remove" if attempt.separated else "keep", (a, b), attempt, directed=False)
 
     def recheck(self) -> None:
-        """Look once more for the sets that separate pairs with a common neighbour, in the graph as it is now."""
+        """Search again for separating sets of pairs with a common neighbour, in the graph as it is now.
+
+        Sets that were found while edges were missing may contain a collider by mistake, which would hide it when edges
+        are oriented.
+        """
         for a, b in [pair for pair, cut in self.cuts.items() if cut]:
             if b not in self.neighbours[a] and self.neighbours[a] & self.neighbours[b]:
                 self.separate_by_neighbours(a, b, self.between(a, b))
@@ -173,7 +191,7 @@ class OpenSkeleton(Skeleton):
     # --- can a pair be separated? ------------------------------------------------------------------------------------
 
     def separate_by_neighbours(self, a: int, b: int, between: set[int]) -> Attempt:
-        """Try the neighbours of one end on paths to the other, but for known children; then those of the other."""
+        """Try the neighbours of one end on paths to the other, except known children; then those of the other end."""
         ours = self.separate(a, b, self._may_be_parents(a, between))
         if ours.separated:
             return ours
@@ -184,7 +202,7 @@ class OpenSkeleton(Skeleton):
         return {v for v in self.neighbours[a] & between if self.task.rules.allowed(v, a)}
 
     def separate_widely(self, a: int, b: int, between: set[int]) -> Attempt:
-        """Try the neighbours of one end and their neighbours, on the side where these are fewer."""
+        """Try the neighbours of one end together with their neighbours, for the end where these are fewer."""
         ours, theirs = (self._wide(end, between) for end in (a, b))
         return self.separate(a, b, ours if len(ours) < len(theirs) else theirs)
 
@@ -193,9 +211,9 @@ class OpenSkeleton(Skeleton):
         return near.union(*(self.neighbours[v] & between for v in near)) - {a}
 
     def separate_exhaustively(self, a: int, b: int, between: set[int]) -> Attempt:
-        """Try all sets of neighbours of either end that lie on paths to the other, small sets first."""
+        """Try all subsets of the neighbours of either end that lie on paths to the other, small sets first."""
         sides = [sorted(self.neighbours[end] & between) for end in (a, b)]
-        sides = [side for side in sides if len(side) <= MOST_EXHAUSTIVE]
+        sides = [side for side in sides if len(side) <= MAX_EXHAUSTIVE]
         sizes = range(1, min(self.max_cond, max(map(len, sides), default=0)) + 1)
         sets = dict.fromkeys(chain.from_iterable(combinations(side, size) for size in sizes for side in sides))
         attempts = []
@@ -206,12 +224,13 @@ class OpenSkeleton(Skeleton):
         return min(attempts, key=lambda attempt: attempt.information.value, default=self.too_many(a, b))
 
     def separate(self, a: int, b: int, given: Iterable[int]) -> Attempt:
-        """Separate a pair by a set, or by what is left of it when its colliders are dropped one by one.
+        """Separate a pair by a set, or by what is left of it after its colliders are dropped one by one.
 
-        The node whose absence leaves least information is taken to be a collider: given it, a path is open.
+        Conditioning on a collider opens a path. So the node without which the least information is left is taken for a
+        collider and dropped, until the pair is separated or dropping increases the information.
         """
         now = frozenset(given)
-        if not now:  # known to depend on each other
+        if not now:  # a pair is known to be dependent by now
             return Attempt(False, now, self.pair(a, b))
         if len(now) > self.max_cond:
             return self.too_many(a, b)
@@ -230,16 +249,16 @@ class OpenSkeleton(Skeleton):
 
 
 class OrderedSkeleton(Skeleton):
-    """The skeleton where causes come before effects in a known order (CBL1): every edge is an arc along it."""
+    """The skeleton if an order is known, causes before effects (CBL1): every edge is an arc along it."""
 
     def __init__(self, task: Task, test: Test, max_cond: int, order: list[int], max_parents: int | None) -> None:
         super().__init__(task, test, max_cond)
         self.place = {node: place for place, node in enumerate(order)}
-        self.most = task.n_nodes if max_parents is None else max_parents
+        self.max_parents = task.n_nodes if max_parents is None else max_parents
         self.parents: list[set[int]] = [set() for _ in order]
 
     def draft(self) -> list[Edge]:
-        """Join pairs that no open path joins yet; gives the others."""
+        """Join the dependent pairs that no open path connects yet; returns the others."""
         for u, v in self.task.rules.required:
             self.join(u, v)
             self.task.note("draft", "add", (u, v), self.weight(u, v), note="required")
@@ -255,7 +274,10 @@ class OrderedSkeleton(Skeleton):
         return [(a, b) for a, b in later if a not in self.parents[b]]
 
     def thicken(self, later: list[Edge]) -> None:
-        """Join those of the other pairs that the parents of the later node do not separate."""
+        """Join the remaining pairs that the parents of the later node do not separate.
+
+        With an order this one set is enough: given its parents, a node is independent of all other earlier nodes.
+        """
         for at, (a, b) in enumerate(later):
             self.task.tick("thickening", at, len(later))
             attempt = self.separate(a, b, self.cut(a, b))
@@ -265,7 +287,7 @@ class OrderedSkeleton(Skeleton):
                 self._add("thicken", a, b, attempt)
 
     def thin(self) -> None:
-        """Take out arcs whose ends the other parents separate, now that all arcs are there."""
+        """Remove arcs whose ends the other parents separate, now that all arcs are present."""
         for a, b in self.removable("thinning"):
             given = self.cut(a, b)
             if given:
@@ -279,23 +301,23 @@ class OrderedSkeleton(Skeleton):
         return self.parents[b] & self.between(a, b)
 
     def separate(self, a: int, b: int, given: set[int]) -> Attempt:
-        """One test, unless it has too many conditions."""
+        """Do one test, unless it would condition on too many variables."""
         return self.too_many(a, b) if len(given) > self.max_cond else self.ask(a, b, given)
 
     def join(self, a: int, b: int) -> None:
-        """Put an arc in."""
+        """Add an arc."""
         super().join(a, b)
         self.parents[b].add(a)
 
     def part(self, a: int, b: int) -> None:
-        """Take an arc out."""
+        """Remove an arc."""
         super().part(a, b)
         self.parents[b].discard(a)
 
     def _add(self, phase: str, a: int, b: int, attempt: Attempt | None = None) -> None:
-        if len(self.parents[b]) < self.most:
+        if len(self.parents[b]) < self.max_parents:
             self.join(a, b)
             self.note(phase, "add", (a, b), attempt, directed=True)
         else:
-            full = f"{self.task.rules.names[b]} has {self.most} parents already"
+            full = f"{self.task.rules.names[b]} has {self.max_parents} parents already"
             self.task.note(phase, "refuse", (a, b), self.weight(a, b), note=full)

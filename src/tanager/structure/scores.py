@@ -1,8 +1,8 @@
 """Scores: how well a network, or one family of it, fits a sample. Larger is better; logarithms are natural.
 
 Each takes a ``Network``, of which only the arcs are read, or a family ``(child, parents)``. The score of a network is
-the sum over its families, each over the rows in which the whole family is present. Where cells are missing, families
-thus stand on different rows: compare networks after ``sample.filled()``.
+the sum over its families, each over the rows in which the whole family is present. With missing cells, families
+are scored over different rows: compare networks after ``sample.filled()``.
 
 >>> from tanager import Sample
 >>> sample = Sample.of([["sun"], ["sun"], ["rain"], ["rain"]], ["play", "play", "stay", "stay"])
@@ -38,22 +38,22 @@ def bic(what: Network | Family, sample: Sample) -> float:
 
 
 def k2(what: Network | Family, sample: Sample) -> float:
-    """Log marginal likelihood when all tables are equally probable beforehand.
+    """Log marginal likelihood when all tables are equally probable a priori.
 
-    Unlike the others, it can tell networks apart that no data can: the direction of an arc matters.
+    Unlike the others, it differs between equivalent networks: the direction of an arc matters.
     """
     return _sum("k2", what, sample)
 
 
 def bdeu(what: Network | Family, sample: Sample, ess: float = 1.0) -> float:
-    """Log marginal likelihood when ``ess`` rows, spread evenly over all cells, were seen beforehand."""
+    """Log marginal likelihood with a prior worth ``ess`` rows, spread evenly over all cells."""
     return _sum("bdeu", what, sample, ess)
 
 
 def conditional_log_likelihood(network: Network, sample: Sample, target: str) -> float:
-    """Sum over rows of log P(target | all others) under the tables of a network: what a classifier is made for.
+    """Sum over rows of log P(target | all others) under the tables of a network: what a classifier should maximise.
 
-    No sum over families, so it is the one score here that needs tables.
+    It is not a sum over families, so it is the one score here that needs tables.
     """
     return network.conditional_log_likelihood(sample, target)
 

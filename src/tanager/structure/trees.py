@@ -39,7 +39,7 @@ def heaviest_forest(weights: np.ndarray, *, positive: bool = False) -> list[Edge
 
 
 def direct(edges: list[Edge], n: int, root_score: np.ndarray, root: int | None = None) -> list[int]:
-    """Parent of every column (-1 for a root) when each tree hangs from its column of largest score.
+    """Parent of every column (-1 for a root) if the root of each tree is its column of largest score.
 
     Ties go to the smaller column. ``root`` overrides the choice for its own tree.
     """
@@ -70,15 +70,15 @@ def _free_parameters(counts: JointCounts) -> np.ndarray:
 
 
 def aic_gain(counts: JointCounts) -> np.ndarray:
-    """What an edge adds to the log-likelihood, less its parameters."""
-    return _rows(counts) * conditional_information(counts) - _free_parameters(counts)
+    """The gain of an edge in log-likelihood, less its parameters."""
+    return np.asarray(_rows(counts) * conditional_information(counts) - _free_parameters(counts))
 
 
 def bic_gain(counts: JointCounts) -> np.ndarray:
-    """What an edge adds to the log-likelihood, less half the log of the rows for each parameter."""
+    """The gain of an edge in log-likelihood, less half the log of the rows for each parameter."""
     rows = _rows(counts)
     penalty = 0.5 * np.log(np.maximum(rows, 1.0)) * _free_parameters(counts)
-    return rows * conditional_information(counts) - penalty
+    return np.asarray(rows * conditional_information(counts) - penalty)
 
 
 def g2_gain(counts: JointCounts, level: float = 0.05) -> np.ndarray:
@@ -91,7 +91,7 @@ def g2_gain(counts: JointCounts, level: float = 0.05) -> np.ndarray:
 
 
 def bdeu_gain(counts: JointCounts, ess: float = 1.0) -> np.ndarray:
-    """What an edge adds to the BDeu score of the family, over the rows with both columns present."""
+    """The gain of an edge in the BDeu score of the family, over the rows with both columns present."""
     from scipy.special import gammaln
 
     n = counts.n_features

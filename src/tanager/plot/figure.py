@@ -1,4 +1,4 @@
-"""What all pictures share: paper, ink and how they are written."""
+"""Figures and axes measured in inches, colours, and how pictures are written to files."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tanager.writing import whole_file
 
 Path = str | os.PathLike[str]
 
-# Endings, and what a file would say about when it was written.
+# Extensions, and the metadata to suppress: a date would make every file different.
 PICTURES: dict[str, dict[str, None]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 
 INK, QUIET, FAINT, ARC = "#22303c", "#5b6975", "#c9d1d8", "#c2571a"
-# Told apart in print and by most colour-blind readers.
+# Distinguishable in print and by most colour-blind readers.
 COLOURS = ("#2f6f9f", "#c2571a", "#3b8a5a", "#8a5aa8", "#b59b1d", "#5b6975", "#b03a5b", "#4aa3a8")
 
 
-def paper(width: float, height: float) -> Any:
+def new_figure(width: float, height: float) -> Any:
     """An empty figure, in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -28,8 +28,8 @@ def paper(width: float, height: float) -> Any:
     return figure
 
 
-def panel(figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
-    """Axes at a place of the figure, in inches."""
+def add_panel(figure: Any, left: float, bottom: float, width: float, height: float) -> Any:
+    """Axes at a position of the figure, in inches."""
     full = figure.get_figwidth(), figure.get_figheight()
     axes = figure.add_axes((left / full[0], bottom / full[1], width / full[0], height / full[1]))
     axes.tick_params(labelsize=8, colors=INK, length=3)
@@ -49,11 +49,11 @@ def text_size(text: str, points: float, *, bold: bool = False) -> tuple[float, f
     return widest / 72, len(lines) * points * 1.24 / 72
 
 
-def canvas(width: float, height: float, *, margin: float, head: float, foot: float) -> tuple[Any, Any]:
+def figure_in_inches(width: float, height: float, *, margin: float, head: float, foot: float) -> tuple[Any, Any]:
     """A figure whose axes are measured in inches."""
     inner = max(width, 5.6)
-    figure = paper(inner + 2 * margin, height + head + foot)
-    axes = panel(figure, margin, foot, inner, height)
+    figure = new_figure(inner + 2 * margin, height + head + foot)
+    axes = add_panel(figure, margin, foot, inner, height)
     spare = (inner - width) / 2
     axes.set_xlim(-spare, width + spare)
     axes.set_ylim(0, height)
@@ -62,21 +62,23 @@ def canvas(width: float, height: float, *, margin: float, head: float, foot: flo
     return figure, axes
 
 
-def headed(figure: Any, title: str | None, top: float = 0.1) -> None:
-    """Write the title, so many inches below the upper edge."""
+def add_title(figure: Any, title: str | None, top: float = 0.1) -> None:
+    """Write the title, ``top`` inches below the upper edge."""
     if title:
         figure.suptitle(title, y=1 - top / figure.get_figheight(), fontsize=12, color=INK, va="top")
 
 
-def written(figure: Any, path: Path | None) -> Any:
-    """The figure, and where a path is given a file, whose ending says the format; the same figure, the same bytes."""
+def save_figure(figure: Any, path: Path | None) -> Any:
+    """The figure; with a path it is also written to a file, in the format of its extension. Same figure, same bytes."""
     if path is not None:
         from matplotlib import rc_context
 
-        ending = os.path.splitext(path)[1][1:].lower()
-        if ending not in PICTURES:
+        extension = os.path.splitext(path)[1][1:].lower()
+        if extension not in PICTURES:
             listed = ", ".join(f".{known}" for known in PICTURES)
-            raise OptionError(f"cannot draw {os.fspath(path)!r}: the ending says no picture. Use one of {listed}.")
+            raise OptionError(
+                f"cannot draw {os.fspath(path)!r}: the extension is not that of a picture format. Use one of {listed}."
+            )
         with rc_context({"svg.hashsalt": "tanager"}), whole_file(path) as file:
-            figure.savefig(file, format=ending, metadata=PICTURES[ending])
+            figure.savefig(file, format=extension, metadata=PICTURES[extension])
     return figure

@@ -1,4 +1,4 @@
-"""What came out of a prequential evaluation: curves, tables and pictures."""
+"""The results of a prequential evaluation: curves, tables and pictures."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ import numpy as np
 
 from tanager.encoding.labels import sort_key
 from tanager.errors import OptionError, check_option, nearest
-from tanager.evaluate.running import MEASURES, WAYS, Report, named
+from tanager.evaluate.stream_measures import MEASURES, SPANS, Report, named
 from tanager.evaluate.table import Table
 
 
-class Prequential:
+class PrequentialResults:
     """Measures of models along a stream; made by ``prequential``.
 
     Every measure (``accuracy``, ``kappa``, ``log_loss``, ``cost`` where there are costs, and ``recall`` of every class)
-    is there in three ways: over the ``whole`` stream so far, ``fading``, and over the last rows, the ``window``.
+    comes over three spans: the ``whole`` stream so far, with ``fading`` weights, and a ``window`` of the last rows.
 
     Attributes
     ----------
     rows : array of int
-        After how many rows the measures were taken.
+        After how many rows the measures were reported.
     models : dict of name to classifier
-        As they are now, after the stream.
+        The models themselves, as they are after the stream.
     classes : list
-        All classes that have come, in sorted order.
+        All classes that occurred or were declared, in sorted order.
     seconds : dict of name to float
-        How long each model took to answer and learn.
+        How long each model took to predict and learn.
     drifts : list of int
-        Rows at which the stream changes, where it says so.
+        Rows at which the stream changes, for streams that know.
     events : dict of name to list of (row, what)
-        What the models have noticed, for those that keep ``events_``.
+        What the models detected, for those that have ``events_``.
     dropped : dict of name to str
         Columns that were not learned, and why.
     """
@@ -46,7 +46,7 @@ class Prequential:
         *,
         classes: Sequence[Any],
         seconds: Mapping[str, float],
-        began: Mapping[str, int],
+        n_before: Mapping[str, int],
         drifts: Sequence[int] = (),
         dropped: Mapping[str, str] | None = None,
         fade: float = 0.999,
@@ -60,7 +60,7 @@ class Prequential:
         self.fade, self.window = fade, window
         self.measures = [name for name in MEASURES if name != "cost" or costs]
         self.events = {
-            name: events_of(model, began[name]) for name, model in models.items() if hasattr(model, "events_")
+            name: events_of(model, n_before[name]) for name, model in models.items() if hasattr(model, "events_")
         }
         self._curves = {name: _as_arrays(reports, order) for name, reports in history.items()}
 
@@ -70,11 +70,11 @@ class Prequential:
         return int(self.rows[-1])
 
     def curve(self, model: str | None = None, measure: str = "accuracy", over: str = "whole") -> np.ndarray:
-        """A measure at each of ``rows``; of ``recall`` one column per class.
+        """A measure at each of ``rows``; ``recall`` has one column per class.
 
-        ``over`` is the whole stream so far, ``"fading"``, or the last rows, ``"window"``.
+        ``over`` is ``"whole"`` (the stream so far), ``"fading"`` or ``"window"`` (the last rows).
         """
-        check_option("over", over, WAYS)
+        check_option("over", over, SPANS)
         known = [*self.measures, "recall"]
         if measure not in known:
             raise OptionError(
@@ -83,7 +83,7 @@ class Prequential:
         return self._curves[self._model(model)][named(measure, over)]
 
     def lowest(self, model: str | None = None) -> tuple[int, float]:
-        """After which row the accuracy over the window was lowest, once the window was full, and how low."""
+        """The row after which the accuracy over a full window was lowest, and that accuracy."""
         curve = self.curve(model, "accuracy", "window")
         full = np.flatnonzero((self.rows >= self.window) & ~np.isnan(curve))
         if not len(full):
@@ -92,7 +92,7 @@ class Prequential:
         return int(self.rows[at]), float(curve[at])
 
     def summary(self) -> Table:
-        """The measures at the end, where the accuracy was lowest, and how quick the models were."""
+        """The measures at the end, where the accuracy was lowest, and how fast the models were."""
         lines = []
         for name in self.models:
             whole = [float(self.curve(name, measure)[-1]) for measure in self.measures]
@@ -102,8 +102,8 @@ class Prequential:
         heads = [measure.replace("_", " ") for measure in self.measures]
         names = ("model", *heads, "fading", "window", "lowest", "at row", "seconds", "rows/s")
         note = (
-            f"{self.n_rows:,} rows. Accuracy also at the end, fading by {self.fade:g} a row and over the last "
-            f"{self.window:,} rows, and where the latter was lowest."
+            f"{self.n_rows:,} rows. 'fading' and 'window' are the accuracy at the end, with weights that fade by "
+            f"{self.fade:g} per row and over the last {self.window:,} rows; 'lowest' is the lowest of the latter."
         )
         return Table(names, lines, {"seconds": ".3g", "rows/s": ",.0f"}, note)
 
@@ -116,8 +116,8 @@ class Prequential:
 
     def to_table(self) -> Table:
         """All curves: one line per model and report."""
-        names = [named(measure, over) for over in WAYS for measure in self.measures]
-        recalls = [named("recall", over) for over in WAYS]
+        names = [named(measure, over) for over in SPANS for measure in self.measures]
+        recalls = [named("recall", over) for over in SPANS]
         heads = ["model", "row", *names, *(f"{name}_{c}" for name in recalls for c in self.classes)]
         lines = []
         for model, curves in self._curves.items():
@@ -143,9 +143,9 @@ class Prequential:
         label: Any = None,
         title: str | None = None,
     ) -> Any:
-        """A curve per model, with dashed lines where the stream changes and ticks where a model noticed something.
+        """A curve per model, with dashed lines where the stream changes and ticks where a model detected something.
 
-        ``measure`` and ``over`` as in ``curve``; of ``recall`` that of one class, ``label``. Needs matplotlib, the
+        ``measure`` and ``over`` as in ``curve``; ``recall`` is drawn for one class, ``label``. Needs matplotlib, the
         extra ``plot``.
         """
         from tanager.plot import plot_curves
@@ -154,15 +154,15 @@ class Prequential:
         what = measure.replace("_", " ")
         if measure == "recall":
             if label not in self.classes:
-                raise OptionError(f"recall is that of one class; give label= one of {self.classes}.")
+                raise OptionError(f"recall is drawn for one class; set label= to one of {self.classes}.")
             curves = {name: curve[:, self.classes.index(label)] for name, curve in curves.items()}
             what = f"recall of {label}"
-        ways = {"whole": "so far", "fading": f"fading by {self.fade:g}", "window": f"over {self.window:,} rows"}
+        spans = {"whole": "so far", "fading": f"fading by {self.fade:g}", "window": f"over {self.window:,} rows"}
         return plot_curves(
             self.rows,
             curves,
             path,
-            measure=f"{what} {ways[over]}",
+            measure=f"{what} {spans[over]}",
             drifts=self.drifts,
             events=self.events,
             title=title,
@@ -170,7 +170,7 @@ class Prequential:
 
     def __repr__(self) -> str:
         ends = ", ".join(f"{name} {self.curve(name)[-1]:.4f}" for name in self.models)
-        return f"Prequential({self.n_rows:,} rows; accuracy: {ends})"
+        return f"PrequentialResults({self.n_rows:,} rows; accuracy: {ends})"
 
     def __str__(self) -> str:
         return str(self.summary())
@@ -187,24 +187,24 @@ class Prequential:
 def _as_arrays(reports: Sequence[Report], order: Sequence[int]) -> dict[str, np.ndarray]:
     """One array per measure; those of recall have a column per class, in this order."""
     values = np.array([report.values for report in reports])
-    recalls = np.full((len(reports), len(WAYS), len(order)), np.nan)
+    recalls = np.full((len(reports), len(SPANS), len(order)), np.nan)
     for at, report in enumerate(reports):
         recalls[at, :, : report.recall.shape[1]] = report.recall
     curves: dict[str, np.ndarray] = {}
-    for w, way in enumerate(WAYS):
-        curves |= {named(measure, way): values[:, w, m] for m, measure in enumerate(MEASURES)}
-        curves[named("recall", way)] = recalls[:, w, order]
+    for w, span in enumerate(SPANS):
+        curves |= {named(measure, span): values[:, w, m] for m, measure in enumerate(MEASURES)}
+        curves[named("recall", span)] = recalls[:, w, order]
     return curves
 
 
 def rows_learned(model: Any) -> int:
-    """How many rows a model had learned by its own count, from which on its events are ours."""
+    """How many rows a model has learned, by its own count; later events belong to this evaluation."""
     return int(getattr(model, "n_rows_", 0))
 
 
-def events_of(model: Any, began: int) -> list[tuple[int, str]]:
-    """Row and kind of what a model has noticed since it had learned so many rows."""
-    found = [(int(_field(event, "row")) - began, str(_field(event, "what"))) for event in model.events_]
+def events_of(model: Any, n_before: int) -> list[tuple[int, str]]:
+    """Row and kind of what a model detected after its first ``n_before`` rows."""
+    found = [(int(_field(event, "row")) - n_before, str(_field(event, "what"))) for event in model.events_]
     return [(row, what) for row, what in found if row > 0]
 
 

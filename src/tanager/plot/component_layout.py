@@ -1,4 +1,4 @@
-"""One connected piece of a picture: a row for every box, a bend of a long arc in each row that it passes."""
+"""The layout of one connected component: layers of boxes, and of the bends of arcs that pass a layer."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from tanager.networks.graph import topological, turned
+from tanager.plot.coordinates import straight
 from tanager.plot.crossings import few_crossings
-from tanager.plot.straight import straight
 
 Point = tuple[float, float]
-Pair = tuple[int, int]  # who is above, who is below
+Pair = tuple[int, int]  # the upper and the lower node
 
 GAP, BEND = 0.24, 0.12  # between neighbours in a row; room for an arc that passes
 DROP, MOST_DROP = 0.42, 1.2  # between rows
-STUB = 0.13  # the last bit of an arc, straight into its box
+STUB = 0.13  # the last stretch of an arc, straight into its box
 STEP = 0.2  # between arcs that enter or leave a box
-MOST_AIR = 1.35  # times as wide as needed
-STRETCHES = (0.7, 1.0, 1.4, 2.0, 2.8, math.inf)  # rows so much longer than in a picture of the right shape
+MAX_SPREAD = 1.35  # times as wide as needed
+STRETCHES = (0.7, 1.0, 1.4, 2.0, 2.8, math.inf)  # lengths of layers to try, relative to those of the wanted shape
 
 
 def best_drawing(boxes: Sequence[Point], arcs: Sequence[Pair], top: int | None, shape: float) -> Drawing:
-    """Draw boxes of these sizes with shorter and with longer rows, and keep the drawing that reads best."""
+    """Try shorter and longer layers, and keep the drawing that is easiest to read."""
     length = math.sqrt(shape * sum((width + GAP) * (height + DROP) for width, height in boxes))
     widths = [width for width, _ in boxes]
     rows = dict.fromkeys(tuple(rows_of(widths, arcs, length * stretch, top)) for stretch in STRETCHES)
@@ -32,7 +32,7 @@ def best_drawing(boxes: Sequence[Point], arcs: Sequence[Pair], top: int | None, 
 
 
 def rows_of(widths: Sequence[float], arcs: Sequence[Pair], room: float, top: int | None = None) -> list[int]:
-    """The row of every box: below its parents, arcs short, rows not longer than the room, ``top`` alone in the first.
+    """The layer of every box: below its parents, arcs short, layers not longer than ``room``, ``top`` alone on top.
 
     >>> rows_of([1.0, 1.0, 1.0], [(0, 1), (0, 2)], room=9.0), rows_of([1.0, 1.0, 1.0], [(0, 1), (0, 2)], room=1.5)
     ([0, 1, 1], [0, 1, 2])
@@ -42,9 +42,9 @@ def rows_of(widths: Sequence[float], arcs: Sequence[Pair], room: float, top: int
     row = _first_rows(widths, above, below, room, top)
     used = [sum(widths[i] + GAP for i, at in enumerate(row) if at == r) for r in range(max(row) + 1)]
     free = [i for i in range(len(widths)) if i != top]
-    for _ in range(20):
+    for _ in range(20):  # every move shortens the arcs, so this ends; the bound limits the work
         before = list(row)
-        for i in free:  # to where its arcs are shortest
+        for i in free:  # move it to where its arcs are shortest
             low = max((row[j] + 1 for j in above[i]), default=0 if top is None else 1)
             high = min((row[j] - 1 for j in below[i]), default=len(used) - 1)
             open_rows = [r for r in range(low, high + 1) if r == row[i] or used[r] + widths[i] <= room]
@@ -65,7 +65,7 @@ def _first_rows(
     room: float,
     top: int | None,
 ) -> list[int]:
-    """Every box as high as it can be; those with the longest way down first, as rows fill up."""
+    """Longest-path layering: boxes as high as possible; those with the longest path below first, as layers fill up."""
     order = topological(above)
     assert order is not None
     depth = [0] * len(widths)
@@ -77,7 +77,7 @@ def _first_rows(
         row[top] = 0
     waiting = sorted(
         (i for i in order if i != top), key=lambda i: -depth[i]
-    )  # parents have a longer way: they go first
+    )  # a parent has a longer path below it than its children, and so comes before them
     for i in waiting:
         at = max((row[j] + 1 for j in above[i]), default=0 if top is None else 1)
         while used.get(at, 0.0) > 0 and used[at] + widths[i] > room:
@@ -95,7 +95,7 @@ def _above(n: int, arcs: Iterable[Pair]) -> list[list[int]]:
 
 
 class Drawing:
-    """Boxes and bends in their rows, in order and in place. Bends are numbered on after the boxes."""
+    """Boxes and bends in their layers, with order and coordinates. Bends are numbered after the boxes."""
 
     def __init__(self, boxes: Sequence[Point], arcs: Sequence[Pair], row_of: Sequence[int]) -> None:
         self.boxes = boxes
@@ -113,42 +113,42 @@ class Drawing:
         self.height = self.y[0] + self.band[0] / 2
 
     def spread(self, factor: float) -> None:
-        """Give a drawing that is too narrow more air between its boxes, and let it begin at 0."""
-        x = [at * min(max(factor, 1.0), MOST_AIR) for at in self.x]
+        """Widen the gaps of a drawing that is too narrow, and shift it to begin at 0."""
+        x = [at * min(max(factor, 1.0), MAX_SPREAD) for at in self.x]
         left = min(at - width / 2 for at, width in zip(x, self.widths, strict=True))
         self.x = [at - left for at in x]
         self.width = max(at + width / 2 for at, width in zip(self.x, self.widths, strict=True))
 
     def _chain(self, parent: int, child: int) -> list[int]:
-        """The parent, a bend in every row between, and the child."""
+        """The parent, a bend in every layer between, and the child."""
         passed = range(self.row_of[parent] + 1, self.row_of[child])
         first = len(self.row_of)
         self.row_of += passed
         return [parent, *range(first, len(self.row_of)), child]
 
     def _heights(self) -> list[float]:
-        """The middle of every row; where many arcs swing far, the next row is lower."""
+        """The centre of every layer; where many arcs go far sideways, the next layer is further down."""
         y, at = [0.0] * len(self.rows), 0.0
         for r in range(len(self.rows) - 1, -1, -1):
             y[r] = at + self.band[r] / 2
-            swings = [abs(self.x[a] - self.x[b]) for a, b in self.steps if self.row_of[b] == r]
-            at += self.band[r] + min(DROP + 0.05 * max(swings, default=0.0) + 0.008 * len(swings), MOST_DROP)
+            shifts = [abs(self.x[a] - self.x[b]) for a, b in self.steps if self.row_of[b] == r]
+            at += self.band[r] + min(DROP + 0.05 * max(shifts, default=0.0) + 0.008 * len(shifts), MOST_DROP)
         return y
 
     def badness(self, shape: float) -> float:
-        """How hard it is to read: crossings, long arcs, and a shape that fits no page."""
+        """How hard it is to read: crossings, long arcs, and a shape that does not fit a page."""
         sideways = sum(abs(self.x[a] - self.x[b]) for a, b in self.steps)
         per_box = (self.n_crossings + 0.35 * sideways + 0.25 * len(self.steps)) / len(self.boxes)
         off = math.log(self.width / self.height / shape) if len(self.boxes) > 3 else 0.0
         return per_box + 1.2 * off**2
 
     def place(self, i: int) -> Point:
-        """The middle of a box."""
+        """The centre of a box."""
         return self.x[i], self.y[self.row_of[i]]
 
     def routes(self) -> dict[Pair, list[Point]]:
         """The points of every arc; see ``Layout``."""
-        leaves, enters = self._doors(0), self._doors(1)
+        leaves, enters = self._ports(0), self._ports(1)
         found = {}
         for (a, b), chain in self.chains.items():
             out, into = leaves[a, b], enters[a, b]
@@ -160,15 +160,15 @@ class Drawing:
         return found
 
     def _edge(self, i: int, side: int) -> float:
-        """The upper (1) or lower (-1) edge of the row that someone is in."""
+        """The upper (1) or lower (-1) edge of the layer of a node."""
         return self.y[self.row_of[i]] + side * self.band[self.row_of[i]] / 2
 
-    def _doors(self, end: int) -> Mapping[Pair, float]:
-        """Where arcs leave (0) or enter (1) boxes: side by side, in the order of where they go to or come from."""
-        doors: dict[Pair, float] = {}
+    def _ports(self, end: int) -> Mapping[Pair, float]:
+        """Where arcs leave (0) or enter (1) boxes: side by side, sorted by their other end, so as not to cross."""
+        ports: dict[Pair, float] = {}
         for i, (width, _) in enumerate(self.boxes):
             own = [arc for arc in self.chains if arc[end] == i]
             own.sort(key=lambda arc: self.x[self.chains[arc][1 if end == 0 else -2]])
             step = min(STEP, 0.75 * width / max(len(own), 1))
-            doors |= {arc: self.x[i] + step * (at - (len(own) - 1) / 2) for at, arc in enumerate(own)}
-        return doors
+            ports |= {arc: self.x[i] + step * (at - (len(own) - 1) / 2) for at, arc in enumerate(own)}
+        return ports

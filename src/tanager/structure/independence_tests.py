@@ -1,4 +1,4 @@
-"""Tests of independence: small values that judge what two variables tell about each other."""
+"""Independence tests: small frozen objects that decide by the mutual information of two variables."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from tanager.errors import OptionError, is_number
 
 
 def brief(value: Any) -> str:
-    """A dataclass with what was set, and nothing else."""
+    """The repr of a dataclass, with the options that differ from their defaults."""
     own = [(item.name, getattr(value, item.name), item.default) for item in fields(value)]
-    return f"{type(value).__name__}({', '.join(f'{name}={now!r}' for name, now, usual in own if now != usual)})"
+    return f"{type(value).__name__}({', '.join(f'{name}={now!r}' for name, now, default in own if now != default)})"
 
 
 @dataclass(frozen=True, repr=False)
 class Threshold:
     """Independent where the information is at most ``tau`` nats, however many rows there are.
 
-    Choose it to look for what matters rather than for what is real: with a million rows every weak dependence is
-    significant. 0.01 is the usual value, and exact distributions can be asked with 0. Under independence some
-    ``df / (2 rows)`` nats are to be expected by chance; a threshold below that keeps noise.
+    Choose it to look for strong dependences rather than for significant ones: with a million rows every weak dependence
+    is significant. 0.01 is the common choice, and 0 is right for exact distributions. Under independence about
+    ``df / (2 rows)`` nats are expected by chance; a threshold below that keeps noise.
 
     Parameters
     ----------
     tau : float, default=0.01
-        In nats; a threshold in bits is to be multiplied by log 2.
+        In nats; multiply a threshold in bits by log 2.
 
     Examples
     --------
@@ -53,22 +53,22 @@ class Threshold:
         return information.value
 
     def text(self, information: Information) -> str:
-        """The comparison, as a person reads it."""
+        """The comparison as text."""
         return f"I = {_short(information.value)} {'<=' if self.independent(information) else '>'} {self.tau:g}"
 
 
 @dataclass(frozen=True, repr=False)
 class _ChiSquared:
-    """A statistic that follows chi-squared where the two are independent.
+    """A statistic that follows a chi-squared distribution if the two are independent.
 
     Parameters
     ----------
     level : float, default=0.05
-        Independent where chance alone gives as much with at least this probability.
+        The significance level: independent if the p-value is at least this.
     guard : bool, default=True
-        Also independent where there are fewer than five rows per degree of freedom: not enough data, no edge.
+        Also independent if there are fewer than five rows per degree of freedom: without enough data, no edge.
     naive : bool, default=False
-        Count all degrees of freedom, those of combinations that cannot occur included.
+        Count all degrees of freedom, including those of combinations that do not occur.
     """
 
     level: float = 0.05
@@ -90,7 +90,7 @@ class _ChiSquared:
         return information.naive_df if self.naive else information.df
 
     def p_value(self, information: Information) -> float:
-        """How probable such a statistic, or a larger one, is under independence; 1 without any degree of freedom."""
+        """The probability of such a statistic, or a larger one, under independence; 1 without degrees of freedom."""
         from scipy.special import chdtrc  # the tail of chi-squared
 
         df = self.df(information)
@@ -104,7 +104,7 @@ class _ChiSquared:
         return self._too_few(information) or self.p_value(information) >= self.level
 
     def strength(self, information: Information) -> float:
-        """The statistic as a multiple of the value that the level allows: the two are dependent above 1."""
+        """The statistic as a multiple of its critical value: above 1 the two are dependent."""
         from scipy.special import chdtri  # the quantiles of chi-squared
 
         df = self.df(information)
@@ -113,7 +113,7 @@ class _ChiSquared:
         return self.statistic(information) / float(chdtri(df, self.level))
 
     def text(self, information: Information) -> str:
-        """The comparison, as a person reads it."""
+        """The comparison as text."""
         df = self.df(information)
         if self._too_few(information):
             return f"{information.rows:g} rows are too few for {df:g} degrees of freedom"
@@ -130,17 +130,17 @@ class _ChiSquared:
 class GSquared(_ChiSquared):
     """The G² test (likelihood ratio): G² = 2 M I against chi-squared.
 
-    Choose it where rows are few and an edge should be there only if chance does not explain it. In effect a threshold
-    that follows the number of rows and of cells.
+    Choose it when rows are few and an edge should be present only if chance does not explain it. In effect it is a
+    threshold that adapts to the numbers of rows and cells.
 
     Parameters
     ----------
     level : float, default=0.05
-        Independent where chance alone gives as much with at least this probability.
+        The significance level: independent if the p-value is at least this.
     guard : bool, default=True
-        Also independent where there are fewer than five rows per degree of freedom: not enough data, no edge.
+        Also independent if there are fewer than five rows per degree of freedom: without enough data, no edge.
     naive : bool, default=False
-        Count all degrees of freedom, those of combinations that cannot occur included.
+        Count all degrees of freedom, including those of combinations that do not occur.
 
     Examples
     --------
@@ -164,18 +164,18 @@ class GSquared(_ChiSquared):
 
 @dataclass(frozen=True, repr=False)
 class Pearson(_ChiSquared):
-    """Pearson's X² test: the sum of (seen - expected)² / expected against chi-squared.
+    """Pearson's X² test: the sum of (observed - expected)² / expected against chi-squared.
 
-    Much the same as ``GSquared``; closer to chi-squared where expected counts are small.
+    Much the same as ``GSquared``; closer to chi-squared if expected counts are small.
 
     Parameters
     ----------
     level : float, default=0.05
-        Independent where chance alone gives as much with at least this probability.
+        The significance level: independent if the p-value is at least this.
     guard : bool, default=True
-        Also independent where there are fewer than five rows per degree of freedom: not enough data, no edge.
+        Also independent if there are fewer than five rows per degree of freedom: without enough data, no edge.
     naive : bool, default=False
-        Count all degrees of freedom, those of combinations that cannot occur included.
+        Count all degrees of freedom, including those of combinations that do not occur.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What there is to show of a network or a classifier: boxes, arcs, and how much is behind each of them."""
+"""What is drawn of a network or a classifier: variables, arcs, and the information of each of them."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tanager.learning.counts_classifier import CountsClassifier
 from tanager.networks.network import Arc, Network
 from tanager.scoring.forms import ProductOfSums, form_columns
 from tanager.scoring.network_view import as_network
-from tanager.structure.learner import Learned
+from tanager.structure.learner import LearnedNetwork
 from tanager.structure.measures import class_information
 
 Information = Mapping[Arc, float] | Sample | None
-Tables = Callable[[Sequence[str]], np.ndarray]  # how often values of some variables go together, one axis each
+Tables = Callable[[Sequence[str]], np.ndarray]  # joint counts or probabilities of some variables, one axis each
 
-FEW = 20  # children of the class whose arcs are shown one by one
-MOST_CELLS = 10**6  # of a table of rows that the sign of an arc is read from
-DRAWN = 100_000  # rows, where the tables of a network are too wide for exact answers
+FEW = 20  # children of the class, up to which their arcs are drawn one by one
+MAX_CELLS = 10**6  # of a table of counts that the sign of an arc is computed from
+SAMPLED = 100_000  # rows, if the tables of a network are too wide for exact inference
 _BIN = re.compile(r"[(\[].*,.*[)\]]")  # how a schema describes the bins of a number column
 
 
 class Strength(NamedTuple):
-    """What an arc is worth: I(parent; child | the other parents) in nats, and whether both rise together.
+    """The strength of an arc: I(parent; child | the other parents) in nats, and whether both rise together.
 
-    The sign is 0 where one of the two has no order.
+    The sign is 0 if one of the two has no order.
     """
 
     value: float
@@ -39,16 +39,16 @@ class Strength(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Subject:
-    """One network, as pictures and text drawings see it."""
+class DrawableNetwork:
+    """One network with all that pictures and text drawings show of it."""
 
     names: tuple[str, ...]  # the variables, without the class
     target: str | None  # the class, where there is one
-    arcs: list[Arc]  # without those that are implied
-    implied: tuple[str, ...] = ()  # the children of the class, where these are all variables with an arc
+    arcs: list[Arc]  # without the implied ones
+    implied: tuple[str, ...] = ()  # the children of the class, if these are all variables with an arc
     strengths: dict[Arc, Strength] = field(default_factory=dict)
-    told: dict[str, float] = field(default_factory=dict)  # I(column; class), where it is known
-    faint: frozenset[str] = frozenset()  # what an answer about the class does not depend on
+    class_information: dict[str, float] = field(default_factory=dict)  # I(column; class), if it is known
+    faint: frozenset[str] = frozenset()  # outside the Markov blanket of the class
     undirected: frozenset[Arc] = frozenset()  # arcs that may point either way
     heading: str = ""
 
@@ -58,40 +58,40 @@ class Subject:
         return [*self.arcs, *((self.target, child) for child in self.implied if self.target is not None)]
 
 
-def subjects(what: Any, target: str | None = None, information: Information = None) -> list[Subject]:
-    """A network, what a learner found or a classifier as one subject; a multi-net as one for every class.
+def drawable_networks(what: Any, target: str | None = None, information: Information = None) -> list[DrawableNetwork]:
+    """A network, a learned network or a classifier as one drawable network; a multi-net as one per class.
 
-    ``target`` says which variable of a network is the class, and how the class of a classifier is called.
-    ``information`` are the nats behind arcs, or rows to work them out from; otherwise tables and counts tell them.
+    ``target`` is the variable of a network that is the class, or the name to show for the class of a classifier.
+    ``information`` gives the nats of arcs, or rows to compute them from; by default they come from tables or counts.
     """
-    if isinstance(what, Learned):
-        return [replace(subjects(what.network, target, information)[0], undirected=frozenset(what.undirected))]
+    if isinstance(what, LearnedNetwork):
+        return [replace(drawable_networks(what.network, target, information)[0], undirected=frozenset(what.undirected))]
     if isinstance(what, Network):
         if target is not None and target not in what.names:
             raise OptionError(f"the network has no variable {target!r}.{nearest(target, what.names)}")
-        return [_of_network(what, target, _strengths(what, information))]
+        return [_from_network(what, target, _strengths(what, information))]
     if isinstance(what, CountsClassifier):
-        return _of_model(what, target, information)
+        return _from_model(what, target, information)
     raise OptionError(
-        f"a {type(what).__name__} cannot be drawn. Give a Network, a classifier, or what a learner found."
+        f"{type(what).__name__} cannot be drawn. Give a Network, a LearnedNetwork or a fitted classifier."
     )
 
 
-def _of_network(
+def _from_network(
     network: Network, target: str | None, strengths: dict[Arc, Strength], names: Sequence[str] | None = None
-) -> Subject:
-    """A network over these names; those that it does not have stand beside it."""
+) -> DrawableNetwork:
+    """A network over these names; names that it does not have are drawn without arcs."""
     names = tuple(name for name in names or network.names if name != target)
     if target is None:
-        return Subject(names, None, network.arcs, (), strengths)
+        return DrawableNetwork(names, None, network.arcs, (), strengths)
     implied = _implied(network, target, len(names))
     arcs = [arc for arc in network.arcs if not (implied and target in arc)]
     faint = frozenset(names) - set(network.markov_blanket(target))
-    return Subject(names, target, arcs, implied, strengths, faint=faint)
+    return DrawableNetwork(names, target, arcs, implied, strengths, faint=faint)
 
 
 def _implied(network: Network, target: str, n_names: int) -> tuple[str, ...]:
-    """The children of the class where these are all variables with an arc, unless few arcs are easier to read."""
+    """The children of the class if these are all variables with an arc, unless a few arcs are easier to read."""
     children = network.children(target)
     linked = {name for arc in network.arcs for name in arc} - {target}
     n_others = len(network.arcs) - len(children)
@@ -103,28 +103,28 @@ def _implied(network: Network, target: str, n_names: int) -> tuple[str, ...]:
 
 
 def one_network(model: CountsClassifier) -> bool:
-    """Whether a classifier has one network, or one for every class, and is no vote of many."""
+    """Whether a classifier has one network, or one per class, and is not an average of many."""
     form = model.structure_
     return isinstance(form, ProductOfSums) and form.n_networks == 1
 
 
-def _of_model(model: CountsClassifier, target: str | None, information: Information) -> list[Subject]:
-    """The network that answers, or the network of every class."""
+def _from_model(model: CountsClassifier, target: str | None, information: Information) -> list[DrawableNetwork]:
+    """The network of a classifier, or its networks, one per class."""
     form, counts, own = model.structure_, model.counts_, model.class_name
     if not isinstance(form, ProductOfSums) or not one_network(model):
         raise OptionError(
-            f"{type(model).__name__} is not one network but a vote of many. Draw NaiveBayes, TAN, FAN, KDB or "
+            f"{type(model).__name__} is not one network but an average of many. Draw NaiveBayes, TAN, FAN, KDB or "
             "SuperParentTAN; all of them can be made from the same counts with from_counts(model.counts_)."
         )
     if form.only:
-        found = _of_classes(form, counts, target or own, information)
+        found = _from_multinet(form, counts, target or own, information)
     else:
         network = as_network(form, counts.schema, counts.classes.tolist(), own)
         strengths = _strengths(network, information, _counted(counts, own))
-        found = [_renamed(_of_network(network, own, strengths, counts.schema.names), target or own)]
-    told = dict(zip(counts.schema.names, class_information(counts).tolist(), strict=True))
+        found = [_renamed(_from_network(network, own, strengths, counts.schema.names), target or own)]
+    information_by_column = dict(zip(counts.schema.names, class_information(counts).tolist(), strict=True))
     heading = _heading(model, len(form_columns(form)))
-    return [replace(subject, told=told, heading=heading) for subject in found]
+    return [replace(drawable, class_information=information_by_column, heading=heading) for drawable in found]
 
 
 def _heading(model: CountsClassifier, n_used: int) -> str:
@@ -134,7 +134,9 @@ def _heading(model: CountsClassifier, n_used: int) -> str:
     return f"{type(model).__name__}{chosen}: {model.counts_.n_rows:,.0f} rows, {columns}"
 
 
-def _of_classes(form: ProductOfSums, counts: JointCounts, target: str, information: Information) -> list[Subject]:
+def _from_multinet(
+    form: ProductOfSums, counts: JointCounts, target: str, information: Information
+) -> list[DrawableNetwork]:
     """The networks of a multi-net, each headed by its class."""
     names, columns = counts.schema.names, [counts.schema[i] for i in sorted(set(form.child))]
     values = {column.name: [column.describe(v) for v in range(column.n_values)] for column in columns}
@@ -148,7 +150,7 @@ def _of_classes(form: ProductOfSums, counts: JointCounts, target: str, informati
         network = Network(values, arcs)
         strengths = _strengths(network, information, _counted(counts, None, c))
         faint = frozenset(names).difference(values)
-        found.append(Subject(names, f"{target} = {label}", network.arcs, tuple(values), strengths, faint=faint))
+        found.append(DrawableNetwork(names, f"{target} = {label}", network.arcs, tuple(values), strengths, faint=faint))
     return found
 
 
@@ -159,56 +161,56 @@ def _counted(counts: JointCounts, target: str | None, c: int | None = None) -> T
         joint = counts.joint(*(name for name in names if name != target))
         if target in names:
             return np.moveaxis(joint, 0, names.index(target))
-        return joint.sum(axis=0) if c is None else joint[c]
+        return np.asarray(joint.sum(axis=0) if c is None else joint[c])
 
     return table
 
 
-def _renamed(subject: Subject, name: str) -> Subject:
+def _renamed(drawable: DrawableNetwork, name: str) -> DrawableNetwork:
     """The same with another name for the class."""
 
     def new(arc: Arc) -> Arc:
-        parent, child = (name if end == subject.target else end for end in arc)
+        parent, child = (name if end == drawable.target else end for end in arc)
         return parent, child
 
-    strengths = {new(arc): found for arc, found in subject.strengths.items()}
-    return replace(subject, target=name, arcs=[new(arc) for arc in subject.arcs], strengths=strengths)
+    strengths = {new(arc): found for arc, found in drawable.strengths.items()}
+    return replace(drawable, target=name, arcs=[new(arc) for arc in drawable.arcs], strengths=strengths)
 
 
 # --- strength ---------------------------------------------------------------------------------------------------
 
 
 def _strengths(network: Network, information: Information, tables: Tables | None = None) -> dict[Arc, Strength]:
-    """What is behind every arc: as given, from rows, or from tables; nothing where none of them is there."""
+    """The strength of every arc: as given, from rows, or from tables; empty if there is none of these."""
     if isinstance(information, Mapping):
         return {arc: Strength(float(value), 0) for arc, value in information.items()}
     if information is not None:
-        return _in_rows(network, information)
+        return _from_rows(network, information)
     if tables is not None:
-        return _worked_out(network, tables)
+        return _from_tables(network, tables)
     if len(network.tables) < len(network.names):
         return {}
     try:
-        return _worked_out(network, network.posterior)
-    except MemoryBudgetError:  # too wide for exact answers; draw rows and count them
-        return _in_rows(network, network.sample(DRAWN, random_state=0, as_="sample"))
+        return _from_tables(network, network.posterior)
+    except MemoryBudgetError:  # too wide for exact inference: sample rows and count them
+        return _from_rows(network, network.sample(SAMPLED, random_state=0, as_="sample"))
 
 
-def _in_rows(network: Network, sample: Sample) -> dict[Arc, Strength]:
-    """From rows; the sign of an arc is taken given as many of the other parents as a table has room for."""
+def _from_rows(network: Network, sample: Sample) -> dict[Arc, Strength]:
+    """From rows; the sign of an arc is conditioned on as many of the other parents as fit into a table."""
     found = {}
     for parent, child in network.arcs:
         i, j = sample.index(parent), sample.index(child)
         rest = [sample.index(name) for name in network.parents(child) if name != parent]
         value = sample.information(i, j, rest).value
-        while rest and np.prod(sample.n_values[[i, j, *rest]], dtype=float) > MOST_CELLS:
+        while rest and np.prod(sample.n_values[[i, j, *rest]], dtype=float) > MAX_CELLS:
             rest.pop()
         table = sample.count(i, j, *rest)
         found[parent, child] = Strength(value, strength(table, network.values(parent), network.values(child)).sign)
     return found
 
 
-def _worked_out(network: Network, tables: Tables) -> dict[Arc, Strength]:
+def _from_tables(network: Network, tables: Tables) -> dict[Arc, Strength]:
     found = {}
     for parent, child in network.arcs:
         rest = (name for name in network.parents(child) if name != parent)
@@ -217,7 +219,7 @@ def _worked_out(network: Network, tables: Tables) -> dict[Arc, Strength]:
 
 
 def strength(table: np.ndarray, parent: Sequence[object], child: Sequence[object]) -> Strength:
-    """Of an arc: axes are the parent, the child, and whatever is given.
+    """The strength of an arc from a joint table: its axes are the parent, the child, and the other parents.
 
     >>> strength(np.array([[0.5, 0.0], [0.0, 0.5]]), ["no", "yes"], [0, 1])
     Strength(value=0.6931471805599453, sign=1)
@@ -241,14 +243,15 @@ def strength(table: np.ndarray, parent: Sequence[object], child: Sequence[object
 def _concordance(cells: np.ndarray) -> np.ndarray:
     """How often, of two draws under the same conditions, the one higher in the first is higher in the second."""
     later = cells[::-1, ::-1].cumsum(0).cumsum(1)[::-1, ::-1]
-    return (cells[:-1, :-1] * later[1:, 1:]).sum((0, 1))
+    return np.asarray((cells[:-1, :-1] * later[1:, 1:]).sum((0, 1)))
 
 
 def _ordered(values: Sequence[object]) -> list[int] | None:
     """Places of the values from low to high: of numbers, bins, and of two values by name; others have no order."""
     places = range(len(values))
-    if all(isinstance(value, int | float) for value in values):
-        return sorted(places, key=lambda v: float(values[v]))  # type: ignore[arg-type]
+    numbers = [float(value) for value in values if isinstance(value, int | float)]
+    if len(numbers) == len(values):
+        return sorted(places, key=numbers.__getitem__)
     if all(isinstance(value, str) and _BIN.fullmatch(value) for value in values):
         return list(places)
     return sorted(places, key=lambda v: str(values[v])) if len(values) == 2 else None

@@ -1,4 +1,4 @@
-"""The work itself: classifiers answer rows that they have not learned, many of them over one count of the others."""
+"""Runs one fold: classifiers predict its test rows, many of them from one count of its training rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tanager.encoding import Encoder
 from tanager.encoding.chunks import rows_at
 from tanager.encoding.kinds import settled
 from tanager.evaluate.measures import measure, reliability
-from tanager.evaluate.plan import Data, Plan
+from tanager.evaluate.plan import EvaluationPlan, LabelledTable
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
 from tanager.learning.shared_counts import joint_shape
@@ -26,43 +26,43 @@ from tanager.scoring.decision import check_costs, decide
 Record = dict[str, Any]
 
 
-class Work:
-    """Everything that is needed to evaluate the classifiers of a plan on any part of it."""
+class FoldRunner:
+    """Evaluates the classifiers of a plan on any of its parts."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: EvaluationPlan) -> None:
         self.plan = plan
-        self.counted = [Counted({name: plan.models[name] for name in group}, plan.data) for group in plan.groups]
+        self.groups = [SharedCountsGroup({key: plan.models[key] for key in group}, plan.data) for group in plan.groups]
 
     def part(self, part: int, wanted: Sequence[str]) -> list[Record]:
         """The records of one part, for the classifiers that are wanted."""
         plan = self.plan
         test = plan.splits.test(plan.data.labels, part)
         records = {}
-        for counted in self.counted:
-            names = [name for name in counted.models if name in wanted]
+        for group in self.groups:
+            names = [name for name in group.models if name in wanted]
             if names:
-                with counted.without(test, names) as (codes, models):
+                with group.without(test, names) as (codes, models):
                     for name, model in models.items():
                         proba = model.scorer_.score(Query(codes[test]), n_jobs=model.n_threads)
-                        records[name] = record(plan, name, part, test, proba, model.cost_matrix)
+                        records[name] = fold_record(plan, name, part, test, proba, model.cost_matrix)
         for name in plan.fitted:
             if name in wanted:
                 records[name] = _fitted_record(plan, name, part, test)
         return [records[name] for name in wanted if name in records]
 
 
-class Counted:
-    """Classifiers that see the columns alike, over one count of the learned rows.
+class SharedCountsGroup:
+    """Classifiers that encode the columns alike, over one count of the training rows.
 
-    What has to be learned about columns is learned from the learned rows of each part. Where that is nothing, all rows
-    are counted once, and a part is left out by subtracting its counts.
+    Kinds, values and cut points of columns are learned from the training rows of each part. Where there is nothing to
+    learn about the columns, all rows are counted once, and a part is left out by subtracting its counts.
     """
 
-    def __init__(self, models: dict[str, CountsClassifier], data: Data) -> None:
+    def __init__(self, models: dict[str, CountsClassifier], data: LabelledTable) -> None:
         self.models = {name: clone(model) for name, model in models.items()}
         for model in self.models.values():
             model.start()
-            model.classes_ = data.classes  # what some need to say how wide they count
+            model.classes_ = data.classes  # the number of classes decides how much some of them count
         self.data = data
         first = next(iter(models.values()))
         self.options, self.unseen = first.encoder_options(), first.unseen
@@ -75,31 +75,31 @@ class Counted:
     @contextmanager
     def without(self, test: np.ndarray, names: Sequence[str]) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
         """The codes of all rows, and the named classifiers as if the test rows had not been learned."""
-        labels, learned = self.data.labels, ~test
+        labels, training = self.data.labels, ~test
         reduced = self._subtracted(test) if self.fixed else None
         if reduced is not None:
             encoder, (codes, counts) = self.everything, reduced
         else:
-            encoder = self._encoder(learned)
+            encoder = self._encoder(training)
             codes = encoder.transform(self.data.table, self.unseen)
-            counts = self._empty(encoder, names).update(codes[learned], labels[learned])
+            counts = self._empty(encoder, names).update(codes[training], labels[training])
         rows = KeptRows()
         if any(self.models[name].looks_at_rows for name in names):
-            rows.append(Block(codes[learned], labels[learned]))
+            rows.append(Block(codes[training], labels[training]))
         assert encoder is not None
         fitting = [name for name in names if counts.holds(**self.models[name].counts_shape(encoder.schema))]
         try:
             yield codes, {name: clone(self.models[name]).attach(counts, encoder, rows) for name in fitting}
         finally:
-            if reduced is not None:
+            if reduced is not None:  # the counts are those of all parts: put the test rows back
                 counts.update(codes[test], labels[test])
 
-    def _encoder(self, learned: np.ndarray) -> Encoder:
-        labels = np.where(learned, self.data.labels, np.uint16(65535))
+    def _encoder(self, training: np.ndarray) -> Encoder:
+        labels = np.where(training, self.data.labels, np.uint16(65535))
         return Encoder(**self.options).fit(self.data.table, labels, None, len(self.data.classes))
 
     def _empty(self, encoder: Encoder, names: Sequence[str]) -> JointCounts:
-        """Counts as wide as the widest classifier needs whose own counts are within its budget."""
+        """Counts as wide as the widest classifier needs, of those whose own counts are within their budget."""
         schema, k = encoder.schema, len(self.data.classes)
         fitting = [
             model
@@ -111,7 +111,11 @@ class Counted:
         return JointCounts(schema, self.data.classes, max_memory=None, spare=int(self.unseen == "smooth"), **shape)
 
     def _subtracted(self, test: np.ndarray) -> tuple[np.ndarray, JointCounts] | None:
-        """Codes, and counts of all rows less the test rows; None where only test rows have some value."""
+        """Codes, and counts of all rows less the test rows; None where some value occurs in test rows only.
+
+        Then the columns would have one value too many: smoothing would differ from that of a model which has seen the
+        training rows alone.
+        """
         labels = self.data.labels
         assert self.everything is not None
         if self.total is None:
@@ -126,37 +130,46 @@ class Counted:
         return None
 
 
-def _fitted_record(plan: Plan, name: str, part: int, test: np.ndarray) -> Record:
-    """A classifier that is fitted on its own: of scikit-learn, or with Gaussian columns."""
+def _fitted_record(plan: EvaluationPlan, name: str, part: int, test: np.ndarray) -> Record:
+    """A classifier that is fitted on its own: one of scikit-learn, or one with Gaussian columns."""
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
     data = plan.data
-    learned = ~test
+    training = ~test
     model = clone(plan.models[name])
     with threadpool_limits(1):  # the folds share the cores already
         start = time.perf_counter()
-        model.fit(rows_at(data.X, np.flatnonzero(learned)), data.labels[learned])
+        model.fit(rows_at(data.X, np.flatnonzero(training)), data.labels[training])
         fitted = time.perf_counter()
         answers = model.predict_proba(rows_at(data.X, np.flatnonzero(test)))
         done = time.perf_counter()
     proba = np.zeros((len(answers), len(data.classes)))
-    proba[:, model.classes_.astype(np.int64)] = answers
-    times = {"fit_seconds": fitted - start, "predict_seconds": done - fitted}
-    return record(plan, name, part, test, proba, getattr(model, "cost_matrix", None)) | times
+    proba[:, model.classes_.astype(np.int64)] = answers  # a class without training rows keeps a probability of 0
+    seconds = {"fit_seconds": fitted - start, "predict_seconds": done - fitted}
+    return fold_record(plan, name, part, test, proba, getattr(model, "cost_matrix", None)) | seconds
 
 
-def record(
-    plan: Plan, name: str, part: int, test: np.ndarray, proba: np.ndarray, own_costs: Any, n_train: int | None = None
+def fold_record(
+    plan: EvaluationPlan,
+    name: str,
+    part: int,
+    test: np.ndarray,
+    proba: np.ndarray,
+    own_costs: Any,
+    n_train: int | None = None,
 ) -> Record:
-    """The line of one classifier and part: who, where, and how well."""
+    """The record of one classifier and fold: names, sizes, and all measures.
+
+    ``n_train`` is given for leave-one-out, where every row is a test row and all others are training rows.
+    """
     data = plan.data
     costs = plan.costs if plan.costs is not None else check_costs(own_costs, data.classes)
-    learned_rows = data.labels[~test] if n_train is None else data.labels  # all but one, when each row is left out
-    learned = np.bincount(learned_rows, minlength=len(data.classes)).astype(float)
+    training = data.labels[~test] if n_train is None else data.labels
+    class_counts = np.bincount(training, minlength=len(data.classes)).astype(float)
     labels = data.labels[test].astype(np.int64)
-    predicted = decide(proba, learned, costs)
+    predicted = decide(proba, class_counts, costs)
     repeat, fold = plan.splits.place(part)
     place = {"dataset": plan.name, "classifier": name, "repeat": repeat, "fold": fold}
-    sizes = {"n_train": len(learned_rows) if n_train is None else n_train, "n_test": len(labels)}
+    sizes = {"n_train": len(training) if n_train is None else n_train, "n_test": len(labels)}
     bins = np.asarray(reliability(labels, proba)).tolist()
     return place | sizes | measure(labels, proba, predicted, costs=costs) | {"reliability": bins}

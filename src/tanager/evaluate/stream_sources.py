@@ -1,4 +1,4 @@
-"""Where the rows of a stream come from: arrays, frames, files, dicts and generators, as blocks of rows in order."""
+"""The rows of a stream, block by block: from arrays, frames, files, dicts and generators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tanager.learning.counts_classifier import CountsClassifier
 
 
 class Labels(NamedTuple):
-    """The classes of some rows: codes (the largest value of their type where missing), and what they stand for."""
+    """The labels of some rows as codes (the largest value of their type where missing), and the class of each code."""
 
     codes: np.ndarray
     classes: np.ndarray
@@ -31,31 +31,31 @@ class Labels(NamedTuple):
     @property
     def missing(self) -> np.ndarray:
         """Which rows have none."""
-        return self.codes == np.iinfo(self.codes.dtype).max
+        return np.asarray(self.codes == np.iinfo(self.codes.dtype).max)
 
     @property
     def plain(self) -> np.ndarray:
         """The labels themselves, None where missing."""
         missing = self.missing
         if not missing.any():
-            return self.classes[self.codes]
+            return np.asarray(self.classes[self.codes])
         labels = np.full(len(self.codes), None, dtype=object)
         labels[~missing] = self.classes[self.codes[~missing]].tolist()
         return labels
 
 
-Block = tuple[Any, Labels, Any]  # a table, its labels, and times or None
+StreamBlock = tuple[Any, Labels, Any]  # a table, its labels, and times or None
 
 
 @dataclass
-class Flow:
+class StreamReader:
     """A stream that is ready to be read.
 
-    ``blocks(size)`` gives tables of that many rows, the last one shorter, each with labels and times. ``n_rows`` and
-    ``classes`` are None where they are not known beforehand; ``done`` gives the fraction read, or None.
+    ``blocks(size)`` yields tables of that many rows (the last one may be shorter), each with labels and times.
+    ``n_rows`` and ``classes`` are None if they are not known in advance; ``done`` returns the fraction read, or None.
     """
 
-    blocks: Callable[[int], Iterator[Block]]
+    blocks: Callable[[int], Iterator[StreamBlock]]
     n_rows: int | None = None
     classes: Sequence[Any] | None = None
     names: Sequence[str] | None = None
@@ -65,8 +65,8 @@ class Flow:
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What was asked for beside the stream itself."""
+class StreamOptions:
+    """The options of ``prequential`` that concern the stream."""
 
     y: Any = None
     target: str | None = None
@@ -75,28 +75,31 @@ class Wanted:
     drop: Sequence[str] = ()
 
 
-def open_stream(stream: Any, wanted: Wanted, models: Iterable[Any]) -> Flow:
-    """The rows of anything that has rows."""
+def open_stream(stream: Any, options: StreamOptions, models: Iterable[Any]) -> StreamReader:
+    """A reader for any kind of stream."""
     if isinstance(stream, str | os.PathLike):
         stream = open_table(stream)
     if isinstance(stream, Source):
-        return _from_file(stream, wanted, models)
+        return _from_file(stream, options, models)
     if hasattr(stream, "chunks") and hasattr(stream, "drifts"):
-        return _from_generator(stream, wanted)
+        return _from_generator(stream, options)
     if isinstance(stream, tuple) and len(stream) == 2 and not isinstance(stream[0], Mapping | tuple):
-        stream, wanted = stream[0], Wanted(stream[1], wanted.target, wanted.n_rows, wanted.times, wanted.drop)
-    if wanted.y is not None:
-        return _from_arrays(stream, wanted)
+        stream, options = (
+            stream[0],
+            StreamOptions(stream[1], options.target, options.n_rows, options.times, options.drop),
+        )
+    if options.y is not None:
+        return _from_arrays(stream, options)
     if isinstance(stream, Mapping) or is_pandas(stream) or is_arrow(stream):
-        return _from_frame(stream, wanted)
+        return _from_frame(stream, options)
     if isinstance(stream, np.ndarray):
         raise OptionError("an array of rows needs its labels: prequential(model, X, y).")
     if not isinstance(stream, Iterable):
         raise OptionError(
-            f"a {type(stream).__name__} is no stream of rows. Give X and y, a frame with target=, the path of a file, "
+            f"{type(stream).__name__} is not a stream of rows. Give X and y, a frame with target=, the path of a file, "
             "an iterable of dicts, or a generator of tanager.generate."
         )
-    return _from_dicts(stream, wanted)
+    return _from_dicts(stream, options)
 
 
 def _labels(y: Any) -> Labels:
@@ -109,45 +112,47 @@ def _labels(y: Any) -> Labels:
 # --- arrays and frames --------------------------------------------------------------------------------------------
 
 
-def _from_arrays(X: Any, wanted: Wanted) -> Flow:
+def _from_arrays(X: Any, options: StreamOptions) -> StreamReader:
     """A table and its labels."""
-    m, times = count_rows(X), wanted.times
-    check_lengths(m, wanted.y)
-    codes, classes = encode_labels(one_dimensional(wanted.y))
+    m, times = count_rows(X), options.times
+    check_lengths(m, options.y)
+    codes, classes = encode_labels(one_dimensional(options.y))
     refuse_fractions(classes)
     if isinstance(times, str):
         X, times = _apart(X, times, "times")
     times = None if times is None else np.asarray(times)
     if times is not None and len(times) != m:
-        raise DataError(f"times has {len(times)} entries and X {m} rows; give every row its time.")
-    for name in wanted.drop:
+        raise DataError(f"times has {len(times)} entries, X has {m} rows. Give one time per row.")
+    for name in options.drop:
         X, _ = _apart(X, name, "drop")
-    end = m if wanted.n_rows is None else min(m, wanted.n_rows)
+    end = m if options.n_rows is None else min(m, options.n_rows)
     seen = 0
 
-    def blocks(size: int) -> Iterator[Block]:
+    def blocks(size: int) -> Iterator[StreamBlock]:
         nonlocal seen
         for start in range(0, end, size):
             seen = stop = min(start + size, end)
             some = None if times is None else times[start:stop]
             yield take_rows(X, start, stop), Labels(codes[start:stop], classes), some
 
-    dropped = dict.fromkeys(wanted.drop, "asked for")
-    return Flow(blocks, end, classes.tolist(), done=lambda: seen / end, dropped=dropped)
+    dropped = dict.fromkeys(options.drop, "asked for")
+    return StreamReader(blocks, end, classes.tolist(), done=lambda: seen / end, dropped=dropped)
 
 
-def _from_frame(frame: Any, wanted: Wanted) -> Flow:
+def _from_frame(frame: Any, options: StreamOptions) -> StreamReader:
     """A frame with the classes in one of its columns."""
-    if wanted.target is None:
-        raise OptionError("which column holds the classes? Name it with target=, or give the labels as y.")
-    X, y = _apart(frame, wanted.target, "target")
-    return _from_arrays(X, Wanted(y, None, wanted.n_rows, wanted.times, wanted.drop))
+    if options.target is None:
+        raise OptionError("the column with the classes is not named. Name it with target=, or give the labels as y.")
+    X, y = _apart(frame, options.target, "target")
+    return _from_arrays(X, StreamOptions(y, None, options.n_rows, options.times, options.drop))
 
 
 def _apart(frame: Any, name: str, option: str) -> tuple[Any, Any]:
     """The other columns of a frame, and the one of that name."""
     if not (isinstance(frame, Mapping) or is_pandas(frame) or is_arrow(frame)):
-        raise OptionError(f"{option}={name!r} names a column, and this table has no names. Give a frame.")
+        raise OptionError(
+            f"{option}={name!r} is the name of a column, but this table has no column names. Give a frame."
+        )
     known = list(frame.columns) if is_pandas(frame) else list(getattr(frame, "column_names", None) or _names(frame))
     _check_column(name, known, option)
     if isinstance(frame, Mapping):
@@ -171,14 +176,14 @@ def _check_column(name: str, known: Sequence[Any], option: str) -> None:
 # --- files --------------------------------------------------------------------------------------------------------
 
 
-def _from_file(source: Source, wanted: Wanted, models: Iterable[Any]) -> Flow:
-    """A file of any size, read as a model that goes on learning has learned its columns."""
-    target, times = wanted.target, wanted.times
+def _from_file(source: Source, options: StreamOptions, models: Iterable[Any]) -> StreamReader:
+    """A file of any size. Its columns are read as the models that are fitted already expect them."""
+    target, times = options.target, options.times
     if target is None:
-        raise OptionError(f"which column of {source.name} holds the classes? Name it with target=.")
-    columns = feature_columns(source, target, wanted.drop)
+        raise OptionError(f"the column of {source.name} with the classes is not named. Name it with target=.")
+    columns = feature_columns(source, target, options.drop)
     if times is not None and not isinstance(times, str):
-        raise OptionError("times: a file has its times in one of its columns; give the name of that column.")
+        raise OptionError("times: for a file, give the name of the column that holds the times.")
     if times is not None:
         _check_column(times, columns, "times")
         columns = [name for name in columns if name != times]
@@ -187,11 +192,11 @@ def _from_file(source: Source, wanted: Wanted, models: Iterable[Any]) -> Flow:
             source.match(model)
         elif hasattr(model, "categorical") and hasattr(model, "numeric") and hasattr(model, "schema"):
             take_options(model, source, columns)
-    flow = Flow(lambda size: iter(()), _at_most(source.n_rows, wanted.n_rows), names=columns)
-    flow.dropped = dict.fromkeys(wanted.drop, "asked for")
+    reader = StreamReader(lambda size: iter(()), _at_most(source.n_rows, options.n_rows), names=columns)
+    reader.dropped = dict.fromkeys(options.drop, "asked for")
     read = 0
 
-    def blocks(size: int) -> Iterator[Block]:
+    def blocks(size: int) -> Iterator[StreamBlock]:
         nonlocal read
         asked = [*columns, target, *([times] if times else [])]
         tables = rechunk(source.chunks(asked, None), size)
@@ -199,30 +204,30 @@ def _from_file(source: Source, wanted: Wanted, models: Iterable[Any]) -> Flow:
         if first is None:
             return
         own = own_values(first, columns, CountsClassifier())
-        flow.dropped |= dict.fromkeys(own, "every row has its own value")
+        reader.dropped |= dict.fromkeys(own, "every row has its own value")
         kept = [name for name in columns if name not in own]
         if not kept:
             raise DataError(
-                f"{source.name}: no column is left to learn from. Every row has its own value in {own[0]!r}."
+                f"{source.name}: no column is left to learn from; {own[0]!r} has a different value in every row."
             )
-        for table in _up_to(chain([first], tables), wanted.n_rows):
+        for table in _up_to(chain([first], tables), options.n_rows):
             read += table.num_rows
             labels = _labels(as_labels(table[target], target))
             yield table.select(kept), labels, None if times is None else np.asarray(table[times])
 
     def done() -> float | None:
-        return source.done if wanted.n_rows is None else max(source.done or 0.0, read / wanted.n_rows)
+        return source.done if options.n_rows is None else max(source.done or 0.0, read / options.n_rows)
 
-    flow.blocks, flow.done = blocks, done
-    return flow
+    reader.blocks, reader.done = blocks, done
+    return reader
 
 
-def _at_most(known: int | None, wanted: int | None) -> int | None:
-    return known if wanted is None else wanted if known is None else min(known, wanted)
+def _at_most(known: int | None, limit: int | None) -> int | None:
+    return known if limit is None else limit if known is None else min(known, limit)
 
 
 def _up_to(tables: Iterable[Any], n_rows: int | None) -> Iterator[Any]:
-    """The tables until so many rows have come."""
+    """The tables, up to this many rows in all."""
     left = n_rows
     for table in tables:
         if left is None:
@@ -237,13 +242,13 @@ def _up_to(tables: Iterable[Any], n_rows: int | None) -> Iterator[Any]:
 # --- dicts and generators -----------------------------------------------------------------------------------------
 
 
-def _from_dicts(rows: Iterable[Any], wanted: Wanted) -> Flow:
+def _from_dicts(rows: Iterable[Any], options: StreamOptions) -> StreamReader:
     """Dicts with the class among their values, or pairs of a dict and its class."""
     known = len(rows) if isinstance(rows, Sequence) else None
-    target, times = wanted.target, wanted.times
+    target, times = options.target, options.times
     if times is not None and not isinstance(times, str):
-        raise OptionError("times: rows that are dicts have their time among their values; give its name.")
-    out = {target, times, *wanted.drop}
+        raise OptionError("times: for rows that are dicts, give the key of the time.")
+    out = {target, times, *options.drop}
 
     def split(row: Any) -> tuple[dict[str, Any], Any, Any]:
         if isinstance(row, Mapping):
@@ -252,25 +257,25 @@ def _from_dicts(rows: Iterable[Any], wanted: Wanted) -> Flow:
             row, label = row
         return {name: value for name, value in row.items() if name not in out}, label, row.get(times)
 
-    def blocks(size: int) -> Iterator[Block]:
-        left: Iterator[Any] = islice(rows, wanted.n_rows)
+    def blocks(size: int) -> Iterator[StreamBlock]:
+        left: Iterator[Any] = islice(rows, options.n_rows)
         first = next(left, None)
         if first is None:
             return
         _check_row(first, target)
         left = chain([first], left)
         while block := [split(row) for row in islice(left, size)]:
-            dicts, labels, moments = zip(*block, strict=True)
-            yield list(dicts), _labels(labels), np.asarray(moments) if times else None
+            dicts, labels, stamps = zip(*block, strict=True)
+            yield list(dicts), _labels(labels), np.asarray(stamps) if times else None
 
-    return Flow(blocks, _at_most(known, wanted.n_rows))
+    return StreamReader(blocks, _at_most(known, options.n_rows))
 
 
 def _check_row(row: Any, target: str | None) -> None:
-    """The first row tells what is meant."""
+    """Check by the first row that rows are dicts with the class, or pairs of a dict and its class."""
     if isinstance(row, Mapping):
         if target is None:
-            raise OptionError("the rows are dicts; name the one of their values that is the class with target=.")
+            raise OptionError("the rows are dicts, and the key of the class is not named. Name it with target=.")
         _check_column(target, list(row), "target")
     elif not (isinstance(row, tuple | list) and len(row) == 2 and isinstance(row[0], Mapping)):
         raise OptionError(
@@ -279,20 +284,20 @@ def _check_row(row: Any, target: str | None) -> None:
         )
 
 
-def _from_generator(stream: Any, wanted: Wanted) -> Flow:
-    """A stream of ``tanager.generate``, which never ends by itself."""
-    n_rows = wanted.n_rows
+def _from_generator(stream: Any, options: StreamOptions) -> StreamReader:
+    """A stream of ``tanager.generate``, which has no end of its own."""
+    n_rows = options.n_rows
     if n_rows is None:
-        raise OptionError("a generator never ends; say how many rows to take: n_rows=100_000.")
-    if wanted.times is not None or wanted.drop:
-        raise OptionError("a generator has neither times nor columns to drop; leave out times and drop.")
+        raise OptionError("a generator never ends. Give the number of rows, such as n_rows=100_000.")
+    if options.times is not None or options.drop:
+        raise OptionError("times and drop cannot be used with a generator. Leave them out.")
     made, labels = 0, np.array(list(stream.classes))
 
-    def blocks(size: int) -> Iterator[Block]:
+    def blocks(size: int) -> Iterator[StreamBlock]:
         nonlocal made
         for X, y in stream.chunks(n_rows, size):
             made += len(y)
             yield X, Labels(y, labels), None
 
     drifts = [row for row in stream.drifts if row < n_rows]
-    return Flow(blocks, n_rows, stream.classes, stream.names, drifts, lambda: made / n_rows)
+    return StreamReader(blocks, n_rows, stream.classes, stream.names, drifts, lambda: made / n_rows)

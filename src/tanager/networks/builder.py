@@ -1,4 +1,4 @@
-"""What a reader of files collects, piece by piece with the lines they stand in, until it makes a network."""
+"""NetworkBuilder: what the readers of network files collect, with line numbers, until the network is complete."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tanager.networks.estimation import normalised
 from tanager.networks.network import Network
 from tanager.networks.values import values_from_plain
 
-ROUNDED = 0.015  # how far from one the sum of rounded numbers may be
-MOST_CELLS = 100_000_000  # a few words can ask for a table larger than any memory
+ROUNDED = 0.015  # how far from one the sum of rounded probabilities may be
+MAX_CELLS = 100_000_000  # a short file can declare a table larger than any memory
 
 
 @dataclass
-class Draft:
-    """Variables and families of a file so far. Words are as the file spells them; real names and values come last."""
+class NetworkBuilder:
+    """The variables and families of a file so far, as the file spells them; original names and values come last."""
 
     source: str
     values: dict[str, list[str]] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)  # where a property has the real name
-    real: dict[str, list[object]] = field(default_factory=dict)  # where a property has the real values
+    names: dict[str, str] = field(default_factory=dict)  # the original name, if a property has it
+    original: dict[str, list[object]] = field(default_factory=dict)  # the original values, if a property has them
     parents: dict[str, list[str]] = field(default_factory=dict)
     tables: dict[str, np.ndarray] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)  # of the families
 
     def fail(self, line: int, message: str) -> NoReturn:
-        """Say what is wrong, and where."""
+        """Raise an error that names the file and the line."""
         raise ModelFileError(f"{self.source}, line {line}: {message}")
 
     def add_variable(self, line: int, name: str, values: Sequence[str]) -> None:
@@ -40,11 +40,11 @@ class Draft:
         if name in self.values:
             self.fail(line, f"the variable {name!r} is declared twice.")
         if len(set(values)) < len(values):
-            self.fail(line, f"the variable {name!r} has a value twice: {', '.join(values)}.")
+            self.fail(line, f"the variable {name!r} has a duplicate value: {', '.join(values)}.")
         self.values[name] = list(values)
 
-    def take_note(self, line: int, word: str, key: str, text: str) -> None:
-        """The real name or values of a variable, from a property of our own; what others write there is let be."""
+    def add_property(self, line: int, word: str, key: str, text: str) -> None:
+        """The original name or values of a variable, from a property of ours; those of other programs are ignored."""
         try:
             data = json.loads(text)
         except ValueError:
@@ -53,18 +53,18 @@ class Draft:
             self.names[word] = data
         elif key == "values" and isinstance(data, list):
             if len(data) != len(self.values[word]):
-                self.fail(line, f"{word!r} has {len(self.values[word])} values, and {len(data)} in its property.")
+                self.fail(line, f"{word!r} has {len(self.values[word])} values, but {len(data)} in its property.")
             self.take_values(line, word, data)
 
     def take_values(self, line: int, word: str, data: list[Any]) -> None:
-        """The real values of a variable, from plain data."""
+        """The original values of a variable, from plain data."""
         try:
-            self.real[word] = values_from_plain(data)
+            self.original[word] = values_from_plain(data)
         except DataError as error:
             self.fail(line, str(error))
 
     def add_family(self, line: int, child: str, parents: Sequence[str]) -> tuple[int, ...]:
-        """Who depends on whom; gives the shape of the table, parents first."""
+        """A variable and its parents; returns the shape of the table, parents first."""
         for name in (child, *parents):
             if name not in self.values:
                 self.fail(line, f"{name!r} is not declared as a variable.{nearest(name, self.values)}")
@@ -72,8 +72,8 @@ class Draft:
             self.fail(line, f"the probabilities of {child!r} are given twice, first in line {self.lines[child]}.")
         self.parents[child], self.lines[child] = list(parents), line
         shape = tuple(len(self.values[name]) for name in (*parents, child))
-        if prod(shape) > MOST_CELLS:
-            self.fail(line, f"the table of {child!r} has {prod(shape):.3g} cells, at most {MOST_CELLS:,} are read.")
+        if prod(shape) > MAX_CELLS:
+            self.fail(line, f"the table of {child!r} has {prod(shape):.3g} cells; at most {MAX_CELLS:,} are read.")
         return shape
 
     def numbers(self, line: int, text: str, expected: int, what: str) -> np.ndarray:
@@ -90,9 +90,9 @@ class Draft:
         return np.array(cells)
 
     def network(self) -> Network:
-        """The network; numbers that a file has rounded are made to sum to one again."""
+        """The network; rounded probabilities are normalised to sum to one again."""
         names = {word: self.names.get(word, word) for word in self.values}
-        values = {names[word]: self.real.get(word, own) for word, own in self.values.items()}
+        values = {names[word]: self.original.get(word, own) for word, own in self.values.items()}
         if len(values) < len(names):
             raise ModelFileError(f"{self.source}: two variables have the same name.")
         arcs = [(names[p], names[child]) for child in self.values for p in self.parents.get(child, ())]

@@ -1,4 +1,4 @@
-"""Places within rows, such that arcs run straight down, above all those that pass other rows."""
+"""Horizontal coordinates, such that arcs run straight down, above all long ones."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ from collections.abc import Sequence
 
 Lists = Sequence[Sequence[int]]
 
-TURNS, SQUARES = 60, 16  # sweeps over the rows; those before distances count instead of squares
+# Sweeps over the layers, and how many of them minimise squares. Squares first, as they converge fast from any start;
+# then absolute distances, which make most arcs exactly straight and put the deviation into few of them.
+SWEEPS, SQUARED_SWEEPS = 60, 16
 
 
 def straight(
     rows: Lists, widths: Sequence[float], above: Lists, below: Lists, *, n_boxes: int, gap: float
 ) -> list[float]:
-    """The place of everyone, such that the weighted sum of |x_a - x_b| over all arcs is small and no two touch.
+    """The x of every node, such that the weighted sum of |x_a - x_b| over all arcs is small and no two nodes touch.
 
-    Those numbered from ``n_boxes`` on are bends. A sum of weighted squares is least, in one row with the others fixed,
-    at the means of the neighbours, moved apart until they do not touch; weights of 1 / |x_a - x_b| turn squares into
-    absolute values, step by step.
+    Nodes from ``n_boxes`` on are bends. With all other layers fixed, the weighted sum of squares of one layer is least
+    at the means of the neighbours, moved apart until they do not touch. Weights of 1 / |x_a - x_b| turn the squares
+    into absolute values step by step (iteratively reweighted least squares).
 
     >>> straight([[0], [1], [2]], [1.0, 1.0, 1.0], [[], [0], [1]], [[1], [2], []], n_boxes=3, gap=0.2)
     [0.0, 0.0, 0.0]
@@ -30,11 +32,13 @@ def straight(
     near = [[(j, *_pull(j, i, above, below, n_boxes)) for j in above[i]] for i in range(len(x))]
     for i in range(len(x)):
         near[i] += [(j, *_pull(i, j, above, below, n_boxes)) for j in below[i]]
-    for turn in range(TURNS):
+    for turn in range(SWEEPS):
         for r in range(len(rows)) if turn % 2 == 0 else range(len(rows) - 1, -1, -1):
             want, weight = [], []
             for i in rows[r]:
-                pulls = [(x[j], w / max(abs(x[i] - x[j]), far) if turn >= SQUARES else w) for j, w, far in near[i]]
+                pulls = [
+                    (x[j], w / max(abs(x[i] - x[j]), far) if turn >= SQUARED_SWEEPS else w) for j, w, far in near[i]
+                ]
                 weight.append(sum(w for _, w in pulls) or 1.0)
                 want.append(sum(at * w for at, w in pulls) / weight[-1])
             for i, at in zip(rows[r], moved_apart(want, weight, apart[r]), strict=True):
@@ -43,12 +47,13 @@ def straight(
 
 
 def moved_apart(want: Sequence[float], weight: Sequence[float], needed: Sequence[float]) -> list[float]:
-    """The places nearest to those wanted (weighted least squares), each as far after the first as needed.
+    """The positions nearest to those wanted (weighted least squares) that keep the distances needed.
 
     >>> moved_apart([0.0, 0.0], [1.0, 1.0], [0.0, 1.0])
     [-0.5, 0.5]
     """
-    # Less the distance that is needed, places must not descend: pool adjacent violators.
+    # After subtracting the needed distance, positions must not decrease: isotonic regression by pooling adjacent
+    # violators, exact and linear in the number of nodes.
     blocks: list[tuple[float, float, int]] = []
     for at, w, distance in zip(want, weight, needed, strict=True):
         blocks.append((at - distance, w, 1))
@@ -60,7 +65,7 @@ def moved_apart(want: Sequence[float], weight: Sequence[float], needed: Sequence
 
 
 def _distances(row: Sequence[int], widths: Sequence[float], n_boxes: int, gap: float) -> list[float]:
-    """From the middle of the first to that of everyone, when all stand as close as they may; arcs may be closer."""
+    """The distance of each node from the first if all are as close as allowed; bends may be closer than boxes."""
     needed = [0.0]
     for a, b in itertools.pairwise(row):
         between = gap if a < n_boxes and b < n_boxes else gap / 2
@@ -69,9 +74,9 @@ def _distances(row: Sequence[int], widths: Sequence[float], n_boxes: int, gap: f
 
 
 def _pull(a: int, b: int, above: Lists, below: Lists, n_boxes: int) -> tuple[float, float]:
-    """How much it counts that two are not above each other, and the distance up to which its square does.
+    """The weight of an arc, and the distance up to which its square counts instead of the absolute value.
 
-    Bends and only children shall be straight below; a box with several arcs shall stand in their middle.
+    Bends and only children should be straight below; a box with several arcs should be centred among them.
     """
     bends = (a >= n_boxes) + (b >= n_boxes)
     alone = len(below[a]) == 1 == len(above[b])

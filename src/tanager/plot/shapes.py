@@ -1,4 +1,4 @@
-"""Boxes with names, and arcs between them."""
+"""Boxes with names, frames, and arcs between boxes."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tanager.plot.canvas import FAINT, INK, text_size
-from tanager.plot.pieces import Point
+from tanager.plot.component_layout import Point
+from tanager.plot.figure import FAINT, INK, text_size
 
 DARK, EDGE = "#33475b", "#5b7083"
 _SIZE = 9  # points, of the names
 
 
-class Pen(NamedTuple):
-    """How an arc is drawn, and what that means."""
+class ArcStyle(NamedTuple):
+    """How an arc is drawn, and what that means in the legend."""
 
     colour: str
     meaning: str
-    style: str = "-"
+    dashes: str = "-"
 
 
-class Brush:
-    """Draws at a place of the figure."""
+class ShapeDrawer:
+    """Draws shapes relative to a point of the figure."""
 
     def __init__(self, axes: Any, x: float, y: float) -> None:
         self.axes, self.x, self.y = axes, x, y
 
-    def moved(self, x: float, y: float) -> Brush:
-        return Brush(self.axes, self.x + x, self.y + y)
+    def moved(self, x: float, y: float) -> ShapeDrawer:
+        return ShapeDrawer(self.axes, self.x + x, self.y + y)
 
     def frame(self, x: float, y: float, width: float, height: float) -> None:
         self._round(x, y, width, height, 0.14, fc="none", ec=FAINT, lw=1.2, zorder=0)
@@ -53,8 +53,10 @@ class Brush:
             FancyBboxPatch((self.x + x, self.y + y), width, height, boxstyle=style, clip_on=False, **ink)
         )
 
-    def arc(self, points: Sequence[Point], pen: Pen, width: float, *, head: bool = True, faint: bool = False) -> None:
-        """A line through points that come in pairs: straight from the first to the second, then a swing to the next."""
+    def arc(
+        self, points: Sequence[Point], style: ArcStyle, width: float, *, head: bool = True, faint: bool = False
+    ) -> None:
+        """A line through points in pairs: straight from the first to the second of a pair, then a curve to the next."""
         from matplotlib.patches import FancyArrowPatch
         from matplotlib.path import Path as Curve
 
@@ -66,15 +68,15 @@ class Brush:
             elif at % 2 == 1:
                 vertices += [(x0, (y0 + y1) / 2), (x1, (y0 + y1) / 2), (x1, y1)]
                 codes += [Curve.CURVE4] * 3
-        style = f"-|>,head_length={2.3 + 0.25 * width:.2f},head_width={1.1 + 0.12 * width:.2f}" if head else "-"
+        arrow = f"-|>,head_length={2.3 + 0.25 * width:.2f},head_width={1.1 + 0.12 * width:.2f}" if head else "-"
         self.axes.add_patch(
             FancyArrowPatch(
                 path=Curve(vertices, codes),
-                arrowstyle=style,
+                arrowstyle=arrow,
                 mutation_scale=2,
                 lw=width,
-                ls=pen.style,
-                color=_paled(pen.colour) if faint else pen.colour,
+                ls=style.dashes,
+                color=_paled(style.colour) if faint else style.colour,
                 joinstyle="miter",
                 zorder=1 if faint else 2,
                 clip_on=False,
@@ -89,8 +91,8 @@ def box_size(label: str, *, bold: bool = False) -> Point:
 
 
 def wrapped(name: str, width: int = 14, most: int = 18) -> str:
-    """A name in short lines, broken after spaces, underscores, dots, slashes and hyphens; longer words are cut."""
-    if len(name) > 52:  # names that differ often differ at the end
+    """A name in short lines, broken after spaces, underscores, dots, slashes and hyphens; long words are cut."""
+    if len(name) > 52:  # keep the end: names that share a prefix differ there
         name = f"{name[:33]}... {name[-15:]}"
     lines = [""]
     for word in re.findall(r"[^\s_./-]*[\s_./-]?", name):

@@ -1,4 +1,4 @@
-"""Where data sets are found: a folder with datasets.json, scikit-learn's own sets, and OpenML when it is asked for."""
+"""The sources of data sets: a folder with datasets.json, the sets of scikit-learn, and OpenML."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CLASS = "class"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A data set that can be had."""
+class DatasetInfo:
+    """The name, size and origin of an available data set."""
 
     name: str
     n_rows: int
@@ -38,10 +38,10 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
     Parameters
     ----------
     name : str
-        As ``names`` lists them, or "openml:NAME" for a download from OpenML.
+        One of ``available()``, or "openml:NAME" for a download from OpenML.
     folder : path, default=None
-        With data sets and their datasets.json; by default the one that the environment variable TANAGER_DATA names.
-        What is not in it is looked for among scikit-learn's own sets.
+        A folder with data sets and their datasets.json; default: the environment variable TANAGER_DATA. Names that are
+        not in it are looked up among the sets of scikit-learn.
 
     Examples
     --------
@@ -54,27 +54,29 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
     """
     if name.startswith("openml:"):
         return _from_openml(name.removeprefix("openml:"))
-    shelf = _shelf(folder)
-    if shelf is not None and name in shelf[1]:
-        return _from_folder(name, *shelf)
+    index = _folder_index(folder)
+    if index is not None and name in index[1]:
+        return _from_folder(name, *index)
     if name in BUNDLED:
         return _from_sklearn(name)
     raise DataError(_unknown(name, folder))
 
 
-def names(folder: str | os.PathLike[str] | None = None) -> list[Entry]:
-    """The data sets that can be had without a download, by name."""
-    shelf = _shelf(folder)
-    entries = {name: Entry(name, *sizes, "scikit-learn") for name, sizes in BUNDLED.items()}
-    if shelf is not None:
-        place, known = shelf
+def available(folder: str | os.PathLike[str] | None = None) -> list[DatasetInfo]:
+    """The data sets that are available without a download, sorted by name."""
+    index = _folder_index(folder)
+    entries = {name: DatasetInfo(name, *sizes, "scikit-learn") for name, sizes in BUNDLED.items()}
+    if index is not None:
+        place, known = index
         for name, about in known.items():
-            entries[name] = Entry(name, about["rows"], len(about["attributes"]), len(about["classes"]), str(place))
+            entries[name] = DatasetInfo(
+                name, about["rows"], len(about["attributes"]), len(about["classes"]), str(place)
+            )
     return [entries[name] for name in sorted(entries)]
 
 
-def _shelf(folder: str | os.PathLike[str] | None) -> tuple[Path, dict[str, Any]] | None:
-    """The folder and its datasets.json; None where no folder is given."""
+def _folder_index(folder: str | os.PathLike[str] | None) -> tuple[Path, dict[str, Any]] | None:
+    """The folder and its datasets.json; None if no folder is given."""
     given = folder if folder is not None else os.environ.get("TANAGER_DATA")
     if not given:
         return None
@@ -82,8 +84,8 @@ def _shelf(folder: str | os.PathLike[str] | None) -> tuple[Path, dict[str, Any]]
     try:
         return Path(given), json.loads(index.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        said = "folder=" if folder is not None else "TANAGER_DATA"
-        raise FileNotFoundError(f"{said} names {str(given)!r}, where there is no datasets.json.") from None
+        option = "folder=" if folder is not None else "TANAGER_DATA"
+        raise FileNotFoundError(f"{option} is {str(given)!r}, but there is no datasets.json in it.") from None
     except json.JSONDecodeError as error:
         raise DataError(f"{index}, line {error.lineno}: this is not JSON ({error.msg}).") from None
 
@@ -121,10 +123,10 @@ def _from_openml(name: str) -> Dataset:
         bunch = fetch_openml(name, as_frame=False, parser="liac-arff", n_retries=0)
     except (OSError, ValueError) as error:  # no network, or no such set
         raise DataError(
-            f"openml:{name} cannot be had from openml.org: {error}. Check the name and the network."
+            f"openml:{name} cannot be loaded from openml.org: {error}. Check the name and the network connection."
         ) from None
     if hasattr(bunch.data, "toarray") or bunch.target is None or np.ndim(bunch.target) != 1:
-        raise DataError(f"openml:{name} is no table with one column of classes.")
+        raise DataError(f"openml:{name} is not a table with one column of classes.")
     columns = {column: _openml_column(bunch, i) for i, column in enumerate(bunch.feature_names)}
     text = [column for column in columns if pa.types.is_string(columns[column].type)]
     options = {"categorical": text, "numeric": [column for column in columns if column not in text]}
@@ -133,7 +135,7 @@ def _from_openml(name: str) -> Dataset:
 
 
 def _openml_column(bunch: Any, i: int) -> pa.Array:
-    """One column; categories come as places in a list of values."""
+    """One column; categories are indices into a list of values."""
     cells = bunch.data[:, i]
     values = (bunch.categories or {}).get(bunch.feature_names[i])
     if values is None:
@@ -142,9 +144,9 @@ def _openml_column(bunch: Any, i: int) -> pa.Array:
 
 
 def _unknown(name: str, folder: str | os.PathLike[str] | None) -> str:
-    known = [entry.name for entry in names(folder)]
+    known = [entry.name for entry in available(folder)]
     near = difflib.get_close_matches(name, known, n=3)
     did = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     given = folder if folder is not None else os.environ.get("TANAGER_DATA")
-    where = f"{str(given)!r} and scikit-learn" if given else "scikit-learn alone, as TANAGER_DATA names no folder"
+    where = f"{str(given)!r} and scikit-learn" if given else "scikit-learn only, as TANAGER_DATA is not set"
     return f'there is no data set {name!r} (looked in {where}).{did} For OpenML write "openml:{name}".'
