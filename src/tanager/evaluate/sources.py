@@ -18,7 +18,7 @@ from tanager.encoding.validation import check_lengths, one_dimensional, refuse_f
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
 from tanager.files.learn import as_labels, feature_columns, own_values, take_options
 from tanager.files.source import Source, rechunk
-from tanager.files.tables import open_table
+from tanager.files.formats import open_table
 from tanager.learning.counts_classifier import CountsClassifier
 
 
