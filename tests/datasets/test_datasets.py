@@ -74,9 +74,9 @@ def test_unknown_names_are_refused_with_the_nearest_ones_and_where_was_looked(fo
         DataError, match=r"'smal' \(looked in .* and scikit-learn\). Did you mean 'small'\?.*openml:smal"
     ):
         load("smal", folder)
-    with pytest.raises(DataError, match="TANAGER_DATA names no folder"):
+    with pytest.raises(DataError, match="TANAGER_DATA is not set"):
         load("small")
-    with pytest.raises(FileNotFoundError, match=r"folder= names .* no datasets.json"):
+    with pytest.raises(FileNotFoundError, match=r"folder= .* does not contain datasets.json"):
         load("small", folder / "none")
     (folder / "datasets.json").write_text("{,")
     with pytest.raises(DataError, match=r"datasets.json, line 1: this is not JSON"):
@@ -110,11 +110,11 @@ def test_without_a_network_openml_is_refused_in_one_sentence(monkeypatch):
         raise OSError("no route")
 
     openml(monkeypatch, fail)
-    with pytest.raises(DataError, match=r"openml:weather cannot be had from openml.org: no route. Check"):
+    with pytest.raises(DataError, match=r"openml:weather cannot be downloaded from openml.org: no route. Check"):
         load("openml:weather")
 
 
-@pytest.mark.skipif("TANAGER_DATA" not in os.environ, reason="TANAGER_DATA names no folder of data sets")
+@pytest.mark.skipif("TANAGER_DATA" not in os.environ, reason="TANAGER_DATA is not set of data sets")
 def test_every_set_of_the_shelf_has_the_size_that_its_index_says():
     for entry in names():
         data = load(entry.name)

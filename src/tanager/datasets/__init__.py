@@ -1,6 +1,6 @@
-"""Data sets by name: from a folder, from scikit-learn, or (asked for by "openml:") from OpenML."""
+"""Data sets by name: from a folder, from scikit-learn, or with the prefix "openml:" from OpenML."""
 
+from tanager.datasets.catalog import DatasetEntry, load, names
 from tanager.datasets.dataset import Dataset
-from tanager.datasets.shelf import Entry, load, names
 
-__all__ = ["Dataset", "Entry", "load", "names"]
+__all__ = ["Dataset", "DatasetEntry", "load", "names"]

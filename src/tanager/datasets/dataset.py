@@ -22,11 +22,11 @@ class Dataset:
     y : array of str
         The class of every row.
     options : dict
-        ``{"categorical": [...], "numeric": [...]}``, made to be given to a classifier: ``AODE(**data.options)``.
+        ``{"categorical": [...], "numeric": [...]}``, options for a classifier: ``AODE(**data.options)``.
     test : Dataset or None
-        The rows set apart for testing, where the source has such a part.
+        The test rows, where the source has a separate test part.
     about : dict
-        Where it comes from, notes and the like.
+        Where it comes from, notes and other metadata.
     """
 
     name: str

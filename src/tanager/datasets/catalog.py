@@ -1,4 +1,4 @@
-"""Where data sets are found: a folder with datasets.json, scikit-learn's own sets, and OpenML when it is asked for."""
+"""Where data sets are found: a folder with datasets.json, scikit-learn, and OpenML on request."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ CLASS = "class"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A data set that can be had."""
+class DatasetEntry:
+    """An available data set: its name, its size and where it is."""
 
     name: str
     n_rows: int
@@ -40,8 +40,8 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
     name : str
         As ``names`` lists them, or "openml:NAME" for a download from OpenML.
     folder : path, default=None
-        With data sets and their datasets.json; by default the one that the environment variable TANAGER_DATA names.
-        What is not in it is looked for among scikit-learn's own sets.
+        Folder with data sets and their datasets.json; by default that of the environment variable TANAGER_DATA. Data
+        sets that are not in it are looked up in scikit-learn.
 
     Examples
     --------
@@ -54,26 +54,27 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
     """
     if name.startswith("openml:"):
         return _from_openml(name.removeprefix("openml:"))
-    shelf = _shelf(folder)
-    if shelf is not None and name in shelf[1]:
-        return _from_folder(name, *shelf)
+    catalog = _catalog(folder)
+    if catalog is not None and name in catalog[1]:
+        return _from_folder(name, *catalog)
     if name in BUNDLED:
         return _from_sklearn(name)
     raise DataError(_unknown(name, folder))
 
 
-def names(folder: str | os.PathLike[str] | None = None) -> list[Entry]:
-    """The data sets that can be had without a download, by name."""
-    shelf = _shelf(folder)
-    entries = {name: Entry(name, *sizes, "scikit-learn") for name, sizes in BUNDLED.items()}
-    if shelf is not None:
-        place, known = shelf
+def names(folder: str | os.PathLike[str] | None = None) -> list[DatasetEntry]:
+    """The data sets that are available without a download, sorted by name."""
+    catalog = _catalog(folder)
+    entries = {name: DatasetEntry(name, *sizes, "scikit-learn") for name, sizes in BUNDLED.items()}
+    if catalog is not None:
+        place, known = catalog
         for name, about in known.items():
-            entries[name] = Entry(name, about["rows"], len(about["attributes"]), len(about["classes"]), str(place))
+            n_columns, n_classes = len(about["attributes"]), len(about["classes"])
+            entries[name] = DatasetEntry(name, about["rows"], n_columns, n_classes, str(place))
     return [entries[name] for name in sorted(entries)]
 
 
-def _shelf(folder: str | os.PathLike[str] | None) -> tuple[Path, dict[str, Any]] | None:
+def _catalog(folder: str | os.PathLike[str] | None) -> tuple[Path, dict[str, Any]] | None:
     """The folder and its datasets.json; None where no folder is given."""
     given = folder if folder is not None else os.environ.get("TANAGER_DATA")
     if not given:
@@ -83,7 +84,7 @@ def _shelf(folder: str | os.PathLike[str] | None) -> tuple[Path, dict[str, Any]]
         return Path(given), json.loads(index.read_text(encoding="utf-8"))
     except FileNotFoundError:
         said = "folder=" if folder is not None else "TANAGER_DATA"
-        raise FileNotFoundError(f"{said} names {str(given)!r}, where there is no datasets.json.") from None
+        raise FileNotFoundError(f"{said} {str(given)!r} does not contain datasets.json.") from None
     except json.JSONDecodeError as error:
         raise DataError(f"{index}, line {error.lineno}: this is not JSON ({error.msg}).") from None
 
@@ -121,10 +122,10 @@ def _from_openml(name: str) -> Dataset:
         bunch = fetch_openml(name, as_frame=False, parser="liac-arff", n_retries=0)
     except (OSError, ValueError) as error:  # no network, or no such set
         raise DataError(
-            f"openml:{name} cannot be had from openml.org: {error}. Check the name and the network."
+            f"openml:{name} cannot be downloaded from openml.org: {error}. Check the name and the connection."
         ) from None
     if hasattr(bunch.data, "toarray") or bunch.target is None or np.ndim(bunch.target) != 1:
-        raise DataError(f"openml:{name} is no table with one column of classes.")
+        raise DataError(f"openml:{name} is not a dense table with one class column.")
     columns = {column: _openml_column(bunch, i) for i, column in enumerate(bunch.feature_names)}
     text = [column for column in columns if pa.types.is_string(columns[column].type)]
     options = {"categorical": text, "numeric": [column for column in columns if column not in text]}
@@ -133,7 +134,7 @@ def _from_openml(name: str) -> Dataset:
 
 
 def _openml_column(bunch: Any, i: int) -> pa.Array:
-    """One column; categories come as places in a list of values."""
+    """One column; categories are given as indices into a list of values."""
     cells = bunch.data[:, i]
     values = (bunch.categories or {}).get(bunch.feature_names[i])
     if values is None:
@@ -146,5 +147,5 @@ def _unknown(name: str, folder: str | os.PathLike[str] | None) -> str:
     near = difflib.get_close_matches(name, known, n=3)
     did = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
     given = folder if folder is not None else os.environ.get("TANAGER_DATA")
-    where = f"{str(given)!r} and scikit-learn" if given else "scikit-learn alone, as TANAGER_DATA names no folder"
-    return f'there is no data set {name!r} (looked in {where}).{did} For OpenML write "openml:{name}".'
+    where = f"{str(given)!r} and scikit-learn" if given else "scikit-learn only; TANAGER_DATA is not set"
+    return f'unknown data set {name!r} (looked in {where}).{did} For OpenML use "openml:{name}".'
