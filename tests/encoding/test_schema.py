@@ -74,7 +74,7 @@ def test_a_schema_prints_as_a_table_that_says_why():
         )
     )
     assert str(schema).splitlines() == [
-        "column  kind         values or cut points                           because",
+        "column  kind         values or cut points                           reason",
         "colour  categorical  9: 'a', 'b', 'c', 'd', 'e', 'f', ..., <other>  text",
         "age     numeric      2: 18.5                                        numbers with fractions",
         "pixel   codes        4",

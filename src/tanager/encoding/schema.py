@@ -189,7 +189,7 @@ class Schema:
         return cls(tuple(Column.from_dict(column) for column in data["columns"]))
 
     def __str__(self) -> str:
-        head = ("column", "kind", "values or cut points", "because")
+        head = ("column", "kind", "values or cut points", "reason")
         rows = [head] + [(c.name, c.kind, _abridged(c), c.reason) for c in self.columns]
         if not any(column.reason for column in self.columns):
             rows = [(*row[:3], "") for row in rows]
