@@ -85,7 +85,10 @@ def refused(kind: type[Exception], sentence: str, act: Callable[[], object]) -> 
         ([[[1], 2]] * 4, r"column 'x0', row 0: \[1\] is a list; a cell must be text or a number"),
         ({"a": [1, 2, 3, 4], "b": [1]}, "column 'b' has 1 rows, column 'a' has 4"),
         ({1: [1, 2, 3, 4]}, "column names must be text, found 1"),
-        (pd.DataFrame([[1, 2]] * 4, columns=["a", "a"]), "column names must differ: 'a'.*Rename or drop the copies"),
+        (
+            pd.DataFrame([[1, 2]] * 4, columns=["a", "a"]),
+            "column names must be unique: 'a'.*Rename or drop the duplicates",
+        ),
     ],
 )
 def test_tables_that_cannot_be_learned_from(model: CountsClassifier, learn: str, table: Any, sentence: str) -> None:
@@ -193,7 +196,7 @@ def test_a_refused_row_is_no_part_of_a_warm_up(model: CountsClassifier) -> None:
         ([1, 1, 1, np.inf], "sample_weight, row 3: inf"),
         ([1, 1], r"sample_weight.shape == \(2,\), expected \(4,\)"),
         ([[1], [1], [1], [1]], "Sample weights must be 1D array or scalar"),
-        (["a", "b", "c", "d"], "sample_weight holds something that is no number"),
+        (["a", "b", "c", "d"], "sample_weight contains a value that is not a number"),
     ],
 )
 def test_weights_that_cannot_be_used(model: CountsClassifier, weights: Any, sentence: str) -> None:
@@ -237,7 +240,7 @@ def test_answers_before_anything_was_learned(model: CountsClassifier, method: st
         (AODE(unseen="smoth"), "unseen='smoth' is not an option; choose one of .* Did you mean 'smooth'?"),
         (AODE(bins="freqency"), "bins='freqency' is not an option.*Did you mean 'frequency'?"),
         (AODE(bins={"size": "wdth"}), "bins.*'wdth'.*Did you mean 'width'?"),
-        (AODE(bins={"size": [2, 1]}), "must ascend"),
+        (AODE(bins={"size": [2, 1]}), "must be ascending"),
         (AODE(n_bins=0), "n_bins=0 must be a whole number from 1"),
         (AODE(smoothing="laplace"), "smoothing='laplace' is not an option; give a number"),
         (AODE(smoothing=-1), "must be a finite number of at least 0"),
@@ -251,7 +254,7 @@ def test_answers_before_anything_was_learned(model: CountsClassifier, method: st
         (AODE(schema="x"), "schema='x' is a str; give a Schema"),
         (AODE(categorical=["skyy"]), "categorical: X has no column 'skyy'.*Did you mean 'sky'?"),
         (AODE(numeric=[7]), "numeric: X has no column 7"),
-        (AODE(categorical=["size"], numeric=["size"]), "column 'size' is asked to be both"),
+        (AODE(categorical=["size"], numeric=["size"]), "column 'size' is requested as both"),
         (AODE(cost_matrix=[[0, 1]]), r"cost_matrix has shape \(1, 2\), expected \(2, 2\).*\['u', 'v'\]"),
         (AODE(cost_matrix=[[0, 1], [1]]), "cost_matrix=.* rows of different lengths"),
         (AODE(cost_matrix=[[0, np.nan], [1, 0]]), "cost_matrix must be finite"),

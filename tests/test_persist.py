@@ -239,7 +239,7 @@ def test_classes_of_ones_own_are_refused() -> None:
     class Mine(NaiveBayes):
         pass
 
-    with pytest.raises(ModelFileError, match=r"Mine is none of tanager's own classifiers.*pickle"):
+    with pytest.raises(ModelFileError, match=r"Mine is not a classifier of tanager.*pickle"):
         persist.to_bytes(Mine())
 
 

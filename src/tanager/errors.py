@@ -1,13 +1,13 @@
-"""The family of errors. Each message names the place, what was found, what was expected and the way out.
+"""Exceptions and warnings. A message names the place, what was found, what was expected and what to do.
 
 TanagerError
 ├── DataError (also ValueError)           the table or the labels cannot be used as they are
-│   └── SchemaMismatch                    a table, counts or a model over other columns than expected
-├── OptionError (also ValueError)         an option has a value that means nothing
+│   └── SchemaMismatch                    a table, counts or a model with other columns than expected
+├── OptionError (also ValueError)         an option has an invalid value
 ├── MemoryBudgetError (also MemoryError)  the estimate is above max_memory; nothing was allocated
-└── ModelFileError (also ValueError)      a model file is damaged, foreign or from a newer version
+└── ModelFileError (also ValueError)      a file is damaged, not a model file, or from a newer version
 
-DataWarning (a UserWarning)               something was left out, and learning went on
+DataWarning (a UserWarning)               some rows or cells were ignored, and learning continued
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ import difflib
 import math
 import numbers
 from collections.abc import Iterable
-from typing import TypeGuard
 
 
 class TanagerError(Exception):
-    """Base of all errors that tanager raises on purpose."""
+    """Base class of the errors that tanager raises deliberately."""
 
 
 class DataError(TanagerError, ValueError):
@@ -28,11 +27,11 @@ class DataError(TanagerError, ValueError):
 
 
 class SchemaMismatch(DataError):
-    """A table, counts or a model over other columns than expected."""
+    """A table, counts or a model with other columns than expected."""
 
 
 class OptionError(TanagerError, ValueError):
-    """An option has a value that means nothing."""
+    """An option has an invalid value."""
 
 
 class MemoryBudgetError(TanagerError, MemoryError):
@@ -40,26 +39,26 @@ class MemoryBudgetError(TanagerError, MemoryError):
 
 
 class ModelFileError(TanagerError, ValueError):
-    """A model file is damaged, foreign or from a newer version."""
+    """A file is damaged, not a model file, or from a newer version."""
 
 
 class DataWarning(UserWarning):
-    """Something was left out, and learning went on."""
+    """Some rows or cells were ignored, and learning continued."""
 
 
 def nearest(word: object, known: Iterable[object]) -> str:
-    """`` Did you mean 'x'?`` for a slip of the pen, else an empty string; made to be put at the end of a sentence."""
+    """`` Did you mean 'x'?`` for a likely typo, else an empty string; to be appended to a sentence."""
     match = difflib.get_close_matches(str(word), [str(option) for option in known], n=1)
     return f" Did you mean {match[0]!r}?" if match else ""
 
 
-def is_number(value: object, least: float = -math.inf) -> TypeGuard[float]:
-    """Whether an option is a finite number of at least that much."""
+def is_number(value: object, least: float = -math.inf) -> bool:
+    """Whether a value is a finite number of at least ``least``."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool) and least <= float(value) < math.inf
 
 
 def check_option(name: str, value: object, known: Iterable[object]) -> None:
-    """Refuse a value of an option that is none of the known ones, and name the nearest."""
+    """Raise OptionError for a value that is not among the known ones, and suggest the nearest."""
     known = tuple(known)
     if not any(value is option or (type(value) is type(option) and value == option) for option in known):
         options = ", ".join(repr(option) for option in known)

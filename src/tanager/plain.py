@@ -1,6 +1,6 @@
-"""Options, tables and structures as plain data for JSON, and back. What has no plain form is refused with a sentence.
+"""Options, tables and structures as plain data for JSON, and back.
 
-JSON's own types stand for themselves. Everything else is an object with one telling key: ``{"tuple": [...]}``,
+JSON's own types stand for themselves. Everything else is an object whose key names its type: ``{"tuple": [...]}``,
 ``{"dict": [[key, value], ...]}``, ``{"array": [dtype, shape, cells]}``, ``{"estimate": [kind, strength, ...]}``,
 ``{"classifier": name, "params": {...}}``, ``{"value": [name, {...}]}`` for a structure learner and a few more.
 """
@@ -11,11 +11,13 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, astuple, fields
 from datetime import date, datetime, timedelta
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
 
-import tanager
 from tanager.counts.align import checked_type
 from tanager.counts.estimates import ESTIMATES, Estimate
 from tanager.counts.forgetting import Decay, Window
@@ -37,7 +39,7 @@ RENAMED = {"judged_rows": "validation_rows"}  # options that older files know by
 
 
 def to_plain(value: Any, place: str) -> Any:
-    """Data for JSON; `place` says in errors where the value stands.
+    """Data for JSON; `place` is the name of the value in error messages.
 
     >>> to_plain({("x1", None): 2.0, "x2": (1, float("inf"))}, "weights")
     {'dict': [[{'tuple': ['x1', None]}, 2.0], ['x2', {'tuple': [1, {'float': 'inf'}]}]]}
@@ -72,8 +74,8 @@ def to_plain(value: Any, place: str) -> Any:
     if isinstance(value, Classifier):
         return _classifier_to_plain(value, place)
     raise ModelFileError(
-        f"cannot save {place}: {value!r} is a {type(value).__name__}, and a model file holds plain data only (numbers, "
-        "text, lists, tuples, dicts, arrays, schemas, estimates, classifiers). Give it in one of these forms."
+        f"cannot save {place}: {value!r} is a {type(value).__name__}; a model file contains plain data only (numbers, "
+        "text,  lists, tuples, dicts, arrays, schemas, estimates, classifiers). Use one of these."
     )
 
 
@@ -89,10 +91,17 @@ def from_plain(data: Any) -> Any:
     return _READERS[kind](content)
 
 
+@cache
 def classifiers() -> dict[str, type[Classifier]]:
-    """The public classifiers by name; nothing else is ever made from a file."""
-    public = {name: getattr(tanager, name) for name in tanager.__all__}
-    return {name: cls for name, cls in public.items() if isinstance(cls, type) and issubclass(cls, Classifier)}
+    """The public classifiers by name. Only these are ever created from a file."""
+    public = import_module("tanager").__all__
+    found: dict[str, type[Classifier]] = {}
+    for package in ("tanager.classifiers", "tanager.streams"):
+        for info in iter_modules(import_module(package).__path__, f"{package}."):
+            for name, value in vars(import_module(info.name)).items():
+                if name in public and isinstance(value, type) and issubclass(value, Classifier):
+                    found[name] = value
+    return found
 
 
 def option_names(cls: type[Classifier]) -> list[str]:
@@ -104,8 +113,8 @@ def _classifier_to_plain(model: Classifier, place: str) -> dict[str, Any]:
     name = type(model).__name__
     if classifiers().get(name) is not type(model):
         raise ModelFileError(
-            f"cannot save {place}: {name} is none of tanager's own classifiers, and a file holds no code that could "
-            "make it again. Use pickle or joblib for classes of your own."
+            f"cannot save {place}: {name} is not a classifier of tanager, and a file contains no code to create it "
+            "again. Use pickle or joblib for your own classes."
         )
     params = model.get_params(deep=False)
     return {"classifier": name, "params": {key: to_plain(item, f"option {key!r}") for key, item in params.items()}}
@@ -155,7 +164,7 @@ _READERS: dict[str, Any] = {
 
 
 def form_to_plain(form: Form) -> dict[str, Any]:
-    """The families of a form and how they are combined."""
+    """The families of a form and how they are combined, as plain data."""
     if isinstance(form, ProductOfSums):
         return asdict(form)
     rest = None if form.otherwise is None else form_to_plain(form.otherwise)
@@ -194,7 +203,7 @@ def _tuples(lists: Iterable[Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:
 
 
 def table_to_plain(X: Any, name: str) -> tuple[Any, dict[str, np.ndarray]]:
-    """A table in a form that comes back as the same type: an array, rows, a dict of columns, or Arrow's own bytes."""
+    """A table as plain data and arrays, which restore the same type of table."""
     kind = "pandas" if is_pandas(X) else type(X).__module__.partition(".")[0]
     if kind in ("pandas", "polars", "pyarrow") and is_arrow(X):
         return {"frame": kind}, {name: _arrow_bytes(X)}
@@ -209,11 +218,11 @@ def table_to_plain(X: Any, name: str) -> tuple[Any, dict[str, np.ndarray]]:
         return {"dicts": [[[key, *_cells([cell], place)] for key, cell in row.items()] for row in X]}, {}
     if isinstance(X, list | tuple):
         return {"lists": [_cells(list(row), place) for row in X]}, {}
-    raise ModelFileError(f"cannot save {place}: a {type(X).__name__} has no plain form. Save after more rows.")
+    raise ModelFileError(f"cannot save {place}: a {type(X).__name__} cannot be stored. Save after more rows.")
 
 
 def _cells(cells: list[Any], place: str) -> list[Any]:
-    """Cells as they are read: NumPy's numbers as Python's, all that is missing as None where it is no float."""
+    """Cells as plain data: NumPy numbers as Python's, pandas.NA and NaT as None."""
     plain = (cell.item() if isinstance(cell, np.generic) and cell.dtype.kind in "biufU" else cell for cell in cells)
     missing = ("NAType", "NaTType")
     return [None if type(cell).__name__ in missing else to_plain(cell, place) for cell in plain]
@@ -244,7 +253,9 @@ def _arrow_bytes(frame: Any) -> np.ndarray:
     try:
         table = pa.Table.from_pandas(frame, preserve_index=False) if is_pandas(frame) else pa.table(frame)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-        raise ModelFileError(f"cannot save the first rows of the stream: {error}. Save later, or clean them.") from None
+        raise ModelFileError(
+            f"cannot save the first rows of the stream: {error}. Save after more rows, or clean the data."
+        ) from None
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

@@ -77,7 +77,7 @@ def table_format(path: str) -> str:
     name = Path(path).name.lower()
     ending = "".join(Path(name).suffixes[-2:]) if name.endswith(".gz") else Path(name).suffix
     if ending not in FORMATS:
-        raise OptionError(f"cannot write {path!r}: the ending says no format. Use one of {', '.join(FORMATS)}.")
+        raise OptionError(f"cannot write {path!r}: unknown extension. Use one of {', '.join(FORMATS)}.")
     return FORMATS[ending]
 
 

@@ -78,7 +78,7 @@ def test_a_model_without_the_name_of_its_target_asks_for_it(run, refused, iris):
     X = pa.table({"sepal_length": [1.5, 2.5] * 10})
     tanager.AODE().fit(X, ["setosa", "virginica"] * 10).save("m.tanager")
     line = refused("update", "m.tanager", iris)
-    assert "does not know the name of its target column. Give it with --target." in line
+    assert "does not store the name of its target column. Give it with --target." in line
     assert run("update", "m.tanager", iris, "--target", "class").code == 0
     assert run("update", "m.tanager", iris).code == 0, "and remembers it"
 
@@ -88,10 +88,10 @@ MISTAKES = {
     "a class never learned": (["unlearn", "iris.tanager", "rosa.csv"], "'rosa'"),
     "no target": (["update", "iris.tanager", "blind.csv"], "blind.csv has no column 'class'"),
     "a bad line late": (["update", "iris.tanager", "cut.csv"], "The file ends in the middle of a line"),
-    "one model": (["merge", "iris.tanager", "-o", "m.tanager"], "give at least two models"),
+    "one model": (["merge", "iris.tanager", "-o", "m.tanager"], "at least two models are needed"),
     "two kinds": (
         ["merge", "iris.tanager", "tan.tanager", "-o", "m.tanager"],
-        "iris.tanager holds AODE and tan.tanager holds TAN. Merge models of one kind.",
+        "iris.tanager contains AODE, tan.tanager TAN. Merge models of the same type.",
     ),
     "other cut points": (
         ["merge", "iris.tanager", "bins.tanager", "-o", "m.tanager"],
@@ -99,7 +99,7 @@ MISTAKES = {
     ),
     "kinds said twice": (
         ["fit", "iris.csv", "--schema-from", "iris.tanager", "--bins", "width", "-o", "m.tanager"],
-        "--schema-from says already what the columns are. Leave out bins.",
+        "bins contradicts --schema-from",
     ),
     "a column less": (
         ["fit", "less.csv", "--schema-from", "iris.tanager"],

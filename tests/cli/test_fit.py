@@ -28,15 +28,15 @@ setosa        50  33.3%
 versicolor    50  33.3%
 virginica     50  33.3%
 
-column        kind     values              because
+column        kind     values              reason
 sepal_length  numeric  3 bins: 5.55, 6.15  numbers with fractions
 sepal_width   numeric  3 bins: 2.95, 3.35  numbers with fractions
 petal_length  numeric  3 bins: 2.45, 4.75  numbers with fractions
 petal_width   numeric  3 bins: 0.8, 1.75   numbers with fractions
 
-each row left out  accuracy  log loss
-aode                 0.9333    0.1398
-majority class       0.3333    1.0986
+leave-one-out   accuracy  log loss
+aode              0.9333    0.1398
+majority class    0.3333    1.0986
 
 Written to iris.tanager (9.2 kB). Next:
   tanager show iris.tanager
@@ -66,8 +66,8 @@ def test_the_document_holds_what_was_printed_as_numbers(run, iris):
 
 def test_gaps_ids_and_silent_columns_are_spoken_of(run, mixed):
     out = run("fit", mixed, "--target", "outcome", "--bins", '{"a": []}').out
-    assert "id        every row has its own value" in out
-    assert "On their own these columns tell nothing about the class: a\n" in out
+    assert "id       every row has its own value" in out
+    assert "No information about the class on their own: a\n" in out
     report = run("fit", mixed, "--target", "outcome", "--json").document
     missing = {column["name"]: column["missing"] for column in report["columns"]}
     assert set(missing) == {"a", "b", "c", "d", "e"}
@@ -149,7 +149,7 @@ def test_without_leaving_out_nothing_is_measured(run, iris):
 
 def test_the_target_is_asked_for_unless_its_name_says_so(run, refused, mixed):
     assert refused("fit", mixed) == (
-        "tanager fit: which column of mixed.csv holds the classes? Name it with --target. "
+        "tanager fit: which column of mixed.csv is the target? Give it with --target. "
         "The columns are id, a, b, outcome, c, d, e."
     )
 
@@ -163,7 +163,7 @@ def test_a_failed_fit_leaves_the_old_model_as_it_was(run, refused, fitted):
 MISTAKES = {
     "no file": (["fit", "irs.csv"], "there is no file 'irs.csv'"),
     "unknown column": (["fit", "iris.csv", "-t", "clas"], "iris.csv has no column 'clas'. Did you mean 'class'?"),
-    "unknown model": (["fit", "iris.csv", "-m", "aoed"], "there is no model 'aoed'. Did you mean 'aode'?"),
+    "unknown model": (["fit", "iris.csv", "-m", "aoed"], "unknown model 'aoed'. Did you mean 'aode'?"),
     "unknown option": (
         ["fit", "iris.csv", "--set", "smothing=1"],
         "the model 'aode' has no option 'smothing'. Did you mean 'smoothing'?",
@@ -174,17 +174,17 @@ MISTAKES = {
     ),
     "no value": (["fit", "iris.csv", "--set", "k"], "--set k: write option=value, for example --set k=3"),
     "wrong value": (["fit", "iris.csv", "--set", "unseen=skip"], "unseen='skip' is not an option; choose one of"),
-    "wrong smoothing": (["fit", "iris.csv", "--smoothing", "much"], "smoothing 'much' means nothing; give a number"),
+    "wrong smoothing": (["fit", "iris.csv", "--smoothing", "much"], "smoothing 'much' is not valid; give a number"),
     "negative smoothing": (["fit", "iris.csv", "--smoothing", "-1"], "the strength must be a finite number"),
     "wrong bins": (["fit", "iris.csv", "--bins", "entropy"], "bins='entropy' is not an option"),
     "wrong size": (["fit", "iris.csv", "--max-memory", "lots"], "max_memory"),
     "too small": (["fit", "iris.csv", "--max-memory", "1 kB"], "raise max_memory"),
     "dropped stranger": (["fit", "iris.csv", "--drop", "petal"], "iris.csv has no column 'petal' (--drop)."),
     "categorical stranger": (["fit", "iris.csv", "--categorical", "petl_width"], "Did you mean 'petal_width'?"),
-    "folder as data": (["fit", "."], "is a folder, not a table"),
-    "folder as output": (["fit", "iris.csv", "-o", "."], "cannot write '.': this is a folder. Name a file in it."),
-    "folder that is not there": (["fit", "iris.csv", "-o", "no/m"], "there is no folder 'no'. Make it first."),
-    "output over input": (["fit", "iris.csv", "-o", "iris.csv"], "would replace the file that is read"),
+    "folder as data": (["fit", "."], "is a folder. Give the path of a file"),
+    "folder as output": (["fit", "iris.csv", "-o", "."], "cannot write '.': it is a folder. Give the path of a file."),
+    "folder that is not there": (["fit", "iris.csv", "-o", "no/m"], "there is no folder 'no'. Create it first."),
+    "output over input": (["fit", "iris.csv", "-o", "iris.csv"], "would overwrite an input file"),
     "no model to follow": (["fit", "iris.csv", "--schema-from", "x.tanager"], "there is no file 'x.tanager'"),
     "unknown format": (["fit", "iris.csv", "--format", "xls"], "format='xls' is not an option"),
     "target dropped": (["fit", "iris.csv", "--drop", "class"], "'class' is the target"),
@@ -206,7 +206,7 @@ FILES = {
     "fractions": ("a,class\n" + "".join(f"1,{r}.5\n" for r in range(30)), "'class' holds numbers with fractions"),
     "cut in a line": ("a,b,class\n" + "1,2,y\n2,3,n\n" * 20 + "1,2", "line 42: found 2 cells, expected 3"),
     "a cell too many": ("a,class\n1,y\n2,n\n3,y,z\n", "line 4: found 3 cells, expected 2"),
-    "a name twice": ("a,a,class\n1,2,y\n", "are both called 'a'"),
+    "a name twice": ("a,a,class\n1,2,y\n", "are both named 'a'"),
     "only a class": ("class\ny\nn\n", "has no column to learn from"),
     "binary": ("\0\1\2\3", "x.csv"),
 }

@@ -68,8 +68,8 @@ def test_help_and_slips_of_the_pen_wait_for_no_other_package(words):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["ftt"], "tanager: there is no command 'ftt'. Did you mean 'fit'? See: tanager --help"),
-        (["quux"], "tanager: there is no command 'quux'. See: tanager --help"),
+        (["ftt"], "tanager: unknown command 'ftt'. Did you mean 'fit'? See: tanager --help"),
+        (["quux"], "tanager: unknown command 'quux'. See: tanager --help"),
         (
             ["fit", "--modle", "x"],
             "tanager fit: no such option '--modle'. Did you mean '--model'? See: tanager fit --help",
@@ -106,8 +106,8 @@ def raising(error):
     [
         (OSError(28, "No space left on device"), "tanager show: no space left on device.", 2),
         (PermissionError(13, "Permission denied", "x.csv"), "tanager show: x.csv: permission denied.", 2),
-        (MemoryError(), "tanager show: there is not enough memory.", 2),
-        (KeyboardInterrupt(), "tanager show: stopped.", 130),
+        (MemoryError(), "tanager show: out of memory.", 2),
+        (KeyboardInterrupt(), "tanager show: interrupted.", 130),
     ],
 )
 def test_what_the_system_refuses_is_said_in_one_line(monkeypatch, error, line, code):

@@ -16,8 +16,8 @@ def test_rows_of_a_file_are_those_of_the_library(run):
     assert table.equals(next(stream.tables(1000)))
     assert "1,000 rows of TAN, then TAN from row 500 on, with 5 % noise, 10 % missing" in done.out
     assert "19 columns: x1, x2" in done.out
-    assert "1 change: at row 500" in done.out
-    assert f"accuracy of the best possible answers: {stream.accuracy(1000):.4f}" in done.out
+    assert "1 drift at row 500" in done.out
+    assert f"accuracy of the Bayes-optimal classifier: {stream.accuracy(1000):.4f}" in done.out
     assert "Next: tanager fit out.parquet" in done.out
 
 
@@ -100,22 +100,22 @@ def test_no_rows_are_rows_too(run):
 
 
 MISTAKES = {
-    "model": ("tn", "there is no model 'tn'. Did you mean 'tan'?"),
-    "rows": ("tan --rows ten", "'ten' is no number of rows; write 10000, 10_000, 1e4 or 10k."),
-    "half a row": ("tan --rows 2.5", "'2.5' is no number of rows"),
+    "model": ("tn", "unknown model 'tn'. Did you mean 'tan'?"),
+    "rows": ("tan --rows ten", "'ten' is not a number of rows; write 10000, 10_000, 1e4 or 10k."),
+    "half a row": ("tan --rows 2.5", "'2.5' is not a number of rows"),
     "percent": ("tan --noise 5", "noise=5.0 is not an option; give a number from 0 to 1. For 5 % write 0.05."),
     "option": ("ban --set arcs=60", "ban has no option 'arcs'. Did you mean 'n_arcs'?"),
-    "no such choice": ("xor --columns 5", "xor has no option 'n_columns'. It has spread."),
-    "nothing to drift to": ("sea --drift abrupt", "sea has no other model to drift to. Those that have one: nb, tan"),
-    "no tables": ("gaussians --drift incremental", "only networks drift incrementally: nb, tan and ban."),
-    "at without drift": ("tan --at 5", "--at goes with --drift abrupt, gradual, incremental."),
-    "at of recurring": ("tan --drift recurring --at 5", "--at goes with --drift abrupt, gradual, incremental."),
-    "width of abrupt": ("tan --drift abrupt --width 5", "--width goes with --drift gradual, incremental."),
-    "flip alone": ("tan --flip", "--flip says how --noise works. Give that too."),
+    "no such choice": ("xor --columns 5", "xor has no option 'n_columns'. Its options: spread."),
+    "nothing to drift to": ("sea --drift abrupt", "--drift is not available for sea. It is for nb, tan"),
+    "no tables": ("gaussians --drift incremental", "incremental drift is available for nb, tan and ban only."),
+    "at without drift": ("tan --at 5", "--at needs --drift abrupt, gradual, incremental."),
+    "at of recurring": ("tan --drift recurring --at 5", "--at needs --drift abrupt, gradual, incremental."),
+    "width of abrupt": ("tan --drift abrupt --width 5", "--width needs --drift gradual, incremental."),
+    "flip alone": ("tan --flip", "--flip needs --noise."),
     "shares": ("tan --imbalance 0.9", "give 2 shares that sum to 1, one per class."),
-    "no shares": ("tan --imbalance a,b", "--imbalance a,b: write one share per class, such as 0.9,0.1."),
-    "ending": ("tan -o x.xls", "the ending says no format"),
-    "json on stdout": ("tan --json", "Name a file for the rows with -o."),
+    "no shares": ("tan --imbalance a,b", "--imbalance a,b: give one proportion per class, such as 0.9,0.1."),
+    "ending": ("tan -o x.xls", "unknown extension"),
+    "json on stdout": ("tan --json", "Write the rows to a file with -o."),
     "seed": ("tan --seed -1", "random_state=-1 is not an option"),
 }
 

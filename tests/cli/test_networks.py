@@ -50,7 +50,7 @@ def test_options_of_models_have_flags(run, iris):
     done = run("fit", iris, "--model", "nb", "--fit-by", "conditional-likelihood")
     assert tanager.load("iris.tanager").fit_by == "conditional_likelihood"
     assert "each row left out" not in done.out
-    assert "cannot be left out" in done.err
+    assert "no leave-one-out evaluation" in done.err
 
 
 def test_a_wrapper_hands_on_what_is_meant_for_the_model_inside(run, iris):
@@ -73,7 +73,7 @@ def test_required_and_forbidden_arcs_are_kept(run, iris):
 
 def test_the_trace_tells_every_step(run, iris):
     done = run("fit", iris, "--model", "gbn", "--trace")
-    assert "\nHow the network was found\n" in done.out
+    assert "\nSteps of the structure learner\n" in done.out
     learned = tanager.load("iris.tanager").learned_
     assert learned.trace() in done.out
     steps = run("fit", iris, "--model", "gbn", "--trace", "--json").document["steps"]
@@ -83,7 +83,7 @@ def test_the_trace_tells_every_step(run, iris):
 
 def test_the_trace_of_a_multi_net_and_of_a_wrapper(run, iris):
     out = run("fit", iris, "--model", "clmn", "--trace").out
-    assert all(f"How the network was found, class = {c}\n" in out for c in ("setosa", "versicolor", "virginica"))
+    assert all(f"Steps of the structure learner, class = {c}\n" in out for c in ("setosa", "versicolor", "virginica"))
     out = run("fit", iris, "--model", "w-gbn", "--trace", "--set", "grid=[0.05,0.2]").out
     assert "\nTried\nsetting " in out
     assert "* chosen" in out
@@ -92,7 +92,7 @@ def test_the_trace_of_a_multi_net_and_of_a_wrapper(run, iris):
 def test_the_columns_that_matter_are_named(run, iris):
     done = run("fit", iris, "--model", "gbn", "--threshold", 0.5)
     used = tanager.load("iris.tanager").blanket_
-    assert f"\nAnswers depend on {len(used)} of 4 columns: {', '.join(used)}\n" in done.out
+    assert f"\nPredictions depend on {len(used)} of 4 columns: {', '.join(used)}\n" in done.out
 
 
 def drawn():
@@ -110,7 +110,7 @@ def test_a_network_that_a_person_has_drawn_is_learned(run, iris):
     model = tanager.load("iris.tanager")
     assert type(model).__name__ == "NetworkClassifier"
     assert sorted(model.network_.arcs) == sorted(arcs)
-    assert "Answers depend on 2 of 4 columns: petal_length, petal_width" in done.out
+    assert "Predictions depend on 2 of 4 columns: petal_length, petal_width" in done.out
 
 
 @pytest.mark.parametrize("ending", ["bif", "xml", "xmlbif", "json", "dot"])
@@ -188,33 +188,33 @@ def test_show_draws_a_multi_net_class_after_class(run, iris):
 MISTAKES = {
     "no learner": (
         ["--model", "tan", "--forbid", "class:petal_width"],
-        "--forbid means nothing to the model 'tan'; it is",
+        "--forbid does not apply to the model 'tan'; it is",
     ),
     "no class root": (
         ["--model", "mn", "--no-class-root"],
-        "--class-root means nothing to the model 'mn'; it is for gbn, w-gbn",
+        "--class-root does not apply to the model 'mn'; it is for gbn, w-gbn",
     ),
     "no order": (["--model", "gbn", "--learner", "hill-climb", "--order", "given"], "it is for --learner cbl or k2."),
     "no score": (
         ["--model", "gbn", "--score", "bic"],
-        "--score means nothing to cbl; it is for --learner hill-climb or k2.",
+        "--score does not apply to cbl; it is for --learner hill-climb or k2.",
     ),
-    "no trace": (["--trace"], "--trace means nothing to the model 'aode'"),
+    "no trace": (["--trace"], "--trace does not apply to the model 'aode'"),
     "no arc": (["--model", "gbn", "--require", "petal_width"], "write parent:child, for example --require age:income."),
     "no column": (
         ["--model", "gbn", "--forbid", "class:petal_widht"],
         "no column 'petal_widht'. Did you mean 'petal_width'?",
     ),
-    "no test": (["--model", "gbn", "--test", "g3"], "there is no test 'g3'. Known are mi, g2, x2."),
-    "no level": (["--model", "gbn", "--test", "g2:x"], "'x' is no number. Write g2:0.01, for example."),
-    "no threshold": (["--model", "w-gbn", "--threshold", "0.1"], "finds its threshold by trying. Say which to try"),
-    "no network": (["--model", "network"], "needs a network: --network FILE"),
+    "no test": (["--model", "gbn", "--test", "g3"], "unknown test 'g3'. Known tests: mi, g2, x2."),
+    "no level": (["--model", "gbn", "--test", "g2:x"], "'x' is not a number. Write g2:0.01, for example."),
+    "no threshold": (["--model", "w-gbn", "--threshold", "0.1"], "selects its threshold itself. Give the candidates"),
+    "no network": (["--model", "network"], "needs --network FILE"),
     "no file": (["--network", "no.bif"], "there is no file 'no.bif'"),
     "a contradiction": (
         ["--model", "gbn", "--require", "class:petal_width", "--forbid", "class:petal_width"],
         "'class' -> 'petal_width' is required and forbidden.",
     ),
-    "unknown learner": (["--model", "gbn", "--set", "learner=clb"], "there is no learner 'clb'. Did you mean 'cbl'?"),
+    "unknown learner": (["--model", "gbn", "--set", "learner=clb"], "unknown learner 'clb'. Did you mean 'cbl'?"),
 }
 
 
@@ -224,11 +224,11 @@ def test_a_mistake_gets_a_sentence_with_the_way_out(refused, iris, words, senten
 
 
 CONVERSIONS = {
-    "a vote": (["aode", "x.bif"], "AODE in iris.tanager is a vote of many networks. Learn one"),
-    "no class": (["clmn", "x.bif"], "holds a network for every class. Name one with --class: setosa"),
+    "a vote": (["aode", "x.bif"], "AODE in iris.tanager averages over many networks. Learn a single one"),
+    "no class": (["clmn", "x.bif"], "has a network for every class. Choose one with --class: setosa"),
     "wrong class": (["clmn", "x.bif", "--class", "setose"], "Did you mean 'setosa'?"),
     "one network": (["tan", "x.bif", "--class", "setosa"], "--class is for models with a network for every class"),
-    "no ending": (["tan", "x"], "the ending says no format. Use one of .bif"),
+    "no ending": (["tan", "x"], "unknown extension. Use one of .bif"),
     "no folder": (["tan", "no/x.bif"], "there is no folder 'no'"),
 }
 

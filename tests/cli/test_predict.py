@@ -23,7 +23,7 @@ def answers_of_python(model, data):
 def test_answers_are_those_of_python_in_the_order_of_the_file(run, fitted):
     done = run("predict", fitted, "iris.csv", "-o", "answers.csv", "--proba")
     assert done.code == 0
-    assert done.out == "150 answers written to answers.csv\naccuracy 0.9533, log loss 0.1041\n"
+    assert done.out == "150 predictions written to answers.csv\naccuracy 0.9533, log loss 0.1041\n"
     rows = read_rows("answers.csv")
     labels, proba = answers_of_python(fitted, "iris.csv")
     assert [row["prediction"] for row in rows] == labels
@@ -72,8 +72,8 @@ def test_stdout_holds_the_table_and_nothing_else(run, fitted):
 
 def test_the_document_holds_the_answers_where_no_file_does(run, fitted):
     report = run("predict", fitted, "iris.csv", "--json").document
-    assert len(report["answers"]) == report["rows"] == 150
-    assert report["answers"][0]["prediction"] == "setosa"
+    assert len(report["predictions"]) == report["rows"] == 150
+    assert report["predictions"][0]["prediction"] == "setosa"
 
 
 def test_stdin_gives_the_same_answers(run, fitted):
@@ -95,7 +95,7 @@ def test_kept_columns_come_as_they_were_written(run, fitted):
 def test_reasons_are_those_of_explain_strongest_first(run, fitted):
     run("predict", fitted, "iris.csv", "--explain", "-o", "a.csv")
     reasons = run("explain", fitted, "--data", "iris.csv", "--row", 120, "--json").document["columns"][:3]
-    assert read_rows("a.csv")[119]["because"] == "; ".join(
+    assert read_rows("a.csv")[119]["reasons"] == "; ".join(
         f"{c['column']} = {c['value']} ({c['log_odds']:+.2f})" for c in reasons
     )
 
@@ -104,7 +104,7 @@ def test_columns_that_the_model_does_not_know_are_named_once(run, fitted):
     text = Path("iris.csv").read_text().replace("\n", ",1,2\n").replace("class,1,2", "class,id,more", 1)
     Path("more.csv").write_text(text)
     done = run("predict", fitted, "more.csv", "-o", "a.csv")
-    assert done.err == "note: columns that the model does not know are ignored: id, more\n"
+    assert done.err == "note: ignored columns that the model was not trained on: id, more\n"
 
 
 def test_a_file_without_classes_gets_answers_and_no_figures(run, fitted):
@@ -131,7 +131,7 @@ def test_rows_of_an_unknown_class_count_as_wrong_and_rows_without_one_do_not_cou
     report = done.document
     assert report["rows_with_class"] == 2
     assert report["accuracy"] == 0.5
-    own = report["answers"][0]["probability"]
+    own = report["predictions"][0]["probability"]
     assert report["log_loss"] == pytest.approx(-(math.log(own) + math.log(1e-15)) / 2)
     assert "1 row of a class that the model has never seen" in done.err
 
@@ -150,7 +150,7 @@ def test_no_rows_give_no_answers(run, fitted):
         assert run("predict", fitted, "none.csv", "--proba", "--keep", "class", "-o", f"a.{ending}").code == 0
     head = "class,prediction,probability,probability_setosa,probability_versicolor,probability_virginica\n"
     assert Path("a.csv").read_text() == head
-    assert run("predict", fitted, "none.csv", "--json").document["answers"] == []
+    assert run("predict", fitted, "none.csv", "--json").document["predictions"] == []
 
 
 MISTAKES = {
@@ -161,15 +161,15 @@ MISTAKES = {
     "no data": (["iris.tanager", "irs.csv"], "there is no file 'irs.csv'. Check the name and the folder. Did you mean"),
     "the wrong way round": (["iris.csv", "iris.tanager"], "'iris.csv' is not a tanager file"),
     "kept stranger": (["iris.tanager", "iris.csv", "--keep", "idd"], "iris.csv has no column 'idd' (--keep)"),
-    "unknown ending": (["iris.tanager", "iris.csv", "-o", "a.xls"], "the ending says no format. Use one of .csv"),
-    "output over input": (["iris.tanager", "iris.csv", "-o", "./iris.csv"], "would replace the file that is read"),
-    "output over model": (["iris.tanager", "iris.csv", "-o", "iris.tanager"], "would replace the file that is read"),
-    "folder as output": (["iris.tanager", "iris.csv", "-o", "."], "this is a folder"),
+    "unknown ending": (["iris.tanager", "iris.csv", "-o", "a.xls"], "unknown extension. Use one of .csv"),
+    "output over input": (["iris.tanager", "iris.csv", "-o", "./iris.csv"], "would overwrite an input file"),
+    "output over model": (["iris.tanager", "iris.csv", "-o", "iris.tanager"], "would overwrite an input file"),
+    "folder as output": (["iris.tanager", "iris.csv", "-o", "."], "it is a folder"),
     "a damaged model": (["bad.tanager", "iris.csv"], "bad.tanager"),
     "a cut model": (["cut.tanager", "iris.csv"], "cut.tanager"),
     "a misspelt column": (
         ["iris.tanager", "typo.csv"],
-        "no column 'petal_width', from which the model has learned. Did",
+        "no column 'petal_width', which the model was trained on. Did",
     ),
     "a file cut in a line": (["iris.tanager", "cut.csv", "-o", "a.csv"], "The file ends in the middle of a line"),
     "text among numbers": (["iris.tanager", "text.csv"], "line 101, column 'petal_width': 'wide' is not a number"),

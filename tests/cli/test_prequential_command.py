@@ -46,9 +46,9 @@ def test_models_are_measured_along_a_file(run, stream):
 def test_the_table_says_where_it_was_worst(run, stream):
     done = run("prequential", stream, "--model", "aode", "--drop", "second", "--last", 50)
     assert "stream.csv: 400 rows, 2 classes in 'class'" in done.out
-    assert "Left out: second (asked for), id (every row has its own value)" in done.out
+    assert "Dropped: second (asked for), id (every row has its own value)" in done.out
     head, line = done.out.splitlines()[3:5]
-    assert head.split() == ["accuracy", "kappa", "log", "loss", "lately", "lowest", "at", "row", "speed"]
+    assert head.split() == ["accuracy", "kappa", "log", "loss", "recent", "lowest", "at", "row", "speed"]
     assert line.split()[0] == "aode"
     assert max(map(len, done.out.splitlines())) <= 90
 
@@ -75,7 +75,7 @@ def test_curves_become_files(run, stream):
     done = run(
         "prequential", stream, "--every", 100, "--csv", "curves.csv", "--plot", "curves.png", "--measure", "kappa"
     )
-    assert "The curves are in curves.csv.\nThe picture is in curves.png." in done.out
+    assert "Curves written to curves.csv\nPicture written to curves.png" in done.out
     lines = read_rows("curves.csv")
     assert [(line["model"], line["row"]) for line in lines] == [
         *itertools.product(["nb", "aode"], ["100", "200", "300", "400"])
@@ -112,18 +112,18 @@ def test_without_river_there_is_a_kind_sentence(refused, stream, monkeypatch):
     [
         (["stream.csv", "--target", "clas"], "stream.csv has no column 'clas'. Did you mean 'class'?"),
         (["stream.cvs"], "there is no file 'stream.cvs'. Check the name and the folder. Did you mean 'stream.csv'?"),
-        (["stream.csv", "--model", "aod"], "there is no model 'aod'. Did you mean 'aode'?"),
-        (["stream.csv", "--model", ","], "--model: name at least one model"),
+        (["stream.csv", "--model", "aod"], "unknown model 'aod'. Did you mean 'aode'?"),
+        (["stream.csv", "--model", ","], "--model: give at least one model"),
         (["stream.csv", "--model", "nb:smothing=2"], "has no option 'smothing'. Did you mean 'smoothing'?"),
-        (["stream.csv", "--against", "river-nn"], "there is no classifier 'river-nn'. Did you mean 'river-nb'?"),
+        (["stream.csv", "--against", "river-nn"], "unknown classifier 'river-nn'. Did you mean 'river-nb'?"),
         (["stream.csv", "--rows", "0"], "n_rows=0: give a whole number of rows of at least 1."),
-        (["stream.csv", "--rows", "many"], "'many' is no number of rows; write 10000"),
-        (["stream.csv", "--delay", "-1"], "'-1' is no number of rows"),
+        (["stream.csv", "--rows", "many"], "'many' is not a number of rows; write 10000"),
+        (["stream.csv", "--delay", "-1"], "'-1' is not a number of rows"),
         (["stream.csv", "--fade", "2"], "fade=2.0 must be above 0 and at most 1."),
         (["stream.csv", "--times", "secnd"], "has no column 'secnd'. Did you mean 'second'?"),
         (["stream.csv", "--csv", "no/curves.csv"], "there is no folder 'no'"),
-        (["generate:tna", "--rows", "100"], "there is no generator 'tna'. Did you mean 'tan'?"),
-        (["generate:tan"], "a generator never ends; say how many rows to take, for example --rows 1e6"),
+        (["generate:tna", "--rows", "100"], "unknown generator 'tna'. Did you mean 'tan'?"),
+        (["generate:tan"], "a generator is endless; give the number of rows, for example --rows 1e6"),
     ],
 )
 def test_slips_of_the_pen_get_one_sentence(refused, stream, words, sentence):

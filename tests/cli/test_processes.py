@@ -59,7 +59,7 @@ def test_ctrl_c_ends_with_one_line_and_leaves_nothing_behind(fitted):
         done.send_signal(signal.SIGINT)
         _, err = done.communicate()
     assert done.returncode == 130
-    assert err == b"tanager predict: stopped.\n"
+    assert err == b"tanager predict: interrupted.\n"
     assert {path.name for path in Path().iterdir()} == before
 
 

@@ -273,7 +273,7 @@ def test_codes_can_be_asked_to_be_numeric():
 
 
 def test_codes_without_room_for_missing_are_refused():
-    with pytest.raises(DataError, match=r"all 256 values of uint8 are used.*Pass X.astype\(np.uint16\)"):
+    with pytest.raises(DataError, match=r"all 256 values of uint8 are in use.*Pass X.astype\(np.uint16\)"):
         Encoder().fit(np.array([[254], [255]], dtype=np.uint8))
     with pytest.raises(DataError, match="column 'x1', row 0: -2 is not a code"):
         Encoder().fit(np.array([[0, -2]], dtype=np.int8))
@@ -390,7 +390,7 @@ def test_frames_with_numbers_for_names_are_matched_by_place():
         ([], r"0 sample\(s\)"),
         (np.empty((12, 0)), r"0 feature\(s\) \(shape=\(12, 0\)\) while a minimum of 1 is required\."),
         ([[1, 2], [3]], "row 1 has 1 cells, row 0 has 2"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a' stands for more than one column"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a' is the name of more than one column"),
         ({"a": [1, 2], "b": [1]}, "column 'b' has 1 rows, column 'a' has 2"),
         ({"a": "red"}, "column 'a' is 'red', not a column of cells"),
         ({3: [1]}, r"column names must be text, found 3 \(int\)"),

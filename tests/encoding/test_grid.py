@@ -214,14 +214,14 @@ def test_a_new_class_moves_the_others():
 
 
 def test_a_repeated_value_is_not_split_for_ever():
-    grid = Grid(np.array([0.0, 1.0]), 1, split=0.1, most=5000).update(np.full(5000, 1 / 3), np.zeros(5000))
+    grid = Grid(np.array([0.0, 1.0]), 1, split=0.1, max_intervals=5000).update(np.full(5000, 1 / 3), np.zeros(5000))
     assert len(grid.edges) < 1200
     assert grid.weight == pytest.approx(5000)
 
 
 def test_splitting_ends_at_the_most_intervals():
     x = np.random.default_rng(0).normal(size=3000)
-    grid = Grid(np.array([0.0, 1.0]), 1, split=0.01, most=60).update(x, np.zeros(3000))
+    grid = Grid(np.array([0.0, 1.0]), 1, split=0.01, max_intervals=60).update(x, np.zeros(3000))
     assert len(grid.counts) == 60
 
 
@@ -238,13 +238,13 @@ def test_classes_can_fade_apart():
 
 
 def test_what_makes_no_grid_is_refused():
-    with pytest.raises(DataError, match=r"must be finite numbers that ascend, got \[1.0, 1.0\]"):
+    with pytest.raises(DataError, match=r"must be finite and ascending, got \[1.0, 1.0\]"):
         Grid([1.0, 1.0], 2)
     with pytest.raises(OptionError, match="split=2 must be a share of the rows"):
         Grid(EDGES, 2, split=2)
     with pytest.raises(OptionError, match=r"decay\(0\): the factor must be above 0"):
         Grid(EDGES, 2).decay(0)
-    with pytest.raises(DataError, match=r"cannot merge grids over other intervals: 18 .*, 17 .* Lay both over"):
+    with pytest.raises(DataError, match=r"cannot merge grids with different edges: 18 .*, 17 .* Make both with"):
         Grid(EDGES, 2).merge(Grid(EDGES[1:], 2))
     with pytest.raises(DataError, match="cannot merge grids of 2 and 3 classes"):
         Grid(EDGES, 2).merge(Grid(EDGES, 3))
@@ -265,7 +265,12 @@ def test_a_grid_comes_back_from_its_arrays_and_goes_on_as_before(table, split):
     assert back.cells.tolist() == grid.cells.tolist()
     assert back.edges.tolist() == grid.edges.tolist()
     assert back.span() == grid.span()
-    assert (back.scale, back.split, back.most, back.step) == (grid.scale, grid.split, grid.most, grid.step)
+    assert (back.scale, back.split, back.max_intervals, back.step) == (
+        grid.scale,
+        grid.split,
+        grid.max_intervals,
+        grid.step,
+    )
 
 
 GOOD = Grid(EDGES, 2).update([0.1], [0]).to_arrays()

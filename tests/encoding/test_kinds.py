@@ -171,7 +171,7 @@ def test_kinds_can_be_asked_for():
     schema = Encoder(bins="width", n_bins=2, numeric=["a"], categorical=[1]).fit(table).schema
     assert [column.kind for column in schema.columns] == ["numeric", "categorical", "categorical"]
     assert schema["b"].values == (0.5, 1.5, 2.5)
-    assert schema["a"].reason == "asked for"
+    assert schema["a"].reason == "requested"
     assert Encoder(categorical="all").fit({"a": NUMBERS}).schema["a"].n_values == 20
     assert Encoder(continuous=True).fit(table).schema["b"].kind == "continuous"
     assert Encoder(continuous=["a"], categorical=["b"]).fit(table).schema["a"].kind == "continuous"
@@ -200,9 +200,9 @@ def test_cut_points_can_be_given():
         ({"bins": {"agee": [1]}}, "bins: X has no column 'agee'"),
         ({"bins": "mdlp"}, "bins='mdlp' is not an option"),
         ({"bins": {"age": "widht"}}, "Did you mean 'width'"),
-        ({"bins": {"age": [2, 1]}}, "must ascend"),
-        ({"bins": {"age": ["x"]}}, "are no cut points"),
-        ({"categorical": ["age"], "numeric": ["age"]}, "column 'age' is asked to be both categorical and numeric"),
+        ({"bins": {"age": [2, 1]}}, "must be ascending"),
+        ({"bins": {"age": ["x"]}}, "expected cut points"),
+        ({"categorical": ["age"], "numeric": ["age"]}, "column 'age' is requested as both categorical and numeric"),
         ({"n_bins": 0}, "n_bins=0 must be a whole number from 1 to 65534"),
         ({"max_values": 1}, "max_values=1 must be"),
         ({"max_whole": 1.5}, "max_whole=1.5 must be"),

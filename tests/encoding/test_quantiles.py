@@ -93,7 +93,7 @@ def test_memory_grows_with_the_logarithm_of_the_rows():
         for _ in range(10):
             most = max(most, len(sketch.update(rng.random(5_000))))
         sizes.append(most)
-    assert max(sizes) < 4 * sketch.room
+    assert max(sizes) < 4 * sketch.capacity
     assert max(sizes[4:]) < 1.3 * max(sizes[:4])
 
 
@@ -173,9 +173,9 @@ def test_sketches_of_different_scales_merge_as_their_weights():
 
 
 def test_options_that_mean_nothing_are_refused():
-    with pytest.raises(OptionError, match="bins=0: give a number of bins of at least 1"):
+    with pytest.raises(OptionError, match="bins=0 must be a whole number of at least 1"):
         QuantileSketch(0)
-    with pytest.raises(OptionError, match=r"quantile\(2\): give a share of the rows from 0 to 1"):
+    with pytest.raises(OptionError, match=r"quantile\(2\): q must be from 0 to 1"):
         QuantileSketch().quantile(2)
     with pytest.raises(OptionError, match=r"decay\(1.5\): the factor must be above 0 and at most 1"):
         QuantileSketch().decay(1.5)

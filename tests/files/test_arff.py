@@ -75,16 +75,16 @@ def test_learning_takes_the_kinds_that_the_file_declares(write):
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("@data", "@date", "line 9: '@date' is no line of an ARFF header"),
-        ("@data\n", "", "no line of an ARFF header"),
-        ("real", "complex", "line 4: .* declares nothing that can be read"),
+        ("@data", "@date", "line 9: '@date' is not valid in an ARFF header"),
+        ("@data\n", "", "not valid in an ARFF header"),
+        ("real", "complex", "line 4: .* is not a valid declaration"),
         ("85", "warm", "line 10, column 'temp f': 'warm' is not a number"),
-        ("sunny, 85", "Sunny, 85", "line 10, column 'outlook': 'Sunny' is none of the declared values"),
+        ("sunny, 85", "Sunny, 85", "line 10, column 'outlook': 'Sunny' is not among the declared values"),
         (", yes\n", "\n", "line 10: found 4 cells, expected 5"),
-        ("'a, b'", "'a, b", "line 10: found quotes that are not closed"),
-        ("4 no}", "5 no}", "line 14: .* is no sparse row. Expected places from 0 to 4"),
-        ("4 no}", "4 no", "line 14: .* is no sparse row"),
-        ("note", "class", "columns 3 and 5 are both called 'class'"),
+        ("'a, b'", "'a, b", "line 10: found an unclosed quote"),
+        ("4 no}", "5 no}", "line 14: .* is not a sparse row. Expected indices from 0 to 4"),
+        ("4 no}", "4 no", "line 14: .* is not a sparse row"),
+        ("note", "class", "columns 3 and 5 are both named 'class'"),
     ],
 )
 def test_mistakes_are_refused_with_their_line(write, old, new, sentence):
@@ -94,9 +94,9 @@ def test_mistakes_are_refused_with_their_line(write, old, new, sentence):
 
 
 def test_a_file_without_rows_or_without_data_is_refused(write):
-    with pytest.raises(DataError, match="has a header and no rows"):
+    with pytest.raises(DataError, match="has a header but no rows"):
         open_table(write(WEATHER[: WEATHER.index("@data") + 6])).read()
-    with pytest.raises(DataError, match="has no line @data"):
+    with pytest.raises(DataError, match="has no @data line"):
         open_table(write("@relation x\n"))
     with pytest.raises(DataError, match="is not UTF-8 text"):
         open_table(write(WEATHER)).name and open_table(_latin(write)).read()

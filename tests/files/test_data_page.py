@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tanager.files import MISSING, delimited
-from tanager.files.tables import ENDINGS
+from tanager.files.formats import EXTENSIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
 module = sys.modules["tanager.files.learn"]
@@ -29,4 +29,4 @@ def test_the_numbers_are_those_of_the_code():
     assert f"at most {module.LEFT_OUT:,}" in PAGE
     assert f"The sample is {delimited.SPREAD}" in PAGE.replace("\n", " ")
     assert all(f"`{marker}`" in PAGE for marker in MISSING if marker)
-    assert all(f"`{ending}`" in PAGE for endings in ENDINGS.values() for ending in endings)
+    assert all(f"`{ending}`" in PAGE for endings in EXTENSIONS.values() for ending in endings)

@@ -329,8 +329,8 @@ def test_a_window_can_shrink_and_all_can_fade_at_once():
     [
         ({"decay": 0}, "give a factor per row below 1"),
         ({"decay": -3}, "give a factor per row below 1"),
-        ({"decay": "soon"}, "is no span of time"),
-        ({"decay": "5 parsecs"}, "is no span of time"),
+        ({"decay": "soon"}, "is not a duration"),
+        ({"decay": "5 parsecs"}, "is not a duration"),
         ({"window": 0}, "give a number of rows"),
         ({"window": 2.5}, "give a number of rows"),
         ({"window": 5, "decay": Decay(half_life=3, per_class=True)}, "do not go together"),
@@ -344,7 +344,7 @@ def test_options_that_mean_nothing_are_refused(options, words):
 
 
 def test_rows_without_times_are_refused_by_what_forgets_by_time():
-    with pytest.raises(DataError, match="goes by time"):
+    with pytest.raises(DataError, match="is by time"):
         NaiveBayes(decay="1 h").fit([["a"], ["b"]], ["no", "yes"])
     with pytest.raises(DataError, match="times, row 1"):
         NaiveBayes(decay="1 h").fit([["a"], ["b"]], ["no", "yes"], times=[1.0, float("nan")])

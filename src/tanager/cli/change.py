@@ -1,19 +1,19 @@
-"""What ``update`` and ``unlearn`` share: a model file, a file of rows, and a new model file."""
+"""The common part of ``update`` and ``unlearn``: a model file, a data file, and a new model file."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from tanager.cli.model_state import n_learned
 from tanager.cli.output import check_output
 from tanager.cli.reading import (
     LEARNED,
     all_cores,
     check_columns,
     check_inputs,
-    known_target,
     load_model,
     open_for,
-    rows_in,
+    set_target,
 )
 from tanager.cli.screen import Screen, counted
 
@@ -38,14 +38,14 @@ def change(
         from tanager import files
 
         model = load_model(path)
-        known_target(model, target, path)
+        set_target(model, target, path)
         source = open_for(model, data, **reading)
         check_columns(source, [*model.encoder_.schema.names, model.target_name_], LEARNED)
-        before = rows_in(model)
+        before = n_learned(model)
     with screen.progress(f"reading {source.name}") as tick, all_cores(model):
         n_rows = getattr(files, verb)(model, source, times=times, progress=tick)
     model.save(output)
-    now = rows_in(model)
+    now = n_learned(model)
     screen.say(f"{counted(n_rows, 'row')} of {source.name} {done}: {before:,.0f} before, {now:,.0f} now")
     screen.say(f"Written to {output}")
     screen.document(

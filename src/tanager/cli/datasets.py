@@ -1,11 +1,11 @@
-"""``tanager datasets``: tables to try things on."""
+"""``tanager datasets``: example data sets."""
 
 from __future__ import annotations
 
 import click
 
 from tanager.cli.options import examples, json_option
-from tanager.cli.output import check_output, written
+from tanager.cli.output import check_output, open_output
 from tanager.cli.screen import Screen, counted, table
 from tanager.errors import OptionError
 from tanager.writing import TableWriter, table_format
@@ -14,13 +14,13 @@ from tanager.writing import TableWriter, table_format
 @click.command(epilog=examples("tanager datasets", "tanager datasets iris -o iris.csv"))
 @click.argument("name", required=False)
 @click.option("--output", "-o", metavar="FILE", help="A .csv, .tsv, .parquet or .jsonl file; - is stdout.")
-@click.option("--test", is_flag=True, help="Its test rows instead, where a data set comes with some.")
-@click.option("--folder", metavar="FOLDER", help="Where data sets are.  [default: $TANAGER_DATA]", show_default=False)
+@click.option("--test", is_flag=True, help="Write its test rows, where the data set has a test part.")
+@click.option("--folder", metavar="FOLDER", help="Folder with data sets.  [default: $TANAGER_DATA]", show_default=False)
 @json_option
 def command(name: str | None, output: str | None, test: bool, folder: str | None, as_json: bool) -> None:
-    """List data sets, or write the one called NAME to a file whose last column is the class.
+    """List example data sets, or write the one named NAME to a file whose last column is the class.
 
-    iris, wine, breast_cancer and digits are always there; openml:NAME is fetched from openml.org.
+    iris, wine, breast_cancer and digits are built in; openml:NAME is downloaded from openml.org.
     """
     if name is None:
         _list(Screen(as_json=as_json), folder)
@@ -35,7 +35,7 @@ def _list(screen: Screen, folder: str | None) -> None:
 
         entries = available(folder)
     lines = [(e.name, f"{e.n_rows:,}", f"{e.n_columns:,}", f"{e.n_classes:,}", str(e.where)) for e in entries]
-    screen.show(table(("name", "rows", "columns", "classes", "where"), lines, right=("rows", "columns", "classes")))
+    screen.show(table(("name", "rows", "columns", "classes", "source"), lines, right=("rows", "columns", "classes")))
     screen.document({"datasets": [vars(e) for e in entries]})
 
 
@@ -49,9 +49,9 @@ def _write(name: str, output: str, test: bool, folder: str | None, as_json: bool
         data = load(name, folder)
         chosen = data.test if test else data
         if chosen is None:
-            raise OptionError(f"the data set {name!r} has no test rows of its own. Leave out --test.")
+            raise OptionError(f"the data set {name!r} has no test part. Leave out --test.")
         rows = chosen.X.append_column("class", [chosen.y.tolist()])
-    with written(output) as file:
+    with open_output(output) as file:
         writer = TableWriter(file, form)
         writer.write(rows)
         writer.close()

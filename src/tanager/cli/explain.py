@@ -1,4 +1,4 @@
-"""``tanager explain``: why a row gets its answer."""
+"""``tanager explain``: the reasons for a prediction."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ MOST_CLASSES = 10
 @click.argument("model")
 @click.argument("row", required=False)
 @click.option("--data", metavar="FILE", help="Take the row from a data file.")
-@click.option("--row", "number", type=click.IntRange(min=1), metavar="N", help="Which row of FILE; 1 is the first.")
-@click.option("--answer", metavar="CLASS", help="The class to explain.  [default: the answer of the model]")
+@click.option("--row", "number", type=click.IntRange(min=1), metavar="N", help="Number of the row in FILE, from 1.")
+@click.option("--answer", metavar="CLASS", help="The class to explain.  [default: the predicted one]")
 @click.option("--against", metavar="CLASS", help="The class to compare with.  [default: the most probable other]")
 @reading_options
 @json_option
@@ -41,21 +41,21 @@ def command(
     as_json: bool,
     **reading: Any,
 ) -> None:
-    """Say why MODEL answers as it does for one row: log-odds of every column, which add up.
+    """Explain the prediction of MODEL for one row: the contribution of every column to the log-odds.
 
-    ROW is JSON ({"column": value, ...}), the name of a JSON file, or - for stdin. Columns that it does not have are
-    missing, which is fine. Or take a row of a data file with --data and --row.
+    ROW is JSON ({"column": value, ...}), the path of a JSON file, or - for stdin. Columns left out are missing. Or take
+    a row of a data file with --data and --row.
     """
     screen = Screen(as_json=as_json)
     if (row is None) == (data is None) or (data is None) != (number is None):
         raise click.UsageError("Give a row as JSON, or both --data and --row.", click.get_current_context())
     check_inputs(model, data)
-    cells = None if row is None else _cells(row)
+    cells = None if row is None else _row_from_json(row)
     with screen.waiting("starting"):
         classifier = load_model(model)
         if cells is None:
-            cells = _row_of(classifier, str(data), int(number or 0), reading)
-        _note_strangers(screen, classifier, cells)
+            cells = _row_of_file(classifier, str(data), int(number or 0), reading)
+        _note_unknown_columns(screen, classifier, cells)
         labels = {str(label): label for label in classifier.classes_.tolist()}
         chosen = [_class(labels, flag, name) for flag, name in (("--answer", answer), ("--against", against))]
         reasons = classifier.explain(cells, *chosen)
@@ -67,7 +67,7 @@ def command(
     screen.document(_report(reasons, proba))
 
 
-def _cells(text: str) -> dict[str, Any]:
+def _row_from_json(text: str) -> dict[str, Any]:
     """A row from JSON: inline, in a file, or on stdin."""
     place = "the row"
     if text == "-":
@@ -76,22 +76,22 @@ def _cells(text: str) -> dict[str, Any]:
         place = text
         if not Path(text).is_file():
             raise OptionError(
-                f"{text!r} is no file and no JSON. Write the row as '{{\"column\": value, ...}}', or take one of a "
+                f"{text!r} is neither a file nor JSON. Write the row as '{{\"column\": value, ...}}', or take one of a "
                 "data file with --data FILE --row N."
             )
         text = Path(text).read_text(encoding="utf-8")
     try:
         cells = json.loads(text)
     except ValueError as error:
-        raise DataError(f"{place} is no JSON: {error}. Write it as '{{\"column\": value, ...}}'.") from None
+        raise DataError(f"{place} is not valid JSON: {error}. Write it as '{{\"column\": value, ...}}'.") from None
     if isinstance(cells, list) and len(cells) == 1:
         cells = cells[0]
     if not isinstance(cells, dict):
-        raise DataError(f"{place} is no JSON object. Write it as '{{\"column\": value, ...}}'.")
+        raise DataError(f"{place} is not a JSON object. Write it as '{{\"column\": value, ...}}'.")
     return cells
 
 
-def _row_of(model: Any, data: str, number: int, reading: dict[str, Any]) -> dict[str, Any]:
+def _row_of_file(model: Any, data: str, number: int, reading: dict[str, Any]) -> dict[str, Any]:
     """One row of a data file, counted from 1 after the header."""
     source = open_for(model, data, **reading)
     names = list(model.encoder_.schema.names)
@@ -104,21 +104,21 @@ def _row_of(model: Any, data: str, number: int, reading: dict[str, Any]) -> dict
     raise DataError(f"{source.name} has {before:,} rows; there is no row {number:,}.")
 
 
-def _note_strangers(screen: Screen, model: Any, cells: dict[str, Any]) -> None:
+def _note_unknown_columns(screen: Screen, model: Any, cells: dict[str, Any]) -> None:
     known = model.encoder_.schema.names
     if cells and not set(cells) & set(known):
         hints = nearest(next(iter(cells)), known) or f" Its columns are {listed(known)}."
-        raise DataError(f"the model knows none of the columns of this row, such as {next(iter(cells))!r}.{hints}")
+        raise DataError(f"the model has none of the columns of this row, such as {next(iter(cells))!r}.{hints}")
     for name in cells:
         if name not in known and name != model.target_name_:
             free = [other for other in known if other not in cells]
-            screen.note(f"the model knows no column {name!r}, which is ignored.{nearest(name, free)}")
+            screen.note(f"ignored {name!r}, which is not a column of the model.{nearest(name, free)}")
 
 
 def _class(labels: dict[str, Any], flag: str, name: str | None) -> Any:
     if name is not None and name not in labels:
         raise OptionError(
-            f"{flag} {name}: there is no such class.{nearest(name, labels) or ' Known are ' + listed(labels) + '.'}"
+            f"{flag} {name}: unknown class.{nearest(name, labels) or ' Known classes: ' + listed(labels) + '.'}"
         )
     return None if name is None else labels[name]
 

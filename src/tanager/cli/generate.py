@@ -1,4 +1,4 @@
-"""``tanager generate``: rows of known models, to try things on."""
+"""``tanager generate``: rows from known models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from tanager.cli.models import settings
+from tanager.cli.models import parse_settings
 from tanager.cli.options import examples, json_option
 from tanager.cli.output import check_output
 from tanager.cli.screen import Screen, counted, listed, table
@@ -21,30 +21,30 @@ DRIFTS = ("abrupt", "gradual", "recurring", "incremental")
 MOST_SHOWN = 5  # drifts
 
 
-class Entry(NamedTuple):
-    """The function behind a name, a line of help, and whether another seed makes another model to drift to."""
+class GeneratorEntry(NamedTuple):
+    """The function behind a name, a line of help, and whether another seed gives another model to drift to."""
 
     function: str
     about: str
     random: bool = True
 
 
-MODELS = {
-    "nb": Entry("naive_bayes", "a random naive Bayes model"),
-    "tan": Entry("tan", "a random tree over the columns"),
-    "ban": Entry("ban", "a random network over the columns"),
-    "gaussians": Entry("gaussians", "clusters of numbers"),
-    "moving-gaussians": Entry("moving_gaussians", "clusters that wander"),
-    "xor": Entry("xor", "no column alone tells the class", False),
-    "overlap": Entry("overlap", "classes that cannot be told apart well", False),
-    "sea": Entry("sea", "a sum below a threshold that jumps", False),
-    "hyperplane": Entry("hyperplane", "a weighted sum whose weights wander"),
-    "stagger": Entry("stagger", "size, colour and shape; rules that change", False),
-    "led": Entry("led", "digits on a display with faults", False),
+GENERATORS = {
+    "nb": GeneratorEntry("naive_bayes", "a random naive Bayes model"),
+    "tan": GeneratorEntry("tan", "a random tree over the columns"),
+    "ban": GeneratorEntry("ban", "a random network over the columns"),
+    "gaussians": GeneratorEntry("gaussians", "clusters of numbers"),
+    "moving-gaussians": GeneratorEntry("moving_gaussians", "clusters that move"),
+    "xor": GeneratorEntry("xor", "no column alone is informative", False),
+    "overlap": GeneratorEntry("overlap", "classes that overlap", False),
+    "sea": GeneratorEntry("sea", "a sum below a threshold that changes", False),
+    "hyperplane": GeneratorEntry("hyperplane", "a weighted sum whose weights drift"),
+    "stagger": GeneratorEntry("stagger", "size, colour and shape; rules that change", False),
+    "led": GeneratorEntry("led", "digits on a faulty seven-segment display", False),
 }
 
 
-class RowNumber(click.ParamType):
+class RowNumber(click.ParamType[int]):
     """A number of rows as people write it: 1e7, 10_000_000 or 10M."""
 
     name = "rows"
@@ -57,7 +57,7 @@ class RowNumber(click.ParamType):
         except ValueError:
             number = -1
         if number < 0 or not number.is_integer():
-            self.fail(f"{value!r} is no number of rows; write 10000, 10_000, 1e4 or 10k.", param, ctx)
+            self.fail(f"{value!r} is not a number of rows; write 10000, 10_000, 1e4 or 10k.", param, ctx)
         return int(number)
 
 
@@ -73,33 +73,35 @@ ROWS = RowNumber()
     )
 )
 @click.argument("model", required=False)
-@click.option("--rows", "-n", type=ROWS, default="10000", metavar="N", help="How many; 1e7, 10_000_000 or 10M.")
+@click.option(
+    "--rows", "-n", type=ROWS, default="10000", metavar="N", help="Number of rows: 10000, 10k, 1e4 or 10_000."
+)
 @click.option("--output", "-o", default="-", metavar="FILE", help="A .csv, .csv.gz, .parquet, ... file; - is stdout.")
 @click.option("--list", "list_models", is_flag=True, help="List the models; with MODEL, its options.")
-@click.option("--seed", type=int, default=0, metavar="N", help="The same seed makes the same model and rows.")
-@click.option("--columns", "n_columns", type=int, metavar="N", help="How many, where the model lets you choose.")
-@click.option("--values", "n_values", type=int, metavar="N", help="Of every column, where you can choose.")
-@click.option("--classes", "n_classes", type=int, metavar="N", help="How many, where you can choose.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Seed; the same seed gives the same model and rows.")
+@click.option("--columns", "n_columns", type=int, metavar="N", help="Number of columns, where it is an option.")
+@click.option("--values", "n_values", type=int, metavar="N", help="Number of values per column, where it is an option.")
+@click.option("--classes", "n_classes", type=int, metavar="N", help="Number of classes, where it is an option.")
 @click.option(
-    "--set", "pairs", multiple=True, metavar="OPTION=VALUE", help="Any option of the model; see MODEL --list."
+    "--set", "pairs", multiple=True, metavar="OPTION=VALUE", help="Set any option of the model; see MODEL --list."
 )
-@click.option("--drift", type=click.Choice(DRIFTS), metavar="HOW", help=f"To another model: {', '.join(DRIFTS)}.")
-@click.option("--at", type=ROWS, metavar="ROW", help="Where it drifts.  [default: half of the rows]")
-@click.option("--width", type=ROWS, metavar="N", help="Rows that it takes.  [default: a tenth of all; abrupt: 1]")
-@click.option("--every", type=ROWS, metavar="N", help="Rows between changes, if recurring.  [default: a tenth of all]")
-@click.option("--irrelevant", type=int, metavar="N", help="So many more columns that tell nothing.")
-@click.option("--imbalance", metavar="SHARES", help="Shares of the classes, such as 0.9,0.1.")
-@click.option("--noise", type=float, metavar="P", help="Cells replaced by any value with this probability.")
-@click.option("--flip", is_flag=True, help="By a different value.")
-@click.option("--class-noise", type=float, metavar="P", help="Labels that are wrong.")
-@click.option("--missing", type=float, metavar="P", help="Cells that are missing.")
-@click.option("--by-class", is_flag=True, help="Missing depends on the class: from never to twice as often.")
+@click.option("--drift", type=click.Choice(DRIFTS), metavar="TYPE", help=f"Drift type: {', '.join(DRIFTS)}.")
+@click.option("--at", type=ROWS, metavar="ROW", help="Row of the drift.  [default: half of the rows]")
+@click.option("--width", type=ROWS, metavar="N", help="Rows from old to new.  [default: a tenth of all; abrupt: 1]")
+@click.option("--every", type=ROWS, metavar="N", help="Rows between recurring changes.  [default: a tenth of all]")
+@click.option("--irrelevant", type=int, metavar="N", help="Number of irrelevant columns to add.")
+@click.option("--imbalance", metavar="SHARES", help="Class proportions, such as 0.9,0.1.")
+@click.option("--noise", type=float, metavar="P", help="Probability that a cell is replaced by a random value.")
+@click.option("--flip", is_flag=True, help="With --noise: always replace by a different value.")
+@click.option("--class-noise", type=float, metavar="P", help="Probability that a label is wrong.")
+@click.option("--missing", type=float, metavar="P", help="Probability that a cell is missing.")
+@click.option("--by-class", is_flag=True, help="With --missing: make it depend on the class, from 0 to 2 P.")
 @json_option
 def command(model: str | None, rows: int, output: str, list_models: bool, as_json: bool, **given: Any) -> None:
-    """Make up rows of MODEL, whose best possible answers are known; the last column is the class.
+    """Generate rows from MODEL, whose Bayes-optimal predictions are known; the last column is the class.
 
-    A drift goes to a model of the same kind with the next seed; the incremental one keeps the arcs, starts at the row
-    --at and takes --width rows, while a gradual one has its middle there.
+    A drift leads to a model of the same type with the next seed. Incremental drift keeps the arcs and starts at the row
+    --at; gradual drift has its middle there.
     """
     if model is None:
         _list(Screen(as_json=as_json))
@@ -110,7 +112,7 @@ def command(model: str | None, rows: int, output: str, list_models: bool, as_jso
         return
     screen = Screen(as_json=as_json, data_on_stdout=output == "-")
     if as_json and output == "-":
-        raise OptionError("--json and the rows would both go to stdout. Name a file for the rows with -o.")
+        raise OptionError("--json and the rows would both go to stdout. Write the rows to a file with -o.")
     _check_flags(model, given)
     form = table_format(output)
     check_output(output)
@@ -118,57 +120,57 @@ def command(model: str | None, rows: int, output: str, list_models: bool, as_jso
         stream = _stream(model, rows, given)
     with screen.progress(f"writing {form if output == '-' else output}") as tick:
         stream.write(sys.stdout.buffer if output == "-" else output, rows, tick)
-        sys.stdout.flush()  # the rows come before what is said of them
-    with screen.waiting("asking the model"):
+        sys.stdout.flush()  # rows before the summary
+    with screen.waiting("computing the optimal accuracy"):
         accuracy = stream.accuracy(rows) if rows else None
-    _tell(screen, stream, rows, output, accuracy)
+    _print_summary(screen, stream, rows, output, accuracy)
 
 
 def _list(screen: Screen) -> None:
-    screen.show(table(("model", "what"), [(name, entry.about) for name, entry in MODELS.items()]))
-    screen.document({"models": [{"model": name, "about": entry.about} for name, entry in MODELS.items()]})
+    screen.show(table(("model", "description"), [(name, entry.about) for name, entry in GENERATORS.items()]))
+    screen.document({"models": [{"model": name, "about": entry.about} for name, entry in GENERATORS.items()]})
 
 
 def _list_options(screen: Screen, model: str) -> None:
     defaults = _options(model)
-    screen.say(f"{model}: {MODELS[model].about}\n")
+    screen.say(f"{model}: {GENERATORS[model].about}\n")
     screen.show(table(("option", "default"), [(name, str(value)) for name, value in defaults.items()]))
-    screen.document({"model": model, "about": MODELS[model].about, "options": defaults})
+    screen.document({"model": model, "about": GENERATORS[model].about, "options": defaults})
 
 
 def _options(model: str) -> dict[str, Any]:
-    """The options of a model with their defaults, but for the seed."""
+    """The options of a generator with their defaults, except the seed."""
     from tanager import generate
 
-    parameters = inspect.signature(getattr(generate, MODELS[model].function)).parameters
+    parameters = inspect.signature(getattr(generate, GENERATORS[model].function)).parameters
     return {name: p.default for name, p in parameters.items() if name != "random_state"}
 
 
 def _check_model(model: str) -> None:
-    if model not in MODELS:
+    if model not in GENERATORS:
         raise OptionError(
-            f"there is no model {model!r}.{nearest(model, MODELS) or f' Known are {listed(MODELS, 99)}.'}"
+            f"unknown model {model!r}.{nearest(model, GENERATORS) or f' Known models: {listed(GENERATORS, 99)}.'}"
         )
 
 
 def _check_flags(model: str, given: Mapping[str, Any]) -> None:
-    """Refuse what does not go together, before anything is imported."""
+    """Raise OptionError for options that contradict each other, before anything is imported."""
     drift = given["drift"]
     for flag, kinds in {"at": DRIFTS, "width": ("gradual", "incremental"), "every": ("recurring",)}.items():
         if given[flag] is not None and (drift not in kinds or (flag, drift) == ("at", "recurring")):
             fitting = ", ".join(kind for kind in kinds if (flag, kind) != ("at", "recurring"))
-            raise OptionError(f"--{flag} goes with --drift {fitting}.")
-    if drift is not None and not MODELS[model].random:
-        others = ", ".join(name for name, entry in MODELS.items() if entry.random)
-        raise OptionError(f"{model} has no other model to drift to. Those that have one: {others}.")
+            raise OptionError(f"--{flag} needs --drift {fitting}.")
+    if drift is not None and not GENERATORS[model].random:
+        others = ", ".join(name for name, entry in GENERATORS.items() if entry.random)
+        raise OptionError(f"--drift is not available for {model}. It is for {others}.")
     for flag, other in (("flip", "noise"), ("by_class", "missing")):
         if given[flag] and given[other] is None:
-            raise OptionError(f"--{flag.replace('_', '-')} says how --{other} works. Give that too.")
+            raise OptionError(f"--{flag.replace('_', '-')} needs --{other}.")
 
 
 def _stream(model: str, rows: int, given: Mapping[str, Any]) -> Any:
-    """The stream that the words of the command describe."""
-    options = settings(given["pairs"], **{flag: given[flag] for flag in ("n_columns", "n_values", "n_classes")})
+    """The stream that the options describe."""
+    options = parse_settings(given["pairs"], **{flag: given[flag] for flag in ("n_columns", "n_values", "n_classes")})
     stream = _drifted(model, rows, options, given)
     if given["irrelevant"]:
         stream = stream.irrelevant(given["irrelevant"])
@@ -191,7 +193,7 @@ def _drifted(model: str, rows: int, options: Mapping[str, Any], given: Mapping[s
     if drift is None:
         return first
     if drift == "incremental" and first.network is None:
-        raise OptionError("only networks drift incrementally: nb, tan and ban. Use --drift gradual.")
+        raise OptionError("incremental drift is available for nb, tan and ban only. Use --drift gradual.")
     second = generate.redrawn(first, seed + 1) if drift == "incremental" else _made(model, options, seed + 1)
     tenth = max(rows // 10, 1)
     at = rows // 2 if given["at"] is None else given["at"]
@@ -209,28 +211,28 @@ def _made(model: str, options: Mapping[str, Any], seed: int) -> Any:
     known = _options(model)
     for option in options:
         if option not in known:
-            hint = nearest(option, known) or f" It has {', '.join(known)}."
+            hint = nearest(option, known) or f" Its options: {', '.join(known)}."
             raise OptionError(f"{model} has no option {option!r}.{hint}")
-    return getattr(generate, MODELS[model].function)(**options, random_state=seed)
+    return getattr(generate, GENERATORS[model].function)(**options, random_state=seed)
 
 
 def _shares(text: str) -> list[float]:
     try:
         return [float(word) for word in text.split(",")]
     except ValueError:
-        raise OptionError(f"--imbalance {text}: write one share per class, such as 0.9,0.1.") from None
+        raise OptionError(f"--imbalance {text}: give one proportion per class, such as 0.9,0.1.") from None
 
 
-def _tell(screen: Screen, stream: Any, rows: int, output: str, accuracy: float | None) -> None:
+def _print_summary(screen: Screen, stream: Any, rows: int, output: str, accuracy: float | None) -> None:
     drifts = [row for row in stream.drifts if row < rows]
     effects = f", with {stream.effects}" if str(stream.effects) else ""
     screen.say(f"{counted(rows, 'row')} of {stream.source.text}{effects}")
     screen.say(f"{counted(len(stream.names), 'column')}: {listed(stream.names)}")
     screen.say(f"{counted(len(stream.classes), 'class', 'classes')}: {listed(stream.classes)}")
     if drifts:
-        screen.say(f"{counted(len(drifts), 'change')}: at row {listed([f'{row:,}' for row in drifts], MOST_SHOWN)}")
+        screen.say(f"{counted(len(drifts), 'drift')} at row {listed([f'{row:,}' for row in drifts], MOST_SHOWN)}")
     if accuracy is not None:
-        screen.say(f"accuracy of the best possible answers: {accuracy:.4f}")
+        screen.say(f"accuracy of the Bayes-optimal classifier: {accuracy:.4f}")
     if output != "-":
         screen.say(f"Written to {output}. Next: tanager fit {output}")
     screen.document(

@@ -1,4 +1,4 @@
-"""``tanager merge``: models that learned parts of the data become one."""
+"""``tanager merge``: merge models that learned different rows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from tanager.cli.model_state import n_learned
 from tanager.cli.options import examples, json_option
 from tanager.cli.output import check_output
-from tanager.cli.reading import check_inputs, load_model, rows_in
+from tanager.cli.reading import check_inputs, load_model
 from tanager.cli.screen import Screen, table
 from tanager.errors import OptionError, SchemaMismatch
 
@@ -24,33 +25,33 @@ from tanager.errors import OptionError, SchemaMismatch
 @click.option("--output", "-o", required=True, metavar="FILE", help="The new model file.")
 @json_option
 def command(models: tuple[str, ...], output: str, as_json: bool) -> None:
-    """Join MODELS of one kind that learned different rows, as if one had learned them all.
+    """Merge MODELS of the same type that learned different rows, as if one had learned them all.
 
-    Options are those of the first. Cut points of number columns must agree: fit with --schema-from.
+    The options are those of the first. Cut points of numeric columns must agree: fit with --schema-from.
     """
     screen = Screen(as_json=as_json)
     if len(models) < 2:
-        raise click.UsageError("give at least two models.", click.get_current_context())
+        raise click.UsageError("At least two models are needed.", click.get_current_context())
     check_inputs(*models)
     check_output(output)
     with screen.waiting("merging"):
         merged = load_model(models[0])
-        rows = [(models[0], rows_in(merged))]
+        rows = [(models[0], n_learned(merged))]
         for path in models[1:]:
             other = load_model(path)
-            rows.append((path, rows_in(other)))
+            rows.append((path, n_learned(other)))
             _add(merged, other, models[0], path)
         merged.save(output)
-    rows.append((f"{output} (new)", rows_in(merged)))
+    rows.append((f"{output} (new)", n_learned(merged)))
     screen.show(table(("model", "rows"), [(path, f"{n:,.0f}") for path, n in rows], right=["rows"]))
     parts = [{"model": path, "rows": n} for path, n in rows[:-1]]
-    screen.document({"models": parts, "output": output, "rows": rows_in(merged)})
+    screen.document({"models": parts, "output": output, "rows": n_learned(merged)})
 
 
 def _add(merged: Any, other: Any, first: str, path: str) -> None:
     if type(other) is not type(merged):
         raise OptionError(
-            f"{first} holds {type(merged).__name__} and {path} holds {type(other).__name__}. Merge models of one kind."
+            f"{first} contains {type(merged).__name__}, {path} {type(other).__name__}. Merge models of the same type."
         )
     try:
         merged.merge(other)

@@ -1,4 +1,4 @@
-"""Classifiers by name, for the command line; this is the one table that knows them."""
+"""Classifiers by their names on the command line, and options from its arguments."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tanager.errors import OptionError, nearest
 
 
 @dataclass(frozen=True)
-class Entry:
-    """The class behind a name, a line of help, options that the name stands for, and the model that it wraps.
+class ModelEntry:
+    """The class behind a name, a line of help, preset options, and the model that it wraps.
 
-    Those that take their time, and those that need more words, are compared with others only when they are named.
+    With ``compared=False`` (slow ones, and those that need further options) ``compare`` tries it only when it is named.
     """
 
     cls: str
@@ -28,45 +28,45 @@ class Entry:
 
 
 MODELS = {
-    "nb": Entry("NaiveBayes", "naive Bayes: columns depend on the class alone"),
-    "gaussian-nb": Entry("NaiveBayes", "naive Bayes with normal distributions for numbers", {"gaussian": True}),
-    "tan": Entry("TAN", "a tree: each column depends on one other"),
-    "fan": Entry("FAN", "a forest: the arcs of the tree that pay"),
-    "sptan": Entry("SuperParentTAN", "a tree grown by accuracy; slow"),
-    "kdb": Entry("KDB", "up to k other parents for each column (--set k=2)"),
-    "skdb": Entry("SelectiveKDB", "kdb that chooses k and the columns"),
-    "spode": Entry("SPODE", "one column is a parent of all others"),
-    "aode": Entry("AODE", "the mean over all such; try it first"),
-    "aodesr": Entry("AODE", "aode that leaves out values which repeat others", {"subsumption": 50}),
-    "waode": Entry("WAODE", "aode weighted by information; for noisy columns"),
-    "a2de": Entry("A2DE", "the mean over pairs of columns as parents"),
-    "anytime": Entry("AnytimeAODE", "naive Bayes at once, better with time; for services", compared=False),
-    "anytime2": Entry("AnytimeA2DE", "the same with pairs of columns as parents", compared=False),
-    "hnb": Entry("HNB", "each column depends on a mixture of all others"),
-    "fanc": Entry("FANC", "a vote of n! forests"),
-    "spc": Entry("SPC", "a vote of forests with a super-parent"),
-    "spcr": Entry("SPC", "spc with the super-parent chosen on the rows", {"super_parent": "refined"}),
-    "tc": Entry("TC", "a vote of networks with up to two parents"),
-    "best": Entry("BestOf", "tries several and keeps the best"),
-    "ban": Entry("BAN", "any network among the columns, below the class"),
-    "gbn": Entry("GeneralNetwork", "any network; the columns around the class answer", compared=False),
-    "mn": Entry("MultiNet", "a network of its own for every class", compared=False),
-    "clmn": Entry("ChowLiuMultiNet", "a tree of its own for every class"),
-    "w-gbn": Entry("Wrapped", "gbn with the threshold that does best", wraps="gbn", compared=False),
-    "w-mn": Entry("Wrapped", "mn with the threshold that does best", wraps="mn", compared=False),
-    "w-mn-fs": Entry(
-        "Wrapped", "w-mn on the columns that w-gbn chooses", {"features": "blanket"}, wraps="mn", compared=False
+    "nb": ModelEntry("NaiveBayes", "naive Bayes: columns depend on the class alone"),
+    "gaussian-nb": ModelEntry("NaiveBayes", "naive Bayes with normal distributions for numbers", {"gaussian": True}),
+    "tan": ModelEntry("TAN", "a tree: each column depends on one other"),
+    "fan": ModelEntry("FAN", "a forest: only the significant arcs of the tree"),
+    "sptan": ModelEntry("SuperParentTAN", "a tree grown by accuracy; slow"),
+    "kdb": ModelEntry("KDB", "up to k other parents for each column (--set k=2)"),
+    "skdb": ModelEntry("SelectiveKDB", "kdb that selects k and the columns"),
+    "spode": ModelEntry("SPODE", "one column is a parent of all others"),
+    "aode": ModelEntry("AODE", "the average over all spode models; try it first"),
+    "aodesr": ModelEntry("AODE", "aode with subsumption resolution", {"subsumption": 50}),
+    "waode": ModelEntry("WAODE", "aode weighted by mutual information; for noisy columns"),
+    "a2de": ModelEntry("A2DE", "the average over pairs of columns as parents"),
+    "anytime": ModelEntry("AnytimeAODE", "aode with anytime predictions, for services", compared=False),
+    "anytime2": ModelEntry("AnytimeA2DE", "a2de with anytime predictions", compared=False),
+    "hnb": ModelEntry("HNB", "each column depends on a mixture of all others"),
+    "fanc": ModelEntry("FANC", "an average over n! forests"),
+    "spc": ModelEntry("SPC", "an average over forests with a super-parent"),
+    "spcr": ModelEntry("SPC", "spc with the super-parent selected on the data", {"super_parent": "refined"}),
+    "tc": ModelEntry("TC", "an average over networks with up to two parents"),
+    "best": ModelEntry("BestOf", "selects the best of several by leave-one-out"),
+    "ban": ModelEntry("BAN", "any network over the columns, plus the class as parent"),
+    "gbn": ModelEntry("GeneralNetwork", "any network; predicts from the Markov blanket", compared=False),
+    "mn": ModelEntry("MultiNet", "a separate network for every class", compared=False),
+    "clmn": ModelEntry("ChowLiuMultiNet", "a separate tree for every class"),
+    "w-gbn": ModelEntry("Wrapped", "gbn with the best threshold", wraps="gbn", compared=False),
+    "w-mn": ModelEntry("Wrapped", "mn with the best threshold", wraps="mn", compared=False),
+    "w-mn-fs": ModelEntry(
+        "Wrapped", "w-mn on the columns that w-gbn selects", {"features": "blanket"}, wraps="mn", compared=False
     ),
-    "evolving": Entry("EvolvingNaiveBayes", "classes made of clusters that come and go; fuzzy rules", compared=False),
-    "network": Entry("NetworkClassifier", "a network that a person has drawn (--network)", compared=False),
+    "evolving": ModelEntry("EvolvingNaiveBayes", "naive Bayes with evolving clusters; fuzzy rules", compared=False),
+    "network": ModelEntry("NetworkClassifier", "a given network (--network)", compared=False),
 }
 
 LEARNERS = {"cbl": "CBL", "hill-climb": "HillClimb", "k2": "K2", "chow-liu": "ChowLiu"}
 
-_NOT_HERE = {"schema", "model", "network", "target"}  # said by the name of the model, or by flags of their own
+_HIDDEN = {"schema", "model", "network", "target"}  # set by the name of the model, or by options of the command
 
 
-def make(name: str, settings: Mapping[str, Any]) -> Any:
+def make_model(name: str, settings: Mapping[str, Any]) -> Any:
     """The classifier of that name with these options."""
     options = {**MODELS[name].options, **settings}
     known = option_names(name)
@@ -75,11 +75,11 @@ def make(name: str, settings: Mapping[str, Any]) -> Any:
             hint = nearest(option, known) or f" List them with: tanager fit --model {name} --options"
             raise OptionError(f"the model {name!r} has no option {option!r}.{hint}")
     if isinstance(options.get("candidates"), Sequence):
-        options["candidates"] = [make(str(candidate), {}) for candidate in options["candidates"]]
+        options["candidates"] = [make_model(str(candidate), {}) for candidate in options["candidates"]]
     if isinstance(options.get("learner"), str):
         options["learner"] = learner_class(options["learner"])()
     if "smoothing" in options:
-        options["smoothing"] = smoothing(options["smoothing"])
+        options["smoothing"] = parse_smoothing(options["smoothing"])
     inner = MODELS[name].wraps
     if inner:
         options["model"] = _class(inner)(**{key: options.pop(key) for key in [*options] if key in _own_options(inner)})
@@ -91,15 +91,20 @@ def make(name: str, settings: Mapping[str, Any]) -> Any:
 def option_names(name: str) -> list[str]:
     """The options of a model, and of the one that it wraps."""
     inner = _own_options(MODELS[name].wraps) if MODELS[name].wraps else ()
-    own = [option for option in _class(name)._get_param_names() if option not in _NOT_HERE]
+    own = [option for option in parameter_names(_class(name)) if option not in _HIDDEN]
     return sorted({*own, *inner, *(["network", "target"] if name == "network" else [])})
 
 
 def _own_options(name: str) -> set[str]:
-    """The options in which a model differs from all others, and how it smooths: what a wrapper hands on."""
+    """The options that a wrapper passes to this model: those beyond the common ones, and the smoothing."""
     from tanager.learning.counts_classifier import CountsClassifier
 
-    return {*_class(name)._get_param_names()} - {*CountsClassifier._get_param_names()} | {"smoothing"}
+    return {*parameter_names(_class(name))} - {*parameter_names(CountsClassifier)} | {"smoothing"}
+
+
+def parameter_names(cls: type) -> list[str]:
+    """The names of the options of a classifier."""
+    return list(inspect.signature(cls).parameters)
 
 
 def learner_class(name: str) -> Any:
@@ -108,9 +113,14 @@ def learner_class(name: str) -> Any:
 
     if name not in LEARNERS:
         raise OptionError(
-            f"there is no learner {name!r}.{nearest(name, LEARNERS) or f' Known are {listed(LEARNERS)}.'}"
+            f"unknown learner {name!r}.{nearest(name, LEARNERS) or f' Known learners: {listed(LEARNERS)}.'}"
         )
     return getattr(tanager, LEARNERS[name])
+
+
+def default_learner(name: str) -> Any:
+    """The structure learner that a model uses unless another one is given."""
+    return _class(MODELS[name].wraps or name).usual
 
 
 def _class(name: str) -> Any:
@@ -121,15 +131,15 @@ def _class(name: str) -> Any:
 
 
 def check_model(name: str) -> None:
-    """Refuse a name that is no model."""
+    """Raise OptionError for an unknown model."""
     if name not in MODELS:
-        raise OptionError(f"there is no model {name!r}.{nearest(name, MODELS) or f' Known are {listed(MODELS, 99)}.'}")
+        raise OptionError(f"unknown model {name!r}.{nearest(name, MODELS) or f' Known models: {listed(MODELS, 99)}.'}")
 
 
-def settings(pairs: Sequence[str], **flags: Any) -> dict[str, Any]:
-    """What ``--set option=value`` and the flags for common options say; a flag that was not given says nothing.
+def parse_settings(pairs: Sequence[str], **flags: Any) -> dict[str, Any]:
+    """Options from ``--set option=value`` and from flags; flags that were not given are left out.
 
-    >>> settings(["k=3", "criterion=aic", 'bins={"age": [18, 65]}'], n_bins=None)
+    >>> parse_settings(["k=3", "criterion=aic", 'bins={"age": [18, 65]}'], n_bins=None)
     {'k': 3, 'criterion': 'aic', 'bins': {'age': [18, 65]}}
     """
     found = {name: value for name, value in flags.items() if value not in (None, [])}
@@ -137,22 +147,22 @@ def settings(pairs: Sequence[str], **flags: Any) -> dict[str, Any]:
         name, equals, text = pair.partition("=")
         if not equals:
             raise OptionError(f"--set {pair}: write option=value, for example --set k=3")
-        found[name.strip().replace("-", "_")] = value_of(text)
+        found[name.strip().replace("-", "_")] = parse_value(text)
     return found
 
 
-def value_of(text: str) -> Any:
-    """A value in JSON, or the text itself where it is none."""
+def parse_value(text: str) -> Any:
+    """A JSON value, or the text itself where it is not JSON."""
     try:
         return json.loads(text)
     except ValueError:
         return text
 
 
-def smoothing(value: Any) -> Any:
-    """A number, or a rule with its strength.
+def parse_smoothing(value: Any) -> Any:
+    """A number, or an estimator with its strength.
 
-    >>> smoothing("m:2"), smoothing("0.5")
+    >>> parse_smoothing("m:2"), parse_smoothing("0.5")
     (MEstimate(strength=2.0), 0.5)
     """
     if not isinstance(value, str):
@@ -167,13 +177,13 @@ def smoothing(value: Any) -> Any:
         return rule(float(strength)) if colon else rule()
     except ValueError:
         raise OptionError(
-            f"smoothing {value!r} means nothing; give a number, or one of {', '.join(ESTIMATES)} with a strength, "
+            f"smoothing {value!r} is not valid; give a number, or one of {', '.join(ESTIMATES)} with a strength, "
             "for example m:2.",
         ) from None
 
 
 def options_of(name: str) -> list[dict[str, Any]]:
-    """The options of a model, its own first: name, default, and the words of the documentation."""
+    """The options of a model, its own first: name, default, and the description in its docstring."""
     from tanager.encoding import Encoder
 
     preset = MODELS[name].options
@@ -189,12 +199,12 @@ def options_of(name: str) -> list[dict[str, Any]]:
     return [
         {"option": option, "default": preset.get(option, defaults[option]), "about": words.get(option, "")}
         for option in sorted(option_names(name), key=lambda option: (option not in own, option))
-        if option not in _NOT_HERE
+        if option not in _HIDDEN
     ]
 
 
 def _documented(cls: type) -> dict[str, str]:
-    """The paragraphs under Parameters of a docstring, by the names before them."""
+    """The paragraphs of the section Parameters of a docstring, by parameter name."""
     text = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+\n|\Z)", text, re.MULTILINE | re.DOTALL)
     found: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Networks that commands read, draw and write: in files of their own, or behind models."""
+"""Networks that commands read, draw and write: network files, and the networks of models."""
 
 from __future__ import annotations
 
@@ -13,72 +13,75 @@ from tanager.errors import OptionError, nearest
 
 NETWORKS = (".bif", ".xml", ".xmlbif", ".bifxml", ".json", ".dot", ".gv")
 PICTURES = (".png", ".svg", ".pdf")
-MOST_LINES = 100  # of a drawing on the screen
+MOST_LINES = 100  # of a drawing in the terminal
 
 
-def ending(path: str) -> str:
-    """The ending of a name, which says what is in the file."""
+def extension(path: str) -> str:
+    """The file extension, in lower case."""
     return Path(path).suffix.lower()
 
 
 def check_picture(path: str) -> None:
-    """Refuse a name that is no picture's."""
-    if ending(path) not in PICTURES:
-        raise OptionError(f"cannot draw {path!r}: the ending says no picture. Use one of {', '.join(PICTURES)}.")
+    """Raise OptionError for an extension that is not a picture format."""
+    if extension(path) not in PICTURES:
+        raise OptionError(f"cannot draw {path!r}: unknown extension. Use one of {', '.join(PICTURES)}.")
 
 
-def load(path: str) -> Any:
-    """The network or the model in a file, by its ending."""
-    import tanager
+def load_network_or_model(path: str) -> Any:
+    """The network or the model in a file, by its extension."""
+    from tanager.networks.files import read_network
 
-    return tanager.read_network(path) if ending(path) in NETWORKS else load_model(path)
+    return read_network(path) if extension(path) in NETWORKS else load_model(path)
 
 
-def one_of(what: Any, path: str, label: str | None = None) -> Any:
-    """The network itself, with tables: of a model that has one, or of one class of a multi-net."""
-    import tanager
+def single_network(what: Any, path: str, label: str | None = None) -> Any:
+    """One network with its tables: that of a model, or of one class of a multi-net."""
+    from tanager.networks.network import Network
 
-    if isinstance(what, tanager.Network):
+    if isinstance(what, Network):
         return what
     best = getattr(what, "best_", what)
     if hasattr(type(best), "networks_"):
         networks = {str(value): network for value, network in best.networks_.items()}
         if label is None or label not in networks:
-            hint = nearest(label or "", networks) or f" Name one with --class: {listed(networks)}."
-            raise OptionError(f"{path} holds a network for every class.{hint}")
+            hint = nearest(label or "", networks) or f" Choose one with --class: {listed(networks)}."
+            raise OptionError(f"{path} has a network for every class.{hint}")
         return networks[label]
     if hasattr(what, "rules"):
-        raise OptionError(f"{_named(what)} in {path} has rules and no network. Look at them: tanager rules {path}")
+        raise OptionError(f"{_type_name(what)} in {path} has rules, not a network. See: tanager rules {path}")
     if label is not None:
-        raise OptionError(f"--class is for models with a network for every class; {path} holds {_named(what)}.")
+        raise OptionError(f"--class is for models with a network for every class; {path} contains {_type_name(what)}.")
     if not hasattr(type(best), "network_"):
         raise OptionError(
-            f"{_named(what)} in {path} is a vote of many networks. Learn one: tanager fit --model tan, for example."
+            f"{_type_name(what)} in {path} averages over many networks. Learn a single one, for example with: "
+            "tanager fit --model tan"
         )
     return best.network_
 
 
-def _named(model: Any) -> str:
+def _type_name(model: Any) -> str:
     return type(model).__name__
 
 
 def draw(screen: Screen, what: Any, output: str, **options: Any) -> None:
-    """Draw a network, or that of a model; for a vote of many networks the tree over its counts; fuzzy sets of rules."""
-    import tanager
+    """Draw a network, or that of a model: TAN over the counts of one that averages networks, fuzzy sets of rules."""
+    from tanager.classifiers.tan import TAN
+    from tanager.networks.network import Network
+    from tanager.plot import plot_network
     from tanager.plot.drawable import one_network
 
     if hasattr(what, "rules"):
-        return drawn(screen, lambda: what.plot(output))
-    if not isinstance(what, tanager.Network) and not one_network(what):
-        screen.note(f"{_named(what)} votes over many networks; the picture shows the tree (TAN) over its counts")
+        return draw_picture(screen, lambda: what.plot(output))
+    if not isinstance(what, Network) and not one_network(what):
+        screen.note(f"{_type_name(what)} averages over many networks; the picture shows the tree (TAN) over its counts")
         options.setdefault("target", what.target_name_)
-        what = tanager.TAN.from_counts(getattr(what, "best_", what).counts_)
+        what = TAN.from_counts(getattr(what, "best_", what).counts_)
     given = {key: value for key, value in options.items() if value}
-    return drawn(screen, lambda: tanager.plot_network(what, output, **given))
+    return draw_picture(screen, lambda: plot_network(what, output, **given))
 
 
-def drawn(screen: Screen, picture: Callable[[], Any]) -> None:
-    """Draw, or say what is needed for it."""
+def draw_picture(screen: Screen, picture: Callable[[], Any]) -> None:
+    """Draw a picture. Raises OptionError where matplotlib is not installed."""
     try:
         with screen.waiting("drawing"):
             picture()
@@ -87,30 +90,30 @@ def drawn(screen: Screen, picture: Callable[[], Any]) -> None:
 
 
 def print_text(screen: Screen, what: Any, target: str | None = None) -> None:
-    """The network in characters; of a long drawing the beginning."""
-    import tanager
+    """Print the network as text; of a long drawing the beginning."""
+    from tanager.plot import network_text
 
-    text = tanager.network_text(what, target=target, width=screen.answers.width, ascii=not screen.wide)
+    text = network_text(what, target=target, width=screen.out.width, ascii=not screen.unicode)
     lines = text.splitlines()
     screen.say("\n".join(lines[:MOST_LINES]))
     if len(lines) > MOST_LINES:
         screen.say(
-            f"... and {len(lines) - MOST_LINES:,} more lines; draw it with -o, or write it all with: tanager convert"
+            f"... and {len(lines) - MOST_LINES:,} more lines; draw it with -o, or write all of it with: tanager convert"
         )
 
 
 def described(path: str) -> str:
-    """A file with its size."""
+    """A path with the size of the file."""
     from tanager.cli.screen import file_size
 
     return f"{path} ({file_size(os.path.getsize(path))})"
 
 
-def text_of(what: Any, target: str | None) -> str:
-    """The network in characters, whole, as a file has it."""
-    import tanager
+def network_as_text(what: Any, target: str | None) -> str:
+    """The whole network as a text drawing."""
+    from tanager.plot import network_text
 
-    return tanager.network_text(what, target=target) + "\n"
+    return network_text(what, target=target) + "\n"
 
 
 def listed_arcs(arcs: Sequence[tuple[str, str]]) -> str:

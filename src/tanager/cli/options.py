@@ -12,17 +12,17 @@ Command = Callable[..., Any]
 
 
 def examples(*lines: str) -> str:
-    """The end of a help text: commands that work as they stand."""
+    """The end of a help text: examples that work as they are."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
 
 
 def _names(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> list[str]:
-    """Of an option that may be given several times."""
+    """The names given by all uses of an option."""
     return [name for text in texts for name in names_in(text)]
 
 
 def names_in(text: str) -> list[str]:
-    """Names between commas, quoted as in a CSV file where they contain one.
+    """Comma-separated names, quoted as in a CSV file where they contain a comma.
 
     >>> names_in('age, "sex, at birth"')
     ['age', 'sex, at birth']
@@ -31,13 +31,13 @@ def names_in(text: str) -> list[str]:
 
 
 def columns_option(flag: str, text: str) -> Callable[[Command], Command]:
-    """An option that takes names of columns."""
+    """An option that takes column names."""
     return click.option(flag, multiple=True, callback=_names, metavar="COLUMNS", help=text, show_default=False)
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document to stdout.")
 times_option = click.option(
-    "--times", metavar="COLUMN", help="The column that says when a row happened; it is not learned."
+    "--times", metavar="COLUMN", help="The column with the times of the rows; not used as a feature."
 )
 target_option = click.option("--target", "-t", metavar="COLUMN", help="The column with the classes.")
 
@@ -45,14 +45,14 @@ target_option = click.option("--target", "-t", metavar="COLUMN", help="The colum
 def reading_options(command: Command) -> Command:
     """How a data file is read."""
     for option in (
-        click.option("--format", metavar="FORMAT", help="csv, tsv, parquet, arrow or arff.  [default: by the ending]"),
-        click.option("--encoding", default="utf-8", metavar="NAME", help="Of CSV and TSV files."),
-        click.option("--delimiter", metavar="CHARACTER", help="Between the cells of a line.  [default: found out]"),
+        click.option("--format", metavar="FORMAT", help="csv, tsv, parquet, arrow or arff.  [default: detected]"),
+        click.option("--encoding", default="utf-8", metavar="NAME", help="Encoding of CSV and TSV files."),
+        click.option("--delimiter", metavar="CHARACTER", help="Field separator of CSV files.  [default: detected]"),
         click.option(
             "--missing",
             multiple=True,
             metavar="TEXT",
-            help="One more text that stands for a missing cell.",
+            help="Another text that marks a missing cell; repeatable.",
             show_default=False,
         ),
     ):
@@ -63,15 +63,15 @@ def reading_options(command: Command) -> Command:
 def kind_options(command: Command) -> Command:
     """How columns are treated."""
     for option in (
-        columns_option("--drop", "Columns to leave out."),
-        click.option("--n-bins", type=int, metavar="N", help="For width and frequency.  [default: 5]"),
+        columns_option("--drop", "Columns to ignore."),
+        click.option("--n-bins", type=int, metavar="N", help="Number of bins for width and frequency.  [default: 5]"),
         click.option(
             "--bins",
-            metavar="HOW",
-            help='How numbers are cut: mdl, width, frequency, or {"age": [18, 65]}.  [default: mdl]',
+            metavar="METHOD",
+            help='Discretization: mdl, width, frequency, or {"age": [18, 65]}.  [default: mdl]',
         ),
-        columns_option("--numeric", "Columns that are numbers, to be cut into bins."),
-        columns_option("--categorical", "Columns that are categories, also where they look like numbers."),
+        columns_option("--numeric", "Columns to treat as numeric, and to discretize."),
+        columns_option("--categorical", "Columns to treat as categorical, also where they look like numbers."),
     ):
         command = option(command)
     return command

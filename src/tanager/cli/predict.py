@@ -1,4 +1,4 @@
-"""``tanager predict``: an answer for every row of a file, in chunks and in the order of the file."""
+"""``tanager predict``: a prediction for every row of a file, in chunks and in the order of the file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
+from tanager.cli.model_state import decide
 from tanager.cli.options import columns_option, examples, json_option, reading_options
-from tanager.cli.output import check_output, written
+from tanager.cli.output import check_output, open_output
 from tanager.cli.reading import LEARNED, all_cores, check_columns, check_inputs, load_model, open_for
 from tanager.cli.screen import Screen, Tick, counted, listed
 from tanager.errors import OptionError
@@ -22,25 +23,25 @@ DIGITS = 6  # of probabilities in text files
 
 @click.command(
     epilog=examples(
-        "tanager predict iris.tanager iris.csv --proba -o answers.csv",
+        "tanager predict iris.tanager iris.csv --proba -o predictions.csv",
         'tanager predict iris.tanager iris.csv --explain --keep "petal width (cm)"',
     )
 )
 @click.argument("model")
 @click.argument("data")
 @click.option("--output", "-o", default="-", metavar="FILE", help="A .csv, .tsv, .parquet or .jsonl file; - is stdout.")
-@click.option("--proba", is_flag=True, help="The probability of every class, one column each.")
-@click.option("--explain", is_flag=True, help="The strongest reasons, in log-odds against the next class; slow.")
-@columns_option("--keep", "Columns of DATA to copy; all copies every one.")
+@click.option("--proba", is_flag=True, help="Add the probability of every class, one column each.")
+@click.option("--explain", is_flag=True, help="Add the main reasons, in log-odds against the next class; slow.")
+@columns_option("--keep", "Columns of DATA to copy to the output; 'all' for every one.")
 @reading_options
 @json_option
 def command(
     model: str, data: str, output: str, proba: bool, explain: bool, keep: list[str], as_json: bool, **reading: Any
 ) -> None:
-    """Answer for every row of DATA with a MODEL made by fit.
+    """Predict the class of every row of DATA with MODEL.
 
-    Writes the class and its probability, rows in the order of DATA. Where DATA has the true classes too, accuracy and
-    log loss follow. Columns that the model does not know are ignored.
+    Writes the class and its probability, rows in the order of DATA. If DATA has the target column, accuracy and log
+    loss are reported. Columns that the model was not trained on are ignored.
     """
     screen = Screen(as_json=as_json, data_on_stdout=output == "-" and not as_json)
     check_inputs(model, data)
@@ -49,40 +50,40 @@ def command(
     with screen.waiting("starting"):
         classifier = load_model(model)
         source = open_for(classifier, data, **reading)
-        answers = _Answers(classifier, source, proba=proba, explain=explain, keep=keep)
-    if answers.ignored:
-        screen.note(f"columns that the model does not know are ignored: {listed(answers.ignored)}")
+        predictions = _Predictions(classifier, source, proba=proba, explain=explain, keep=keep)
+    if predictions.ignored:
+        screen.note(f"ignored columns that the model was not trained on: {listed(predictions.ignored)}")
     rows: list[dict[str, Any]] = []
-    with screen.progress(f"answering {source.name}") as tick, all_cores(classifier):
-        tables = _ticking(answers, tick)
+    with screen.progress(f"predicting {source.name}") as tick, all_cores(classifier):
+        tables = _with_progress(predictions, tick)
         if as_json and output == "-":
             rows += (row for table in tables for row in table.to_pylist())
         else:
             _write(tables, output, form)
-    report = {"model": model, "data": source.name, "rows": answers.n_rows, **answers.measures()}
+    report = {"model": model, "data": source.name, "rows": predictions.n_rows, **predictions.measures()}
     _print(screen, report, output)
-    screen.document(report | ({"answers": rows} if output == "-" else {"output": output}))
+    screen.document(report | ({"predictions": rows} if output == "-" else {"output": output}))
 
 
-def _ticking(answers: _Answers, tick: Tick) -> Iterator[Any]:
-    """The tables of answers; a file without rows gives one without rows."""
-    for table in answers:
+def _with_progress(predictions: _Predictions, tick: Tick) -> Iterator[Any]:
+    """The tables of predictions; for a file without rows, one empty table."""
+    for table in predictions:
         yield table
-        tick(answers.n_rows, answers.source.done)
-    if not answers.n_rows:
-        yield answers.none()
+        tick(predictions.n_rows, predictions.source.done)
+    if not predictions.n_rows:
+        yield predictions.empty_table()
 
 
 def _write(tables: Iterable[Any], output: str, form: str) -> None:
-    with written(output) as file:
+    with open_output(output) as file:
         writer = TableWriter(file, form)
         for table in tables:
             writer.write(_rounded(table) if writer.format in ("csv", "tsv") else table)
         writer.close()
 
 
-class _Answers:
-    """The answers of a model for the chunks of a file, as tables; counts what is right on the way."""
+class _Predictions:
+    """The predictions of a model for the chunks of a file, as tables; measures them where the classes are known."""
 
     def __init__(self, model: Any, source: Any, *, proba: bool, explain: bool, keep: list[str]) -> None:
         self.model, self.source, self.proba, self.explain = model, source, proba, explain
@@ -93,25 +94,23 @@ class _Answers:
         self.target = model.target_name_ if model.target_name_ in source.columns else None
         known = {*self.features, *self.keep, self.target}
         self.ignored = [name for name in source.columns if name not in known]
-        self.score = _Score()
+        self.score = _Measures()
         self.n_rows = 0
 
     def __iter__(self) -> Any:
         wanted = [*self.features, *self.keep, *([self.target] if self.target else [])]
         for chunk in self.source.chunks(columns=list(dict.fromkeys(wanted))):
             self.n_rows += chunk.num_rows
-            yield self._answer(chunk)
+            yield self._predict(chunk)
 
-    def _answer(self, chunk: Any) -> Any:
+    def _predict(self, chunk: Any) -> Any:
         import numpy as np
         import pyarrow as pa
-
-        from tanager.scoring.decision import check_costs, decide
 
         model = self.model
         X = chunk.select(self.features)
         proba = model.predict_proba(X)
-        codes = decide(proba, model.class_count_, check_costs(model.cost_matrix, model.classes_))
+        codes = decide(model, proba)
         if self.target:
             self.score.add(chunk.column(self.target), codes, proba, model.classes_)
         columns = [_plain_column(chunk.column(name)) for name in self.keep]
@@ -122,19 +121,19 @@ class _Answers:
             columns.append(pa.array([_reasons(model.explain(row)) for row in X.to_pylist()]))
         return pa.table(columns, [*self.keep, *self.names])
 
-    def none(self) -> Any:
-        """The table of answers for no rows."""
+    def empty_table(self) -> Any:
+        """A table of predictions without rows."""
         import pyarrow as pa
 
-        kinds = {"prediction": _labels(self.model).type, "because": pa.string()}
+        kinds = {"prediction": _labels(self.model).type, "reasons": pa.string()}
         kept = [pa.field(name, pa.string()) for name in self.keep]
         return pa.schema([*kept, *(pa.field(name, kinds.get(name, pa.float64())) for name in self.names)]).empty_table()
 
     @property
     def names(self) -> list[str]:
-        """The columns of the answers beside those that are kept."""
+        """The columns of the output, except those that are kept."""
         each = [f"probability_{label}" for label in self.model.classes_.tolist()] if self.proba else []
-        return ["prediction", "probability", *each, *(["because"] if self.explain else [])]
+        return ["prediction", "probability", *each, *(["reasons"] if self.explain else [])]
 
     def _kept(self, keep: list[str]) -> list[str]:
         if keep == ["all"] and "all" not in self.source.columns:
@@ -142,17 +141,17 @@ class _Answers:
         check_columns(self.source, keep, " (--keep)")
         for name in keep:
             if name in self.names:
-                raise OptionError(f"cannot keep {name!r}: the answers have a column of that name. Rename it first.")
+                raise OptionError(f"cannot keep {name!r}: the output has a column of that name. Rename it first.")
         return list(dict.fromkeys(keep))
 
     def measures(self) -> dict[str, Any]:
-        """Accuracy and log loss over the rows with a class; nothing where there are none."""
+        """Accuracy and log loss over the rows with a class; empty where there are none."""
         return self.score.report() if self.score.n_rows else {}
 
 
 @dataclass
-class _Score:
-    """Sums over rows whose class is known."""
+class _Measures:
+    """Running sums over the rows whose class is given."""
 
     n_rows: int = 0
     n_right: int = 0
@@ -160,7 +159,7 @@ class _Score:
     n_unknown: int = 0
 
     def add(self, column: Any, codes: Any, proba: Any, classes: Any) -> None:
-        """Add rows; a class that the model has never seen is an answer that is wrong."""
+        """Add rows; for a class that the model has never seen, every prediction is wrong."""
         import numpy as np
 
         from tanager.encoding import encode_more_labels
@@ -177,7 +176,7 @@ class _Score:
         self.loss -= float(np.log(np.maximum(own[labelled], 1e-15)).sum())
 
     def report(self) -> dict[str, Any]:
-        """What ``--json`` says."""
+        """The measures for ``--json``."""
         return {
             "rows_with_class": self.n_rows,
             "rows_of_unknown_class": self.n_unknown,
@@ -195,14 +194,14 @@ def _labels(model: Any) -> Any:
 
 
 def _plain_column(column: Any) -> Any:
-    """Text as text: dictionaries differ from chunk to chunk."""
+    """Dictionaries as plain text, as they differ from chunk to chunk."""
     import pyarrow as pa
 
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _rounded(table: Any) -> Any:
-    """Probabilities as people read them."""
+    """Probabilities rounded for text files."""
     import pyarrow.compute as pc
 
     for place, name in enumerate(table.column_names):
@@ -218,7 +217,7 @@ def _reasons(explanation: Any) -> str:
 
 def _print(screen: Screen, report: dict[str, Any], output: str) -> None:
     if output != "-":
-        screen.say(f"{counted(report['rows'], 'answer')} written to {output}")
+        screen.say(f"{counted(report['rows'], 'prediction')} written to {output}")
     if "accuracy" not in report:
         return
     n = report["rows_with_class"]
@@ -227,4 +226,6 @@ def _print(screen: Screen, report: dict[str, Any], output: str) -> None:
     if report["rows_of_unknown_class"]:
         unknown = counted(report["rows_of_unknown_class"], "row")
         loss = f"{-math.log(1e-15):.1f}"
-        screen.note(f"{unknown} of a class that the model has never seen: counted as wrong, each with a loss of {loss}")
+        screen.note(
+            f"{unknown} of a class that the model has never seen: counted as errors, each with a loss of {loss}"
+        )

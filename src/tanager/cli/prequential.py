@@ -1,4 +1,4 @@
-"""``tanager prequential``: classifiers on a stream, each row answered before it is learned."""
+"""``tanager prequential``: classifiers on a stream, each row predicted before it is learned."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from tanager.cli.generate import MODELS as GENERATORS
-from tanager.cli.generate import ROWS
-from tanager.cli.models import MODELS, check_model, make, settings, value_of
+from tanager.cli.generate import GENERATORS, ROWS
+from tanager.cli.models import MODELS, check_model, make_model, parse_settings, parse_value
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option, times_option
 from tanager.cli.output import check_output
 from tanager.cli.reading import KINDS, READING, check_columns, check_inputs, open_data, target_column
@@ -22,7 +21,7 @@ MEASURES = ("accuracy", "kappa", "log_loss")
 
 
 @click.command(
-    epilog="\b\nModels (names between commas; name:option=value for options of one):\n"
+    epilog="\b\nModels (comma-separated; name:option=value sets an option of one model):\n"
     + "\n".join(f"  {name:<12}{entry.about}" for name, entry in MODELS.items())
     + "\n\n"
     + examples(
@@ -34,49 +33,55 @@ MEASURES = ("accuracy", "kappa", "log_loss")
 )
 @click.argument("data")
 @target_option
-@click.option("--model", "-m", "names", default="nb,aode", metavar="NAMES", help="What to try; see below.")
+@click.option("--model", "-m", "names", default="nb,aode", metavar="NAMES", help="Models to evaluate; see below.")
 @click.option(
-    "--against", default="", metavar="NAMES", help=f"Classifiers of river: {', '.join(RIVER)}.", show_default=False
+    "--against",
+    default="",
+    metavar="NAMES",
+    help=f"Classifiers of river to compare with: {', '.join(RIVER)}.",
+    show_default=False,
 )
-@click.option("--rows", type=ROWS, metavar="N", help="Stop after so many rows (1000, 1e6, 10M).")
-@click.option("--decay", metavar="HOW", help="Models forget: half-life in rows (1000) or time ('6 h').")
-@click.option("--window", metavar="HOW", help="Models forget all but the last rows (5000) or times ('30 min').")
-@click.option("--refresh", type=ROWS, metavar="N", help="Models learn their structure anew after so many rows.")
-@click.option("--delay", type=ROWS, default=0, metavar="N", help="Labels come so many rows late.")
-@click.option("--batch", type=ROWS, default=1, metavar="N", help="Answer so many rows before they are learned.")
+@click.option("--rows", type=ROWS, metavar="N", help="Stop after N rows (1000, 1e6, 10M).")
+@click.option("--decay", metavar="SPAN", help="Exponential decay: half-life in rows (1000) or time ('6 h').")
+@click.option("--window", metavar="SPAN", help="Sliding window: rows (5000) or time ('30 min').")
+@click.option("--refresh", type=ROWS, metavar="N", help="Learn the structure of models again every N rows.")
+@click.option("--delay", type=ROWS, default=0, metavar="N", help="Labels arrive N rows late.")
+@click.option("--batch", type=ROWS, default=1, metavar="N", help="Predict N rows at a time, then learn them.")
 @times_option
-@click.option("--every", type=ROWS, metavar="N", help="Rows between two measurements.  [default: about 200 of them]")
-@click.option("--last", type=ROWS, default=1000, metavar="N", help="Rows that recent accuracy is taken over.")
-@click.option("--fade", type=float, default=0.999, metavar="FACTOR", help="Of fading measures, per row.")
-@click.option("--set", "pairs", multiple=True, metavar="OPTION=VALUE", help="Any option of all models; JSON or text.")
+@click.option("--every", type=ROWS, metavar="N", help="Rows between measurements.  [default: about 200 of them]")
+@click.option("--last", type=ROWS, default=1000, metavar="N", help="Window of the recent measures, in rows.")
+@click.option("--fade", type=float, default=0.999, metavar="FACTOR", help="Factor of fading measures, per row.")
+@click.option(
+    "--set", "pairs", multiple=True, metavar="OPTION=VALUE", help="Set an option of all models; JSON or text."
+)
 @click.option("--smoothing", metavar="RULE", help="A pseudo-count; or lidstone, m, bdeu, prior, backoff; or m:2.")
 @kind_options
-@click.option("--seed", type=int, default=0, metavar="N", help="Of a generator.")
-@click.option("--plot", metavar="FILE", help="The curves as .png, .svg or .pdf. Needs the extra 'plot'.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Seed of a generator.")
+@click.option("--plot", metavar="FILE", help="Draw the curves: .png, .svg or .pdf. Needs the extra 'plot'.")
 @click.option(
     "--measure",
     type=click.Choice(MEASURES),
     default="accuracy",
-    help="What the picture shows, over the last rows.",
+    help="The measure to draw, over the last rows.",
 )
-@click.option("--csv", metavar="FILE", help="All curves as a table.")
+@click.option("--csv", metavar="FILE", help="Write all curves to a CSV file.")
 @reading_options
 @json_option
 def command(data: str, target: str | None, names: str, against: str, as_json: bool, **given: Any) -> None:
-    """Try classifiers on the rows of DATA in their order: each row is answered first, then learned.
+    """Evaluate classifiers on the rows of DATA in order: each row is predicted, then learned (test-then-train).
 
-    DATA is a file of any size, read once for all models, or generate:NAME for rows that are made up (see tanager
-    generate). Prints how often the answers were right, in all and lately, and where that was worst.
+    DATA is a file of any size, read once for all models, or generate:NAME for generated rows (see tanager generate).
+    Prints measures over all rows and over the last rows, and the lowest accuracy on the way.
     """
     screen = Screen(as_json=as_json)
-    specs, rivers = _asked(names), _rivers(against)
+    specs, rivers = _specs(names), _rivers(against)
     _check_files(data, given)
     with screen.waiting("starting"):
         from tanager.evaluate import prequential
 
         models = _models(specs, rivers, given)
         stream, target, about = _stream(data, target, given)
-    with screen.progress(f"running through {data}") as tick:
+    with screen.progress(f"evaluating on {data}") as tick:
         result = prequential(
             models,
             stream,
@@ -90,24 +95,24 @@ def command(data: str, target: str | None, names: str, against: str, as_json: bo
     _print(screen, result, report, about)
     if given["csv"] is not None:
         result.to_csv(given["csv"])
-        screen.say(f"\nThe curves are in {given['csv']}.")
+        screen.say(f"\nCurves written to {given['csv']}")
     if given["plot"] is not None:
         result.plot(given["plot"], given["measure"], title=data)
-        screen.say(f"{'' if given['csv'] else chr(10)}The picture is in {given['plot']}.")
+        screen.say(f"{'' if given['csv'] else chr(10)}Picture written to {given['plot']}")
     screen.document(report)
 
 
-def _asked(names: str) -> dict[str, tuple[str, dict[str, Any]]]:
-    """Models by the words that ask for them: ``aode`` or ``nb:decay=1000``."""
+def _specs(names: str) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Models by their specification: ``aode`` or ``nb:decay=1000``."""
     specs = {}
     for spec in (word.strip() for word in names.split(",")):
         if not spec:
             continue
         name, *pairs = spec.split(":")
         check_model(name)
-        specs[spec] = (name, settings(pairs))
+        specs[spec] = (name, parse_settings(pairs))
     if not specs:
-        raise OptionError("--model: name at least one model, for example --model nb,aode")
+        raise OptionError("--model: give at least one model, for example --model nb,aode")
     return specs
 
 
@@ -115,13 +120,13 @@ def _rivers(against: str) -> list[str]:
     names = [name.strip() for name in against.split(",") if name.strip()]
     for name in names:
         if name not in RIVER:
-            hint = nearest(name, RIVER) or f" Known are {', '.join(RIVER)}."
-            raise OptionError(f"--against: there is no classifier {name!r}.{hint}")
+            hint = nearest(name, RIVER) or f" Known classifiers: {', '.join(RIVER)}."
+            raise OptionError(f"--against: unknown classifier {name!r}.{hint}")
     return names
 
 
 def _check_files(data: str, given: dict[str, Any]) -> None:
-    """Refuse what cannot be read or written before the work begins."""
+    """Check that files can be read and written, before the work begins."""
     if not data.startswith(GENERATE):
         check_inputs(data)
     for path in (given["plot"], given["csv"]):
@@ -130,11 +135,11 @@ def _check_files(data: str, given: dict[str, Any]) -> None:
 
 
 def _models(specs: dict[str, Any], rivers: list[str], given: dict[str, Any]) -> dict[str, Any]:
-    forgetting = {key: value_of(str(given[key])) for key in FORGETTING if given[key] is not None}
-    bins = None if given["bins"] is None else value_of(given["bins"])
+    forgetting = {key: parse_value(str(given[key])) for key in FORGETTING if given[key] is not None}
+    bins = None if given["bins"] is None else parse_value(given["bins"])
     flags = {key: given[key] for key in ("n_bins", "smoothing", *KINDS)}
-    common = settings(given["pairs"], bins=bins, **flags, **forgetting)
-    models = {spec: make(name, common | own) for spec, (name, own) in specs.items()}
+    common = parse_settings(given["pairs"], bins=bins, **flags, **forgetting)
+    models = {spec: make_model(name, common | own) for spec, (name, own) in specs.items()}
     if rivers:
         from tanager.evaluate import stream_peers
 
@@ -144,7 +149,7 @@ def _models(specs: dict[str, Any], rivers: list[str], given: dict[str, Any]) -> 
 
 
 def _stream(data: str, target: str | None, given: dict[str, Any]) -> tuple[Any, str | None, str]:
-    """The stream, its target, and what it is."""
+    """The stream, its target, and a description."""
     if data.startswith(GENERATE):
         made = _generator(data.removeprefix(GENERATE), given)
         return made, None, f"{len(made.names)} columns, {len(made.classes)} classes"
@@ -158,10 +163,10 @@ def _generator(name: str, given: dict[str, Any]) -> Any:
     from tanager import generate
 
     if name not in GENERATORS:
-        hint = nearest(name, GENERATORS) or f" Known are {listed(GENERATORS, 20)}."
-        raise OptionError(f"there is no generator {name!r}.{hint}")
+        hint = nearest(name, GENERATORS) or f" Known generators: {listed(GENERATORS, 20)}."
+        raise OptionError(f"unknown generator {name!r}.{hint}")
     if given["rows"] is None:
-        raise OptionError("a generator never ends; say how many rows to take, for example --rows 1e6")
+        raise OptionError("a generator is endless; give the number of rows, for example --rows 1e6")
     return getattr(generate, GENERATORS[name].function)(random_state=given["seed"])
 
 
@@ -192,21 +197,21 @@ def _print(screen: Screen, result: Any, report: dict[str, Any], about: str) -> N
     what = about or f"{counted(len(report['classes']), 'class', 'classes')} in {report['target']!r}"
     screen.say(f"{report['data']}: {counted(result.n_rows, 'row')}, {what}", style="bold")
     if result.dropped:
-        screen.say(f"Left out: {listed(f'{column} ({why})' for column, why in result.dropped.items())}")
+        screen.say(f"Dropped: {listed(f'{column} ({why})' for column, why in result.dropped.items())}")
     if result.drifts:
-        screen.say(f"The stream changes at {listed(f'row {row:,}' for row in result.drifts)}.")
+        screen.say(f"Drift at {listed(f'row {row:,}' for row in result.drifts)}.")
     screen.say()
-    heads = ("accuracy", "kappa", "log loss", "lately", "lowest", "at row", "speed")
+    heads = ("accuracy", "kappa", "log loss", "recent", "lowest", "at row", "speed")
     rows = []
     for line in report["models"]:
         cells = [line["accuracy"], line["kappa"], line["log_loss"], line["window_accuracy"], line["lowest"]["accuracy"]]
         figures = [f"{cell:.4f}" if cell == cell else "" for cell in cells]
         rows.append((line["model"], *figures, f"{line['lowest']['row']:,}", _rate(line["rows_per_second"])))
     screen.show(table(("", *heads), rows, right=heads))
-    screen.say(f"\nLately: accuracy over the last {result.window:,} rows; lowest: where that was worst. Speed in rows.")
+    screen.say(f"\nRecent: accuracy over the last {result.window:,} rows; lowest: its minimum. Speed in rows/s.")
     for name, events in result.events.items():
         if events:
-            screen.say(f"{name} noticed: {listed(f'{what} at row {row:,}' for row, what in events)}.")
+            screen.say(f"{name} detected: {listed(f'{what} at row {row:,}' for row, what in events)}.")
 
 
 def _rate(per_second: float) -> str:

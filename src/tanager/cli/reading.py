@@ -1,4 +1,4 @@
-"""What commands read: data files, model files and the column with the classes."""
+"""Inputs of commands: data files, model files and the target column."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from tanager.cli.screen import listed
 from tanager.errors import DataError, nearest
 
-USUAL_TARGETS = ("class", "target", "label", "y")
+DEFAULT_TARGETS = ("class", "target", "label", "y")
 READING = ("format", "delimiter", "encoding", "missing")  # options that say how a file is read
 KINDS = ("categorical", "numeric")
-LEARNED = ", from which the model has learned"
+LEARNED = ", which the model was trained on"
 
 
 def check_inputs(*paths: str | None) -> None:
-    """Refuse files that are not there, before anything large is imported."""
+    """Raise FileNotFoundError for a missing file, before anything large is imported."""
     for path in paths:
         if path not in (None, "-") and not os.path.exists(path):
             folder = os.path.dirname(path) or "."
@@ -26,45 +26,40 @@ def check_inputs(*paths: str | None) -> None:
 
 
 def open_data(path: str, *, missing: Iterable[str] = (), **options: Any) -> Any:
-    """A data file, with further texts that stand for missing cells."""
+    """Open a data file; ``missing`` adds texts that mark missing cells."""
     from tanager.files import MISSING, open_table
 
     return open_table(path, missing=(*MISSING, *missing), **options)
 
 
 def open_for(model: Any, path: str, **reading: Any) -> Any:
-    """A data file whose columns are read as the model has learned them."""
+    """Open a data file, with columns read as the model learned them."""
     return open_data(path, **reading).match(model)
 
 
 def load_model(path: str) -> Any:
-    """A model file that has learned something."""
-    import tanager
+    """Load a model from a file. Raises DataError where it is not trained."""
+    from tanager.persist import load
 
-    model = tanager.load(path)
+    model = load(path)
     if not hasattr(model, "classes_"):
-        raise DataError(f"the model in {path!r} has learned nothing yet. Fit one with: tanager fit DATA -o {path}")
-    model.check_fitted()
+        raise DataError(f"the model in {path!r} is not trained. Train one with: tanager fit DATA -o {path}")
+    model.check_fitted()  # counts the rows of a warm-up
     return model
 
 
-def rows_in(model: Any) -> float:
-    """The weight of all rows that a model has learned."""
-    return float(model.class_count_.sum())
-
-
-def usual_target(source: Any) -> str | None:
-    """The last column, where its name says that it holds the classes."""
+def default_target(source: Any) -> str | None:
+    """The last column, if it is named class, target, label or y."""
     last = str(source.columns[-1])
-    return last if last.lower() in USUAL_TARGETS else None
+    return last if last.lower() in DEFAULT_TARGETS else None
 
 
 def target_column(source: Any, target: str | None) -> str:
-    """The column with the classes: the one asked for, or the last where its name says so."""
-    target = target or usual_target(source)
+    """The target column: the given one, or the default."""
+    target = target or default_target(source)
     if target is None:
         raise DataError(
-            f"which column of {source.name} holds the classes? Name it with --target. The columns are "
+            f"which column of {source.name} is the target? Give it with --target. The columns are "
             f"{listed(source.columns, 20)}."
         )
     check_columns(source, [target])
@@ -72,7 +67,7 @@ def target_column(source: Any, target: str | None) -> str:
 
 
 def check_columns(source: Any, names: Sequence[str], why: str = "") -> None:
-    """Refuse names that are no columns of a file; `why` follows the name and says where it comes from."""
+    """Raise DataError for names that are not columns of a file; `why` follows the name in the message."""
     for name in names:
         if name not in source.columns:
             hint = nearest(name, [other for other in source.columns if other not in names])
@@ -80,26 +75,26 @@ def check_columns(source: Any, names: Sequence[str], why: str = "") -> None:
             raise DataError(f"{source.name} has no column {name!r}{why}.{way_out}")
 
 
-def known_target(model: Any, target: str | None, path: str) -> None:
-    """Make sure that a model knows the name of its target column, before it learns from a file."""
+def set_target(model: Any, target: str | None, path: str) -> None:
+    """Set or check the name of the target column of a model, before it learns from a file."""
     if target is not None:
         model.target_name_ = target
     if model.target_name_ is None:
-        raise DataError(f"the model in {path!r} does not know the name of its target column. Give it with --target.")
+        raise DataError(f"the model in {path!r} does not store the name of its target column. Give it with --target.")
 
 
 @contextmanager
 def all_cores(model: Any) -> Iterator[None]:
-    """Let a model use the whole machine for now; how many cores it takes is no part of its file."""
-    wanted = model.n_jobs
-    model.n_jobs = -1 if wanted is None else wanted
+    """Let a model use all cores for now; n_jobs is restored afterwards, so that it is not saved with the model."""
+    given = model.n_jobs
+    model.n_jobs = -1 if given is None else given
     try:
         yield
     finally:
-        model.n_jobs = wanted
+        model.n_jobs = given
 
 
-def doubt_target(screen: Any, target: str, n_classes: int, n_rows: float) -> None:
-    """Ask back where hardly two rows have the same class."""
+def warn_many_classes(screen: Any, target: str, n_classes: int, n_rows: float) -> None:
+    """Print a note where most rows have a class of their own."""
     if n_rows >= 10 and n_classes > n_rows / 2:
         screen.note(f"{target!r} has {n_classes:,} classes in {n_rows:,.0f} rows. Is it the right target (--target)?")

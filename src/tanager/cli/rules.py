@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from tanager.cli.networks import check_picture, drawn
+from tanager.cli.model_state import n_learned
+from tanager.cli.networks import check_picture, draw_picture
 from tanager.cli.options import columns_option, examples, json_option
 from tanager.cli.output import check_output
-from tanager.cli.reading import check_inputs, load_model, rows_in
+from tanager.cli.reading import check_inputs, load_model
 from tanager.cli.screen import Screen, counted, table
 from tanager.errors import OptionError
 
@@ -23,12 +24,12 @@ from tanager.errors import OptionError
     )
 )
 @click.argument("model")
-@click.option("--table", "as_table", is_flag=True, help="A table with a line per rule and column, not sentences.")
-@click.option("--events", is_flag=True, help="Also say what was promoted, merged and removed, when and why.")
-@click.option("--top", default=20, type=click.IntRange(min=1), metavar="N", help="How many rules and events to list.")
+@click.option("--table", "as_table", is_flag=True, help="Print a table with a line per rule and column.")
+@click.option("--events", is_flag=True, help="Also list what was promoted, merged and removed, when and why.")
+@click.option("--top", default=20, type=click.IntRange(min=1), metavar="N", help="Number of rules and events to list.")
 @click.option("--plot", "-o", metavar="FILE", help="Draw the fuzzy sets of every column: a .png, .svg or .pdf file.")
-@click.option("--density", is_flag=True, help="Draw densities, not scaled to 1.")
-@columns_option("--columns", "Which columns to draw.  [default: those that differ most]")
+@click.option("--density", is_flag=True, help="Draw densities instead of fuzzy sets (scaled to 1).")
+@columns_option("--columns", "Columns to draw.  [default: those that differ most]")
 @json_option
 def command(
     model: str,
@@ -40,10 +41,10 @@ def command(
     columns: list[str],
     as_json: bool,
 ) -> None:
-    """Print MODEL, which was fitted with --model evolving, as fuzzy rules.
+    """Print MODEL, fitted with --model evolving, as fuzzy rules.
 
-    A rule is a cluster of rows of one class. A row gets from each rule its weight times the degree to which it fulfils
-    the conditions; added up class by class, that decides as the model does.
+    A rule is a cluster of rows of one class. Each rule contributes its weight times the degree to which the row meets
+    the conditions; summed per class, this gives the predictions of the model.
     """
     screen = Screen(as_json=as_json)
     check_inputs(model)
@@ -52,13 +53,13 @@ def command(
         check_picture(plot)
     with screen.waiting("starting"):
         learned = load_model(model)
-        _refuse_others(learned, model)
+        _check_has_rules(learned, model)
         rules, happened = learned.rules(), learned.events_
     if plot is not None:
         kind = "density" if density else "fuzzy"
-        drawn(screen, lambda: learned.plot(plot, kind=kind, columns=columns or None))
+        draw_picture(screen, lambda: learned.plot(plot, kind=kind, columns=columns or None))
     what = f"{counted(len(rules), 'rule')} for {counted(len(learned.classes_), 'class', 'classes')}"
-    screen.say(f"{what}, from {counted(round(rows_in(learned)), 'row')}\n", style="bold")
+    screen.say(f"{what}, from {counted(round(n_learned(learned)), 'row')}\n", style="bold")
     if as_table:
         screen.show(_table(rules, top))
     else:
@@ -67,27 +68,27 @@ def command(
     if events:
         _print_events(screen, happened, top)
     if plot is not None:
-        screen.say(f"\nDrawn to {plot}")
+        screen.say(f"\nPicture written to {plot}")
     screen.document(_report(model, rules, happened) | ({"picture": plot} if plot else {}))
 
 
 def say_rules(screen: Screen, rules: Any) -> None:
-    """Rules in sentences that are broken to the width of the screen."""
+    """Print rules as sentences, wrapped to the width of the console."""
     for rule in rules:
-        text = rule.text(screen.answers.width)
-        screen.say(text if screen.wide else text.replace("±", "+-"))
+        text = rule.text(screen.out.width)
+        screen.say(text if screen.unicode else text.replace("±", "+-"))
 
 
-def _refuse_others(learned: Any, path: str) -> None:
+def _check_has_rules(learned: Any, path: str) -> None:
     if not hasattr(learned, "rules"):
         raise OptionError(
-            f"{path} holds {type(learned).__name__}, which has no rules. Learn a model that has: tanager fit DATA "
-            f"--model evolving. For what this one has learned: tanager show {path}"
+            f"{path} contains {type(learned).__name__}, which has no rules. Fit a model that has: tanager fit DATA "
+            f"--model evolving. To see what this one has learned: tanager show {path}"
         )
 
 
 def _table(rules: Any, top: int) -> Any:
-    """One line per condition; class, weight and share of the rows beside the first of a rule."""
+    """One line per condition; class, weight and share of the rows in the first line of a rule."""
     lines = []
     for number, rule in enumerate(rules[:top], 1):
         head = (str(number), str(rule.label), f"{rule.weight:.3g}", f"{rule.prior:.1%}")
@@ -99,13 +100,13 @@ def _table(rules: Any, top: int) -> Any:
 
 
 def _print_events(screen: Screen, events: Any, top: int) -> None:
-    screen.say("\nWhat happened", style="bold")
+    screen.say("\nEvents", style="bold")
     if not events:
-        screen.say("nothing: every class is one cluster")
+        screen.say("none: every class is one cluster")
     lines = [(f"{e.row:,}", e.what, str(e.label), e.why) for e in events[-top:]]
     if lines:
-        screen.show(table(("row", "what", "class", "because"), lines, right=["row"], elastic=["because"]))
-    _more(screen, len(events) - top, "before them")
+        screen.show(table(("row", "event", "class", "reason"), lines, right=["row"], elastic=["reason"]))
+    _more(screen, len(events) - top, "before these")
 
 
 def _more(screen: Screen, n: int, what: str) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
-from tanager.cli.models import make, settings, value_of
+from tanager.cli.models import make_model, parse_settings, parse_value
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
-from tanager.cli.reading import KINDS, READING, check_columns, check_inputs, open_data, usual_target
+from tanager.cli.reading import KINDS, READING, check_columns, check_inputs, default_target, open_data
 from tanager.cli.screen import Screen, counted, table
 
-ROWS = 100_000  # to look at where there is no target to learn
+ROWS = 100_000  # sampled where there is no target
 
 
 @click.command(epilog=examples("tanager schema iris.csv", "tanager schema iris.csv --bins frequency --json"))
@@ -21,21 +21,21 @@ ROWS = 100_000  # to look at where there is no target to learn
 @reading_options
 @json_option
 def command(data: str, target: str | None, as_json: bool, **given: Any) -> None:
-    """Say how fit would treat the columns of DATA, and why: kinds, values, cut points, missing cells.
+    """Show how fit would treat the columns of DATA, and why: kinds, values, cut points, missing cells.
 
-    Without a target column numbers are cut into bins of equal frequency, as the usual way needs the classes.
+    Without a target, numbers are cut into bins of equal frequency, because the default (mdl) needs the classes.
     """
     screen = Screen(as_json=as_json)
     check_inputs(data)
     with screen.waiting("starting"):
         from tanager.cli.columns import columns_table
 
-        bins = None if given["bins"] is None else value_of(given["bins"])
+        bins = None if given["bins"] is None else parse_value(given["bins"])
         kinds = {key: given[key] for key in KINDS}
         source = open_data(data, **kinds, **{key: given[key] for key in READING})
-        wanted = settings((), bins=bins, n_bins=given["n_bins"], **kinds)
+        wanted = parse_settings((), bins=bins, n_bins=given["n_bins"], **kinds)
         check_columns(source, [*given["drop"], *([target] if target else [])])
-        target = target or usual_target(source)
+        target = target or default_target(source)
     with screen.progress(f"reading {source.name}") as tick:
         if target is None:
             schema, missing, dropped, rows = _sampled(source, given["drop"], wanted)
@@ -43,25 +43,25 @@ def command(data: str, target: str | None, as_json: bool, **given: Any) -> None:
             schema, missing, dropped, rows = _learned(source, target, given["drop"], wanted, tick)
     screen.say(f"{source.name}: {counted(rows, 'row')}, {counted(len(schema), 'column')}", style="bold")
     if target is None:
-        screen.say("No target was named with --target, so that numbers are cut into bins of equal frequency.")
+        screen.say("No target (--target): numbers are cut into bins of equal frequency.")
     screen.say()
     screen.show(columns_table(schema, missing, rows))
     if dropped:
         screen.say()
-        screen.show(table(("left out", "because"), dropped.items()))
+        screen.show(table(("dropped", "reason"), dropped.items()))
     screen.document(schema.to_dict())
 
 
 def _learned(source: Any, target: str, drop: list[str], wanted: dict[str, Any], tick: Any) -> tuple[Any, ...]:
-    """What learning from the file decides; naive Bayes counts least."""
+    """What learning from the file decides; naive Bayes is the cheapest model."""
     from tanager.files import learn
 
-    learned = learn(make("nb", wanted), source, target, drop=drop, progress=tick, leave_one_out=False)
+    learned = learn(make_model("nb", wanted), source, target, drop=drop, progress=tick, leave_one_out=False)
     return learned.model.encoder_.schema, learned.missing, learned.dropped, learned.n_rows
 
 
 def _sampled(source: Any, drop: list[str], wanted: dict[str, Any]) -> tuple[Any, ...]:
-    """What an encoder decides on its own, from rows spread over the file."""
+    """What an encoder decides without classes, from rows spread over the file."""
     from tanager.encoding import Encoder
 
     X = source.sample(ROWS, [name for name in source.columns if name not in drop])

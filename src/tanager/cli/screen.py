@@ -1,6 +1,7 @@
-"""Where a command speaks: answers go to stdout, everything on the way (progress, notes) to stderr.
+"""Terminal output of commands: results go to stdout, progress and notes to stderr.
 
-With ``--json`` stdout gets one JSON document and nothing else. Without a terminal there are no colours and no bars.
+With ``--json`` stdout gets one JSON document and nothing else. Without a terminal there are no colours and no progress
+bars.
 """
 
 from __future__ import annotations
@@ -18,67 +19,68 @@ from rich.text import Text
 
 Tick = Callable[[int, float | None], None]
 
-_LINE_EVERY = 10.0  # seconds between lines of progress where there is no terminal
+_LINE_EVERY = 10.0  # seconds between progress lines where stderr is not a terminal
 
 
 class Screen:
     """The two consoles of a command.
 
-    `as_json` keeps stdout for one document; `data_on_stdout` keeps it for a table, and answers go to stderr too.
+    `as_json` reserves stdout for one document; `data_on_stdout` reserves it for a table, and messages go to stderr too.
     """
 
     def __init__(self, *, as_json: bool = False, data_on_stdout: bool = False) -> None:
         plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
-        self.on_the_way = Console(stderr=True, **plain)
-        self.answers = self.on_the_way if data_on_stdout else Console(**plain)
+        self.err = Console(stderr=True, **plain)
+        self.out = self.err if data_on_stdout else Console(**plain)
         self.as_json = as_json
 
     @property
-    def wide(self) -> bool:
-        """Whether the screen has more characters than ASCII."""
-        return self.answers.encoding.lower().startswith("utf")
+    def unicode(self) -> bool:
+        """Whether the console can print characters beyond ASCII."""
+        return self.out.encoding.lower().startswith("utf")
 
     def say(self, text: str = "", style: str | None = None) -> None:
-        """A line of the answer, for people."""
+        """Print a line of the result, unless JSON was requested. Lines are not wrapped."""
         if not self.as_json:
-            self.answers.print(text, style=style, soft_wrap=True)
+            self.out.print(text, style=style, soft_wrap=True)
 
     def show(self, what: Any) -> None:
-        """A table, a tree or a longer text of the answer, for people; broken to the width of the screen."""
+        """Print a table or a longer text, wrapped to the width of the console, unless JSON was requested."""
         if self.as_json:
             return
-        with self.answers.capture() as made:
-            self.answers.print(what)
-        self.answers.file.writelines(f"{line.rstrip()}\n" for line in made.get().splitlines())
+        # rich pads lines to the full width; output in files and transcripts should not have trailing blanks.
+        with self.out.capture() as made:
+            self.out.print(what)
+        self.out.file.writelines(f"{line.rstrip()}\n" for line in made.get().splitlines())
 
     def note(self, text: str) -> None:
-        """Something that the user may want to know."""
-        self.on_the_way.print(f"note: {text}", soft_wrap=True)
+        """Print a note to stderr."""
+        self.err.print(f"note: {text}", soft_wrap=True)
 
     def document(self, report: dict[str, Any]) -> None:
-        """The answer for programs."""
+        """Print the result as JSON, if requested."""
         if self.as_json:
-            print(json.dumps(_plain(report), indent=2, ensure_ascii=not self.wide))
+            print(json.dumps(_plain(report), indent=2, ensure_ascii=not self.unicode))
 
     @contextmanager
     def waiting(self, text: str) -> Iterator[None]:
-        """A sign of life on a terminal."""
-        with self.on_the_way.status(f"{text} ..."):
+        """Show a spinner on a terminal."""
+        with self.err.status(f"{text} ..."):
             yield
 
     @contextmanager
     def progress(self, text: str) -> Iterator[Tick]:
-        """A bar with rows, rows per second and time left; without a terminal a plain line now and then."""
-        if not self.on_the_way.is_terminal:
+        """A progress bar with rows, rows per second and remaining time; without a terminal, a line every 10 seconds."""
+        if not self.err.is_terminal:
             yield self._lines(text)
             return
-        with _bar(self.on_the_way) as bar:
+        with _bar(self.err) as bar:
             task = bar.add_task(text, total=None, rows="")
             start = time.monotonic()
 
             def tick(rows: int, fraction: float | None) -> None:
                 rate = rows / max(time.monotonic() - start, 1e-9)
-                known = fraction is not None and fraction < 1  # what follows the last row takes an unknown time
+                known = fraction is not None and fraction < 1  # how long the work after the last row takes is unknown
                 bar.update(
                     task, total=1.0 if known else None, completed=fraction or 0, rows=f"{rows:,} rows, {rate:,.0f}/s"
                 )
@@ -87,12 +89,12 @@ class Screen:
 
     @contextmanager
     def folds(self, text: str) -> Iterator[Callable[[int, int, str], None]]:
-        """A bar of finished folds with the time left; without a terminal a plain line now and then."""
-        if not self.on_the_way.is_terminal:
+        """A progress bar of finished folds with remaining time; without a terminal, a line every 10 seconds."""
+        if not self.err.is_terminal:
             lines = self._lines(text, "folds")
             yield lambda done, total, what: lines(done, done / max(total, 1))
             return
-        with _bar(self.on_the_way) as bar:
+        with _bar(self.err) as bar:
             task = bar.add_task(text, total=None, rows="")
             yield lambda done, total, what: bar.update(
                 task, total=total, completed=done, rows=f"{done} of {total} folds, {what}"
@@ -106,13 +108,13 @@ class Screen:
             if time.monotonic() - last >= _LINE_EVERY:
                 last = time.monotonic()
                 share = "" if fraction is None else f", {fraction:.0%}"
-                self.on_the_way.print(f"{text}: {rows:,} {what}{share}", soft_wrap=True)
+                self.err.print(f"{text}: {rows:,} {what}{share}", soft_wrap=True)
 
         return tick
 
     def bar(self, fraction: float, width: int = 20) -> str:
-        """A bar of blocks, at least one where there is anything at all."""
-        block = "█" if self.wide else "#"
+        """A horizontal bar of block characters, at least one where the fraction is positive."""
+        block = "█" if self.unicode else "#"
         return block * max(round(fraction * width), int(fraction > 0))
 
 
@@ -126,10 +128,7 @@ def _bar(console: Console) -> Any:
 def table(
     head: Sequence[str], rows: Iterable[Sequence[str | Text]], *, right: Sequence[str] = (), elastic: Sequence[str] = ()
 ) -> Table:
-    """Columns of text under their names, without lines.
-
-    Those named in `right` hold numbers; those named in `elastic` are the first to give way where the screen is narrow.
-    """
+    """A table without borders; columns in `right` are right-aligned, those in `elastic` shrink on a narrow console."""
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     for name in head:
         justify: Any = "right" if name in right else "left"
@@ -140,7 +139,7 @@ def table(
 
 
 def one_line(text: str) -> Text:
-    """Text that is cut short rather than broken where the screen is narrow."""
+    """Text that is truncated, not wrapped, on a narrow console."""
     return Text(text, no_wrap=True, overflow="ellipsis")
 
 
@@ -167,7 +166,7 @@ def file_size(n_bytes: float) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Data that JSON knows: NumPy's numbers become Python's, whole ones lose their point, NaN becomes null."""
+    """Data for JSON: NumPy values become Python's, whole floats become integers, NaN and infinity become null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""``tanager unlearn``: rows are taken out of a model."""
+"""``tanager unlearn``: remove rows from a model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tanager.cli.options import examples, json_option, reading_options, target_o
 )
 @click.argument("model")
 @click.argument("rows")
-@click.option("--output", "-o", metavar="FILE", help="The new model file.  [default: MODEL itself, replaced at once]")
+@click.option("--output", "-o", metavar="FILE", help="The new model file.  [default: replace MODEL]")
 @target_option
 @times_option
 @reading_options
@@ -26,8 +26,8 @@ from tanager.cli.options import examples, json_option, reading_options, target_o
 def command(
     model: str, rows: str, output: str | None, target: str | None, times: str | None, as_json: bool, **reading: Any
 ) -> None:
-    """Take ROWS, a file of learned rows with their classes, out of MODEL, as if they had never been seen.
+    """Remove ROWS, a data file with rows that MODEL has learned, as if it had never seen them.
 
-    Kinds and cut points stay as they are. Rows that the model has not learned are refused, and nothing changes.
+    Kinds and cut points stay as they are. If a row was not learned, MODEL is not changed.
     """
     change("unlearn", "unlearned", model, rows, output, target, times, as_json, reading)

@@ -1,4 +1,4 @@
-"""``tanager update``: a model learns more rows."""
+"""``tanager update``: learn more rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tanager.cli.options import examples, json_option, reading_options, target_o
 @click.command(epilog=examples("tanager update iris.tanager iris.csv -o more.tanager"))
 @click.argument("model")
 @click.argument("data")
-@click.option("--output", "-o", metavar="FILE", help="The new model file.  [default: MODEL itself, replaced at once]")
+@click.option("--output", "-o", metavar="FILE", help="The new model file.  [default: replace MODEL]")
 @target_option
 @times_option
 @reading_options
@@ -21,8 +21,8 @@ from tanager.cli.options import examples, json_option, reading_options, target_o
 def command(
     model: str, data: str, output: str | None, target: str | None, times: str | None, as_json: bool, **reading: Any
 ) -> None:
-    """Let MODEL learn the rows of DATA as well.
+    """Train MODEL on the rows of DATA in addition to those it has learned.
 
-    New values and classes are welcome; cut points stay as they are. A file that turns out to be bad changes nothing.
+    New values and classes are added; cut points stay as they are. If DATA has an error, MODEL is not changed.
     """
     change("update", "learned", model, data, output, target, times, as_json, reading)

@@ -1,7 +1,7 @@
-"""From counts to probabilities: the smoothing rules, as small values that a classifier is given.
+"""Smoothing: the estimators that turn counts into probabilities, as small values to give to a classifier.
 
-Each turns a count ``num`` out of ``den`` with ``r`` outcomes into a probability. The kernels do the arithmetic; here
-stand the names, the strengths and their checks.
+Each turns a count ``num`` out of ``den`` with ``r`` outcomes into a probability. The kernels do the arithmetic; these
+classes hold the names and strengths, and validate them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tanager.errors import OptionError
 
 @dataclass(frozen=True)
 class Estimate:
-    """Base of the smoothing rules; ``kind`` is the kernels' name of the rule."""
+    """Base class of the estimators; ``kind`` is the name that the kernels use."""
 
     kind: ClassVar[str]
     strength: float
@@ -29,9 +29,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Lidstone(Estimate):
-    """``(num + a) / (den + a r)``: the same pseudo-count in every cell. 1 is Laplace's rule, 0 trusts the data alone.
+    """``(num + a) / (den + a r)``: the same pseudo-count in every cell. 1 is Laplace's rule, 0 maximum likelihood.
 
-    With 0 (maximum likelihood) a context that never occurred is answered with ``1 / r``.
+    With 0, a context that never occurred gives ``1 / r``.
     """
 
     kind = "lidstone"
@@ -72,8 +72,8 @@ class BackOff(Estimate):
     """``(num + M p) / (den + M)`` with p the same estimate without the last parent, down to ``1 / r``.
 
     A configuration of parents that never occurred falls back to the shorter context instead of to uniform. The class
-    is never dropped. ``first`` is M where there are no parents beside the class; by default it is the same. Large
-    families like a larger M, which at that first level would only blur.
+    is never dropped. ``first`` is M where the class is the only parent; by default it is the same. Large families
+    need a larger M, which at that first level would oversmooth.
     """
 
     kind = "backoff"
@@ -87,7 +87,7 @@ class BackOff(Estimate):
 
     @property
     def at_first(self) -> float:
-        """M where there are no parents beside the class."""
+        """M where the class is the only parent."""
         return self.strength if self.first is None else self.first
 
 
@@ -95,7 +95,7 @@ ESTIMATES: dict[str, type[Estimate]] = {cls.kind: cls for cls in (Lidstone, MEst
 
 
 def as_estimate(smoothing: object) -> Estimate:
-    """The rule behind a ``smoothing`` option: a number is Lidstone's pseudo-count.
+    """The estimator for a ``smoothing`` option: a number is Lidstone's pseudo-count.
 
     >>> as_estimate(1)
     Lidstone(strength=1.0)

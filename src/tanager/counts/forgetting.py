@@ -1,7 +1,7 @@
-"""Which rows still count: the last ones (``Window``), or all of them with weights that fade (``Decay``).
+"""Forgetting: a sliding window (``Window``) or weights that decay (``Decay``).
 
 Both are plain values. ``Clock`` turns them into steps: by what factor everything fades before a row is added, and how
-many of the oldest rows leave after it. Counts, moments and rows then follow these steps.
+many of the oldest rows leave after it. Counts, moments and rows then apply these steps.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _WORDS = {
     **dict.fromkeys(("d", "day", "days"), "d"),
     **dict.fromkeys(("w", "week", "weeks"), "w"),
 }
-SMALLEST = 1e-100  # a factor below this forgets everything as well
+SMALLEST = 1e-100  # smaller factors are raised to this: it forgets as much, and the scale of the counts stays finite
 
 
 def seconds_in(text: str, option: str) -> float:
-    """A span of time in words.
+    """A duration such as "6 h" in seconds.
 
     >>> seconds_in("6 h", "decay"), seconds_in("90s", "decay")
     (21600.0, 90.0)
@@ -42,23 +42,23 @@ def seconds_in(text: str, option: str) -> float:
         span = math.nan
     if not 0 < span < math.inf:
         raise OptionError(
-            f"{option}={text!r} is no span of time. Write a number and ms, s, min, h, d or w, such as '6 h'."
+            f"{option}={text!r} is not a duration. Write a number and a unit (ms, s, min, h, d or w), such as '6 h'."
         )
     return span
 
 
 @dataclass(frozen=True)
 class Decay:
-    """Old rows fade: with every row (or as time passes) all that was learned loses a part of its weight.
+    """Exponential decay: with every row, or as time passes, all that was learned loses a part of its weight.
 
     Parameters
     ----------
     half_life : number, str or timedelta, default=None
-        Rows, or a span of time ("6 h"), after which a row counts half.
+        Number of rows, or a duration ("6 h"), after which the weight of a row has halved.
     factor : float, default=None
-        What is left of all weights when one more row comes; 0.999 says the same as a half-life of 693 rows.
+        All weights are multiplied by this with every row; 0.999 is a half-life of 693 rows.
     per_class : bool, default=False
-        Only the class of the new row fades, so that rare classes are not forgotten.
+        Only the class of the new row decays, so that rare classes are not forgotten.
 
     Examples
     --------
@@ -75,46 +75,47 @@ class Decay:
         if isinstance(self.half_life, timedelta):
             object.__setattr__(self, "half_life", f"{self.half_life.total_seconds():g} s")
         if (self.half_life is None) == (self.factor is None):
-            raise OptionError("Decay takes either a half_life or a factor.")
+            raise OptionError("Decay takes a half_life or a factor, and not both.")
         if self.factor is not None and not (is_number(self.factor) and 0 < self.factor <= 1):
             raise OptionError(f"Decay(factor={self.factor!r}): the factor must be above 0 and at most 1.")
         if isinstance(self.half_life, str):
             seconds_in(self.half_life, "half_life")
         elif self.half_life is not None and not (is_number(self.half_life, 0) and self.half_life):
-            raise OptionError(f"Decay(half_life={self.half_life!r}): give rows above 0, or a span of time as '6 h'.")
+            raise OptionError(f"Decay(half_life={self.half_life!r}): give rows above 0, or a duration such as '6 h'.")
         if self.per_class and self.timed:
-            raise OptionError("Decay: per_class counts rows of the class and not time. Give half_life in rows.")
+            raise OptionError("Decay: per_class works by rows, not by time. Give half_life as a number of rows.")
 
     @property
     def timed(self) -> bool:
-        """Whether it is time that makes rows fade, and not further rows."""
+        """Whether the decay is by time, not by rows."""
         return isinstance(self.half_life, str)
 
     @property
     def rate(self) -> float:
-        """Logarithm of what is left after one row, or one second."""
+        """Logarithm of the factor per row, or per second."""
         if self.factor is not None:
             return math.log(self.factor)
-        return math.log(0.5) / (
-            seconds_in(self.half_life, "half_life") if isinstance(self.half_life, str) else float(self.half_life)  # type: ignore[arg-type]
-        )
+        assert self.half_life is not None  # one of the two is given
+        assert not isinstance(self.half_life, timedelta)  # turned into text by __post_init__
+        span = seconds_in(self.half_life, "half_life") if isinstance(self.half_life, str) else float(self.half_life)
+        return math.log(0.5) / span
 
     @property
     def per_row(self) -> float:
-        """What is left of all weights after one row (or second)."""
+        """The factor per row, or per second."""
         return math.exp(self.rate)
 
 
 @dataclass(frozen=True)
 class Window:
-    """Only the last rows count; older ones are taken out of the counts again, exactly.
+    """Sliding window: only the last rows count; older ones are subtracted from the counts again, exactly.
 
     Parameters
     ----------
     rows : int, default=None
-        How many.
+        Number of rows.
     time : str or timedelta, default=None
-        How old a row may be, such as "30 min". With both, a row leaves by whichever comes first.
+        Maximum age of a row, such as "30 min". With both, a row leaves by whichever limit comes first.
     """
 
     rows: int | None = None
@@ -124,7 +125,7 @@ class Window:
         if isinstance(self.time, timedelta):
             object.__setattr__(self, "time", f"{self.time.total_seconds():g} s")
         if self.rows is None and self.time is None:
-            raise OptionError("Window takes a number of rows, or a span of time, or both.")
+            raise OptionError("Window takes a number of rows, a duration, or both.")
         if self.rows is not None and not (is_number(self.rows, 1) and int(self.rows) == self.rows < math.inf):
             raise OptionError(f"Window(rows={self.rows!r}): give a whole number of at least 1.")
         if self.time is not None:
@@ -132,7 +133,7 @@ class Window:
 
     @property
     def seconds(self) -> float | None:
-        """How old a row may be, in seconds."""
+        """Maximum age of a row, in seconds."""
         return None if self.time is None else seconds_in(str(self.time), "time")
 
 
@@ -155,22 +156,23 @@ def as_decay(value: Any) -> Decay | None:
 
 
 def as_window(value: Any) -> Window | None:
-    """The option ``window``: a number of rows, a span of time, a Window, or None."""
+    """The option ``window``: a number of rows, a duration, a Window, or None."""
     if value is None or isinstance(value, Window):
         return value
     if isinstance(value, str | timedelta):
         return Window(time=value)
     if is_number(value, 1) and int(value) == value:
         return Window(rows=int(value))
-    raise OptionError(f"window={value!r}: give a number of rows, a span of time such as '30 min', a Window, or None.")
+    raise OptionError(f"window={value!r}: give a number of rows, a duration such as '30 min', a Window, or None.")
 
 
 @dataclass(frozen=True)
 class Steps:
     """What happens around each row of a block.
 
-    ``fade``: everything before it is multiplied by this (None: nothing fades). ``late``: what is left of the row
-    itself, which is below 1 where a newer one came before it. ``gone``: how many of the oldest rows leave after it.
+    ``fade``: the factor by which everything before it is multiplied (None: nothing fades). ``late``: the factor for
+    the row itself, below 1 where a row with a later time came before it. ``gone``: how many of the oldest rows leave
+    after it.
     """
 
     fade: np.ndarray | None
@@ -183,7 +185,7 @@ class Steps:
 
 
 class Clock:
-    """Where a model that forgets is in its stream: rows learned so far, and the time of the newest."""
+    """The position in a stream of a model that forgets: number of rows learned, and the latest time among them."""
 
     def __init__(self, decay: Decay | None, window: Window | None) -> None:
         self.decay, self.window = decay, window
@@ -197,13 +199,13 @@ class Clock:
         return by_decay or (self.window is not None and self.window.time is not None)
 
     def check(self, times: np.ndarray | None, n_rows: int) -> None:
-        """Refuse rows that do not say when they happened, or (for a window) that come too late."""
+        """Raise DataError where times are needed and missing or, for a window, out of order."""
         if not self.timed:
             return
         if times is None:
             what = f"window={self.window.time!r}" if self.window is not None and self.window.time else "decay"
             raise DataError(
-                f"{what} goes by time, and the rows have none. Give times= with them (commands: --times COLUMN)."
+                f"{what} is by time, but the rows have no times. Pass times= (command line: --times COLUMN)."
             )
         if self.window is not None:
             before = np.concatenate([[times[0] if self.now is None else self.now], times])
@@ -211,8 +213,8 @@ class Clock:
             if len(back):
                 r = int(back[0])
                 raise DataError(
-                    f"times, row {r}: {times[r]!r} comes after {before[r]!r}, and a window takes rows in the order of "
-                    "time. Sort them by time."
+                    f"times, row {r}: {times[r]!r} is earlier than {before[r]!r} before it, and a window needs rows in "
+                    "the order of time. Sort them by time."
                 )
 
     def steps(self, n_rows: int, n_kept: int, kept_times: np.ndarray | None, times: np.ndarray | None) -> Steps:
@@ -228,6 +230,7 @@ class Clock:
             return np.full(n_rows, max(self.decay.per_row, SMALLEST)), None
         assert times is not None
         start = float(times[0]) if self.now is None and n_rows else self.now
+        # A row with an earlier time than one before it fades nothing, and enters with the weight it would have by now.
         newest = np.maximum.accumulate(np.concatenate([[start], times])) if n_rows else np.zeros(1)
         fade = np.maximum(np.exp(self.decay.rate * np.diff(newest)), SMALLEST)
         late = np.exp(self.decay.rate * (newest[1:] - times))
@@ -238,27 +241,29 @@ class Clock:
     ) -> np.ndarray | None:
         if self.window is None:
             return None
-        gone = np.zeros(n_rows, dtype=np.int64)  # so far
+        gone = np.zeros(n_rows, dtype=np.int64)  # how many have left in all, after each row
         if self.window.rows is not None:
             gone = np.maximum(n_kept + np.arange(1, n_rows + 1) - int(self.window.rows), 0)
         if self.window.seconds is not None and times is not None:
-            moments = times if kept_times is None else np.concatenate([kept_times, times])
-            gone = np.maximum(gone, np.searchsorted(moments, times - self.window.seconds, side="right"))
+            # Times ascend (``check`` has seen to it), so the rows that are too old at each step are a prefix.
+            ages = times if kept_times is None else np.concatenate([kept_times, times])
+            gone = np.maximum(gone, np.searchsorted(ages, times - self.window.seconds, side="right"))
+        # From how many have left in all to how many leave at each step; the two limits may overtake each other.
         return np.diff(np.maximum.accumulate(gone), prepend=0)
 
     def pass_rows(self, n_rows: int, times: np.ndarray | None) -> None:
-        """These rows were learned."""
+        """Count rows that were learned."""
         self.learned += n_rows
         if times is not None and n_rows:
             self.now = max(float(times.max()), -math.inf if self.now is None else self.now)
 
     def to_plain(self) -> dict[str, Any]:
-        """For model files."""
+        """The state as plain data, for model files."""
         return {"learned": self.learned, "now": self.now}
 
     def take_plain(self, data: dict[str, Any]) -> None:
-        """Take back what ``to_plain`` gave."""
+        """Restore the state that ``to_plain`` returned. Raises ModelFileError for an invalid one."""
         self.learned, now = int(data["learned"]), data["now"]
         self.now = None if now is None else float(now)
         if self.learned < 0 or (self.now is not None and not math.isfinite(self.now)):
-            raise ModelFileError("its clock shows no time")
+            raise ModelFileError("its clock is invalid")

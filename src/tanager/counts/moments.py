@@ -1,17 +1,19 @@
-"""Moments: weight, mean and spread of number columns per class, with the verbs of counts.
+"""Moments: weight, mean and variance of numeric columns per class, with the operations of counts.
 
-Means and squared deviations are kept by Welford's and Chan's rules; sums of squares would lose everything for values
-such as 1e9 + 4. Counts are exact, moments agree up to rounding.
+Means and squared deviations are updated by the rules of Welford and of Chan, Golub and LeVeque; sums of squares would
+lose all digits for values such as 1e9 + 4. Unlike counts, moments of the same rows agree only up to rounding.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from tanager import _kernels
 from tanager.errors import ModelFileError
+
+_NOTHING = 1e-9  # a smaller weight is what rounding leaves of a class whose rows were all removed
+_MIN_VARIANCE = 1e-9
+_MIN_DEVIATION = 1e-3  # of the range of a column
 
 
 class Moments:
@@ -25,7 +27,7 @@ class Moments:
         self.high = np.full(n_columns, -np.inf)
 
     def update(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Moments:
-        """Add rows. NaN cells are missing; labels beyond the classes are skipped."""
+        """Add rows. NaN is missing; rows with labels beyond the classes are ignored."""
         rows = _moments_of(values, labels, weights, len(self.weight))
         finite = np.where(np.isfinite(values), values, np.nan)
         for j in range(values.shape[1]):
@@ -46,10 +48,11 @@ class Moments:
         return self
 
     def subtract(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Moments:
-        """Take rows away. The range of the columns stays as it was."""
+        """Remove rows. The range of the columns stays as it was."""
         gone = _moments_of(values, labels, weights, len(self.weight))
         total = self.weight - gone.weight
-        left = total > 1e-9
+        left = total > _NOTHING
+        # The update by Chan's rule, solved for the moments before it; squares are clipped, as rounding may go below 0.
         share = np.divide(gone.weight, total, out=np.zeros_like(total), where=left)
         mean = self.mean - (gone.mean - self.mean) * share
         between = (
@@ -59,8 +62,8 @@ class Moments:
         self.mean, self.weight = np.where(left, mean, 0.0), np.where(left, total, 0.0)
         return self
 
-    def decay(self, factor: Any) -> Moments:
-        """Fade by a factor, or by one per class (first axis)."""
+    def decay(self, factor: float | np.ndarray) -> Moments:
+        """Multiply the weights by a factor, or by one per class (first axis). Means stay."""
         self.weight, self.squares = self.weight * factor, self.squares * factor
         return self
 
@@ -82,10 +85,12 @@ class Moments:
     def log_density(self, values: np.ndarray, leave_out: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:
         """Sum over the columns of log N(value; mean, variance) for every class; missing cells add 0.
 
-        With ``leave_out`` (labels and weights of the rows) each row is taken out of its own class first. Variances are
-        at least (0.001 of the column's range)² and 1e-9. A class without values answers with the pooled moments.
+        With ``leave_out`` (labels and weights of the rows) each row is first removed from its own class. Variances are
+        at least (0.001 of the column's range)² and 1e-9. A class without values takes the moments of all classes.
         """
-        floor = np.maximum(1e-9, (1e-3 * np.where(self.high > self.low, self.high - self.low, 0.0)) ** 2)
+        # A constant column would have an infinite density at its value, and outweigh all others.
+        span = np.where(self.high > self.low, self.high - self.low, 0.0)
+        floor = np.maximum(_MIN_VARIANCE, (_MIN_DEVIATION * span) ** 2)
         total = np.zeros((len(values), len(self.weight)))
         pooled = _pool(self)
         for c in range(len(self.weight)):
@@ -95,11 +100,11 @@ class Moments:
                 own = np.where(labels == c, weights, 0.0)[:, None] * ~np.isnan(values)
                 left = w - own
                 away = values - mean
-                moved = np.divide(own * away, left, out=np.zeros_like(values), where=left > 1e-9)
+                moved = np.divide(own * away, left, out=np.zeros_like(values), where=left > _NOTHING)
                 new_mean = mean - np.nan_to_num(moved)
                 new_squares = np.maximum(squares - np.nan_to_num(own * away * (values - new_mean)), 0.0)
                 w, mean, squares = left, np.where(own > 0, new_mean, mean), np.where(own > 0, new_squares, squares)
-            known = w > 1e-9
+            known = w > _NOTHING
             mean = np.where(known, mean, pooled[0])
             variance = np.divide(squares, w, out=np.broadcast_to(pooled[1], values.shape).copy(), where=known)
             variance = np.maximum(variance, floor)
@@ -119,11 +124,11 @@ class Moments:
         leaving: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
         gone: np.ndarray | None = None,
     ) -> None:
-        """``log_density`` of each row (or of those asked for) from the rows before it, into out; then it is learned.
+        """Test, then train: ``log_density`` of each row (or of those in ``asked``) into ``out``, then the row is added.
 
-        Before it is learned everything fades by fade[r], or its class alone; after it gone[r] rows leave, oldest first.
+        Before it is added everything fades by fade[r], or only its class; after it gone[r] rows leave, oldest first.
         """
-        for name in ("weight", "mean", "squares", "low", "high"):  # they are changed in place
+        for name in ("weight", "mean", "squares", "low", "high"):  # the kernel changes them in place
             setattr(self, name, np.ascontiguousarray(getattr(self, name)))
         _kernels.stream_moments(
             np.ascontiguousarray(values),
@@ -143,17 +148,17 @@ class Moments:
         )
 
     def to_arrays(self) -> dict[str, np.ndarray]:
-        """All there is, by name."""
+        """The state as named arrays."""
         return {f"moments-{name}": value for name, value in vars(self).items()}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray], n_classes: int, n_columns: int) -> Moments:
-        """The moments that ``to_arrays`` described."""
+        """The moments whose state ``to_arrays`` returned. Raises ModelFileError for an invalid state."""
         new = cls(n_classes, n_columns)
         for name, empty in vars(new).items():
             found = arrays[f"moments-{name}"]
             if found.shape != empty.shape or found.dtype != np.float64 or np.isnan(found).any():
-                raise ModelFileError(f"its moments ({name}) do not fit its columns and classes")
+                raise ModelFileError(f"its moments ({name}) do not match its columns and classes")
             setattr(new, name, found)
         return new
 
@@ -161,7 +166,7 @@ class Moments:
 def _moments_of(values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, n_classes: int) -> Moments:
     """The moments of some rows, in two passes."""
     out = Moments(n_classes, values.shape[1])
-    w: Any = np.ones(len(values)) if weights is None else weights
+    w = np.ones(len(values)) if weights is None else weights
     for c in range(n_classes):
         rows = labels == c
         x, own = values[rows], np.isfinite(values[rows]) * w[rows][:, None]

@@ -1,7 +1,7 @@
-"""Sample: rows as codes, in which any set of variables can be counted. Structure learners put their questions to it.
+"""Sample: rows as codes, in which any set of variables can be counted; the data of structure learners.
 
-``JointCounts`` holds what is counted beforehand; a search over networks asks for families and conditional tables as it
-goes. Every answer is remembered, so that thresholds, folds and learners share them.
+``JointCounts`` holds what was counted in advance; a search over networks needs families and conditional tables that
+are not known beforehand. Results are cached, so that thresholds, folds and learners share them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Variable = str | int  # by name or by position
 
 
 class Information(NamedTuple):
-    """What two variables tell about each other given others, over the rows in which all of them are present."""
+    """Conditional mutual information of two variables, over the rows in which all variables are present."""
 
     value: float  # I(X; Z | C) in nats, never negative, rounded to 12 decimals
     rows: float  # M, the weight of these rows
@@ -38,9 +38,8 @@ class Information(NamedTuple):
 class Sample:
     """Rows of codes over named variables, the class among them where there is one.
 
-    ``Sample.of(X, y)`` makes one from any table. Rows that lack a variable are left out of every answer that needs it,
-    and of no other. A distribution that is known exactly is a sample, too: all its configurations, weighted by their
-    probabilities.
+    ``Sample.of(X, y)`` makes one from any table. A row in which a variable is missing is left out only where that
+    variable is needed. A known distribution is a sample, too: all its configurations, weighted by their probabilities.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ class Sample:
     Attributes
     ----------
     n_asked, n_counted : int
-        Questions for information so far, and how many of them had to be worked out; the rest were remembered.
+        Calls of ``information`` so far, and how many of them had to be computed; the rest came from the cache.
 
     Examples
     --------
@@ -83,7 +82,7 @@ class Sample:
         if not np.ndim(codes) == 2 or not codes.shape[1] == len(values) == len(names):
             raise DataError(
                 f"codes of shape {np.shape(codes)}, values of {len(values)} variables and {len(names)} names "
-                "do not belong together; each variable is a column, with values and a name."
+                "do not match: each variable is one column of codes, with its values and a name."
             )
         refuse_duplicates(names)
         self.codes = np.asfortranarray(codes)
@@ -105,14 +104,14 @@ class Sample:
     def of(
         cls, X: Any, y: Any = None, *, target: str | None = None, sample_weight: Any = None, **encoder_options: Any
     ) -> Sample:
-        """Any table, its columns encoded as by a classifier; the class, where there is one, comes last.
+        """A sample from any table, with columns encoded as by a classifier; the class, if there is one, comes last.
 
         The class is ``y``, under the name ``target`` or its own or "class"; without ``y``, the column of X that
         ``target`` names; without either there is none, and numbers need ``bins="frequency"`` or "width". All other
         options are those of ``Encoder``.
         """
         if encoder_options.get("continuous"):
-            raise OptionError("a sample has codes only: continuous columns cannot be counted. Leave out continuous=.")
+            raise OptionError("continuous columns cannot be counted in a sample. Leave out continuous=.")
         table = read_table(X)
         weights = check_weights(sample_weight, table.n_rows)
         encoder = Encoder(**encoder_options)
@@ -152,7 +151,7 @@ class Sample:
         return cls(both, [*_values(schema), list(classes)], [*schema.names, target], weights)
 
     def index(self, variable: Variable) -> int:
-        """Position of a variable given by name or position; refused where there is none."""
+        """Position of a variable given by name or position. Raises SchemaMismatch for an unknown one."""
         if isinstance(variable, str):
             if variable not in self.names:
                 raise SchemaMismatch(f"there is no variable {variable!r}.{nearest(variable, self.names)}")
@@ -164,11 +163,11 @@ class Sample:
         return int(variable)
 
     def _places(self, variables: Iterable[Variable]) -> list[int]:
-        """Positions of variables; refused where one is there twice."""
+        """Positions of variables. Raises DataError for duplicates."""
         places = [self.index(variable) for variable in variables]
         if len(set(places)) < len(places):
             twice = next(i for i in places if places.count(i) > 1)
-            raise DataError(f"variable {self.names[twice]!r} is named twice; each can be asked for once.")
+            raise DataError(f"variable {self.names[twice]!r} is given twice. Give each variable once.")
         return places
 
     @property
@@ -177,14 +176,14 @@ class Sample:
         return float(len(self.codes) if self.weights is None else self.weights.sum())
 
     def count(self, *variables: Variable) -> np.ndarray:
-        """How often the values of these variables occurred together, one axis each; rows that lack one are left out."""
+        """Joint counts of these variables, one axis each; rows in which one is missing are left out."""
         places = self._places(variables)
         cells = math.prod(int(self.n_values[i]) for i in places)
         check_budget(8.0 * cells, "2 GB", f"a table of {len(places)} variables", "Count fewer of them together.")
         return self._rows.count(places)
 
     def information(self, x: Variable, z: Variable, given: Iterable[Variable] = ()) -> Information:
-        """I(X; Z | given) with its degrees of freedom; the same whichever comes first."""
+        """I(X; Z | given) with its degrees of freedom; symmetric in X and Z."""
         first, second, *rest = self._places((x, z, *given))
         key = (min(first, second), max(first, second), frozenset(rest))
         self.n_asked += 1
@@ -196,20 +195,20 @@ class Sample:
         return found
 
     def score(self, kind: str, child: Variable, parents: Iterable[Variable] = (), strength: float = 1.0) -> float:
-        """How well a family fits, over the rows in which all of it is present. Larger is better.
+        """The score of a family, over the rows in which none of its variables is missing. Larger is better.
 
-        "ll" is the log-likelihood, "aic" and "bic" less their penalties, "k2" and "bdeu" (of equivalent sample size
-        ``strength``) the logarithm of the marginal likelihood.
+        "ll" is the log-likelihood, "aic" and "bic" the same with their penalties, "k2" and "bdeu" (with equivalent
+        sample size ``strength``) the log marginal likelihood.
         """
         return float(self.scores(kind, child, [parents], strength)[0])
 
     def scores(
         self, kind: str, child: Variable, parents: Iterable[Iterable[Variable]], strength: float = 1.0
     ) -> np.ndarray:
-        """The scores of one child with each of several sets of parents; sets that differ in one share the counting."""
+        """The scores of one child with each of several parent sets; sets that differ in one share the counting."""
         check_option("score", kind, SCORES)
         if kind == "bdeu" and not 0 < strength < math.inf:
-            raise OptionError(f"the equivalent sample size of BDeu is {strength!r}; it must be positive and finite.")
+            raise OptionError(f"strength={strength!r}: the equivalent sample size of BDeu must be positive and finite.")
         at = self.index(child)
         sets = [frozenset(self._places((at, *own))[1:]) for own in parents]
         keys = [(kind, float(strength) if kind == "bdeu" else 0.0, at, own) for own in sets]
@@ -220,9 +219,9 @@ class Sample:
         return np.array([self._scores[key] for key in keys])
 
     def filled(self) -> Sample:
-        """The same rows with the most common value of its variable in every missing cell.
+        """The same rows, with missing cells imputed by the most common value of their variable.
 
-        Scores over different rows cannot be compared, so searches fill first. Itself where nothing is missing.
+        Scores over different rows cannot be compared, so searches impute first. Itself where nothing is missing.
         """
         if self._filled is None:
             most = [int(self.codes[:, i].max(initial=0)) for i in range(len(self.names))]
@@ -234,20 +233,20 @@ class Sample:
         return self._filled
 
     def where(self, variable: Variable, code: int) -> Sample:
-        """The rows in which a variable has a value, given by its code, as a sample of their own."""
+        """The rows in which a variable has the value with this code, as a sample."""
         key = (self.index(variable), int(code))
-        if key not in self._parts:  # kept, so that what is worked out in it serves every learner
+        if key not in self._parts:  # cached, so that what is computed in it serves every learner
             self._parts[key] = self.take(np.flatnonzero(self.codes[:, key[0]] == code))
         return self._parts[key]
 
     def take(self, rows: np.ndarray) -> Sample:
-        """Some rows, by position, as a sample of their own."""
+        """The rows at these positions, as a sample."""
         weights = None if self.weights is None else self.weights[rows]
         return Sample(self.codes[rows], self.values, self.names, weights)
 
 
 def _plain(value: object) -> object:
-    """A value as Python's own type: networks are written to files and compared with what was read."""
+    """A value as Python's own type: networks are written to files, and compared with those read from files."""
     return value.item() if isinstance(value, np.generic) else str(value) if value is OTHER else value
 
 
@@ -259,7 +258,7 @@ def _take_out(table: Table, target: str) -> tuple[Table, Any]:
     """A table without one of its columns, and that column."""
     names = table.names
     if names is None:
-        raise DataError(f"X has no column names, so target={target!r} names none of them. Pass that column as y.")
+        raise DataError(f"target={target!r}: X has no column names. Pass the class column as y.")
     if target not in names:
         raise SchemaMismatch(f"X has no column {target!r}.{nearest(target, names)}")
     rest = [i for i, name in enumerate(names) if name != target]

@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 
 from tanager import _kernels
-from tanager.encoding.values import MOMENTS, Categories, Cells, Numbers, from_distinct, is_missing, number, seconds
+from tanager.encoding.values import DATE_TYPES, Categories, Cells, Numbers, from_distinct, is_missing, number, seconds
 from tanager.errors import DataError
 
 
@@ -26,18 +26,18 @@ def read_array(cells: np.ndarray, name: str) -> Cells:
         return index_objects(cells.tolist(), name)
     if kind == "O":
         return read_objects(cells, name)
-    raise DataError(f"column {name!r}: cells of type {cells.dtype} cannot be used. Turn them into text or numbers.")
+    raise DataError(f"column {name!r}: cells of type {cells.dtype} are not supported. Convert them to text or numbers.")
 
 
 def read_objects(cells: Sequence[object] | np.ndarray, name: str) -> Cells:
-    """Python objects: numbers or dates when all present cells are such, otherwise values of any kind."""
+    """Python objects: numbers or dates when all cells that are not missing are such, otherwise categories."""
     first = next((cell for cell in cells if not is_missing(cell)), None)
-    if not (_is_number(type(first)) or isinstance(first, MOMENTS)):
+    if not (_is_number(type(first)) or isinstance(first, DATE_TYPES)):
         return index_objects(cells, name)
     kinds = {kind for kind in set(map(type, cells)) if kind.__name__ not in ("NoneType", "NAType", "NaTType")}
     if all(_is_number(kind) for kind in kinds):
         return Numbers(_number_array(cells, kinds))
-    if all(issubclass(kind, MOMENTS) for kind in kinds):
+    if all(issubclass(kind, DATE_TYPES) for kind in kinds):
         return Numbers(np.array([np.nan if is_missing(cell) else number(cell) for cell in cells]), "dates and times")
     return index_objects(cells, name)
 
@@ -50,11 +50,11 @@ def _number_array(cells: Sequence[object] | np.ndarray, kinds: set[type]) -> np.
     if len(kinds) == 1 and issubclass(next(iter(kinds)), numbers.Integral):
         try:
             return np.array(cells, dtype=np.int64)
-        except (TypeError, OverflowError):  # something is missing, or beyond 64 bits
+        except (TypeError, OverflowError):  # a cell is missing, or does not fit into 64 bits
             pass
     try:
         return np.array(cells, dtype=np.float64)
-    except TypeError:  # NumPy knows None, but not pandas.NA
+    except TypeError:  # NumPy converts None to NaN, but not pandas.NA
         return np.array([np.nan if is_missing(cell) else number(cell) for cell in cells])
 
 
@@ -74,4 +74,4 @@ def _unhashable(cells: Sequence[object] | np.ndarray, name: str) -> str:
             hash(cell)
         except TypeError:
             return f"column {name!r}, row {row}: {cell!r} is a {type(cell).__name__}; a cell must be text or a number."
-    return f"column {name!r}: a cell cannot be compared with the others; turn the column into text."
+    return f"column {name!r}: a cell cannot be compared with the others. Convert the column to text."

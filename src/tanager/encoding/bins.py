@@ -14,7 +14,7 @@ from tanager.errors import OptionError, check_option
 
 
 def equal_width(values: np.ndarray, k: int, weights: np.ndarray | None = None) -> np.ndarray:
-    """Cut the range of the values into k bins of one width. One outlier can empty most of them.
+    """Cut the range of the values into k bins of equal width. One outlier can leave most of them empty.
 
     >>> equal_width(np.array([1, 2, 2.5, 3, 4, 7, 8, 10]), 3)
     array([4., 7.])
@@ -24,7 +24,7 @@ def equal_width(values: np.ndarray, k: int, weights: np.ndarray | None = None) -
         return np.empty(0)
     low, high = float(x.min()), float(x.max())
     steps = np.arange(1, k)
-    span = high - low
+    span = high - low  # overflows for the largest floats; the second formula does not, but rounds differently
     cuts = low + span * steps / k if np.isfinite(span * k) else low * (1 - steps / k) + high * (steps / k)
     cuts = np.unique(cuts)
     return cuts[(cuts >= low) & (cuts < high)]
@@ -60,7 +60,7 @@ def mdl(values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = Non
     of the number of rows, and accepts more cuts.
 
     Weights count as rows in the price of a cut, so scale them to sum to the number of rows: weights that sum to one
-    say "one row" and give no cut.
+    amount to a single row and give no cut.
 
     >>> mdl(np.arange(1.0, 11.0), np.repeat([0, 1], 5))
     array([5.5])
@@ -121,6 +121,6 @@ def _usable(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray,
 
 
 def _middle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Halfway from a to b > a. Between neighbouring floats that rounds up to b, which must stay above the cut."""
+    """Halfway from a to b > a. Between neighbouring floats that may round up to b, which must stay above the cut."""
     m = 0.5 * a + 0.5 * b
     return np.where((a <= m) & (m < b), m, a)

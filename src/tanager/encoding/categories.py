@@ -1,4 +1,8 @@
-"""Value to code, new values included: one codec per column, for whole columns and for single cells alike."""
+"""Codecs: how each kind of column turns cells into codes, a whole column or one cell at a time.
+
+Codecs are immutable. A new value gives a new codec, so that a table with an invalid cell can be rejected after some of
+its columns were read, and nothing has changed.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +26,10 @@ NOT_FOUND = -1
 
 
 class Codec:
-    """How one column turns cells into codes. The base serves continuous columns, whose codes are all missing.
+    """Turns the cells of one column into codes. The base class serves continuous columns, whose codes are all missing.
 
-    ``find(value, default)`` is the fast way for one cell: its code, or the default when the value is missing, unseen
-    or odd; ``code`` then says which.
+    ``find(value, default)`` is the fast path for one cell: its code, or the default when the value is missing, unseen
+    or of an unexpected type; ``code`` then handles these cases.
     """
 
     find: Callable[[object, int], int]
@@ -39,23 +43,23 @@ class Codec:
         out[:] = np.iinfo(out.dtype).max
 
     def code(self, value: object, missing: int, unseen: str) -> int:
-        """The code of one cell that ``find`` did not know."""
+        """The code of one cell that ``find`` did not find."""
         return missing
 
     def table(self) -> object:
-        """What a kernel needs to find codes of single cells: a dict, cut points, or None to ask ``find``."""
+        """What a kernel needs to look up single cells: a dict, cut points, or None to call ``find``."""
         return None
 
     def grown(self, cells: Cells, max_values: int) -> Codec:
-        """A codec that also knows the new values of a column; itself when there are none."""
+        """A codec that includes the new values of a column; itself when there are none."""
         return self
 
     def with_value(self, value: object, max_values: int) -> Codec:
-        """A codec that also knows this value; itself when it is missing or finds no place."""
+        """A codec that includes this value; itself when the value is missing or cannot be added."""
         return self
 
     def with_limit(self, n_codes: int) -> Codec:
-        """A codec for that many codes of an array of codes; itself when it has them."""
+        """A codec for that many codes of an array of codes; itself when it has as many."""
         return self
 
     def _unseen_code(self, unseen: str, missing: int) -> int:
@@ -71,7 +75,7 @@ class Codec:
 
 
 class Vocabulary(Codec):
-    """Categorical columns: the code is the place of the value.
+    """Categorical columns: the code is the position of the value.
 
     >>> sky = Vocabulary(Column("sky", "categorical", ("sun", "rain")))
     >>> sky.find("rain", -1), sky.find("snow", -1)
@@ -125,6 +129,7 @@ class Vocabulary(Codec):
             if new:
                 self._warn_closed(new[0])
             return self
+        # The last code is reserved for "other", so that a column never has more than max_values codes.
         room = max(max_values - 1 - len(self.column.values), 0)
         column = replace(self.column, values=self.column.values + tuple(new[:room]), other=len(new) > room)
         return Vocabulary(column)
@@ -139,7 +144,8 @@ class Bins(Codec):
         cuts = column.cuts
 
         def find(value: Any, default: int) -> int:
-            # A number that differs from itself is NaN. Other types (NumPy's, dates, text) go the slow way.
+            # NaN differs from itself. Other types (NumPy's, dates, text) are left to ``code``, which converts them.
+            # bisect on a tuple of a few cut points is several times as fast as a call into NumPy.
             return bisect_left(cuts, value) if type(value) in NUMBER and value == value else default
 
         self.find = find
@@ -156,7 +162,7 @@ class Bins(Codec):
 
 
 class OwnCodes(Codec):
-    """Columns that came as codes: the cell is its own code; -1 and the largest value of its type were missing."""
+    """Columns that are codes already: the cell is its own code; -1 and the largest value of its type mean missing."""
 
     def __init__(self, column: Column) -> None:
         self.column = column
@@ -168,7 +174,7 @@ class OwnCodes(Codec):
         self.find = find
 
     def _whole(self, cells: Cells) -> np.ndarray:
-        """The cells as whole numbers, -1 for missing."""
+        """The cells as integers, -1 for missing."""
         x = cells.floats(self.column.name)
         x = np.where(np.isnan(x), -1.0, x)
         wrong = np.flatnonzero((x != np.rint(x)) | (x < -1) | (x > 65534))
@@ -223,7 +229,7 @@ def codec(column: Column) -> Codec:
 
 
 def checked(value: object, name: str) -> Value:
-    """A cell as a plain value; lists, dicts and the like are refused."""
+    """A cell as a plain value; lists, dicts and the like raise DataError."""
     try:
         hash(value)
     except TypeError:
@@ -243,7 +249,7 @@ def cell_number(value: object, name: str) -> float:
 
 
 def not_seen(column: Column, value: object, row: int | None, most: int = 8) -> str:
-    """The sentence for a value that training did not have."""
+    """The error message for a value that was not seen in training."""
     place = f"column {column.name!r}" if row is None else f"column {column.name!r}, row {row}"
     if column.kind == "codes":
         seen = f"codes 0 to {column.n_codes - 1}" if column.n_codes else "nothing"
@@ -257,6 +263,6 @@ def not_seen(column: Column, value: object, row: int | None, most: int = 8) -> s
 
 
 def not_a_code(name: str, value: float, row: int | None) -> str:
-    """The sentence for a number that cannot be a code."""
+    """The error message for a number that cannot be a code."""
     place = f"column {name!r}" if row is None else f"column {name!r}, row {row}"
-    return f"{place}: {value:g} is not a code. Codes are whole numbers from 0 to 65534, and -1 for missing."
+    return f"{place}: {value:g} is not a code. Codes are integers from 0 to 65534, and -1 for missing."

@@ -1,4 +1,4 @@
-"""Tables that are codes already: checked, and passed on without a copy."""
+"""Tables whose cells are codes already: validated, and used without a copy."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tanager.errors import DataError
 
 
 def code_type(most_values: int, unseen: str) -> type[np.uint8] | type[np.uint16]:
-    """The largest value is missing, and "smooth" needs one code more for unseen values."""
+    """The smallest type for the codes. Its largest value marks missing, and "smooth" needs a code for unseen values."""
     codes = most_values + (unseen == "smooth")
     if codes > 65535:
-        raise DataError(f"a column has {most_values:,} values; at most 65,534 fit into 16-bit codes.")
+        raise DataError(f"a column has {most_values:,} values; at most 65,534 fit into 16-bit codes. Drop the column.")
     return np.uint8 if codes <= 255 else np.uint16
 
 
@@ -27,14 +27,14 @@ def limits_of(table: Table, keep: np.ndarray | None) -> np.ndarray:
 
 
 def code_columns(table: Table, keep: np.ndarray | None, rules: Rules) -> dict[int, Column]:
-    """Columns of kind "codes" from an array of codes, those left out that are asked to be something else."""
+    """Columns of kind "codes" for an array of codes, except those for which another kind is requested."""
     limits = limits_of(table, keep)
     if limits.dtype == np.uint8 and limits.max() == 255 and np.any(table.codes == 255):
         raise DataError(
-            "X has the codes 254 and 255: all 256 values of uint8 are used, so 255 cannot mark missing cells. "
+            "X contains the codes 254 and 255: all 256 values of uint8 are in use, so 255 cannot mark missing cells. "
             "Pass X.astype(np.uint16)."
         )
-    own = [i for i in range(table.n_columns) if rules.wanted.get(i, "categorical") == "categorical"]
+    own = [i for i in range(table.n_columns) if rules.requested.get(i, "categorical") == "categorical"]
     return {i: Column(f"x{i}", "codes", n_codes=int(limits[i]), reason="an array of codes") for i in own}
 
 

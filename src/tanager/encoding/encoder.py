@@ -60,7 +60,7 @@ class Encoder:
     >>> encoder.encode_row({"sky": "sun", "age": 2.0})
     array([0, 0], dtype=uint8)
     >>> print(encoder.schema)
-    column  kind         values or cut points  because
+    column  kind         values or cut points  reason
     sky     categorical  2: 'sun', 'rain'      text
     age     numeric      2: 2                  numbers with fractions
     """

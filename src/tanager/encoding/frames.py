@@ -1,4 +1,4 @@
-"""pandas, polars and Arrow columns as cells. None of the three is imported before such a table arrives.
+"""pandas, polars and Arrow columns as cells. Each library is imported only when such a table arrives.
 
 Columns that declare their values keep all of them: pandas categories, Arrow dictionaries, polars Enum. A polars
 Categorical declares nothing: its dictionary is shared by all columns, so only the values that occur count.
@@ -17,7 +17,7 @@ from tanager.encoding.arrays import read_array, read_objects
 from tanager.encoding.values import Categories, Cells, Numbers, from_distinct, is_missing, seconds
 from tanager.errors import DataError
 
-OPEN = b"tanager: open"  # in the metadata of a field: its dictionary names the values so far, not all of them
+OPEN = b"tanager: open"  # metadata of a field whose dictionary holds the values so far, and does not declare them all
 
 Columns = tuple[Sequence[object], int, Sequence[Callable[[], Cells]]]
 
@@ -29,7 +29,7 @@ def is_pandas(X: object) -> bool:
 
 
 def is_arrow(X: object) -> bool:
-    """Does it speak Arrow's exchange protocol (pyarrow, polars)?"""
+    """Whether it supports the Arrow C data interface (pyarrow, polars)."""
     return hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")
 
 
@@ -90,9 +90,9 @@ def read_arrow(column: Any, name: str) -> Cells:
 
 
 def _declares(field: Any) -> bool:
-    """A polars Categorical names the values of all columns, so its dictionary says nothing about this one.
+    """Whether the dictionary of a field declares all values of its column.
 
-    Nor does the dictionary of a chunk of a file.
+    That of a polars Categorical is shared by all columns, and that of a chunk of a file holds the values so far.
     """
     return not any(key.startswith((b"_PL_CATEGORICAL", OPEN)) for key in field.metadata or {})
 
@@ -135,7 +135,7 @@ def _read_dictionary(column: Any, declared: bool = False, exact: bool = True) ->
 
 
 def _entries(dictionary: Any) -> list[object]:
-    """The entries of a dictionary, None for missing ones. Only numbers can be NaN, and text is too long to look at."""
+    """The entries of a dictionary, None for missing ones. Only floats can be NaN; checking all text would be slow."""
     import pyarrow as pa
 
     entries: list[object] = dictionary.to_pylist()
@@ -143,9 +143,9 @@ def _entries(dictionary: Any) -> list[object]:
 
 
 def _join(dictionary: list[object], values: list[object], places: dict[object, int]) -> np.ndarray | None:
-    """Where each entry of a chunk's dictionary is in the values of the column, which grow; None: at the same place."""
+    """The position of each entry of a chunk's dictionary in the values of the column, which grow; None if unchanged."""
     own = dict(zip(dictionary, range(len(dictionary)), strict=True))
-    if not values and len(own) == len(dictionary) and None not in own:  # the usual case, and the fast one
+    if not values and len(own) == len(dictionary) and None not in own:  # the first dictionary, most often the only one
         values.extend(dictionary)
         places.update(own)
         return None
@@ -164,4 +164,4 @@ def _indices(chunk: Any, table: np.ndarray | None) -> np.ndarray:
 
         codes = codes.cast(pa.int32()).fill_null(-1)
     index = codes.to_numpy().astype(np.int32, copy=False)
-    return index if table is None else table[index]
+    return np.asarray(index if table is None else table[index])

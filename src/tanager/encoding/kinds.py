@@ -1,4 +1,4 @@
-"""Which columns count as what, and what is learned about each.
+"""How the kind of a column is decided, and what is learned about it.
 
 =====================================================  ===========================================================
 cells                                                  kind
@@ -36,9 +36,9 @@ BinsOption = str | Mapping[str, str | Sequence[float]]
 
 @dataclass(frozen=True)
 class Rules:
-    """The options that decide kinds, values and cut points, with columns named by their place."""
+    """The options that decide kinds, values and cut points, with columns given by position."""
 
-    wanted: Mapping[int, str]
+    requested: Mapping[int, str]
     bins: Mapping[int, str | Sequence[float]]
     default_bins: str
     n_bins: int
@@ -60,11 +60,11 @@ def make_rules(
     max_whole: int,
     max_values: int,
 ) -> Rules:
-    """Check the options of an encoder against the columns of a table."""
+    """Validate the options of an encoder against the columns of a table."""
     check_option("mdl_encoding", mdl_encoding, ("n-1", "candidates"))
-    _check_whole("n_bins", n_bins, 1, 65534)
-    _check_whole("max_whole", max_whole, 0, 65534)
-    _check_whole("max_values", max_values, 2, 65534)
+    _check_integer("n_bins", n_bins, 1, 65534)
+    _check_integer("max_whole", max_whole, 0, 65534)
+    _check_integer("max_values", max_values, 2, 65534)
     by_column: dict[object, str | Sequence[float]] = {}
     if isinstance(bins, Mapping):
         by_column.update(bins)
@@ -73,26 +73,27 @@ def make_rules(
     for name, how in by_column.items():
         if isinstance(how, str):
             check_option(f"bins[{name!r}]", how, METHODS)
-    given = {i: by_column[key] for key, i in _places("bins", list(by_column), names).items()}
-    wanted = dict.fromkeys(given, "numeric")
+    given = {i: by_column[key] for key, i in _positions("bins", list(by_column), names).items()}
+    requested = dict.fromkeys(given, "numeric")  # bins for a column imply that it holds numbers
     for kind, columns in (("categorical", categorical), ("numeric", numeric), ("continuous", continuous)):
-        for i in _places(kind, columns, names).values():
-            if wanted.setdefault(i, kind) != kind:
-                raise OptionError(f"column {names[i]!r} is asked to be both {wanted[i]} and {kind}. Leave one out.")
+        for i in _positions(kind, columns, names).values():
+            if requested.setdefault(i, kind) != kind:
+                raise OptionError(f"column {names[i]!r} is requested as both {requested[i]} and {kind}. Choose one.")
     if continuous is True:
-        wanted |= {i: "continuous" for i, kind in wanted.items() if kind == "numeric" and i not in given}
+        # numeric= says that a column holds numbers, not that it is cut; only explicit bins keep it out.
+        requested |= {i: "continuous" for i, kind in requested.items() if kind == "numeric" and i not in given}
     default = bins if isinstance(bins, str) else "mdl"
-    return Rules(wanted, given, default, n_bins, mdl_encoding, max_whole, max_values, continuous is True)
+    return Rules(requested, given, default, n_bins, mdl_encoding, max_whole, max_values, continuous is True)
 
 
 def learn_column(
     name: str, i: int, cells: Cells, rules: Rules, labels: np.ndarray | None, weights: np.ndarray | None
 ) -> Column:
-    """All there is to know about a column, from its cells."""
-    kind, reason = _kind(cells, rules.wanted.get(i), rules)
+    """Decide the kind of a column and learn its values or cut points."""
+    kind, reason = _kind(cells, rules.requested.get(i), rules)
     if kind == "categorical":
         return _categorical(name, cells.categories, reason, rules.max_values, weights)
-    numbers = cells.floats(name)
+    numbers = cells.floats(name)  # also for continuous and given cut points: text among numbers is an error at once
     if kind == "continuous":
         return Column(name, kind, reason=reason)
     how = rules.bins.get(i, rules.default_bins)
@@ -103,16 +104,16 @@ def learn_column(
 
 
 def settled(column: Column) -> bool:
-    """Whether more rows could not change the kind or the cut points of a column that the rules learned."""
+    """Whether the kind and the cut points of a learned column stay the same, whatever rows follow."""
     if column.kind == "numeric":
         return column.reason == "cut points given"
     return not column.reason.startswith(("whole numbers", "all missing"))
 
 
-def _kind(cells: Cells, wanted: str | None, rules: Rules) -> tuple[str, str]:
-    """The kind of a column, and why."""
-    if wanted is not None:
-        return wanted, "asked for"
+def _kind(cells: Cells, requested: str | None, rules: Rules) -> tuple[str, str]:
+    """The kind of a column, and the reason."""
+    if requested is not None:
+        return requested, "requested"
     kind, reason = _rule(cells, rules.max_whole)
     return ("continuous" if kind == "numeric" and rules.continuous else kind), reason
 
@@ -126,6 +127,7 @@ def _rule(cells: Cells, max_whole: int) -> tuple[str, str]:
         return "categorical", "all missing"
     if cells.what.startswith(("dates", "times")):
         return "numeric", cells.what
+    # Few distinct integers are usually codes, grades or small counts, where each value is worth its own cell.
     n_distinct = cells.n_distinct_whole(max_whole)
     if n_distinct is not None:
         return "categorical", f"whole numbers, {n_distinct} distinct"
@@ -139,6 +141,7 @@ def _categorical(name: str, cells: Categories, reason: str, max_values: int, wei
     values = cells.values
     if len(values) >= max_values:
         present = cells.index >= 0
+        # A stable sort, so that ties go to the value seen first; the kept ones stay in their order.
         counts = np.bincount(cells.index[present], None if weights is None else weights[present], len(values))
         kept = np.sort(np.argsort(-counts, kind="stable")[: max_values - 1])
         reason = f"{reason}; {len(values):,} distinct, the {max_values - 1:,} most frequent kept"
@@ -151,31 +154,31 @@ def _given_cuts(name: str, cuts: Sequence[float]) -> tuple[float, ...]:
     try:
         numbers = tuple(float(t) for t in cuts)
     except (TypeError, ValueError):
-        raise OptionError(f"bins[{name!r}]={cuts!r} are no cut points; give numbers in ascending order.") from None
+        raise OptionError(f"bins[{name!r}]={cuts!r}: expected cut points, that is, ascending numbers.") from None
     if any(t != t for t in numbers) or any(not a < b for a, b in pairwise(numbers)):
-        raise OptionError(f"bins[{name!r}]={list(numbers)} must ascend. Sort the cut points and drop duplicates.")
+        raise OptionError(f"bins[{name!r}]={list(numbers)} must be ascending. Sort the cut points and drop duplicates.")
     return numbers
 
 
-def _places(option: str, columns: Any, names: Sequence[str]) -> dict[object, int]:
-    """Names or numbers of columns as places: {as given: place}."""
+def _positions(option: str, columns: Any, names: Sequence[str]) -> dict[object, int]:
+    """Names or numbers of columns as positions: {as given: position}."""
     if columns is None or isinstance(columns, bool):
         return {}
     if isinstance(columns, str):
         if columns == "all" and option == "categorical":
             return {name: i for i, name in enumerate(names)}
         columns = [columns]
-    places: dict[object, int] = {}
+    positions: dict[object, int] = {}
     for key in columns:
         if isinstance(key, str) and key in names:
-            places[key] = names.index(key)
+            positions[key] = names.index(key)
         elif isinstance(key, int | np.integer) and not isinstance(key, bool) and -len(names) <= key < len(names):
-            places[key] = int(key) % len(names)
+            positions[key] = int(key) % len(names)
         else:
             raise OptionError(f"{option}: X has no column {key!r} (it has {len(names)}).{nearest(key, names)}")
-    return places
+    return positions
 
 
-def _check_whole(option: str, value: object, least: int, most: int) -> None:
+def _check_integer(option: str, value: object, least: int, most: int) -> None:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or not least <= value <= most:
         raise OptionError(f"{option}={value!r} must be a whole number from {least} to {most}.")

@@ -50,7 +50,7 @@ def _encode(y: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _whole_labels(whole: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """The short way for whole numbers, none missing: their places in sorted order are the codes."""
+    """The fast path for integers, none missing: their positions in sorted order are the codes."""
     classes, codes = index_whole(whole)
     return codes.astype(_code_type(len(classes)), copy=False), classes.astype(dtype)
 
@@ -84,7 +84,7 @@ def sort_key(label: object) -> tuple[str, Any]:
 
 def _code_type(n_classes: int) -> type[np.uint8] | type[np.uint16]:
     if n_classes > 65534:
-        raise DataError(f"y has {n_classes:,} distinct labels, and at most 65,534 classes can be told apart.")
+        raise DataError(f"y has {n_classes:,} distinct labels, at most 65,534 are supported. Is it the right target?")
     return np.uint8 if n_classes <= 254 else np.uint16
 
 

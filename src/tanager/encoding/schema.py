@@ -1,4 +1,4 @@
-"""Schema and Column: names, values, cut points and what missing means, as plain data that never changes."""
+"""Schema and Column: names, values, cut points and how missing cells are marked, as immutable plain data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Value = str | int | float | bool
 
 
 class _Other:
-    """Stands for all values beyond the cap of a column; one object, equal to nothing else."""
+    """Stands for all values beyond ``max_values`` of a column; a singleton, equal to nothing else."""
 
     def __repr__(self) -> str:
         return "<other>"
@@ -38,7 +38,7 @@ class Column:
     ----------
     name : str
     kind : {"categorical", "numeric", "codes", "continuous"}
-        *categorical*: the code is the place in ``values``. *numeric*: the code is the number of ``cuts`` below the
+        *categorical*: the code is the position in ``values``. *numeric*: the code is the number of ``cuts`` below the
         cell. *codes*: the cell is its own code. *continuous*: no code, the number itself is used.
     values : tuple
         Text, whole numbers, floats and booleans in the order of their codes. As in every Python dict, ``1``, ``1.0``
@@ -48,9 +48,9 @@ class Column:
     closed : bool
         The values were declared: all of them count, seen or not, and a new one is treated as missing.
     other : bool
-        One more code, the last, stands for all values that found no place in ``values``.
+        One more code, the last, stands for all values that are not in ``values``.
     reason : str
-        Why the column has this kind, for people to read; no part of equality.
+        Why the column has this kind, for people to read; not part of equality.
     n_codes : int
         How many codes a column of kind "codes" has.
 
@@ -72,9 +72,9 @@ class Column:
     def __post_init__(self) -> None:
         check_option("kind", self.kind, KINDS)
         if any(not a < b for a, b in pairwise(self.cuts)):
-            raise DataError(f"column {self.name!r}: cut points must ascend, got {list(self.cuts)}.")
+            raise DataError(f"column {self.name!r}: cut points must be in ascending order, got {list(self.cuts)}.")
         if len(set(self.values)) != len(self.values):
-            raise DataError(f"column {self.name!r}: values are given twice in {list(self.values)}.")
+            raise DataError(f"column {self.name!r}: duplicate values in {list(self.values)}. Give each once.")
 
     @property
     def n_values(self) -> int:
@@ -144,7 +144,7 @@ class Schema:
 
     @cached_property
     def name_set(self) -> frozenset[str]:
-        """Column names, to ask for membership."""
+        """Column names, for membership tests."""
         return frozenset(self.names)
 
     @cached_property
@@ -159,7 +159,7 @@ class Schema:
         return {name: i for i, name in enumerate(self.names)}
 
     def index(self, name: str) -> int:
-        """The place of a column."""
+        """The position of a column."""
         return self._places[name]
 
     def __contains__(self, name: object) -> bool:
@@ -189,7 +189,7 @@ class Schema:
         return cls(tuple(Column.from_dict(column) for column in data["columns"]))
 
     def __str__(self) -> str:
-        head = ("column", "kind", "values or cut points", "because")
+        head = ("column", "kind", "values or cut points", "reason")
         rows = [head] + [(c.name, c.kind, _abridged(c), c.reason) for c in self.columns]
         if not any(column.reason for column in self.columns):
             rows = [(*row[:3], "") for row in rows]
@@ -210,11 +210,11 @@ def _abridged(column: Column, most: int = 6) -> str:
 
 
 def refuse_duplicates(names: Iterable[str]) -> None:
-    """Two columns of one name cannot be told apart."""
+    """Raise DataError where two columns have the same name."""
     names = list(names)
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if twice:
         listed = ", ".join(repr(name) for name in twice)
         raise DataError(
-            f"column names must differ: {listed} stands for more than one column. Rename or drop the copies."
+            f"column names must be unique: {listed} is the name of more than one column. Rename or drop the duplicates."
         )

@@ -62,7 +62,7 @@ class Table:
 
     @property
     def n_columns(self) -> int:
-        """How many columns."""
+        """Number of columns."""
         return len(self.readers)
 
     def column(self, i: int) -> Cells:
@@ -89,7 +89,7 @@ def read_table(X: Any) -> Table:
     if isinstance(X, np.ndarray):
         return _from_array(X)
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
-        raise DataError("X is a sparse matrix, and tanager needs a dense table. Pass X.toarray().")
+        raise DataError("X is a sparse matrix; a dense table is required. Pass X.toarray().")
     if frames.is_pandas(X):
         return _from_readers(*frames.pandas_columns(X))
     if hasattr(X, "__arrow_c_stream__"):
@@ -104,7 +104,7 @@ def read_table(X: Any) -> Table:
 
 
 def _from_readers(names: Sequence[object], n_rows: int, readers: Sequence[Callable[[], Cells]]) -> Table:
-    """Names count only when all of them are text, as in scikit-learn."""
+    """Names are used only when all of them are text, as in scikit-learn."""
     texts = [name for name in names if isinstance(name, str)]
     return Table(texts if len(texts) == len(names) else None, n_rows, readers)
 
@@ -118,7 +118,7 @@ def _from_array(X: np.ndarray) -> Table:
         raise DataError(_expected_2d(f"{X.ndim}D array"))
     if X.dtype in CODE_TYPES:
         return _from_codes(X)
-    columns = np.asfortranarray(X)  # whole columns will be read one after the other
+    columns = np.asfortranarray(X)  # columns are read one by one, so each should be contiguous
     return Table(None, len(X), [partial(read_array, columns[:, i], f"x{i}") for i in range(X.shape[1])])
 
 
@@ -180,7 +180,7 @@ def _from_rows(rows: list[Any]) -> Table:
             raise DataError(_expected_2d(f"1D array: row {r} is {rows[r]!r}"))
     if len(set(map(len, rows))) > 1:
         r = next(r for r, row in enumerate(rows) if len(row) != len(rows[0]))
-        raise DataError(f"row {r} has {len(rows[r])} cells, row 0 has {len(rows[0])}.")
+        raise DataError(f"row {r} has {len(rows[r])} cells, row 0 has {len(rows[0])}. Give all rows the same length.")
     columns = list(zip(*rows, strict=True)) if rows else [()]
     return Table(None, len(rows), [partial(read_objects, cells, f"x{i}") for i, cells in enumerate(columns)])
 

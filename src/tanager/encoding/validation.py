@@ -1,4 +1,4 @@
-"""At the door: labels, weights and times are checked, in the words that scikit-learn's checks expect."""
+"""Validation of labels, weights and times. Messages contain the phrases that scikit-learn's estimator checks expect."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from tanager.errors import DataError
 
 
 def one_dimensional(y: Any) -> Any:
-    """Labels as one column; a table of one column is taken with scikit-learn's warning, anything wider is refused."""
+    """Labels as one column. A table of one column is accepted with scikit-learn's warning, a wider one is an error."""
     if not isinstance(y, list | tuple) and not is_pandas(y) and not is_arrow(y):
         y = np.asarray(y)
-    n_dimensions = 1 if is_arrow(y) and not hasattr(y, "shape") else np.ndim(y)  # without looking at Arrow's cells
+    # np.ndim would copy the cells of an Arrow array.
+    n_dimensions = 1 if is_arrow(y) and not hasattr(y, "shape") else np.ndim(y)
     if n_dimensions == 2 and np.shape(y)[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
@@ -34,13 +35,13 @@ def one_dimensional(y: Any) -> Any:
 
 
 def column_name(y: Any) -> str | None:
-    """What a column of labels is called, where it has a name (pandas, polars)."""
+    """The name of a column of labels, where it has one (pandas, polars)."""
     name = getattr(y, "name", None)
     return name if isinstance(name, str) and name else None
 
 
 def refuse_fractions(labels: np.ndarray) -> None:
-    """Numbers with fractions are no classes."""
+    """Raise DataError for numbers with fractions: they cannot be classes."""
     if labels.dtype.kind == "f" and (labels != np.floor(labels))[np.isfinite(labels)].any():
         raise DataError(
             "Unknown label type: continuous. y holds numbers with fractions; classes must be text, booleans or "
@@ -49,7 +50,7 @@ def refuse_fractions(labels: np.ndarray) -> None:
 
 
 def check_lengths(m: int, y: Any) -> None:
-    """As many labels as rows."""
+    """Raise DataError unless there is one label per row."""
     if len(y) != m:
         raise DataError(
             f"Found input variables with inconsistent numbers of samples: X has {m} rows, y has {len(y)} labels. "
@@ -64,7 +65,7 @@ def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError("sample_weight holds something that is no number; give one number for each row.") from None
+        raise DataError("sample_weight contains a value that is not a number. Give one number for each row.") from None
     if weights.ndim == 0:
         weights = np.full(m, float(weights))
     if weights.ndim != 1:
@@ -79,7 +80,7 @@ def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
 
 
 def check_times(times: Any, m: int) -> np.ndarray | None:
-    """When rows happened, in seconds: numbers as they are, dates since 1970 (UTC where they name no zone).
+    """Times of rows in seconds: numbers as they are, dates as seconds since 1970 (UTC unless they have a time zone).
 
     >>> import numpy as np
     >>> check_times(np.array(["1970-01-01T00:01", "1970-01-02"], dtype="datetime64[s]"), 2).tolist()
@@ -93,22 +94,22 @@ def check_times(times: Any, m: int) -> np.ndarray | None:
     try:
         seconds = _seconds(given)
     except (TypeError, ValueError):
-        raise DataError("times holds something that is neither a number nor a date; give one for each row.") from None
+        raise DataError("times contains something other than numbers and dates. Give one time for each row.") from None
     if seconds.shape != (m,):
-        raise DataError(f"times has the shape {seconds.shape}, expected ({m},): one time for each row.")
+        raise DataError(f"times has shape {seconds.shape}, expected ({m},): one time for each row.")
     bad = np.flatnonzero(~np.isfinite(seconds))
     if len(bad):
-        raise DataError(f"times, row {bad[0]}: {given[bad[0]]!r} is no moment. Every row that is learned needs a time.")
+        raise DataError(f"times, row {bad[0]}: {given[bad[0]]!r} is not a valid time. Every row needs a time.")
     return seconds
 
 
 def _seconds(given: np.ndarray) -> np.ndarray:
     if given.dtype.kind in "iuf":
         return np.ascontiguousarray(given, dtype=np.float64)
-    if given.dtype.kind == "O":  # numpy knows no time zones
+    if given.dtype.kind == "O":  # NumPy has no time zones, so zoned datetimes are converted one by one
         zoned = [t.timestamp() if isinstance(t, datetime) and t.tzinfo is not None else t for t in given.tolist()]
         if all(t is None or isinstance(t, int | float) for t in zoned):
             return np.array([np.nan if t is None else t for t in zoned], dtype=np.float64)
         given = np.array(zoned, dtype="datetime64[us]")
-    moments = given.astype("datetime64[us]")
-    return np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / 1e6)
+    dates = given.astype("datetime64[us]")
+    return np.where(np.isnat(dates), np.nan, dates.astype(np.int64) / 1e6)

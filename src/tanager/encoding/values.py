@@ -1,4 +1,4 @@
-"""The cells of one column, whatever table they came from: either numbers, or an index into distinct values."""
+"""The cells of one column, from any kind of table: either numbers, or an index into distinct values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tanager import _kernels
 from tanager.encoding.schema import Value
 from tanager.errors import DataError
 
-MOMENTS = (date, time, timedelta, np.datetime64, np.timedelta64)
+DATE_TYPES = (date, time, timedelta, np.datetime64, np.timedelta64)
 NAMES = {str: "text", bool: "booleans"}
 
 
@@ -39,6 +39,7 @@ class Numbers:
         """The numbers that are not missing as integers, or None when one is infinite or has a fraction."""
         if self.values.dtype.kind in "iu":
             return self.values
+        # Most float columns have a fraction in their first rows, which spares a pass over all of them.
         head = self.values[:1000]
         if _fractions(head[~np.isnan(head)]):
             return None
@@ -47,6 +48,7 @@ class Numbers:
 
     def n_distinct_whole(self, most: int) -> int | None:
         """How many distinct whole numbers; None when not all are whole, or when there are more than ``most``."""
+        # The first rows settle most columns, without an index of all distinct numbers.
         if self.whole is None or len(np.unique(self.whole[:10_000])) > most:
             return None
         n = len(self.categories.values)
@@ -82,7 +84,7 @@ class Categories:
 
     @property
     def categories(self) -> Categories:
-        """Itself; as for numbers."""
+        """Itself: the counterpart of ``Numbers.categories``."""
         return self
 
     def take(self, keep: np.ndarray) -> Categories:
@@ -107,7 +109,7 @@ class Categories:
         return int(rows[0]) if len(rows) else None
 
     def floats(self, name: str) -> np.ndarray:
-        """The values as numbers; text that reads as a number will do, other text is refused."""
+        """The values as numbers. Text is parsed; text that is not a number raises DataError."""
         table = np.full(len(self.values) + 1, np.nan)
         wrong = np.zeros(len(self.values), dtype=bool)
         for v, value in enumerate(self.values):
@@ -117,14 +119,14 @@ class Categories:
                 wrong[v] = True
         if (row := self.first_row(wrong)) is not None:
             raise DataError(not_a_number(name, row, self.values[self.index[row]]))
-        return table[self.index]
+        return np.asarray(table[self.index])
 
 
 Cells = Numbers | Categories
 
 
 def not_a_number(name: str, row: int | None, value: object) -> str:
-    """The sentence for text in a numeric column."""
+    """The error message for text in a numeric column."""
     place = f"column {name!r}" if row is None else f"column {name!r}, row {row}"
     return (
         f"{place}: {value!r} is not a number, and the column is numeric. "
@@ -143,8 +145,8 @@ def is_missing(value: object) -> bool:
 
 
 def plain(value: object) -> Value:
-    """Text, a number or a boolean as Python knows it; dates are seconds, anything else (a tuple) becomes text."""
-    if isinstance(value, MOMENTS):
+    """Text, a number or a boolean as Python's own type; dates become seconds, anything else (a tuple) text."""
+    if isinstance(value, DATE_TYPES):
         value = number(value)
     elif isinstance(value, np.generic):
         value = value.item()
@@ -175,14 +177,14 @@ def number(value: Any) -> float:
     return float(value)
 
 
-def seconds(moments: np.ndarray) -> np.ndarray:
+def seconds(times: np.ndarray) -> np.ndarray:
     """A datetime64 or timedelta64 array as seconds; NaT becomes NaN."""
-    ticks = moments.astype(f"{moments.dtype.kind}8[us]").astype(np.int64)
-    return np.where(np.isnat(moments), np.nan, ticks / 1e6)
+    ticks = times.astype(f"{times.dtype.kind}8[us]").astype(np.int64)
+    return np.where(np.isnat(times), np.nan, ticks / 1e6)
 
 
 def from_distinct(values: list[Any], index: np.ndarray, declared: bool = False, exact: bool = True) -> Categories:
-    """Categories from distinct objects; when some become the same plain value, their codes are joined."""
+    """Categories from distinct objects; those that become the same plain value share one code."""
     kinds = set(map(type, values))
     what = NAMES.get(kinds.pop(), "mixed values") if len(kinds) == 1 else "mixed values"
     if what != "mixed values":
@@ -196,7 +198,7 @@ def from_distinct(values: list[Any], index: np.ndarray, declared: bool = False, 
 
 
 def _fractions(present: np.ndarray) -> bool:
-    """Is some number no whole one (or infinite, or so large that floats skip whole numbers)?"""
+    """Whether a number is not an integer, infinite, or beyond 2**53, where floats skip integers."""
     present = present.astype(np.float64, copy=False)
     return bool(np.any((present != np.rint(present)) | (np.abs(present) > 2**53)))
 
@@ -216,11 +218,12 @@ def index_whole(whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _first_seen(index: np.ndarray, n_values: int) -> list[int]:
-    """Which values occur, in order of first appearance. Looks at longer and longer heads of the column."""
+    """Which values occur, in order of first appearance."""
+    # Most columns show all their values early: sorting ever longer heads avoids sorting the whole column.
     size = 4096
     while True:
         head = index[:size]
         values, first = np.unique(head[head >= 0], return_index=True)
         if size >= len(index) or len(values) == n_values:
-            return values[np.argsort(first)].tolist()
+            return [int(v) for v in values[np.argsort(first)]]
         size *= 16

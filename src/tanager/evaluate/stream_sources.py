@@ -16,9 +16,9 @@ from tanager.encoding.chunks import take_rows
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.encoding.validation import check_lengths, one_dimensional, refuse_fractions
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
+from tanager.files.formats import open_table
 from tanager.files.learn import as_labels, feature_columns, own_values, take_options
 from tanager.files.source import Source, rechunk
-from tanager.files.tables import open_table
 from tanager.learning.counts_classifier import CountsClassifier
 
 

@@ -1,6 +1,6 @@
-"""ARFF, the format of Weka: a header that declares every column, then rows, also sparse ones.
+"""ARFF, the file format of Weka: a header that declares every column, then dense or sparse rows.
 
-Nominal columns come with their declared values and no others; strings and dates are text.
+Nominal columns have exactly the declared values; strings and dates are read as text.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import IO
 import pyarrow as pa
 
 from tanager.errors import DataError
-from tanager.files.places import Place
+from tanager.files.input_file import InputFile
 from tanager.files.source import NUMBER, TEXT, Source, open_dictionaries
 
-LINES = 65536
+LINES = 65536  # parsed at a time
 NUMBERS = ("numeric", "real", "integer")
 QUOTED = r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|(?!\s*['"])[^,]*)"""
 CELL = re.compile(rf"\s*{QUOTED}\s*(,|$)")
@@ -32,7 +32,7 @@ Lines = Generator[str, None, None]
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column: numbers, declared values, or (values None) any text."""
+    """A column: numbers, nominal values, or (values None) any text."""
 
     name: str
     number: bool = False
@@ -40,35 +40,35 @@ class Attribute:
 
     @property
     def default(self) -> str:
-        """What an absent cell of a sparse row stands for."""
+        """The value of a cell that a sparse row leaves out."""
         return "0" if self.number or not self.values else self.values[0]
 
 
 class Arff(Source):
     """An ARFF file."""
 
-    def __init__(self, place: Place, missing: Sequence[str]) -> None:
-        self._place = place
+    def __init__(self, file: InputFile, missing: Sequence[str]) -> None:
+        self._file = file
         self._missing = frozenset(missing)
-        lines = self._lines(place.open())
-        with contextlib.nullcontext() if place.stdin else contextlib.closing(lines), place.reading():
+        lines = self._lines(file.open())
+        with contextlib.nullcontext() if file.stdin else contextlib.closing(lines), file.gzip_errors():
             self._attributes, self._header_lines = self._header(lines)
-        self._rest = lines if place.stdin else None
-        super().__init__(place.name, place.size, [attribute.name for attribute in self._attributes])
-        self.repeatable = not place.stdin
+        self._rest = lines if file.stdin else None  # standard input cannot be opened again
+        super().__init__(file.name, file.size, [attribute.name for attribute in self._attributes])
+        self.repeatable = not file.stdin
         nominal = [a.name for a in self._attributes if a.values is not None]
         numbers = [a.name for a in self._attributes if a.number]
         self.options = {kind: names for kind, names in (("categorical", nominal), ("numeric", numbers)) if names}
 
     @property
     def done(self) -> float | None:
-        return self._place.done
+        return self._file.done
 
     def _open(self) -> Lines:
-        """The lines behind the header."""
+        """The lines after the header."""
         lines, self._rest = self._rest, None
         if lines is None:
-            lines = self._lines(self._place.open())
+            lines = self._lines(self._file.open())
             next(islice(lines, self._header_lines - 1, None))
         return lines
 
@@ -79,7 +79,7 @@ class Arff(Source):
             except UnicodeDecodeError as error:
                 byte = error.object[error.start]
                 raise DataError(
-                    f"{self._place.name}: the byte 0x{byte:02x} is not UTF-8 text. Save the file as UTF-8."
+                    f"{self._file.name}: the byte 0x{byte:02x} is not UTF-8 text. Save the file as UTF-8."
                 ) from None
 
     def _header(self, lines: Iterator[str]) -> tuple[list[Attribute], int]:
@@ -89,17 +89,17 @@ class Arff(Source):
             if word == "@data":
                 return attributes, n_lines
             if word == "@attribute":
-                attributes.append(_attribute(line.strip(), f"{self._place.name}, line {n_lines:,}"))
+                attributes.append(_attribute(line.strip(), f"{self._file.name}, line {n_lines:,}"))
             elif not word.startswith("%") and word != "@relation":
                 raise DataError(
-                    f"{self._place.name}, line {n_lines:,}: {line.strip()[:60]!r} is no line of an ARFF header. "
+                    f"{self._file.name}, line {n_lines:,}: {line.strip()[:60]!r} is not valid in an ARFF header. "
                     "Expected @relation, @attribute or @data."
                 )
-        raise DataError(f"{self._place.name} has no line @data. Is it an ARFF file that was copied whole?")
+        raise DataError(f"{self._file.name} has no @data line. Is it a complete ARFF file?")
 
     def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
         line = self._header_lines
-        with contextlib.closing(self._open()) as lines, self._place.reading():
+        with contextlib.closing(self._open()) as lines, self._file.gzip_errors():
             while block := list(islice(lines, LINES)):
                 rows = [
                     (at, row) for at, text in enumerate(block, line + 1) if (row := self._row(text, at)) is not None
@@ -116,22 +116,22 @@ class Arff(Source):
             return self._sparse(text, line)
         row = split(text)
         if row is None or len(row) != len(self.columns):
-            found = "quotes that are not closed" if row is None else f"{len(row):,} cells"
+            found = "an unclosed quote" if row is None else f"{len(row):,} cells"
             raise DataError(
                 f"{self.name}, line {line:,}: found {found}, expected {len(self.columns):,} cells, one for each "
-                "attribute. Put cells with commas into quotes; a file that ends here was not copied whole."
+                "attribute. Quote cells that contain commas; if the file ends here, it is truncated."
             )
         return row
 
     def _sparse(self, text: str, line: int) -> list[str]:
-        """A row in braces: place and value of the cells that are not 0, or not the first value."""
+        """A row in braces: index and value of the cells that are not 0 (numeric) or the first value (nominal)."""
         row = [attribute.default for attribute in self._attributes]
         at, cells = 0, text[1:-1].strip()
         while at < len(cells):
             match = SPARSE.match(cells, at)
             if match is None or int(match[1]) >= len(row) or not text.endswith("}"):
                 raise DataError(
-                    f"{self.name}, line {line:,}: {text[:60]!r} is no sparse row. Expected places from 0 to "
+                    f"{self.name}, line {line:,}: {text[:60]!r} is not a sparse row. Expected indices from 0 to "
                     f"{len(row) - 1} and values in braces, such as {{1 5.1, 3 red}}."
                 )
             row[int(match[1])] = unquote(match[2].strip())
@@ -157,7 +157,7 @@ class Arff(Source):
         if attribute.values is None or attribute.number or self.kinds.get(attribute.name) == NUMBER:
             return pa.array(cells, pa.string()).dictionary_encode()
         places = {value: v for v, value in enumerate(attribute.values)}
-        codes = self._convert(attribute, cells, places.__getitem__, line_of, "none of the declared values")
+        codes = self._convert(attribute, cells, places.__getitem__, line_of, "not among the declared values")
         return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(attribute.values, pa.string()))
 
     def _convert(
@@ -174,7 +174,7 @@ class Arff(Source):
             at, cell = next((at, cell) for at, cell in enumerate(cells) if cell is not None and _fails(convert, cell))
             raise DataError(
                 f"{self.name}, line {line_of(at):,}, column {attribute.name!r}: {cell!r} is {what}. "
-                "Correct the cell, or the line @attribute."
+                "Correct the cell, or the @attribute line."
             ) from None
 
 
@@ -199,13 +199,13 @@ def _attribute(line: str, place: str) -> Attribute:
     elif word in ("string", "date"):
         return Attribute(name)
     raise DataError(
-        f"{place}: {line[:60]!r} declares nothing that can be read. Expected @attribute, a name, and numeric, string, "
-        "date or values in braces."
+        f"{place}: {line[:60]!r} is not a valid declaration. Expected @attribute, a name, and numeric, string, date or "
+        "nominal values in braces."
     )
 
 
 def split(text: str) -> list[str] | None:
-    """Cells between commas, quotes taken off; None where a quote is not closed.
+    """Comma-separated cells without their quotes; None where a quote is not closed.
 
     >>> split("5.1, 'a, b' ,?")
     ['5.1', 'a, b', '?']
@@ -224,7 +224,7 @@ def split(text: str) -> list[str] | None:
 
 
 def unquote(text: str) -> str:
-    """Without the quotes around it, and without the backslashes in them."""
+    """Remove the quotes around a text, and the backslashes that escape characters in it."""
     if len(text) >= 2 and text[0] in "'\"" and text[-1] == text[0]:
         return re.sub(r"\\(.)", r"\1", text[1:-1])
     return text

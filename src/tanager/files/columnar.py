@@ -1,4 +1,4 @@
-"""Parquet and Arrow files (Feather is the latter): batches are read as they are stored, text as dictionaries."""
+"""Parquet and Arrow (Feather) files: batches are read as they are stored, text as dictionaries."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tanager.errors import DataError
-from tanager.files.places import Place
+from tanager.files.input_file import InputFile
 from tanager.files.source import NUMBER, ROWS, TEXT, Source, every, open_dictionaries
 
-PARTS = 32  # of a sample
+PARTS = 32  # row groups or batches that a sample is taken from
 
 
 class Columnar(Source):
-    """What Parquet and Arrow files share: columns with types, and a number of rows."""
+    """What Parquet and Arrow files have in common: typed columns and a known number of rows."""
 
-    def __init__(self, place: Place, schema: pa.Schema, n_rows: int | None) -> None:
-        super().__init__(place.name, place.size, schema.names)
+    def __init__(self, file: InputFile, schema: pa.Schema, n_rows: int | None) -> None:
+        super().__init__(file.name, file.size, schema.names)
         self.schema = schema
         self.n_rows = n_rows
         self._rows_done = 0
-        self.repeatable = not place.stdin
+        self.repeatable = not file.stdin
 
     @property
     def done(self) -> float | None:
         return self._rows_done / self.n_rows if self.n_rows else None
 
     def _batches(self, columns: list[str], parts: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """The rows of some parts, as they are stored."""
+        """The rows of some parts (row groups or batches), as they are stored."""
         raise NotImplementedError
 
     def _n_parts(self) -> int:
@@ -39,24 +39,24 @@ class Columnar(Source):
 
     def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
         self._rows_done = 0
-        with reading(self.name):
+        with arrow_errors(self.name):
             for batch in self._batches(columns, range(self._n_parts())):
                 self._rows_done += batch.num_rows
                 yield self._plain(batch, columns)
 
     def _sample(self, columns: list[str], n_rows: int) -> Iterator[pa.Table]:
-        """Parts at even distances; of each no more than its share."""
+        """Evenly spaced parts; an equal share of rows from each."""
         n = self._n_parts()
         parts = sorted(set(np.linspace(0, n - 1, min(n, PARTS)).astype(int).tolist())) if n else []
         share = -(-n_rows // max(1, len(parts)))
-        with reading(self.name):
+        with arrow_errors(self.name):
             for part in parts:
                 tables = [self._plain(batch, columns) for batch in self._batches(columns, [part])]
                 n = sum(table.num_rows for table in tables)
                 yield from (every(table, max(1, n // share)) for table in tables)
 
     def _plain(self, batch: pa.RecordBatch, columns: list[str]) -> pa.Table:
-        """Text as open dictionaries, and columns as they were asked for."""
+        """Text as open dictionaries, and columns of the requested kinds."""
         return open_dictionaries(pa.table({name: self._cells(batch.column(name), name) for name in columns}))
 
     def _cells(self, column: pa.Array, name: str) -> pa.Array:
@@ -72,7 +72,7 @@ class Columnar(Source):
             return column.cast(pa.string()).cast(NUMBER)
         except pa.ArrowInvalid:
             raise DataError(
-                f"{self.name}, column {name!r}: some of its text is not a number. "
+                f"{self.name}, column {name!r} contains text that is not a number. "
                 f"Read the column as text with categorical=[{name!r}] (--categorical {name})."
             ) from None
 
@@ -80,31 +80,33 @@ class Columnar(Source):
 class Parquet(Columnar):
     """A Parquet file; its parts are row groups."""
 
-    def __init__(self, place: Place) -> None:
-        with reading(place.name):
-            data = stored(place)
+    def __init__(self, file: InputFile) -> None:
+        with arrow_errors(file.name):
+            data = stored_bytes(file)
             schema = pq.read_schema(data)
             text = [field.name for field in schema if _is_text(field.type)]
             self._file = pq.ParquetFile(data, read_dictionary=text)
-        super().__init__(place, schema, self._file.metadata.num_rows)
+        super().__init__(file, schema, self._file.metadata.num_rows)
 
     def _n_parts(self) -> int:
         return int(self._file.num_row_groups)
 
     def _batches(self, columns: list[str], parts: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        return self._file.iter_batches(ROWS, list(parts), columns)
+        batches: Iterator[pa.RecordBatch] = self._file.iter_batches(ROWS, list(parts), columns)
+        return batches
 
 
 class Arrow(Columnar):
     """An Arrow file; its parts are record batches."""
 
-    def __init__(self, place: Place) -> None:
-        with reading(place.name):
-            data = stored(place)
+    def __init__(self, file: InputFile) -> None:
+        with arrow_errors(file.name):
+            data = stored_bytes(file)
             self._file = pa.ipc.open_file(data)
-            narrow = pa.ipc.open_file(data, options=pa.ipc.IpcReadOptions(included_fields=[0]))  # quick to go through
+            # The footer does not hold the number of rows; reading one column is enough to count them.
+            narrow = pa.ipc.open_file(data, options=pa.ipc.IpcReadOptions(included_fields=[0]))
             n_rows = sum(narrow.get_batch(i).num_rows for i in range(narrow.num_record_batches))
-        super().__init__(place, self._file.schema, n_rows)
+        super().__init__(file, self._file.schema, n_rows)
 
     def _n_parts(self) -> int:
         return int(self._file.num_record_batches)
@@ -114,13 +116,13 @@ class Arrow(Columnar):
 
 
 class ArrowStream(Columnar):
-    """Arrow's format for streams: one batch after the other, so that a sample is the first rows."""
+    """The Arrow streaming format: read from beginning to end, so a sample is the first rows."""
 
-    def __init__(self, place: Place) -> None:
-        with reading(place.name):
-            self._data = stored(place)
+    def __init__(self, file: InputFile) -> None:
+        with arrow_errors(file.name):
+            self._data = stored_bytes(file)
             schema = pa.ipc.open_stream(self._data).schema
-        super().__init__(place, schema, None)
+        super().__init__(file, schema, None)
 
     def _n_parts(self) -> int:
         return 1
@@ -133,24 +135,24 @@ class ArrowStream(Columnar):
         return Source._sample(self, columns, n_rows)
 
 
-def stored(place: Place) -> pa.NativeFile:
-    """The bytes, mapped into memory; those of standard input are read at once."""
-    return pa.BufferReader(place.open().read()) if place.stdin else pa.memory_map(str(place.path))
+def stored_bytes(file: InputFile) -> pa.NativeFile:
+    """A memory map of the file; standard input is read into memory."""
+    return pa.BufferReader(file.open().read()) if file.stdin else pa.memory_map(str(file.path))
 
 
 @contextlib.contextmanager
-def reading(name: str) -> Iterator[None]:
-    """Errors of Arrow in one sentence of ours."""
+def arrow_errors(name: str) -> Iterator[None]:
+    """Turn Arrow's errors into a DataError of one sentence, with the name of the file."""
     try:
         yield
     except (pa.ArrowException, OSError, EOFError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
         what = str(error).strip().splitlines()[0].rstrip(".")
-        raise DataError(f"{name} cannot be read: {what}. Check that it was copied whole, and its format=.") from None
+        raise DataError(f"{name} cannot be read: {what}. Check that the file is complete, and its format=.") from None
 
 
 def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         return _is_text(kind.value_type)
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

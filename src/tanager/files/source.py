@@ -1,4 +1,4 @@
-"""Source: a table in a file, read in chunks of Arrow tables, in the order of the file."""
+"""Source: a table in a file, read as a sequence of Arrow tables in the order of the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUMBER = pa.float64()
 
 
 class Source:
-    """A table that is read in chunks; made by ``open_table``.
+    """A table that is read in chunks; returned by ``open_table``.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class Source:
         The path as it was written, or ``<stdin>``.
     columns : tuple of str
     n_rows : int or None
-        Where the file says so.
+        Where the file format stores it.
     size : int or None
-        Bytes on disk.
+        Size of the file in bytes.
     repeatable : bool
         Whether it can be read more than once; standard input cannot.
     options : dict
@@ -43,12 +43,12 @@ class Source:
         self.size = size
         self.columns = tuple(columns)
         self.options: dict[str, list[str]] = {}
-        self.kinds: dict[str, pa.DataType] = {}  # asked for by the caller or by a model
+        self.kinds: dict[str, pa.DataType] = {}  # requested by the caller or by a model
         _check_names(name, self.columns)
 
     @property
     def done(self) -> float | None:
-        """The fraction read so far in the present pass; None when unknown."""
+        """The fraction read so far in the current pass; None when unknown."""
         raise NotImplementedError
 
     def _tables(self, columns: list[str]) -> Iterator[pa.Table]:
@@ -56,7 +56,7 @@ class Source:
         raise NotImplementedError
 
     def _sample(self, columns: list[str], n_rows: int) -> Iterator[pa.Table]:
-        """Some rows from all over the file; here its first ones, for files that are read from beginning to end."""
+        """Rows from all over the file; here its first ones, for formats that are read from beginning to end."""
         for table in self._tables(columns):
             yield table
             n_rows -= table.num_rows
@@ -64,7 +64,7 @@ class Source:
                 return
 
     def chunks(self, columns: Iterable[str] | None = None, rows: int | None = ROWS) -> Iterator[pa.Table]:
-        """Tables of that many rows, the last one shorter, in file order; None is as many as are quickest."""
+        """Tables of ``rows`` rows, the last one shorter, in file order; None takes the blocks as they are parsed."""
         tables = self._tables(self._wanted(columns))
         return tables if rows is None else rechunk(tables, rows)
 
@@ -76,24 +76,24 @@ class Source:
         return pa.concat_tables(tables)
 
     def sample(self, n_rows: int, columns: Iterable[str] | None = None) -> pa.Table:
-        """About that many rows, spread evenly over the file where it can be read from any place, else its first."""
+        """About ``n_rows`` rows, spread evenly over the file where it allows random access, else its first rows."""
         parts = list(self._sample(self._wanted(columns), n_rows))
         if not parts:
             raise self._no_rows()
         return pa.concat_tables(parts)
 
     def force(self, *, categorical: Iterable[str] = (), numeric: Iterable[str] = ()) -> Source:
-        """Read these columns as text, or as numbers, whatever they look like."""
+        """Read these columns as text, or as numbers, instead of detecting which."""
         for option, names, kind in (("categorical", categorical, TEXT), ("numeric", numeric, NUMBER)):
             for name in names:
                 if name not in self.columns:
                     raise OptionError(f"{option}: {self.name} has no column {name!r}.{nearest(name, self.columns)}")
                 if self.kinds.setdefault(name, kind) != kind:
-                    raise OptionError(f"column {name!r} is asked to be both categorical and numeric. Leave one out.")
+                    raise OptionError(f"column {name!r} is requested as both categorical and numeric. Choose one.")
         return self
 
     def match(self, model: Any) -> Source:
-        """Read columns and target as the model has learned them: text as text, numbers as numbers."""
+        """Read the columns and the target as the model learned them: text as text, numbers as numbers."""
         kinds = {column.name: _learned_kind(column) for column in model.encoder_.schema.columns}
         if getattr(model, "target_name_", None) is not None:
             kinds[model.target_name_] = _kind_of_values(model.classes_.tolist())
@@ -108,7 +108,7 @@ class Source:
         return wanted
 
     def _no_rows(self) -> DataError:
-        return DataError(f"{self.name} has a header and no rows. A table needs a row.")
+        return DataError(f"{self.name} has a header but no rows. At least one row is needed.")
 
     def __repr__(self) -> str:
         rows = "" if self.n_rows is None else f", {self.n_rows:,} rows"
@@ -116,9 +116,9 @@ class Source:
 
 
 def rechunk(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """The same rows in tables of ``rows`` rows; nothing is copied."""
+    """The same rows in tables of ``rows`` rows each, without copying."""
     if rows < 1:
-        raise OptionError(f"rows={rows!r}: a chunk needs at least one row.")
+        raise OptionError(f"rows={rows!r} must be at least 1.")
     waiting: list[pa.Table] = []
     n = 0
     for table in tables:
@@ -136,7 +136,7 @@ def rechunk(tables: Iterable[pa.Table], rows: int) -> Iterator[pa.Table]:
 
 
 def every(table: pa.Table, step: int, start: int = 0) -> pa.Table:
-    """Every so many rows of a table."""
+    """Every ``step``-th row of a table."""
     if step == 1:
         return table
     keep = np.zeros(table.num_rows, dtype=bool)
@@ -145,7 +145,7 @@ def every(table: pa.Table, step: int, start: int = 0) -> pa.Table:
 
 
 def open_dictionaries(table: pa.Table, names: Sequence[str] | None = None) -> pa.Table:
-    """The same table, with the note that these dictionaries (or all) do not declare all values of their columns."""
+    """The same table, its dictionaries (or those of ``names``) marked as not declaring all values of their columns."""
     fields = [
         field.with_metadata({OPEN: b""})
         if pa.types.is_dictionary(field.type) and (names is None or field.name in names)
@@ -160,10 +160,10 @@ def _check_names(name: str, columns: Sequence[str]) -> None:
         raise DataError(f"{name} has no columns.")
     for i, column in enumerate(columns):
         if not column.strip():
-            raise DataError(f"{name}: column {i + 1} of {len(columns)} has no name. Give it one in the header.")
+            raise DataError(f"{name}: column {i + 1} of {len(columns)} has no name. Name it in the header.")
         if column in columns[:i]:
             first = columns.index(column) + 1
-            raise DataError(f"{name}: columns {first} and {i + 1} are both called {column!r}. Rename one of them.")
+            raise DataError(f"{name}: columns {first} and {i + 1} are both named {column!r}. Rename one of them.")
 
 
 def _learned_kind(column: Any) -> pa.DataType | None:
@@ -171,7 +171,7 @@ def _learned_kind(column: Any) -> pa.DataType | None:
 
 
 def _kind_of_values(values: Sequence[object]) -> pa.DataType | None:
-    """How values must be read so that they are found again; None where any way will do."""
+    """How a file must be read so that these values match; None where it does not matter."""
     kinds = {type(value) for value in values}
     if kinds == {str}:
         return TEXT

@@ -1,4 +1,4 @@
-"""A labelled table as a whole, for work that goes over the rows many times."""
+"""A labelled table read whole, for methods that need several passes over the rows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tanager.files.source import Source
 from tanager.learning.counts_classifier import CountsClassifier
 
 
-class Labelled(NamedTuple):
-    """The columns to learn from, the labels, options that the file declares, and the columns that were left out."""
+class LabelledTable(NamedTuple):
+    """The feature columns, the labels, the options that the file declares, and the dropped columns with reasons."""
 
     X: pa.Table
     y: Any
@@ -23,8 +23,8 @@ class Labelled(NamedTuple):
     dropped: dict[str, str]
 
 
-def read_labelled(source: Source, target: str, *, drop: Iterable[str] = (), categorical: Any = None) -> Labelled:
-    """All rows of a file that have a label, with the columns that ``learn`` would learn from."""
+def read_labelled(source: Source, target: str, *, drop: Iterable[str] = (), categorical: Any = None) -> LabelledTable:
+    """All labelled rows of a file, with the columns that ``learn`` would use."""
     drop = list(drop)
     columns = feature_columns(source, target, drop)
     table = source.read([*columns, target])
@@ -42,4 +42,4 @@ def read_labelled(source: Source, target: str, *, drop: Iterable[str] = (), cate
         for kind, names in source.options.items()
         if (kept := [name for name in names if name in X.column_names])
     }
-    return Labelled(X, as_labels(table[target], target), options, dropped)
+    return LabelledTable(X, as_labels(table[target], target), options, dropped)

@@ -1,4 +1,4 @@
-"""open_table: a file of any format as a Source."""
+"""open_table: detects the format of a file and opens it as a Source."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tanager.errors import DataError, check_option
 from tanager.files.arff import Arff
 from tanager.files.columnar import Arrow, ArrowStream, Parquet
 from tanager.files.delimited import Delimited
-from tanager.files.places import Place
+from tanager.files.input_file import InputFile
 from tanager.files.source import MISSING, Source
 
-ENDINGS = {
+EXTENSIONS = {
     "csv": (".csv", ".txt", ".data"),
     "tsv": (".tsv", ".tab"),
     "parquet": (".parquet", ".pq"),
@@ -32,22 +32,22 @@ def open_table(
     categorical: Iterable[str] = (),
     numeric: Iterable[str] = (),
 ) -> Source:
-    """A table in a file, to be read in chunks or as a whole.
+    """Open a table in a file, to be read in chunks or whole.
 
     Parameters
     ----------
     path : str or path
         CSV, TSV, Parquet, Arrow (Feather) or ARFF; text formats may be gzipped. "-" is standard input.
     format : {"csv", "tsv", "parquet", "arrow", "arff"}, default=None
-        None tells by the first bytes, then by the ending; what says nothing is CSV.
+        None detects it from the first bytes, then from the file extension; the default is CSV.
     missing : sequence of str
         Cells of text formats that mean *missing*; by default empty ones, ?, NA, N/A, NaN, nan, null and NULL.
     delimiter : str, default=None
-        What separates cells; None finds out which of ``, ; tab |`` the header has most of.
+        The field separator; None takes the most frequent one of ``, ; tab |`` in the header.
     encoding : str, default="utf-8"
         Of CSV and TSV.
     categorical, numeric : sequence of str
-        Columns to read as text, or as numbers, whatever they look like.
+        Columns to read as text, or as numbers, instead of detecting which.
 
     Examples
     --------
@@ -59,25 +59,27 @@ def open_table(
     [{'sky': 'sun', 'wind': 1.5, 'class': 'play'}, {'sky': 'rain', 'wind': None, 'class': 'stay'}]
     """
     if format is not None:
-        check_option("format", format, ENDINGS)
-    place = Place(path)
-    format = format or _format_of(place)
+        check_option("format", format, EXTENSIONS)
+    file = InputFile(path)
+    format = format or _format_of(file)
     if format in ("csv", "tsv"):
-        source: Source = Delimited(place, delimiter or ("\t" if format == "tsv" else None), missing, encoding)
+        source: Source = Delimited(file, delimiter or ("\t" if format == "tsv" else None), missing, encoding)
     elif format == "arff":
-        source = Arff(place, missing)
-    elif place.gzipped:
-        raise DataError(f"{place.name} is gzipped, which {format} files compress by themselves. Unpack it (gunzip).")
+        source = Arff(file, missing)
+    elif file.gzipped:
+        raise DataError(
+            f"{file.name}: {format} has its own compression, and is not read when gzipped. Use gunzip first."
+        )
     elif format == "parquet":
-        source = Parquet(place)
+        source = Parquet(file)
     else:
-        source = Arrow(place) if place.peek(6) == b"ARROW1" else ArrowStream(place)
+        source = Arrow(file) if file.peek(6) == b"ARROW1" else ArrowStream(file)
     return source.force(categorical=categorical, numeric=numeric)
 
 
-def _format_of(place: Place) -> str:
+def _format_of(file: InputFile) -> str:
     for magic, format in MAGIC.items():
-        if place.peek(len(magic)) == magic:
+        if file.peek(len(magic)) == magic:
             return format
-    ending = place.path.with_suffix("").suffix if place.path.suffix == ".gz" else place.path.suffix
-    return next((format for format, endings in ENDINGS.items() if ending.lower() in endings), "csv")
+    path = file.path.with_suffix("") if file.path.suffix == ".gz" else file.path
+    return next((format for format, known in EXTENSIONS.items() if path.suffix.lower() in known), "csv")

@@ -1,0 +1,42 @@
+"""What commands ask of a learned model, in one place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # commands import the library when their work begins, so that help appears at once
+    import numpy as np
+
+
+def n_learned(model: Any) -> float:
+    """The weight of all rows that a model has learned."""
+    return float(model.class_count_.sum())
+
+
+def decide(model: Any, proba: np.ndarray) -> np.ndarray:
+    """The codes of the predicted classes: the most probable, or those of least expected cost."""
+    from tanager.scoring.decision import check_costs
+    from tanager.scoring.decision import decide as decide_codes
+
+    return decide_codes(proba, model.class_count_, check_costs(model.cost_matrix, model.classes_))
+
+
+def class_information(model: Any) -> dict[str, float]:
+    """The mutual information of every column with the class, in nats; empty for a model without counts."""
+    from tanager.structure.measures import class_information as information
+
+    if not hasattr(model, "counts_"):
+        return {}
+    columns = zip(model.counts_.schema.columns, information(model.counts_).tolist(), strict=True)
+    return {column.name: value for column, value in columns if column.kind != "continuous"}
+
+
+def used_columns(model: Any) -> list[str]:
+    """The columns that predictions depend on."""
+    from tanager.scoring.forms import ProductOfSums, form_columns
+
+    names = model.encoder_.schema.names
+    if not hasattr(model, "counts_"):
+        return list(names)
+    form = model.structure_
+    return [names[i] for i in sorted(form_columns(form))] if isinstance(form, ProductOfSums) else list(names)

@@ -1,0 +1,140 @@
+"""The part of ``tanager show`` about models: a report as data, and its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from tanager.cli.model_state import class_information, n_learned
+from tanager.cli.networks import described, print_text
+from tanager.cli.rules import say_rules
+from tanager.cli.screen import Screen, counted, listed, table
+
+
+def model_report(model: Any) -> dict[str, Any]:
+    """Options, classes, columns and structure of a model, as data."""
+    weights = model.class_count_.tolist()
+    changed = {key: value for key, value in model.get_params(deep=False).items() if not _is_default(model, key, value)}
+    kinds = {column.name: column.kind for column in model.encoder_.schema.columns}
+    information = dict(sorted(class_information(model).items(), key=lambda item: -item[1]))
+    return {
+        "classifier": type(model).__name__,
+        "options": {key: _short(value) for key, value in changed.items()},
+        "target": model.target_name_,
+        "rows": n_learned(model),
+        "classes": [{"class": c, "rows": n} for c, n in zip(model.classes_.tolist(), weights, strict=True)],
+        "columns": [{"name": name, "kind": kinds[name], "information": value} for name, value in information.items()]
+        + [{"name": name, "kind": kind} for name, kind in kinds.items() if name not in information],
+        **_structure(model),
+    }
+
+
+def _is_default(model: Any, option: str, value: Any) -> bool:
+    default = getattr(type(model)(), option)
+    return value is default or (type(value) is type(default) and repr(value) == repr(default))
+
+
+def _short(value: Any) -> Any:
+    """An option as a person would write it: learners without their default settings."""
+    if isinstance(value, bool | int | float | str):
+        return value
+    if not is_dataclass(value) or hasattr(value, "get_params"):
+        return str(value)
+    settings = [f"{f.name}={getattr(value, f.name)!r}" for f in fields(value) if getattr(value, f.name) != f.default]
+    return f"{type(value).__name__}({', '.join(settings)})"
+
+
+def _structure(model: Any) -> dict[str, Any]:
+    """The settings tried; the arcs of one network or of one per class, or the strongest pairs of columns."""
+    from tanager.plot.drawable import drawable_networks, one_network
+
+    found: dict[str, Any] = {}
+    if hasattr(model, "rules"):
+        return {"rules": [str(rule) for rule in model.rules()]}
+    if hasattr(type(model), "table"):
+        _ = model.structure_  # fills table_
+        found["tried"] = [{key: value for key, value in line.items() if key != "model"} for line in model.table_]
+    if not one_network(model):
+        return found | _pairs(model.counts_)
+    shown = drawable_networks(model)
+    if len(shown) == 1:
+        return found | {"arcs": [arc_entry(shown[0], arc) for arc in shown[0].arcs]}
+    return found | {"networks": [{"class": s.target, "arcs": [arc_entry(s, arc) for arc in s.arcs]} for s in shown]}
+
+
+def arc_entry(subject: Any, arc: tuple[str, str]) -> dict[str, Any]:
+    """An arc with its mutual information, as data."""
+    information = subject.strengths[arc].value if arc in subject.strengths else None
+    return {"parent": arc[0], "child": arc[1], "information": information}
+
+
+def _pairs(counts: Any) -> dict[str, Any]:
+    """The pairs of columns with the largest mutual information given the class."""
+    from tanager.structure.measures import conditional_information
+
+    if counts.order < 2:
+        return {}
+    names, shared = counts.schema.names, conditional_information(counts)
+    pairs = [(float(shared[i, j]), names[i], names[j]) for i in range(len(names)) for j in range(i)]
+    strongest = sorted(pairs, key=lambda pair: -pair[0])[:1000]
+    return {"pairs": [{"column": b, "other": a, "information": value} for value, a, b in strongest]}
+
+
+def print_model(screen: Screen, model: Any, report: dict[str, Any], top: int) -> None:
+    """Classes, settings tried, informative columns, and rules, pairs or networks."""
+    _print_summary(screen, report, top)
+    if "tried" in report:
+        screen.say(f"\n{model.table()}")
+    _print_columns(screen, report, top)
+    if "rules" in report:
+        screen.say()
+        say_rules(screen, model.rules()[:top])
+        _more(screen, len(report["rules"]) - top)
+        return
+    gaussian = [c["name"] for c in report["columns"] if "information" not in c]
+    if gaussian:
+        screen.show(f"\nNormal distribution per class: {listed(gaussian, top)}")
+    if report.get("pairs"):
+        screen.say()
+        bars = [(p["information"], p["column"], p["other"]) for p in report["pairs"][:top]]
+        screen.show(_bars(screen, bars, "column", "other column", "information given the class"))
+        _more(screen, len(report["pairs"]) - top)
+    elif "arcs" in report or "networks" in report:
+        screen.say()
+        print_text(screen, model)
+
+
+def _print_summary(screen: Screen, report: dict[str, Any], top: int) -> None:
+    rows, classes = report["rows"], report["classes"]
+    screen.say(f"{report['classifier']} in {described(report['file'])}", style="bold")
+    target = f" in {report['target']!r}" if report["target"] else ""
+    what = f"{counted(len(report['columns']), 'column')}, {counted(len(classes), 'class', 'classes')}{target}"
+    screen.say(f"learned from {counted(rows, 'row')}: {what}")
+    if report["options"]:
+        screen.say(f"options: {listed(f'{key}={value}' for key, value in report['options'].items())}")
+    screen.say()
+    lines = [(str(c["class"]), f"{c['rows']:,.0f}", f"{c['rows'] / max(rows, 1e-300):.1%}") for c in classes[:top]]
+    screen.show(table(("class", "rows", "share"), lines, right=("rows", "share")))
+    _more(screen, len(classes) - top)
+
+
+def _print_columns(screen: Screen, report: dict[str, Any], top: int) -> None:
+    informed = [c for c in report["columns"] if "information" in c]
+    if informed:
+        screen.say()
+        bars = [(c["information"], c["name"], c["kind"]) for c in informed[:top]]
+        screen.show(_bars(screen, bars, "column", "kind", "mutual information"))
+        _more(screen, len(informed) - top)
+
+
+def _bars(screen: Screen, lines: Sequence[tuple[float, str, str]], first: str, second: str, what: str) -> Any:
+    """A table of two names, a number of nats, and a bar for it."""
+    most = max((value for value, _, _ in lines), default=0.0) or 1.0
+    rows = [(a, b, f"{value:.3f}", screen.bar(value / most)) for value, a, b in lines]
+    return table((first, second, "nats", what), rows, right=["nats"])
+
+
+def _more(screen: Screen, n: int) -> None:
+    if n > 0:
+        screen.say(f"... and {n:,} more")
