@@ -74,7 +74,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnResult:
     """So many rows were learned and are safe on disk; ids in ``unknown_ids`` were not remembered (any more)."""
 
     model: str
@@ -201,7 +201,7 @@ class _Calls(Generic[A, L, D]):
         return ServiceError("unreachable", f"no answer from {self.url}: {why}. Is tanager serve running there?{doubt}")
 
 
-class Client(_Calls[Answer, Learned, dict[str, Any]]):
+class Client(_Calls[Answer, LearnResult, dict[str, Any]]):
     """A client that waits for its answers. It keeps its connection; close it, or use it in ``with``.
 
     Predictions are asked for again when the connection breaks, learning never is. What is refused raises
@@ -250,7 +250,7 @@ class Client(_Calls[Answer, Learned, dict[str, Any]]):
         self.close()
 
 
-class AsyncClient(_Calls[Awaitable[Answer], Awaitable[Learned], Awaitable[dict[str, Any]]]):
+class AsyncClient(_Calls[Awaitable[Answer], Awaitable[LearnResult], Awaitable[dict[str, Any]]]):
     """The same for ``async`` code: every call is awaited, and many may be under way."""
 
     def __init__(
@@ -309,8 +309,8 @@ def _answer(content: dict[str, Any]) -> Answer:
     )
 
 
-def _learned(content: dict[str, Any]) -> Learned:
-    return Learned(*(content[key] for key in ("model", "learned", "sequence", "unknown_ids")))
+def _learned(content: dict[str, Any]) -> LearnResult:
+    return LearnResult(*(content[key] for key in ("model", "learned", "sequence", "unknown_ids")))
 
 
 def _table(rows: Any, columns: Iterable[str] | None) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+import zlib
 from contextlib import closing
 
 import pytest
@@ -83,9 +84,8 @@ def test_a_changed_byte_of_what_a_later_entry_says_was_synced_is_refused(tmp_pat
     write(folder, payloads, data.draw(st.sampled_from([1, 60, 1 << 20])))
     path = data.draw(st.sampled_from(segments(folder)))
     content = bytearray(path.read_bytes())
-    is_last = path == segments(folder)[-1]
-    entries = sum(1 for _ in journal_entries(content))
-    end = len(content) if not is_last else list(journal_entries(content))[-1] if entries > 1 else 20
+    begins = list(journal_entries(content))  # in the last segment the last entry may be torn, in others it is the end
+    end = begins[-1] if len(begins) > 1 or path != segments(folder)[-1] else 20
     at = data.draw(st.integers(0, end - 1))
     content[at] ^= data.draw(st.integers(1, 255))
     path.write_bytes(content)
@@ -134,12 +134,75 @@ def test_the_sentence_about_damage_says_file_place_and_the_way_out_and_the_way_o
     assert read(tmp_path) == [(1, b"one")]
 
 
-@pytest.mark.parametrize("lost", [0, 1, 2])
+@pytest.mark.parametrize("lost", [0, 1, 2, 3])
 def test_a_missing_segment_is_refused(tmp_path, lost):
     write(tmp_path, [b"one", b"two", b"three", b"four"], segment_bytes=1)
     segments(tmp_path)[lost].unlink()
-    with pytest.raises(JournalError, match="a segment is missing"):
+    with pytest.raises(JournalError, match=r"a segment is missing|begins with entry 4 is missing"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("size", range(28))
+def test_an_end_record_that_a_crash_has_torn_changes_nothing(tmp_path, size):
+    write(tmp_path, [b"one", b"two", b"three"], segment_bytes=1)
+    os.truncate(segments(tmp_path)[0], 20 + 28 + 3 + size)
+    assert read(tmp_path) == numbered([b"one", b"two", b"three"])
+
+
+@given(data=st.data())
+def test_a_changed_byte_of_an_end_record_loses_nothing(tmp_path_factory, data):
+    folder = fresh(tmp_path_factory)
+    write(folder, [b"one", b"two", b"three"], segment_bytes=1)
+    path = segments(folder)[data.draw(st.integers(0, 1))]
+    content = bytearray(path.read_bytes())
+    content[-data.draw(st.integers(1, 28))] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(content)
+    assert read(folder) == numbered([b"one", b"two", b"three"])
+
+
+@pytest.mark.parametrize("size", range(20))
+def test_a_segment_that_lost_its_head_after_entries_were_written_is_refused(tmp_path, size):
+    write(tmp_path, [b"one", b"two"], segment_bytes=1)
+    os.truncate(segments(tmp_path)[-1], size)
+    with pytest.raises(JournalError, match="was cut"):
+        Journal(tmp_path)
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_where_the_end_record_cannot_be_written_the_log_goes_on(tmp_path, monkeypatch, at):
+    """A new segment is written first: pwrite of its head, then of the end record; fsync of both."""
+    log = Journal(tmp_path, 1)
+    log.append(b"one")
+    log.sync()
+    monkeypatch.setattr(
+        os, "fsync" if at == 1 else "pwrite", Failing(os.fsync if at == 1 else os_pwrite, 3 if at == 1 else 2)
+    )
+    with pytest.raises(JournalError, match="No space left"):
+        log.append(b"two")
+    monkeypatch.undo()
+    assert log.append(b"two, again") == 2
+    log.sync()
+    log.close()
+    assert read(tmp_path) == [(1, b"one"), (2, b"two, again")]
+
+
+def as_version_1(folder):
+    """The log as it was written before segments had end records."""
+    for path in segments(folder):
+        content = path.read_bytes()
+        head = content[:6] + (1).to_bytes(2, "little") + content[8:16]
+        end = -28 if content[-28:].startswith(journal.END_MARK) and path != segments(folder)[-1] else None
+        path.write_bytes(head + zlib.crc32(head).to_bytes(4, "little") + content[20:end])
+
+
+@given(payloads=st.lists(st.binary(max_size=20), max_size=6), segment_bytes=st.sampled_from([1, 60, 1 << 20]))
+def test_a_log_of_version_1_is_read_and_goes_on(tmp_path_factory, payloads, segment_bytes):
+    folder = fresh(tmp_path_factory)
+    write(folder, payloads, segment_bytes)
+    as_version_1(folder)
+    assert read(folder) == numbered(payloads)
+    write(folder, [b"more", b"and more"], segment_bytes)
+    assert read(folder) == numbered([*payloads, b"more", b"and more"])
 
 
 def test_segments_before_the_wanted_entry_are_not_needed(tmp_path):
@@ -166,7 +229,7 @@ def test_dropping_takes_whole_segments_and_never_the_last(tmp_path):
 def test_a_segment_whose_head_was_torn_is_begun_again(tmp_path, size):
     write(tmp_path, [b"one", b"two"], segment_bytes=1)
     log = Journal(tmp_path, 1)
-    log._begin(3)
+    log._begin_segment(3)
     log.close()
     os.truncate(segments(tmp_path)[-1], size)
     log = Journal(tmp_path)
@@ -195,12 +258,12 @@ def test_a_segment_of_a_newer_version_or_under_another_name_is_told_apart_from_d
     (tmp_path / f"{7:020d}.log").rename(path)
     good, journal_version = path.read_bytes(), journal.VERSION
     try:
-        journal.VERSION = 2
+        journal.VERSION = 3
         newer = journal._head(1)
     finally:
         journal.VERSION = journal_version
     path.write_bytes(newer + good[20:])
-    with pytest.raises(JournalError, match=r"newer tanager .format 2"):
+    with pytest.raises(JournalError, match=r"newer tanager .format 3"):
         Journal(tmp_path)
 
 

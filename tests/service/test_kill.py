@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from tanager import AODE, load, save
-from tanager.service.durable import Durable
+from tanager.service.durable import DurableModel
 
 SIDE = 100  # rows are told apart by two columns of so many values
 N_LEARNERS = 4
@@ -190,7 +190,7 @@ class Trial:
         """Open all that is left, and count."""
         assert not self.refused
         assert all("Traceback" not in log.read_text() for log in self.folder.glob("log-*"))
-        durable = Durable(self.path)
+        durable = DurableModel(self.path)
         durable.close()
         times = table_of(durable.model)
         for retired in durable.folder.glob("retired-*"):

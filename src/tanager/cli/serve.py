@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +17,10 @@ from tanager.cli.options import examples
 from tanager.cli.reading import check_inputs
 from tanager.cli.screen import Screen, counted
 from tanager.errors import OptionError
+
+if TYPE_CHECKING:  # these need the extra `serve`
+    from tanager.service.app import Service
+    from tanager.service.models import ModelStore, ServedModel
 
 NEEDED = ("starlette", "uvicorn", "httptools", "msgspec", "prometheus_client")
 
@@ -86,15 +91,15 @@ def command(models: tuple[str, ...], host: str, port: int, log: bool, **options:
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     with screen.waiting("starting"):
         from tanager.service import server
-    with server.listen(host, port) as place:
+    with server.listen(host, port) as listening:
         with screen.waiting("starting"):
             service = _service(names, models, token=token, log=log, **options)
-        server.run(service, place, lambda: _say(screen, service, place, time.monotonic() - start))
+        server.run(service, listening, lambda: _announce(screen, service, listening, time.monotonic() - start))
     screen.say("stopped")
 
 
 def _names(paths: tuple[str, ...]) -> list[str]:
-    """What models are called: their files without folder and ending."""
+    """The names of models: their files without folder and ending."""
     names = [Path(path).stem for path in paths]
     for name in names:
         if names.count(name) > 1:
@@ -109,7 +114,7 @@ def _check_extra() -> None:
 
 
 def _token(path: str | None) -> str | None:
-    """The token of a file or of the environment; None lets everybody in."""
+    """The token from a file or from the environment; None: requests need no token."""
     token = os.environ.get("TANAGER_TOKEN") if path is None else Path(path).read_text(encoding="utf-8").strip()
     if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
         raise OptionError("the token must be text without spaces, in plain letters, digits and signs.")
@@ -129,10 +134,10 @@ def _service(
     max_queue: int,
     no_improve: bool,
     **options: Any,
-) -> Any:
+) -> Service:
     from tanager.service.app import Limits, Service
 
-    served: dict[str, Any] = {}
+    served: dict[str, ServedModel] = {}
     try:
         for name, path in zip(names, paths, strict=True):
             served[name] = _served(name, path, **options)
@@ -161,40 +166,41 @@ def _served(
     remember: int,
     remember_minutes: float,
     **_: Any,
-) -> Any:
-    """A model under its name, which has a folder of its own below --state."""
-    from tanager.service.models import Served
+) -> ServedModel:
+    """A model under its name; with --state it has a folder of that name there."""
+    from tanager.service.models import ServedModel
 
     folder = None if state is None else Path(state) / name
     store = _store(path, folder, snapshot_rows, read_only=read_only)
     seconds = remember_minutes * 60
-    return Served(name, store, remember=remember, remember_seconds=seconds, read_only=read_only)
+    return ServedModel(name, store, remember=remember, remember_seconds=seconds, read_only=read_only)
 
 
-def _store(path: str, folder: Path | None, snapshot_rows: int, *, read_only: bool) -> Any:
-    """The model file as it is, or with all that it has learned here."""
+def _store(path: str, folder: Path | None, snapshot_rows: int, *, read_only: bool) -> ModelStore:
+    """The model file as it is, or with all that it has learned while being served."""
     if read_only:
-        from tanager.service.models import Fixed
+        from tanager.service.models import ReadOnlyModel
 
-        return Fixed(path)
-    from tanager.service.durable import Durable
+        return ReadOnlyModel(path)
+    from tanager.service.durable import DurableModel
 
-    return Durable(path, folder, snapshot_rows=snapshot_rows)
+    return DurableModel(path, folder, snapshot_rows=snapshot_rows)
 
 
-def _say(screen: Screen, service: Any, place: Any, seconds: float) -> None:
+def _announce(screen: Screen, service: Service, listening: socket.socket, seconds: float) -> None:
     """What is served, where, and how to try it."""
-    host, port = place.getsockname()[:2]
+    host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     for served in service.served.values():
-        line = served.line()
-        screen.say(f"{line.name}: {line.kind}, {counted(len(line.classes), 'class', 'classes')}, {line.rows:,.0f} rows")
+        model = served.summary()
+        classes = counted(len(model.classes), "class", "classes")
+        screen.say(f"{model.name}: {model.kind}, {classes}, {model.rows:,.0f} rows")
     screen.say(f"serving at {url} after {seconds:.1f} s; stop with Ctrl-C. Try:")
     screen.say(f"  {curl_line(service, url)}")
 
 
-def curl_line(service: Any, url: str) -> str:
-    """A line for a shell that asks for one answer."""
+def curl_line(service: Service, url: str) -> str:
+    """A shell command that requests one prediction."""
     import json
 
     served = next(iter(service.served.values()))

@@ -5,10 +5,12 @@ A segment is a file named after its first entry. All numbers are little-endian.
     head    "tanlog", version (2 bytes), sequence number of the first entry (8), CRC-32 of these (4)
     entry   mark (4 bytes), length (4), sequence number (8), number of the last entry that was synced before (8),
             CRC-32 of these three and the payload (4), payload
+    end     as an entry without payload, with a mark of its own and the number of the first entry of the next segment;
+            segments of version 1 have none
 
-A crash leaves a torn tail: entries that were never synced, whole or in parts, in any order that the disk liked. It is
-cut off at the first bad entry when the log is opened. Anything else that does not fit (a bad entry where a later one
-says that it was synced, a gap between entries, a missing segment) is damage and is refused.
+A crash leaves a torn tail: entries that were never synced, whole or in parts, in whatever order the disk wrote their
+blocks. It is cut off at the first bad entry when the log is opened. Anything else that does not fit (a bad entry that a
+later one says was synced, a gap between entries, a missing segment) is damage and is refused.
 """
 
 from __future__ import annotations
@@ -25,8 +27,9 @@ from pathlib import Path
 from tanager.errors import TanagerError
 from tanager.writing import sync_folder
 
-MAGIC, VERSION = b"tanlog", 1
-MARK = b"\xff\xfeTE"  # cannot be part of any text, and seldom is of anything else
+MAGIC, VERSION = b"tanlog", 2
+MARK = b"\xff\xfeTE"  # cannot occur in UTF-8 text, so a search for entries seldom stops inside a payload
+END_MARK = b"\xff\xfeTZ"
 _HEAD = struct.Struct("<6sHQI")
 _ENTRY = struct.Struct("<4sIQQI")
 _NUMBERS = struct.Struct("<IQQ")
@@ -48,15 +51,15 @@ class FolderLock:
             owner = self._file.read().strip() or "another one"
             self._file.close()
             raise JournalError(
-                f"{str(folder)!r} is in use by process {owner}, and only one at a time can write there. Stop that one "
-                "first, or use another folder."
+                f"{str(folder)!r} is in use by process {owner}, and only one process at a time can write there. Stop "
+                "that one first, or use another folder."
             ) from None
         self._file.truncate(0)
         self._file.write(str(os.getpid()))
         self._file.flush()
 
     def release(self) -> None:
-        """Let others in."""
+        """Let other processes lock the folder."""
         self._file.close()
 
 
@@ -78,9 +81,9 @@ class Journal:
     Parameters
     ----------
     folder : path
-        Made where it is not there yet.
+        Made where it does not exist yet.
     segment_bytes : int, default=64 MiB
-        A segment that has grown to this is followed by a new one.
+        A segment that has grown to this size is followed by a new one.
     """
 
     def __init__(self, folder: str | os.PathLike[str], segment_bytes: int = 64 << 20) -> None:
@@ -97,7 +100,7 @@ class Journal:
             if self._firsts:
                 self._open_last()
             else:
-                self._begin(1)
+                self._begin_segment(1)
         except BaseException:
             self._release()
             raise
@@ -110,12 +113,12 @@ class Journal:
     # --- writing ------------------------------------------------------------------------------------------------
 
     def append(self, payload: bytes) -> int:
-        """Write an entry, and say its number. It does not last before ``sync``."""
+        """Write an entry and return its number. It does not last before ``sync``."""
         with self._mutex, self._writing():
             self._cut_back()
-            if self._full():
-                self._begin(self._last + 1)
-            data = _packed(self._last + 1, self._synced_last, payload)
+            if self._is_full():
+                self._next_segment()
+            data = _pack(MARK, self._last + 1, self._synced_last, payload)
             _write(self._file, data, self._size)
             self._size += len(data)
             self._last += 1
@@ -126,24 +129,31 @@ class Journal:
         with self._mutex, self._writing():
             if self._size != self._synced_size:
                 os.fsync(self._file)
-                self._synced()
+                self._mark_synced()
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """Where writing fails, nothing is left of the entries since the last sync."""
+        """Where writing fails, nothing is left of the entries since the last sync.
+
+        After a failed fsync the kernel may have dropped the pages and would report success the next time. So the
+        entries are given up and cut off, never synced again.
+        """
         try:
             yield
         except OSError as error:
             self._size, self._last, self._torn = self._synced_size, self._synced_last, True
-            with contextlib.suppress(OSError):  # else before the next entry
+            with contextlib.suppress(OSError):  # then it is cut before the next entry
                 self._cut_back()
             raise JournalError(
                 f"cannot write to {str(self._path(self._firsts[-1]))!r}: {error.strerror or error}. Nothing was kept "
-                "of what came since the last sync; make room (or mend the disk) and send it again."
+                "of what came since the last sync; make room (or repair the disk) and send it again."
             ) from error
 
-    def _full(self) -> bool:
-        """Whether it is time for a new segment: this one is large, not empty, and all of it lasts."""
+    def _is_full(self) -> bool:
+        """Whether it is time for a new segment: this one is large, not empty, and all of it is synced.
+
+        A segment must not end with entries that may be torn: only the last segment is searched for a torn tail.
+        """
         settled = self._firsts[-1] <= self._last == self._synced_last
         return self._size >= self.segment_bytes and settled
 
@@ -152,24 +162,41 @@ class Journal:
             os.ftruncate(self._file, self._size)
             self._torn = False
 
-    def _synced(self) -> None:
+    def _mark_synced(self) -> None:
         self._synced_size, self._synced_last = self._size, self._last
 
-    def _begin(self, first: int) -> None:
-        """Start a new segment; it is there for good before its first entry."""
+    def _next_segment(self) -> None:
+        """Go on in a new segment, and close the full one with an end record.
+
+        The end record is written when the new segment is on disk, and before its first entry. So a segment with an end
+        record is always followed by another one: where that is missing, it was lost, and entries with it.
+        """
+        full, size, first = self._file, self._size, self._last + 1
+        self._file = -1  # stays open for the end record
+        try:
+            self._begin_segment(first)
+        except BaseException:
+            self._file = full
+            raise
+        try:
+            _write(full, _pack(END_MARK, first, first - 1, b""), size)
+            os.fsync(full)
+        finally:  # a torn end record is cut off at the next opening; the new segment is there in any case
+            os.close(full)
+
+    def _begin_segment(self, first: int) -> None:
+        """Make a new segment; it is on disk, with its name, when this returns."""
         file = os.open(self._path(first), os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
         try:
             _write(file, _head(first), 0)
             os.fsync(file)
             sync_folder(self.folder)
         except BaseException:
-            os.close(file)  # what is there of it will be begun again
+            os.close(file)  # a part of a head is begun again at the next opening
             raise
-        if self._file >= 0:
-            os.close(self._file)
         self._firsts.append(first)
         self._file, self._size, self._last = file, _HEAD.size, first - 1
-        self._synced()
+        self._mark_synced()
 
     def drop(self, upto: int) -> None:
         """Delete the segments that hold no entry after this one; the last segment stays."""
@@ -179,7 +206,7 @@ class Journal:
                 del self._firsts[0]
 
     def close(self) -> None:
-        """Sync, and let other processes in."""
+        """Sync, and let other processes open the log."""
         try:
             self.sync()
         finally:
@@ -212,37 +239,62 @@ class Journal:
         while (payload := _payload(data, at, sequence)) is not None:
             yield sequence, payload
             at, sequence = at + _ENTRY.size + len(payload), sequence + 1
-        if at != len(data):
+        # All entries are there when the next segment goes on with the next number. Then what is left is the end record,
+        # which a crash may have torn.
+        complete = sequence == following and len(data) - at <= _ENTRY.size
+        if complete:
+            return
+        if at != len(data) and not _has_end(data, at):
             raise _damage(path, at, sequence)
-        if sequence != following:
-            raise JournalError(
-                f"{str(path)!r} ends with entry {sequence - 1}, and the next segment begins with entry {following}: "
-                "a segment is missing or was cut. Put it back."
-            )
+        raise JournalError(
+            f"{str(path)!r} ends with entry {sequence - 1}, and the next segment begins with entry {following}: "
+            "a segment is missing or was cut. Put it back."
+        )
 
     def _open_last(self) -> None:
         """Find the end of the log, and cut off what a crash has left behind it."""
         first = self._firsts[-1]
         path = self._path(first)
         data = path.read_bytes()
-        if len(data) <= _HEAD.size and data != _head(first):  # a crash while it began
+        if len(data) <= _HEAD.size and data != _head(first):
+            self._refuse_lost_head(path)
             del self._firsts[-1]
-            return self._begin(first)
+            return self._begin_segment(first)
         _check_head(path, data, first)
         end, sequence = _HEAD.size, first
         while (payload := _payload(data, end, sequence)) is not None:
             end, sequence = end + _ENTRY.size + len(payload), sequence + 1
-        if _synced_behind(data, end) >= sequence:
+        if _has_end(data, end):
+            raise JournalError(
+                f"the log in {str(self.folder)!r} goes on after {path.name!r}, but the segment that begins with entry "
+                f"{sequence} is missing. Put back {self._path(sequence).name!r}."
+            )
+        if _synced_after(data, end) >= sequence:
             raise _damage(path, end, sequence)
         self._file = os.open(path, os.O_RDWR)
         self._size, self._last, self.bytes_cut = end, sequence - 1, len(data) - end
         if self.bytes_cut:
             os.ftruncate(self._file, end)
         os.fsync(self._file)  # entries that were written and not synced count from now on
-        self._synced()
+        self._mark_synced()
+
+    def _refuse_lost_head(self, path: Path) -> None:
+        """A part of a head is what a crash leaves of a new segment; unless the one before it says that it was whole."""
+        if len(self._firsts) > 1:
+            before = self._path(self._firsts[-2]).read_bytes()
+            if _has_end(before, len(before) - _ENTRY.size):
+                raise JournalError(f"{str(path)!r} was cut: not even its head is whole. Put back a good copy of it.")
 
     def _path(self, first: int) -> Path:
         return self.folder / f"{first:020d}.log"
+
+
+# --- the bytes of a segment -----------------------------------------------------------------------------------------
+
+
+_Record = tuple[bytes, int, int, bytes]  # mark, sequence number, last entry synced before, payload
+# The mark of an end record is part of its checksum, so that a changed mark cannot make an end record of an entry.
+_SEEDS = {MARK: 0, END_MARK: zlib.crc32(END_MARK)}
 
 
 def _head(first: int) -> bytes:
@@ -251,46 +303,60 @@ def _head(first: int) -> bytes:
 
 
 def _check_head(path: Path, data: bytes, first: int) -> None:
-    if data[: _HEAD.size] == _head(first):
-        return
-    if data[:6] == MAGIC and len(data) >= _HEAD.size:
-        _, version, begins, crc = _HEAD.unpack_from(data)
-        if crc == zlib.crc32(data[: _HEAD.size - 4]) and version > VERSION:
-            raise JournalError(
-                f"{str(path)!r} was written by a newer tanager (format {version}, this one reads up to {VERSION}). "
-                "Upgrade tanager to read it."
-            )
-        if crc == zlib.crc32(data[: _HEAD.size - 4]) and begins != first:
-            raise JournalError(f"{str(path)!r} begins with entry {begins}: it was renamed. Give it back its name.")
-    raise JournalError(f"{str(path)!r} is damaged at byte 0: it does not begin like a log. Put back a good copy of it.")
+    sound = data[:6] == MAGIC and len(data) >= _HEAD.size
+    _, version, begins, crc = _HEAD.unpack_from(data) if sound else (MAGIC, 0, 0, -1)
+    if crc != zlib.crc32(data[: _HEAD.size - 4]):
+        raise JournalError(
+            f"{str(path)!r} is damaged at byte 0: it does not begin like a log. Put back a good copy of it."
+        )
+    if version > VERSION:
+        raise JournalError(
+            f"{str(path)!r} was written by a newer tanager (format {version}, this one reads up to {VERSION}). "
+            "Upgrade tanager to read it."
+        )
+    if begins != first:
+        raise JournalError(f"{str(path)!r} begins with entry {begins}: it was renamed. Give it back its name.")
 
 
-def _packed(sequence: int, synced: int, payload: bytes) -> bytes:
-    return _ENTRY.pack(MARK, len(payload), sequence, synced, _checksum(sequence, synced, payload)) + payload
+def _pack(mark: bytes, sequence: int, synced: int, payload: bytes) -> bytes:
+    crc = _checksum(_SEEDS[mark], sequence, synced, payload)
+    return _ENTRY.pack(mark, len(payload), sequence, synced, crc) + payload
 
 
-def _checksum(sequence: int, synced: int, payload: bytes) -> int:
-    return zlib.crc32(payload, zlib.crc32(_NUMBERS.pack(len(payload), sequence, synced)))
+def _checksum(seed: int, sequence: int, synced: int, payload: bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(_NUMBERS.pack(len(payload), sequence, synced), seed))
 
 
-def _payload(data: bytes, at: int, sequence: int | None) -> bytes | None:
-    """What the entry at this place holds; None where there is no good entry (of that number)."""
-    if at + _ENTRY.size > len(data):
+def _record(data: bytes, at: int) -> _Record | None:
+    """The record that begins at this byte; None where there is no good one."""
+    if at < 0 or at + _ENTRY.size > len(data):
         return None
-    mark, length, number, synced, crc = _ENTRY.unpack_from(data, at)
-    start = at + _ENTRY.size
-    if mark != MARK or start + length > len(data) or (sequence is not None and number != sequence):
+    mark, length, sequence, synced, crc = _ENTRY.unpack_from(data, at)
+    start, seed = at + _ENTRY.size, _SEEDS.get(mark)
+    if seed is None or start + length > len(data):
         return None
     payload = data[start : start + length]
-    return payload if _checksum(number, synced, payload) == crc else None
+    return (mark, sequence, synced, payload) if _checksum(seed, sequence, synced, payload) == crc else None
 
 
-def _synced_behind(data: bytes, at: int) -> int:
-    """The last entry that was synced, by what good entries from here on say."""
+def _payload(data: bytes, at: int, sequence: int) -> bytes | None:
+    """What the entry of that number holds; None where it is not at this byte."""
+    found = _record(data, at)
+    return found[3] if found is not None and found[0] == MARK and found[1] == sequence else None
+
+
+def _has_end(data: bytes, at: int) -> bool:
+    """Whether the end record of a segment begins at this byte."""
+    found = _record(data, at)
+    return found is not None and found[0] == END_MARK
+
+
+def _synced_after(data: bytes, at: int) -> int:
+    """The last entry that was synced, by what good records from this byte on say; 0 where there are none."""
     synced = 0
-    while (at := data.find(MARK, at)) >= 0:
-        if _payload(data, at, None) is not None:
-            synced = max(synced, _ENTRY.unpack_from(data, at)[3])
+    while (at := data.find(MARK[:3], at)) >= 0:
+        found = _record(data, at)
+        synced = max(synced, found[2] if found is not None else 0)
         at += 1
     return synced
 
@@ -304,7 +370,7 @@ def _damage(path: Path, at: int, sequence: int) -> JournalError:
 
 
 def _write(file: int, data: bytes, at: int) -> None:
-    """Write all of it at that place."""
+    """Write all of it at that offset; the system may write less at once."""
     while data:
         n = os.pwrite(file, data, at)
         data, at = data[n:], at + n
