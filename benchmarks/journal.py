@@ -1,8 +1,8 @@
 """The service's log against SQLite: what a commit costs, and what a crash or a changed byte does to each.
 
 ``python -m benchmarks.journal [folder]`` prints the tables; the folder says which disk is measured. ``SQLiteLog`` is
-what the service would use in place of ``tanager.service.journal.Journal``: one row for every entry, and all that wait in one
-transaction.
+what the service would use in place of ``tanager.service.journal.Journal``: a row for every entry, and all that wait in
+one transaction.
 """
 
 from __future__ import annotations
