@@ -335,7 +335,7 @@ def _print(screen: Screen, report: dict[str, Any]) -> None:
     screen.show(table(heads, rows, right=heads))
     screen.say("\nLatencies count from when a request was due.")
     if "naive_share" in shown:
-        screen.say("Naive: the share of rows that naive Bayes answered alone.")
+        screen.say("Naive: the share of rows that were predicted by naive Bayes alone.")
     for line in lines:
         if line["errors"]:
             errors = listed(f"{n:,} {code}" for code, n in line["errors"].items())
