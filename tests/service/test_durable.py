@@ -147,6 +147,7 @@ def test_a_log_cut_at_any_byte_gives_the_model_of_the_first_entries(tmp_path_fac
     crash(durable)
     cut = round(at * ends[-1])
     os.truncate(logs(path)[0], cut)
+    (current(path) / "synced").unlink()
     durable = opened(path)
     whole = sum(end <= cut for end in ends)  # all that was synced before the cut
     assert durable.sequence == durable.status()["replayed"] == whole
@@ -415,7 +416,7 @@ def test_a_manifest_of_a_newer_version_is_not_called_damaged(tmp_path):
 
 
 def test_a_state_folder_of_version_1_goes_on(tmp_path):
-    """Eight entries of two rows and a snapshot after four, then kill -9; segments without ends, no checksum."""
+    """Eight entries of two rows and a snapshot after four, then kill -9. Without ``synced`` and a checksum."""
     with zipfile.ZipFile(Path(__file__).parent / "state_version_1.zip") as archive:
         archive.extractall(tmp_path)
     path = tmp_path / "model.tanager"
@@ -460,7 +461,7 @@ def test_a_log_that_lost_its_end_is_refused(tmp_path, lost, crashed):
     (crash if crashed else DurableModel.close)(durable)
     for log in logs(path)[0 if lost == "all" else -1 :]:
         log.unlink()
-    with pytest.raises(JournalError, match=r"no log|begins with entry 3 is missing.*newest snapshot"):
+    with pytest.raises(JournalError, match=r"no log|entries up to 3 were synced.*newest snapshot"):
         opened(path)
 
 
@@ -470,6 +471,7 @@ def test_a_log_that_was_cut_before_the_newest_snapshot_is_refused(tmp_path):
     learn(durable, *FIRST)
     durable.close()
     os.truncate(logs(path)[0], 20)
+    (current(path) / "synced").unlink()
     with pytest.raises(
         JournalError, match=r"ends with entry 0, and a snapshot holds 1: a segment is missing or was cut"
     ):

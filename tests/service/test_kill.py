@@ -209,8 +209,8 @@ class Trial:
             load(path)
         assert {path.name for path in folder.iterdir() if "retired" not in path.name} == {"lock", "current"}
         kinds = [path.suffix for path in (folder / "current").iterdir()]
-        assert (kinds.count(".tanager"), kinds.count(".json"), kinds.count("")) == (2, 1, 1)
-        assert len(kinds) == 4 + kinds.count(".log")
+        assert (kinds.count(".tanager"), kinds.count(".json"), kinds.count("")) == (2, 1, 2)
+        assert len(kinds) == 5 + kinds.count(".log")
 
 
 @pytest.mark.parametrize("seed", range(5))

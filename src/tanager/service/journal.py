@@ -5,12 +5,14 @@ A segment is a file named after its first entry. All numbers are little-endian.
     head    "tanlog", version (2 bytes), sequence number of the first entry (8), CRC-32 of these (4)
     entry   mark (4 bytes), length (4), sequence number (8), number of the last entry that was synced before (8),
             CRC-32 of these three and the payload (4), payload
-    end     as an entry without payload, with a mark of its own and the number of the first entry of the next segment;
-            segments of version 1 have none
+
+The file ``synced`` beside them has the number of the last synced entry (8) and its CRC-32 (4). It is written after
+every sync of the log and not synced itself: after a power cut its number may be too low, but never too high.
 
 A crash leaves a torn tail: entries that were never synced, whole or in parts, in whatever order the disk wrote their
-blocks. It is cut off at the first bad entry when the log is opened. Anything else that does not fit (a bad entry that a
-later one says was synced, a gap between entries, a missing segment) is damage and is refused.
+blocks. It is cut off at the first bad entry when the log is opened. Anything else that does not fit (a bad or missing
+entry that was synced, by what ``synced`` or a later entry says; a gap between entries; a missing segment) is damage and
+is refused.
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ from pathlib import Path
 from tanager.errors import TanagerError
 from tanager.writing import sync_folder
 
-MAGIC, VERSION = b"tanlog", 2
+MAGIC, VERSION = b"tanlog", 1
 MARK = b"\xff\xfeTE"  # cannot occur in UTF-8 text, so a search for entries seldom stops inside a payload
-END_MARK = b"\xff\xfeTZ"
 _HEAD = struct.Struct("<6sHQI")
 _ENTRY = struct.Struct("<4sIQQI")
 _NUMBERS = struct.Struct("<IQQ")
+_SYNCED = struct.Struct("<QI")
 
 
 class JournalError(TanagerError):
@@ -91,16 +93,18 @@ class Journal:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = FolderLock(self.folder)
         self._mutex = threading.Lock()
-        self._file = -1  # the last segment
+        self._file = self._synced_file = -1  # the last segment; the file that says what was synced
         self._size = self._synced_size = self._last = self._synced_last = 0
         self._torn = False  # whether the file may be longer than what counts
         self.bytes_cut = 0  # of a torn tail, at opening
         try:
             self._firsts = sorted(int(path.stem) for path in self.folder.glob("*.log"))
+            self._open_synced()
             if self._firsts:
                 self._open_last()
             else:
                 self._begin_segment(1)
+            self._note_synced()
         except BaseException:
             self._release()
             raise
@@ -117,8 +121,8 @@ class Journal:
         with self._mutex, self._writing():
             self._cut_back()
             if self._is_full():
-                self._next_segment()
-            data = _pack(MARK, self._last + 1, self._synced_last, payload)
+                self._begin_segment(self._last + 1)
+            data = _pack(self._last + 1, self._synced_last, payload)
             _write(self._file, data, self._size)
             self._size += len(data)
             self._last += 1
@@ -129,7 +133,7 @@ class Journal:
         with self._mutex, self._writing():
             if self._size != self._synced_size:
                 os.fsync(self._file)
-                self._mark_synced()
+                self._note_synced()
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -162,27 +166,11 @@ class Journal:
             os.ftruncate(self._file, self._size)
             self._torn = False
 
-    def _mark_synced(self) -> None:
+    def _note_synced(self) -> None:
         self._synced_size, self._synced_last = self._size, self._last
-
-    def _next_segment(self) -> None:
-        """Go on in a new segment, and close the full one with an end record.
-
-        The end record is written when the new segment is on disk, and before its first entry. So a segment with an end
-        record is always followed by another one: where that is missing, it was lost, and entries with it.
-        """
-        full, size, first = self._file, self._size, self._last + 1
-        self._file = -1  # stays open for the end record
-        try:
-            self._begin_segment(first)
-        except BaseException:
-            self._file = full
-            raise
-        try:
-            _write(full, _pack(END_MARK, first, first - 1, b""), size)
-            os.fsync(full)
-        finally:  # a torn end record is cut off at the next opening; the new segment is there in any case
-            os.close(full)
+        number = self._last.to_bytes(8, "little")
+        with contextlib.suppress(OSError):  # the entries are on disk in any case, and must not be reported as lost
+            os.pwrite(self._synced_file, number + zlib.crc32(number).to_bytes(4, "little"), 0)
 
     def _begin_segment(self, first: int) -> None:
         """Make a new segment; it is on disk, with its name, when this returns."""
@@ -194,9 +182,11 @@ class Journal:
         except BaseException:
             os.close(file)  # a part of a head is begun again at the next opening
             raise
+        if self._file >= 0:
+            os.close(self._file)
         self._firsts.append(first)
         self._file, self._size, self._last = file, _HEAD.size, first - 1
-        self._mark_synced()
+        self._note_synced()
 
     def drop(self, upto: int) -> None:
         """Delete the segments that hold no entry after this one; the last segment stays."""
@@ -213,8 +203,9 @@ class Journal:
             self._release()
 
     def _release(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
+        for file in (self._file, self._synced_file):
+            if file >= 0:
+                os.close(file)
         self._lock.release()
 
     # --- reading ------------------------------------------------------------------------------------------------
@@ -239,62 +230,58 @@ class Journal:
         while (payload := _payload(data, at, sequence)) is not None:
             yield sequence, payload
             at, sequence = at + _ENTRY.size + len(payload), sequence + 1
-        # All entries are there when the next segment goes on with the next number. Then what is left is the end record,
-        # which a crash may have torn.
-        complete = sequence == following and len(data) - at <= _ENTRY.size
-        if complete:
-            return
-        if at != len(data) and not _has_end(data, at):
+        if at != len(data):
             raise _damage(path, at, sequence)
-        raise JournalError(
-            f"{str(path)!r} ends with entry {sequence - 1}, and the next segment begins with entry {following}: "
-            "a segment is missing or was cut. Put it back."
-        )
+        if sequence != following:
+            raise JournalError(
+                f"{str(path)!r} ends with entry {sequence - 1}, and the next segment begins with entry {following}: "
+                "a segment is missing or was cut. Put it back."
+            )
+
+    def _open_synced(self) -> None:
+        """Read which entry was synced last. A file that is absent or torn says nothing: logs once had none."""
+        self._synced_file = os.open(self.folder / "synced", os.O_RDWR | os.O_CREAT, 0o644)
+        data = os.pread(self._synced_file, _SYNCED.size, 0)
+        whole = len(data) == _SYNCED.size and zlib.crc32(data[:8]) == _SYNCED.unpack(data)[1]
+        self._expected_last = _SYNCED.unpack(data)[0] if whole else 0
 
     def _open_last(self) -> None:
         """Find the end of the log, and cut off what a crash has left behind it."""
         first = self._firsts[-1]
         path = self._path(first)
         data = path.read_bytes()
-        if len(data) <= _HEAD.size and data != _head(first):
-            self._refuse_lost_head(path)
+        if len(data) <= _HEAD.size and data != _head(first):  # what a crash leaves of a new segment
+            self._check_end(path, 0, first)
             del self._firsts[-1]
             return self._begin_segment(first)
         _check_head(path, data, first)
         end, sequence = _HEAD.size, first
         while (payload := _payload(data, end, sequence)) is not None:
             end, sequence = end + _ENTRY.size + len(payload), sequence + 1
-        if _has_end(data, end):
-            raise JournalError(
-                f"the log in {str(self.folder)!r} goes on after {path.name!r}, but the segment that begins with entry "
-                f"{sequence} is missing. Put back {self._path(sequence).name!r}."
-            )
         if _synced_after(data, end) >= sequence:
             raise _damage(path, end, sequence)
+        self._check_end(path, end, sequence)
         self._file = os.open(path, os.O_RDWR)
         self._size, self._last, self.bytes_cut = end, sequence - 1, len(data) - end
         if self.bytes_cut:
             os.ftruncate(self._file, end)
         os.fsync(self._file)  # entries that were written and not synced count from now on
-        self._mark_synced()
+        self._synced_size, self._synced_last = self._size, self._last
 
-    def _refuse_lost_head(self, path: Path) -> None:
-        """A part of a head is what a crash leaves of a new segment; unless the one before it says that it was whole."""
-        if len(self._firsts) > 1:
-            before = self._path(self._firsts[-2]).read_bytes()
-            if _has_end(before, len(before) - _ENTRY.size):
-                raise JournalError(f"{str(path)!r} was cut: not even its head is whole. Put back a good copy of it.")
+    def _check_end(self, path: Path, at: int, sequence: int) -> None:
+        """Refuse a log that ends before the last entry that was synced."""
+        if self._expected_last >= sequence:
+            raise JournalError(
+                f"the log in {str(self.folder)!r} ends at byte {at} of {path.name!r}, before entry {sequence}, but "
+                f"entries up to {self._expected_last} were synced: the last segment is missing or was cut. Put back a "
+                f"good copy of it. To go on without these entries, delete {str(self.folder / 'synced')!r}."
+            )
 
     def _path(self, first: int) -> Path:
         return self.folder / f"{first:020d}.log"
 
 
 # --- the bytes of a segment -----------------------------------------------------------------------------------------
-
-
-_Record = tuple[bytes, int, int, bytes]  # mark, sequence number, last entry synced before, payload
-# The mark of an end record is part of its checksum, so that a changed mark cannot make an end record of an entry.
-_SEEDS = {MARK: 0, END_MARK: zlib.crc32(END_MARK)}
 
 
 def _head(first: int) -> bytes:
@@ -318,45 +305,32 @@ def _check_head(path: Path, data: bytes, first: int) -> None:
         raise JournalError(f"{str(path)!r} begins with entry {begins}: it was renamed. Give it back its name.")
 
 
-def _pack(mark: bytes, sequence: int, synced: int, payload: bytes) -> bytes:
-    crc = _checksum(_SEEDS[mark], sequence, synced, payload)
-    return _ENTRY.pack(mark, len(payload), sequence, synced, crc) + payload
+def _pack(sequence: int, synced: int, payload: bytes) -> bytes:
+    return _ENTRY.pack(MARK, len(payload), sequence, synced, _checksum(sequence, synced, payload)) + payload
 
 
-def _checksum(seed: int, sequence: int, synced: int, payload: bytes) -> int:
-    return zlib.crc32(payload, zlib.crc32(_NUMBERS.pack(len(payload), sequence, synced), seed))
+def _checksum(sequence: int, synced: int, payload: bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(_NUMBERS.pack(len(payload), sequence, synced)))
 
 
-def _record(data: bytes, at: int) -> _Record | None:
-    """The record that begins at this byte; None where there is no good one."""
-    if at < 0 or at + _ENTRY.size > len(data):
+def _payload(data: bytes, at: int, sequence: int | None) -> bytes | None:
+    """What the entry at this byte holds; None where there is no good entry (of that number)."""
+    if at + _ENTRY.size > len(data):
         return None
-    mark, length, sequence, synced, crc = _ENTRY.unpack_from(data, at)
-    start, seed = at + _ENTRY.size, _SEEDS.get(mark)
-    if seed is None or start + length > len(data):
+    mark, length, number, synced, crc = _ENTRY.unpack_from(data, at)
+    start = at + _ENTRY.size
+    if mark != MARK or start + length > len(data) or (sequence is not None and number != sequence):
         return None
     payload = data[start : start + length]
-    return (mark, sequence, synced, payload) if _checksum(seed, sequence, synced, payload) == crc else None
-
-
-def _payload(data: bytes, at: int, sequence: int) -> bytes | None:
-    """What the entry of that number holds; None where it is not at this byte."""
-    found = _record(data, at)
-    return found[3] if found is not None and found[0] == MARK and found[1] == sequence else None
-
-
-def _has_end(data: bytes, at: int) -> bool:
-    """Whether the end record of a segment begins at this byte."""
-    found = _record(data, at)
-    return found is not None and found[0] == END_MARK
+    return payload if _checksum(number, synced, payload) == crc else None
 
 
 def _synced_after(data: bytes, at: int) -> int:
-    """The last entry that was synced, by what good records from this byte on say; 0 where there are none."""
+    """The last entry that was synced, by what good entries from this byte on say; 0 where there are none."""
     synced = 0
-    while (at := data.find(MARK[:3], at)) >= 0:
-        found = _record(data, at)
-        synced = max(synced, found[2] if found is not None else 0)
+    while (at := data.find(MARK, at)) >= 0:
+        if _payload(data, at, None) is not None:
+            synced = max(synced, int(_ENTRY.unpack_from(data, at)[3]))
         at += 1
     return synced
 
@@ -365,7 +339,7 @@ def _damage(path: Path, at: int, sequence: int) -> JournalError:
     return JournalError(
         f"{str(path)!r} is damaged at byte {at}, where entry {sequence} should be; the entries before it are good. Put "
         "back a good copy of the file. To go on without this entry and all after it, cut the file there "
-        f"(truncate -s {at}) and delete the .log files after it."
+        f"(truncate -s {at}) and delete the .log files after it and the file 'synced'."
     )
 
 

@@ -2,7 +2,7 @@
 
     lock                            held by the process that learns
     current/manifest.json           the SHA-256 of the model file that all this was learned on
-    current/00000000000000000001.log            the log, in segments (see ``journal``)
+    current/00000000000000000001.log            the log, in segments, and ``synced`` (see ``journal``)
     current/snapshot-00000000000000000000.tanager   model files with what was learned up to that entry
     retired-20261116T093000Z/       the same, of a model file that has been replaced since
 
