@@ -82,7 +82,7 @@ def _members(data: bytes, whole: bool) -> dict[str, bytes]:
         for info in archive.infolist():
             stored = info.compress_type == zipfile.ZIP_STORED and info.compress_size == info.file_size
             if not stored or info.filename in members:
-                raise ModelFileError(f"its part {info.filename!r} is compressed, or stands there twice")
+                raise ModelFileError(f"its part {info.filename!r} is compressed, or is there twice")
             members[info.filename] = archive.read(info)
     return members
 

@@ -1,10 +1,10 @@
-"""Calls to a running ``tanager serve``, from Python. Needs the extra ``serve``; nothing else imports this file."""
+"""A client for a running ``tanager serve``. Needs the extra ``serve``; no other module of tanager imports this one."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -17,19 +17,20 @@ from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.encoding.values import is_missing, number, plain
 from tanager.errors import DataError, OptionError, TanagerError
 
-PAUSES = (0.05, 0.2)  # seconds before an answer is asked for again
-BROKEN = (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ConnectTimeout)
+RETRY_PAUSES = (0.05, 0.2)  # seconds before a request is sent again
+CONNECTION_ERRORS = (httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ConnectTimeout)
 
-A = TypeVar("A")  # what predict gives: an Answer, or one to wait for
-L = TypeVar("L")  # and learn
-D = TypeVar("D")  # and all that is a plain JSON object
+# The two clients have the same methods. What they return is a value in one and an awaitable in the other.
+A = TypeVar("A")  # of predict: Answer
+L = TypeVar("L")  # of learn and label: LearnResult
+D = TypeVar("D")  # of models, model and health: dict
 
 
 class ServiceError(TanagerError):
-    """The service refused a request, or did not answer.
+    """The service refused a request, or did not respond.
 
-    ``code`` and ``status`` are for programs, ``message`` is a sentence with the way out, and ``where`` the place in the
-    request. Without an answer the status is 0 and the code "unreachable" or "timeout".
+    ``code`` and ``status`` are for programs, ``message`` says what was wrong and what to do, and ``where`` is the place
+    in the request. Without a response the status is 0 and the code "unreachable" or "timeout".
     """
 
     def __init__(self, code: str, message: str, where: str | None = None, status: int = 0) -> None:
@@ -39,22 +40,22 @@ class ServiceError(TanagerError):
 
 @dataclass(frozen=True)
 class Answer:
-    """What the service says about rows, one entry for each.
+    """Predictions of the service, one for each row.
 
     Attributes
     ----------
     labels : list
-        The classes decided for.
+        The predicted classes.
     proba : array of shape (n_rows, n_classes)
-        Their probabilities, in the order of ``classes``.
+        Probabilities of the classes, in the order of ``classes``.
     members : array of int, or None
-        How many members answered beside naive Bayes; None where the model has none.
+        How many members were used in addition to naive Bayes; None where the model has none.
     budget, seconds : float
-        What the model was given (None where it takes no budget), and what it took.
+        The time that the model was given (None where it takes no budget), and the time that it took.
     complete : bool
-        Nothing was left out for lack of time.
+        Whether nothing was left out for lack of time.
     model, sequence : str, int
-        Which model, and how many entries it had learned.
+        The name of the model, and how many requests to learn it had learned.
     """
 
     model: str
@@ -69,13 +70,13 @@ class Answer:
 
     @property
     def label(self) -> Any:
-        """The class of the first row, which often is the only one."""
+        """The predicted class of the first row, for requests with one row."""
         return self.labels[0]
 
 
 @dataclass(frozen=True)
-class Learned:
-    """So many rows were learned and are safe on disk; ids in ``unknown_ids`` were not remembered (any more)."""
+class LearnResult:
+    """How many rows were learned and are safe on disk; rows of ``unknown_ids`` are not remembered (any more)."""
 
     model: str
     learned: int
@@ -89,20 +90,20 @@ class _Call:
 
     method: str
     path: str
-    read: Any = dict
+    read: Callable[[dict[str, Any]], Any] = dict
     body: Mapping[str, Any] | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    again: bool = True  # may be sent once more when the connection breaks
+    repeatable: bool = True  # whether it may be sent again when the connection breaks
 
     @property
     def tries(self) -> Iterator[float | None]:
         """The pause after each attempt that fails; None after the last one."""
-        yield from PAUSES if self.again else ()
+        yield from RETRY_PAUSES if self.repeatable else ()
         yield None
 
     @property
-    def request(self) -> dict[str, Any]:
-        """How httpx2 wants it."""
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of ``request`` of httpx2."""
         headers, content = dict(self.headers), None
         if self.body is not None:
             headers["Content-Type"] = "application/json"
@@ -111,10 +112,10 @@ class _Call:
 
 
 class _Calls(Generic[A, L, D]):
-    """What can be asked; how it is sent, and whether to wait for it, is up to the two clients."""
+    """The requests of both clients; each client has its own way of sending them."""
 
-    def _start(self, url: str, token: str | None, model: str | None, timeout: float) -> dict[str, Any]:
-        """Check the address, and say what both clients of httpx2 are made with."""
+    def _client_options(self, url: str, token: str | None, model: str | None, timeout: float) -> dict[str, Any]:
+        """Check the address; returns the options for the client of httpx2."""
         if not _is_url(url):
             raise OptionError(f"url={url!r}: write it as 'http://127.0.0.1:8000' or with https://.")
         self.url, self.name, self.timeout = url.rstrip("/"), model, timeout
@@ -134,23 +135,24 @@ class _Calls(Generic[A, L, D]):
         deadline: float | None = None,
         ids: str | Iterable[str] | None = None,
     ) -> A:
-        """Answer rows: a dict, a list of dicts, a frame, or lists or an array with the names of its ``columns``.
+        """Predict rows: a dict, a list of dicts, a frame, or lists or an array with the names of its ``columns``.
 
         Parameters
         ----------
         budget : float, optional
             Seconds that the model may take at most; the load may leave it less.
         members : int, optional
-            How many members of the ensemble answer beside naive Bayes, whatever the load.
+            How many members of the ensemble to use in addition to naive Bayes, whatever the load.
         deadline : float, optional
-            When the answer should be ready, as ``time.time()`` counts.
+            When the response should be ready, on the clock of ``time.time()``.
         ids : str or list of str, optional
-            Names of the rows, for labels that come later.
+            Ids of the rows, for labels that come later.
         """
         headers = {} if deadline is None else {"X-Deadline": repr(float(deadline))}
         body = _table(rows, columns) | _one_or_many("id", ids)
         body |= {"budget_us": None if budget is None else 1e6 * budget, "members": members}
-        return self._send(_Call("POST", self._path("predict"), _answer, body, headers))
+        answer: A = self._send(_Call("POST", self._path("predict"), _answer, body, headers))
+        return answer
 
     def learn(
         self,
@@ -163,60 +165,69 @@ class _Calls(Generic[A, L, D]):
     ) -> L:
         """Let the model learn rows (as in ``predict``) with their labels; they are safe on disk when this returns.
 
-        Never sent twice: where a connection breaks on the way, it is not known whether the rows were learned.
+        Never sent twice: where the connection breaks, it is not known whether the rows were learned.
         """
         body = _table(rows, columns) | _one_or_many("label", labels)
         body |= {"weights": _numbers(weights), "times": _numbers(times)}
-        return self._send(_Call("POST", self._path("learn"), _learned, body, again=False))
+        return self._learn(body)
 
     def label(self, ids: str | Iterable[str], labels: Any) -> L:
-        """Tell the labels of rows that were answered under these ids."""
-        body = _one_or_many("id", ids) | _one_or_many("label", labels)
-        return self._send(_Call("POST", self._path("learn"), _learned, body, again=False))
+        """Let the model learn rows that were predicted with these ids, now that their labels are known."""
+        return self._learn(_one_or_many("id", ids) | _one_or_many("label", labels))
+
+    def _learn(self, body: dict[str, Any]) -> L:
+        result: L = self._send(_Call("POST", self._path("learn"), _learn_result, body, repeatable=False))
+        return result
 
     def models(self) -> D:
         """All models that are served."""
-        return self._send(_Call("GET", "/models"))
+        return self._get("/models")
 
     def model(self, name: str | None = None) -> D:
-        """All about one model: its classes, columns and options, and what it has learned."""
+        """One model: its classes, columns and options, and what it has learned."""
         name = name or self.name
         if name is None:
             raise OptionError("which model? Name it here or in the client; models() lists them.")
-        return self._send(_Call("GET", f"/models/{quote(name, safe='')}"))
+        return self._get(f"/models/{quote(name, safe='')}")
 
     def health(self) -> D:
-        """Whether the service is well, and how busy."""
-        return self._send(_Call("GET", "/health"))
+        """Whether the service is up, and its load."""
+        return self._get("/health")
+
+    def _get(self, path: str) -> D:
+        content: D = self._send(_Call("GET", path))
+        return content
 
     def _path(self, verb: str) -> str:
         return f"/{verb}" if self.name is None else f"/models/{quote(self.name, safe='')}/{verb}"
 
-    def _lost(self, call: _Call, error: httpx2.TransportError) -> ServiceError:
-        """The error for a request without an answer."""
-        doubt = "" if call.again else " It is not known whether the rows were learned."
+    def _no_response(self, call: _Call, error: httpx2.TransportError) -> ServiceError:
+        """The error for a request without a response."""
+        doubt = "" if call.repeatable else " It is not known whether the rows were learned."
         if isinstance(error, httpx2.TimeoutException):
-            return ServiceError("timeout", f"{self.url} gave no answer within {self.timeout:g} seconds.{doubt}")
+            return ServiceError("timeout", f"no response from {self.url} within {self.timeout:g} seconds.{doubt}")
         why = str(error) or type(error).__name__
-        return ServiceError("unreachable", f"no answer from {self.url}: {why}. Is tanager serve running there?{doubt}")
+        return ServiceError(
+            "unreachable", f"no response from {self.url}: {why}. Is tanager serve running there?{doubt}"
+        )
 
 
-class Client(_Calls[Answer, Learned, dict[str, Any]]):
-    """A client that waits for its answers. It keeps its connection; close it, or use it in ``with``.
+class Client(_Calls[Answer, LearnResult, dict[str, Any]]):
+    """A client whose calls wait for the response. It keeps its connection; close it, or use it in ``with``.
 
-    Predictions are asked for again when the connection breaks, learning never is. What is refused raises
+    Predictions are requested again when the connection breaks, learning never is. What is refused raises
     ``ServiceError``.
 
     Parameters
     ----------
     url : str
-        Where the service is, for example ``"http://127.0.0.1:8000"``.
+        Address of the service, for example ``"http://127.0.0.1:8000"``.
     token : str, optional
-        The bearer token, where the service wants one.
+        The bearer token, where the service needs one.
     model : str, optional
-        Which model; not needed where one is served.
+        The name of the model; not needed where only one is served.
     timeout : float, default=10
-        Seconds to wait for an answer.
+        Seconds to wait for a response.
     """
 
     def __init__(
@@ -228,15 +239,15 @@ class Client(_Calls[Answer, Learned, dict[str, Any]]):
         *,
         transport: httpx2.BaseTransport | None = None,
     ) -> None:
-        self._http = httpx2.Client(transport=transport, **self._start(url, token, model, timeout))
+        self._http = httpx2.Client(transport=transport, **self._client_options(url, token, model, timeout))
 
     def _send(self, call: _Call) -> Any:
         for pause in call.tries:
             try:
-                return _read(call, self._http.request(**call.request))
+                return _read(call, self._http.request(**call.arguments))
             except httpx2.TransportError as error:
-                if pause is None or not isinstance(error, BROKEN):
-                    raise self._lost(call, error) from error
+                if pause is None or not isinstance(error, CONNECTION_ERRORS):
+                    raise self._no_response(call, error) from error
             time.sleep(pause)
 
     def close(self) -> None:
@@ -250,8 +261,8 @@ class Client(_Calls[Answer, Learned, dict[str, Any]]):
         self.close()
 
 
-class AsyncClient(_Calls[Awaitable[Answer], Awaitable[Learned], Awaitable[dict[str, Any]]]):
-    """The same for ``async`` code: every call is awaited, and many may be under way."""
+class AsyncClient(_Calls[Awaitable[Answer], Awaitable[LearnResult], Awaitable[dict[str, Any]]]):
+    """The same for ``async`` code: every call is awaited, and many can be under way at a time."""
 
     def __init__(
         self,
@@ -262,15 +273,15 @@ class AsyncClient(_Calls[Awaitable[Answer], Awaitable[Learned], Awaitable[dict[s
         *,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        self._http = httpx2.AsyncClient(transport=transport, **self._start(url, token, model, timeout))
+        self._http = httpx2.AsyncClient(transport=transport, **self._client_options(url, token, model, timeout))
 
     async def _send(self, call: _Call) -> Any:
         for pause in call.tries:
             try:
-                return _read(call, await self._http.request(**call.request))
+                return _read(call, await self._http.request(**call.arguments))
             except httpx2.TransportError as error:
-                if pause is None or not isinstance(error, BROKEN):
-                    raise self._lost(call, error) from error
+                if pause is None or not isinstance(error, CONNECTION_ERRORS):
+                    raise self._no_response(call, error) from error
             await asyncio.sleep(pause)
 
     async def close(self) -> None:
@@ -285,7 +296,7 @@ class AsyncClient(_Calls[Awaitable[Answer], Awaitable[Learned], Awaitable[dict[s
 
 
 def _read(call: _Call, response: httpx2.Response) -> Any:
-    """What a response says; an error is raised."""
+    """The content of a response; an error response is raised."""
     try:
         content = msgspec.json.decode(response.content)
         if response.is_success:
@@ -293,7 +304,7 @@ def _read(call: _Call, response: httpx2.Response) -> Any:
         error = content["error"]
         code, message, where = error["code"], error["message"], error.get("where")
     except (msgspec.DecodeError, LookupError, TypeError, AttributeError):
-        message = f"{response.url} does not answer as tanager serve does. Check the address."
+        message = f"{response.url} is not a tanager service. Check the address."
         raise ServiceError("not_tanager", message, status=response.status_code) from None
     raise ServiceError(code, message, where, response.status_code)
 
@@ -309,12 +320,12 @@ def _answer(content: dict[str, Any]) -> Answer:
     )
 
 
-def _learned(content: dict[str, Any]) -> Learned:
-    return Learned(*(content[key] for key in ("model", "learned", "sequence", "unknown_ids")))
+def _learn_result(content: dict[str, Any]) -> LearnResult:
+    return LearnResult(*(content[key] for key in ("model", "learned", "sequence", "unknown_ids")))
 
 
 def _table(rows: Any, columns: Iterable[str] | None) -> dict[str, Any]:
-    """Rows as the service takes them: ``row``, or ``rows``, or ``columns`` and ``rows``."""
+    """Rows in one of the forms that the service takes: ``row``, ``rows``, or ``columns`` and ``rows``."""
     if isinstance(rows, Mapping):
         return {"row": _row(rows)}
     if is_pandas(rows):
@@ -330,7 +341,7 @@ def _table(rows: Any, columns: Iterable[str] | None) -> dict[str, Any]:
     if columns is None and all(isinstance(row, Mapping) for row in rows):
         return {"rows": [_row(row) for row in rows]}
     if columns is None:
-        raise DataError("rows without names: give dicts or a frame, or say columns=[...], one name for each cell.")
+        raise DataError("rows without column names: give dicts or a frame, or columns=[...] with a name for each cell.")
     if any(isinstance(row, str) or not isinstance(row, Iterable) for row in rows):
         raise DataError("columns=[...] goes with a list of rows, each a list of cells; put a single row into a list.")
     return {"columns": list(columns), "rows": [[_cell(value) for value in row] for row in rows]}

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and tables written piece by piece."""
+"""Files that are written completely or not at all, and tables written in chunks."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from tanager.errors import OptionError
 
-LEVEL = 6  # of packing; 9 takes twenty times as long for a tenth less
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+GZIP_LEVEL = 6  # level 9 takes twenty times as long for files that are a tenth smaller
 FORMATS = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -30,10 +34,10 @@ FORMATS = {
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write to, which takes its name when all is written and synced, and leaves no trace otherwise.
+    """A file to write to, which gets its name when all is written and synced; after an error nothing is left of it.
 
-    Other readers see the old file or the new one. A link stays a link, and a file that is replaced hands on its
-    permissions.
+    Other processes see the old file or the new one, never a part. A symbolic link stays a link, and the new file has
+    the permissions of the old one.
     """
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
@@ -54,12 +58,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with contextlib.suppress(FileNotFoundError):
             temporary.unlink()
         raise
-    with contextlib.suppress(OSError):  # it is there, whole
+    with contextlib.suppress(OSError):  # the file is complete, and cannot be taken back any more
         sync_folder(target.parent)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make new names in a folder last; not every system lets a folder be opened."""
+    """Sync a folder, so that new names in it survive a power cut; some systems do not let a folder be opened."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -71,7 +75,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def table_format(path: str) -> str:
-    """How a table is written, by the ending of a name: csv or tsv (.gz), parquet or jsonl; stdout is csv."""
+    """The format of a table by the ending of its name: csv or tsv (.gz), parquet or jsonl; stdout is csv."""
     if path == "-":
         return "csv"
     name = Path(path).name.lower()
@@ -86,12 +90,12 @@ class TableWriter:
 
     def __init__(self, file: BinaryIO, format: str) -> None:
         self.format = format.removesuffix(".gz")
-        self._zipped = gzip.GzipFile("", "wb", LEVEL, file, mtime=0) if format.endswith(".gz") else None
-        self.file: Any = self._zipped or file
-        self._parquet: Any = None
+        self._zipped = gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) if format.endswith(".gz") else None
+        self.file: BinaryIO | gzip.GzipFile = self._zipped or file
+        self._parquet: ParquetWriter | None = None
         self._begun = False
 
-    def write(self, table: Any) -> None:
+    def write(self, table: pa.Table) -> None:
         """Add the rows of a table."""
         if self.format == "parquet":
             self._write_parquet(table)
@@ -102,14 +106,14 @@ class TableWriter:
             self._write_text(table, "," if self.format == "csv" else "\t")
         self._begun = True
 
-    def _write_parquet(self, table: Any) -> None:
+    def _write_parquet(self, table: pa.Table) -> None:
         from pyarrow import parquet
 
         if self._parquet is None:
             self._parquet = parquet.ParquetWriter(self.file, table.schema)
         self._parquet.write_table(table)
 
-    def _write_text(self, table: Any, delimiter: str) -> None:
+    def _write_text(self, table: pa.Table, delimiter: str) -> None:
         if not self._begun:  # Arrow would quote every name
             head = io.StringIO()
             csv.writer(head, delimiter=delimiter, lineterminator="\n").writerow(table.column_names)
@@ -124,7 +128,7 @@ class TableWriter:
             self._zipped.close()
 
 
-def _text(table: Any, delimiter: str) -> bytes:
+def _text(table: pa.Table, delimiter: str) -> bytes:
     """Lines of cells. Arrow quotes all text or, where no cell needs it, none."""
     import pyarrow as pa
     from pyarrow.csv import WriteOptions, write_csv
@@ -134,4 +138,5 @@ def _text(table: Any, delimiter: str) -> bytes:
         with contextlib.suppress(pa.ArrowInvalid):
             write_csv(table, lines, WriteOptions(include_header=False, delimiter=delimiter, quoting_style=style))
             break
-    return lines.getvalue().to_pybytes()
+    text: bytes = lines.getvalue().to_pybytes()
+    return text

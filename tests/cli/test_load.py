@@ -218,8 +218,8 @@ def test_the_picture_is_written(run, weather, days):
     ("words", "sentence"),
     [
         (["days.cvs"], "there is no file 'days.cvs'"),
-        (["days.csv", "--rates", "10,fast"], "write requests per second between commas, such as 50,200,800"),
-        (["days.csv", "--rates", "0"], "'0' are no rates"),
+        (["days.csv", "--rates", "10,fast"], "write requests per second with commas, such as 50,200,800"),
+        (["days.csv", "--rates", "0"], "'0' is not a list of rates"),
         (["days.csv", "--rates", "1e6"], "that would be 5,000,000 requests; 200,000 are the most"),
         (["days.csv", "--seconds", "0"], "at most 600 s altogether"),
         (["days.csv", "--seconds", "1000"], "at most 600 s altogether"),
@@ -252,7 +252,7 @@ def test_of_several_models_one_must_be_chosen(refused, run, weather, days):
 
 def test_something_else_at_the_address_is_noticed(refused, weather, days, monkeypatch):
     monkeypatch.setattr(Weather, "do_GET", lambda self: self.say(b"<html>"))
-    assert "does not answer as tanager serve does" in refused("load", days, "--url", weather.url)
+    assert "is not a tanager service" in refused("load", days, "--url", weather.url)
     error = {"error": {"code": "unauthorized", "message": "the token is missing.", "where": None}}
     monkeypatch.setattr(Weather, "do_GET", lambda self: self.say(error, 401))
     assert refused("load", days, "--url", weather.url) == "tanager load: the token is missing."

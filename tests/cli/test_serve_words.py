@@ -18,7 +18,7 @@ def test_a_file_that_is_not_there_is_told(refused, fitted):
 def test_two_models_of_one_name_are_refused(refused, fitted):
     Path("more").mkdir()
     Path("more/iris.tanager").write_bytes(Path(fitted).read_bytes())
-    assert "two of the models are called 'iris'" in refused("serve", fitted, "more/iris.tanager")
+    assert "two of the models have the name 'iris'" in refused("serve", fitted, "more/iris.tanager")
 
 
 def test_what_is_no_model_is_refused(refused, iris):

@@ -10,10 +10,10 @@ import httpx2
 import msgspec
 
 from tanager import AODE
-from tanager.service import server, wire
+from tanager.service import messages, server
 from tanager.service.app import Limits, Service
-from tanager.service.durable import Durable
-from tanager.service.models import Served
+from tanager.service.durable import DurableModel
+from tanager.service.models import ServedModel
 
 ROWS = [
     {"colour": "red", "size": 1.5, "wild": True},
@@ -53,7 +53,7 @@ class Said:
     def error(self):
         assert self.status >= 400, self.body
         assert self.headers["content-type"] == "application/json"
-        return msgspec.json.decode(self.body, type=wire.Failed).error
+        return msgspec.json.decode(self.body, type=messages.ErrorResponse).error
 
 
 class Asker:
@@ -85,9 +85,9 @@ class Asker:
 def make_service(*paths, read_only=False, remember=100, remember_seconds=60.0, limits=SMALL, **options):
     """A service over model files; close it in the end."""
     served = {
-        path.stem: Served(
+        path.stem: ServedModel(
             path.stem,
-            Durable(path, sync_every=0.0),
+            DurableModel(path, sync_every=0.0),
             remember=remember,
             remember_seconds=remember_seconds,
             read_only=read_only,
@@ -100,7 +100,7 @@ def make_service(*paths, read_only=False, remember=100, remember_seconds=60.0, l
 def close(service):
     for served in service.served.values():
         served.store.close()
-    service.line.close()
+    service.queue.close()
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ import pytest
 
 httpx2 = pytest.importorskip("httpx2", reason="needs the extra 'serve'")
 
-from tanager.client import PAUSES, AsyncClient, Client, ServiceError  # noqa: E402
+from tanager.client import RETRY_PAUSES, AsyncClient, Client, ServiceError  # noqa: E402
 from tanager.errors import DataError, OptionError  # noqa: E402
 
 ROW = {"sky": "sun", "wind": 3}
@@ -114,8 +114,8 @@ def test_rows_may_be_dicts_frames_and_arrays(rows, columns, body):
 @pytest.mark.parametrize(
     ("rows", "columns", "sentence"),
     [
-        ([[1, 2]], None, "rows without names: give dicts or a frame"),
-        (None, None, "rows without names"),
+        ([[1, 2]], None, "rows without column names: give dicts or a frame"),
+        (None, None, "rows without column names"),
         ([1, 2], ["a", "b"], "put a single row into a list"),
         (["ab"], ["a", "b"], "put a single row into a list"),
     ],
@@ -189,30 +189,30 @@ def test_errors_carry_code_message_place_and_status():
 def test_answers_of_something_else_are_refused(content, status):
     echo = Echo()
     echo.answer = lambda request: httpx2.Response(status, text=content)
-    with pytest.raises(ServiceError, match="does not answer as tanager serve does") as caught:
+    with pytest.raises(ServiceError, match="is not a tanager service") as caught:
         client_of(echo).predict(ROW)
     assert (caught.value.code, caught.value.status) == ("not_tanager", status)
 
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr("tanager.client.PAUSES", (0, 0))
+    monkeypatch.setattr("tanager.client.RETRY_PAUSES", (0, 0))
 
 
 @pytest.mark.parametrize("error", [httpx2.ConnectError, httpx2.RemoteProtocolError, httpx2.ReadError])
 def test_predictions_are_asked_for_again_when_a_connection_breaks(error, impatient):
-    echo = Echo(broken=len(PAUSES), error=error)
+    echo = Echo(broken=len(RETRY_PAUSES), error=error)
     assert client_of(echo).predict(ROW).label == "yes"
-    assert len(echo.requests) == 1 + len(PAUSES)
+    assert len(echo.requests) == 1 + len(RETRY_PAUSES)
 
 
 def test_in_the_end_a_silent_service_is_an_error(impatient):
     with pytest.raises(
-        ServiceError, match=r"no answer from http://test: connection refused\. Is tanager serve running"
+        ServiceError, match=r"no response from http://test: connection refused\. Is tanager serve running"
     ):
         client_of(Echo(broken=99)).predict(ROW)
     echo = Echo(broken=99, error=httpx2.ReadTimeout)
-    with pytest.raises(ServiceError, match="http://test gave no answer within 3 seconds") as caught:
+    with pytest.raises(ServiceError, match="no response from http://test within 3 seconds") as caught:
         client_of(echo, timeout=3).health()
     assert (caught.value.code, caught.value.status, len(echo.requests)) == ("timeout", 0, 1)
 
@@ -247,7 +247,7 @@ def test_the_async_client_does_the_same(impatient):
         assert learned.sequence == 8
         assert health == {"path": "/health"}
         silent = AsyncClient("http://test", transport=httpx2.MockTransport(Echo(broken=99).later))
-        with pytest.raises(ServiceError, match="no answer from"):
+        with pytest.raises(ServiceError, match="no response from"):
             await silent.models()
 
     asyncio.run(talk())

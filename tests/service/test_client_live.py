@@ -10,7 +10,7 @@ from serving import LABELS, ROWS, live, write_model
 from sklearn.datasets import load_iris
 
 from tanager import AnytimeAODE
-from tanager.cli.sending import Address, Request, ask, send
+from tanager.cli.sending import Address, Request, get_json, send
 from tanager.client import AsyncClient, Client, ServiceError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text()
@@ -63,7 +63,7 @@ def test_many_may_be_under_way(anytime):
 
 def test_the_sender_reads_what_the_service_says(anytime):
     address = Address(anytime, model="pets")
-    assert ask(address, "/models/pets")["target"] is None
+    assert get_json(address, "/models/pets")["target"] is None
     made = Request(
         address.post("predict", {"row": ROWS[0]}), ["fish"], address.post("learn", {"row": ROWS[0], "label": "fish"})
     )

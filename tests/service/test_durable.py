@@ -9,6 +9,8 @@ import os
 import random
 import threading
 import time
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,10 +20,10 @@ from hypothesis import strategies as st
 from tanager import AODE, TAN, AnytimeAODE, DriftAware, EvolvingNaiveBayes, NaiveBayes, archive, load, save
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch
 from tanager.persist import to_bytes
-from tanager.service import entries
-from tanager.service.durable import Durable
-from tanager.service.entries import Entry, check, pack, teach, unpack
+from tanager.service import log_entries
+from tanager.service.durable import DurableModel
 from tanager.service.journal import MARK, JournalError
+from tanager.service.log_entries import LogEntry, check_entry, decode_entry, encode_entry, learn_entry
 
 COLOURS = ["red", "green", "blue"]
 
@@ -42,7 +44,7 @@ def model_file(folder, model=None):
 
 
 def opened(path, **options):
-    return Durable(path, **{"sync_every": 0.0} | options)
+    return DurableModel(path, **{"sync_every": 0.0} | options)
 
 
 def learn(durable, rows, labels, *more):
@@ -53,7 +55,7 @@ def crash(durable):
     """What is left when a process dies: nothing is synced, written or closed any more."""
     durable._queue.put(None)
     durable._writer.join()
-    with durable._snapshotting:
+    with durable._snapshot_lock:
         durable._closed = True
         durable._journal._release()
         durable._state.release()
@@ -63,7 +65,7 @@ def twin(path, lessons):
     """The slow, obvious way: the model of the file, taught one entry after the other."""
     model = load(path)
     for lesson in lessons:
-        teach(model, Entry(*lesson), threading.RLock())
+        learn_entry(model, LogEntry(*lesson), threading.RLock())
     return model
 
 
@@ -121,7 +123,7 @@ def test_crashes_restarts_and_snapshots_change_nothing(tmp_path_factory, name, s
     durable, lessons = opened(path, snapshot_rows=100, segment_bytes=2000), []
     for k, step in enumerate(steps):
         if step == "crash" or step == "close":
-            (crash if step == "crash" else Durable.close)(durable)
+            (crash if step == "crash" else DurableModel.close)(durable)
             durable = opened(path, snapshot_rows=100, segment_bytes=2000)
         elif step == "snapshot":
             durable.snapshot()
@@ -145,6 +147,7 @@ def test_a_log_cut_at_any_byte_gives_the_model_of_the_first_entries(tmp_path_fac
     crash(durable)
     cut = round(at * ends[-1])
     os.truncate(logs(path)[0], cut)
+    (current(path) / "synced").unlink()
     durable = opened(path)
     whole = sum(end <= cut for end in ends)  # all that was synced before the cut
     assert durable.sequence == durable.status()["replayed"] == whole
@@ -199,8 +202,8 @@ def test_a_model_that_has_learned_nothing_warms_up_the_same_with_and_without_cra
 
 @given(st.recursive(st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | st.text(), st.lists))
 def test_cells_come_back_from_the_log_as_they_were(cell):
-    entry = Entry([{"x": cell}], ["yes"], None, [1.5])
-    again = unpack(pack(entry))
+    entry = LogEntry([{"x": cell}], ["yes"], None, [1.5])
+    again = decode_entry(encode_entry(entry))
     assert repr(again) == repr(entry)  # tells 1 from 1.0 and True, and NaN from nothing
 
 
@@ -215,10 +218,10 @@ REFUSED = [
     ([GOOD] * 80 + [GOOD | {"size": "large"}], ["yes"] * 81, "column 'size', row 80"),
     ([GOOD | {"colour": ["red"]}], ["yes"], "column 'colour', row 0: .* is a list"),
     (["red"], ["yes"], "row 0 is a str"),
-    ([GOOD], [None], "row 0: None is no class"),
-    ([GOOD], [float("nan")], "nan is no class"),
-    ([GOOD], [["yes"]], "is no class"),
-    ([GOOD], [1], "the label 1 is no text, unlike the classes"),
+    ([GOOD], [None], "row 0: None is not a class"),
+    ([GOOD], [float("nan")], "nan is not a class"),
+    ([GOOD], [["yes"]], "is not a class"),
+    ([GOOD], [1], "the label 1 is not text, unlike the classes"),
     ([GOOD | {"n": 2**70}], ["yes"], "64 bits"),
     ([GOOD | {"colour": "\ud800"}], ["yes"], "valid text"),
 ]
@@ -261,11 +264,11 @@ def test_a_model_that_forgets_by_time_wants_times(tmp_path):
 
 def test_a_new_class_is_welcome_but_not_where_options_would_leave_it_without_an_answer(tmp_path):
     free, bound = AODE(), AODE(cost_matrix=[[0, 1], [2, 0]])
-    check(free.fit(*FIRST), Entry([GOOD], ["maybe"]))
+    check_entry(free.fit(*FIRST), LogEntry([GOOD], ["maybe"]))
     with pytest.raises(OptionError, match="cost_matrix"):
-        check(bound.fit(*FIRST), Entry([GOOD], ["maybe"]))
+        check_entry(bound.fit(*FIRST), LogEntry([GOOD], ["maybe"]))
     with pytest.raises(OptionError, match="priors"):
-        check(AODE(priors={"yes": 0.5, "no": 0.5}).fit(*FIRST), Entry([GOOD], ["maybe"]))
+        check_entry(AODE(priors={"yes": 0.5, "no": 0.5}).fit(*FIRST), LogEntry([GOOD], ["maybe"]))
 
 
 def test_columns_without_names_are_learned_by_the_names_they_were_given(tmp_path):
@@ -273,18 +276,18 @@ def test_columns_without_names_are_learned_by_the_names_they_were_given(tmp_path
     model = NaiveBayes().fit([list(row.values()) for row in rows], labels)
     few, many = [{"x0": "red", "x2": 1}], [{"x0": "red", "x2": 1}] * 70
     for lesson in (few, many):
-        entry = Entry(lesson, ["yes"] * len(lesson))
-        check(model, entry)
-        teach(model, entry, threading.RLock())
+        entry = LogEntry(lesson, ["yes"] * len(lesson))
+        check_entry(model, entry)
+        learn_entry(model, entry, threading.RLock())
     assert model.counts_.n_rows == 131
     with pytest.raises(SchemaMismatch, match="'x7'"):
-        check(model, Entry([{"x7": 1}], ["yes"]))
+        check_entry(model, LogEntry([{"x7": 1}], ["yes"]))
 
 
 def test_an_entry_that_fails_all_the_same_is_told_and_passed_over_then_and_after_a_crash(tmp_path, monkeypatch, caplog):
     path = model_file(tmp_path)
     durable = opened(path)
-    monkeypatch.setattr("tanager.service.durable.check", lambda model, entry: None)
+    monkeypatch.setattr("tanager.service.durable.check_entry", lambda model, entry: None)
     learn(durable, [GOOD], ["yes"])
     with pytest.raises(DataError), caplog.at_level(logging.WARNING):
         learn(durable, [GOOD | {"size": "large"}], ["yes"])
@@ -329,7 +332,7 @@ def test_where_the_disk_is_full_for_a_moment_only_what_was_not_acknowledged_is_m
             kept.append(lesson)
             assert number == len(kept)
     assert len(kept) >= 7
-    with durable._snapshotting:
+    with durable._snapshot_lock:
         monkeypatch.undo()
     crash(durable)
     durable = opened(path)
@@ -361,7 +364,7 @@ def test_a_model_file_that_cannot_be_loaded_leaves_no_state_behind(tmp_path):
     path = tmp_path / "cut.tanager"
     path.write_bytes(model_file(tmp_path).read_bytes()[:1000])
     with pytest.raises(ModelFileError):
-        Durable(path)
+        DurableModel(path)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["cut.tanager", "model.tanager"]
 
 
@@ -390,6 +393,43 @@ def test_a_cut_manifest_is_refused_and_deleting_it_is_the_way_out(tmp_path, cont
     durable.close()
 
 
+@given(data=st.data())
+def test_no_changed_byte_of_a_manifest_goes_unnoticed(tmp_path_factory, data):
+    """A changed digest would look like a new model file, and what was learned would be retired."""
+    path = model_file(tmp_path_factory.mktemp("served"))
+    opened(path).close()
+    manifest = current(path) / "manifest.json"
+    content = bytearray(manifest.read_bytes())
+    content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    manifest.write_bytes(content)
+    with pytest.raises(JournalError, match=r"manifest.json.*(is damaged|newer tanager)"):
+        opened(path)
+
+
+def test_a_manifest_of_a_newer_version_is_not_called_damaged(tmp_path):
+    path = model_file(tmp_path)
+    opened(path).close()
+    manifest = current(path) / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"version": 2', '"version": 3'))
+    with pytest.raises(JournalError, match=r"newer tanager .format 3, this one reads up to 2.. Upgrade"):
+        opened(path)
+
+
+def test_a_state_folder_of_version_1_goes_on(tmp_path):
+    """Eight entries of two rows and a snapshot after four, then kill -9. Without ``synced`` and a checksum."""
+    with zipfile.ZipFile(Path(__file__).parent / "state_version_1.zip") as archive:
+        archive.extractall(tmp_path)
+    path = tmp_path / "model.tanager"
+    durable = opened(path, segment_bytes=150)
+    assert (durable.sequence, durable.replayed, durable.model.counts_.n_rows) == (8, 4, 43)
+    assert learn(durable, [{"colour": "red", "size": 0.4}], ["no"]) == 9
+    crash(durable)
+    durable = opened(path)
+    assert (durable.sequence, durable.model.counts_.n_rows) == (9, 44)
+    durable.close()
+    assert not list(durable.folder.glob("retired-*"))
+
+
 def test_a_damaged_log_is_refused_with_the_way_to_the_newest_snapshot_and_the_way_works(tmp_path):
     path = model_file(tmp_path)
     durable, lessons = opened(path), lessons_of([2, 2, 2])
@@ -412,15 +452,29 @@ def test_a_damaged_log_is_refused_with_the_way_to_the_newest_snapshot_and_the_wa
 
 
 @pytest.mark.parametrize("lost", ["all", "end"])
-def test_a_log_that_lost_its_end_is_refused(tmp_path, lost):
+@pytest.mark.parametrize("crashed", [True, False])
+def test_a_log_that_lost_its_end_is_refused(tmp_path, lost, crashed):
     path = model_file(tmp_path)
     durable = opened(path, segment_bytes=1)
     for lesson in lessons_of([2, 2, 2]):
         learn(durable, *lesson)
-    durable.close()
+    (crash if crashed else DurableModel.close)(durable)
     for log in logs(path)[0 if lost == "all" else -1 :]:
         log.unlink()
-    with pytest.raises(JournalError, match=r"no log|a segment is missing"):
+    with pytest.raises(JournalError, match=r"no log|entries up to 3 were synced.*newest snapshot"):
+        opened(path)
+
+
+def test_a_log_that_was_cut_before_the_newest_snapshot_is_refused(tmp_path):
+    path = model_file(tmp_path)
+    durable = opened(path)
+    learn(durable, *FIRST)
+    durable.close()
+    os.truncate(logs(path)[0], 20)
+    (current(path) / "synced").unlink()
+    with pytest.raises(
+        JournalError, match=r"ends with entry 0, and a snapshot holds 1: a segment is missing or was cut"
+    ):
         opened(path)
 
 
@@ -452,7 +506,7 @@ def test_answers_get_their_turn_while_many_rows_are_learned(tmp_path):
     turns = []
 
     async def ask_meanwhile():
-        learning = asyncio.ensure_future(durable.learn(*rows_and_labels(20 * entries.SLICE, seed=5)))
+        learning = asyncio.ensure_future(durable.learn(*rows_and_labels(20 * log_entries.SLICE_ROWS, seed=5)))
         while not learning.done():
             with durable.lock:
                 turns.append(durable.model.counts_.n_rows)
@@ -466,7 +520,7 @@ def test_answers_get_their_turn_while_many_rows_are_learned(tmp_path):
 
 def test_a_snapshot_never_holds_a_part_of_an_entry(tmp_path):
     durable = opened(model_file(tmp_path))
-    n = 20 * entries.SLICE
+    n = 20 * log_entries.SLICE_ROWS
 
     async def snapshot_meanwhile():
         learning = asyncio.ensure_future(durable.learn(*rows_and_labels(n, seed=5)))
@@ -487,7 +541,7 @@ def test_only_one_process_learns_into_a_folder(tmp_path):
         opened(path)
     durable.close()
     durable.close()
-    with pytest.raises(JournalError, match="closed and learns no more"):
+    with pytest.raises(JournalError, match="closed and does not learn any more"):
         learn(durable, *FIRST)
 
 
@@ -523,7 +577,7 @@ def test_a_disk_that_is_full_at_the_end_costs_the_snapshot_and_nothing_else(tmp_
 
 def test_a_missing_model_file_is_told_as_anywhere_else(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no model file .*nowhere.tanager"):
-        Durable(tmp_path / "nowhere.tanager")
+        DurableModel(tmp_path / "nowhere.tanager")
     assert not list(tmp_path.iterdir())
 
 
@@ -567,7 +621,7 @@ def test_a_replaced_model_file_that_cannot_be_loaded_is_refused_and_the_old_goes
         crash(durable)
         path.write_bytes(good[:500])
         durable = opened(path)
-        assert "not taken over" in caplog.text
+        assert "was not loaded" in caplog.text
     assert learn(durable, *lesson) == 2
     durable.close()
     path.write_bytes(good)

@@ -8,10 +8,10 @@ import pytest
 
 from every import PLAIN
 from tanager import AODE, DriftAware, EvolvingNaiveBayes, NaiveBayes
-from tanager.service.entries import Entry, check, teach
-from tanager.service.models import Served
-from tanager.service.rows import Batch
-from tanager.service.wire import Learn
+from tanager.service.log_entries import LogEntry, check_entry, learn_entry
+from tanager.service.messages import LearnRequest
+from tanager.service.models import ServedModel
+from tanager.service.rows import RequestRows
 
 MODELS = [
     *PLAIN,
@@ -40,9 +40,9 @@ class Held:
         self.model, self.lock, self.sequence = model, threading.RLock(), 0
 
     async def learn(self, rows, labels, weights=None, times=None):
-        entry = Entry(rows, labels, weights, times)
-        check(self.model, entry)
-        teach(self.model, entry, self.lock)
+        entry = LogEntry(rows, labels, weights, times)
+        check_entry(self.model, entry)
+        learn_entry(self.model, entry, self.lock)
         self.sequence += 1
         return self.sequence
 
@@ -54,23 +54,23 @@ class Held:
 def test_every_classifier_can_be_served(model):
     rows, labels = some_rows(40, 0)
     model = type(model)(**model.get_params(deep=False)).fit(rows, labels)
-    served = Served("m", Held(model), remember=10, remember_seconds=10)
+    served = ServedModel("m", Held(model), remember=10, remember_seconds=10)
     names = ["age", "size", "colour"]
     cells = [[row[name] for name in names] for row in rows[:5]]
     expected = model.predict_proba(rows[:5])
-    for batch in (Batch(rows[:5]), Batch(cells, names)):
+    for batch in (RequestRows(rows[:5]), RequestRows(cells, names)):
         answer = served.predict(batch, 1.0, None)
         np.testing.assert_allclose(answer.probabilities, expected, rtol=0, atol=1e-9)
         assert answer.labels == model.predict(rows[:5]).tolist()
-    one = served.predict(Batch(rows[:1], single=True), 1.0, None)
+    one = served.predict(RequestRows(rows[:1], single=True), 1.0, None)
     assert one.labels == answer.labels[:1]
-    gappy = served.predict(Batch([{"size": None}, {}]), 1.0, None)
+    gappy = served.predict(RequestRows([{"size": None}, {}]), 1.0, None)
     assert np.allclose(np.sum(gappy.probabilities, axis=1), 1)
     more, their_labels = some_rows(3, 1)
-    learned = asyncio.run(served.learn(Learn(rows=more, labels=their_labels), 10))
+    learned = asyncio.run(served.learn(LearnRequest(rows=more, labels=their_labels), 10))
     assert learned.learned == 3
-    assert served.predict(Batch(rows[:1], single=True), 1.0, None).sequence == 1
-    assert served.info().classes == served.line().classes == ["big", "small"]
+    assert served.predict(RequestRows(rows[:1], single=True), 1.0, None).sequence == 1
+    assert served.info().classes == served.summary().classes == ["big", "small"]
     served.improve(0.001)
-    assert asyncio.run(served.learn(Learn(row=more[0], label="huge"), 10)).learned == 1
-    assert served.predict(Batch(rows[:2]), 1.0, None).classes == ["big", "huge", "small"]
+    assert asyncio.run(served.learn(LearnRequest(row=more[0], label="huge"), 10)).learned == 1
+    assert served.predict(RequestRows(rows[:2]), 1.0, None).classes == ["big", "huge", "small"]

@@ -58,6 +58,7 @@ def test_a_log_cut_at_any_byte_holds_the_entries_that_were_whole_and_goes_on(tmp
         ends.append(segments(folder)[0].stat().st_size)
     log.close()
     (path,) = segments(folder)
+    (folder / "synced").unlink()  # as if a power cut had come before the sync
     cut = round(at * ends[-1])
     os.truncate(path, cut)
     whole = sum(end <= cut for end in ends)
@@ -78,18 +79,15 @@ def test_what_a_crash_leaves_behind_the_last_entry_is_cut_off(tmp_path_factory, 
 
 
 @given(payloads=st.lists(st.binary(min_size=1, max_size=40), min_size=2, max_size=8), data=st.data())
-def test_a_changed_byte_of_what_a_later_entry_says_was_synced_is_refused(tmp_path_factory, payloads, data):
+def test_a_changed_byte_of_what_was_synced_is_refused(tmp_path_factory, payloads, data):
     folder = fresh(tmp_path_factory)
     write(folder, payloads, data.draw(st.sampled_from([1, 60, 1 << 20])))
     path = data.draw(st.sampled_from(segments(folder)))
     content = bytearray(path.read_bytes())
-    is_last = path == segments(folder)[-1]
-    entries = sum(1 for _ in journal_entries(content))
-    end = len(content) if not is_last else list(journal_entries(content))[-1] if entries > 1 else 20
-    at = data.draw(st.integers(0, end - 1))
+    at = data.draw(st.integers(0, len(content) - 1))
     content[at] ^= data.draw(st.integers(1, 255))
     path.write_bytes(content)
-    with pytest.raises(JournalError, match=r"damaged at byte|was renamed|newer tanager"):
+    with pytest.raises(JournalError, match=r"damaged at byte|was renamed|newer tanager|was cut"):
         read(folder)
 
 
@@ -106,7 +104,9 @@ def test_entries_that_were_never_synced_may_be_torn_in_any_order(tmp_path_factor
     """As a power cut leaves them: blocks of one sync reach the disk in any order."""
     folder = fresh(tmp_path_factory)
     write(folder, [b"synced"])
+    synced = (folder / "synced").read_bytes()
     write(folder, payloads, sync_each=False)
+    (folder / "synced").write_bytes(synced)
     (path,) = segments(folder)
     content = bytearray(path.read_bytes())
     begins = list(journal_entries(content))[1:]
@@ -131,15 +131,72 @@ def test_the_sentence_about_damage_says_file_place_and_the_way_out_and_the_way_o
     assert f"{str(path)!r} is damaged at byte 51, where entry 2 should be" in str(caught.value)
     assert "truncate -s 51" in str(caught.value)
     os.truncate(path, 51)
+    (tmp_path / "synced").unlink()
     assert read(tmp_path) == [(1, b"one")]
 
 
-@pytest.mark.parametrize("lost", [0, 1, 2])
+@pytest.mark.parametrize("lost", [0, 1, 2, 3])
 def test_a_missing_segment_is_refused(tmp_path, lost):
     write(tmp_path, [b"one", b"two", b"three", b"four"], segment_bytes=1)
     segments(tmp_path)[lost].unlink()
-    with pytest.raises(JournalError, match="a segment is missing"):
+    with pytest.raises(JournalError, match=r"a segment is missing|the last segment is missing"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("size", range(20))
+def test_a_segment_that_lost_its_head_after_entries_were_synced_is_refused(tmp_path, size):
+    write(tmp_path, [b"one", b"two"], segment_bytes=1)
+    os.truncate(segments(tmp_path)[-1], size)
+    with pytest.raises(JournalError, match="the last segment is missing or was cut"):
+        Journal(tmp_path)
+
+
+@given(payloads=PAYLOADS, at=st.floats(0, 1, exclude_max=True))
+def test_a_log_that_lost_synced_entries_at_its_end_is_refused_until_the_loss_is_accepted(
+    tmp_path_factory, payloads, at
+):
+    folder = fresh(tmp_path_factory)
+    write(folder, payloads)
+    (path,) = segments(folder)
+    os.truncate(path, int(at * path.stat().st_size))
+    with pytest.raises(JournalError, match=rf"entries up to {len(payloads)} were synced.*delete .*synced"):
+        Journal(folder)
+    (folder / "synced").unlink()
+    kept = read(folder)
+    assert kept == numbered(payloads)[: len(kept)]
+    assert len(kept) < len(payloads)
+
+
+@given(payloads=PAYLOADS, content=st.none() | st.binary(max_size=20))
+def test_a_log_whose_note_of_the_last_sync_is_absent_or_torn_is_read(tmp_path_factory, payloads, content):
+    """As logs were once written, and as a power cut may leave it."""
+    folder = fresh(tmp_path_factory)
+    write(folder, payloads)
+    (folder / "synced").unlink()
+    if content is not None:
+        (folder / "synced").write_bytes(content)
+    assert read(folder) == numbered(payloads)
+    write(folder, [b"more"])
+    assert read(folder) == numbered([*payloads, b"more"])
+
+
+def test_a_note_of_the_last_sync_that_is_too_low_loses_nothing(tmp_path):
+    """It is not synced itself, so that a power cut may leave an old one."""
+    write(tmp_path, [b"one"])
+    old = (tmp_path / "synced").read_bytes()
+    write(tmp_path, [b"two", b"three"])
+    (tmp_path / "synced").write_bytes(old)
+    assert read(tmp_path) == numbered([b"one", b"two", b"three"])
+
+
+def test_where_the_last_sync_cannot_be_noted_the_entries_count_all_the_same(tmp_path, monkeypatch):
+    log = Journal(tmp_path)
+    os.close(log._synced_file)
+    log._synced_file = os.open(tmp_path / "synced", os.O_RDONLY)
+    log.append(b"one")
+    log.sync()
+    log.close()
+    assert read(tmp_path) == [(1, b"one")]
 
 
 def test_segments_before_the_wanted_entry_are_not_needed(tmp_path):
@@ -166,7 +223,7 @@ def test_dropping_takes_whole_segments_and_never_the_last(tmp_path):
 def test_a_segment_whose_head_was_torn_is_begun_again(tmp_path, size):
     write(tmp_path, [b"one", b"two"], segment_bytes=1)
     log = Journal(tmp_path, 1)
-    log._begin(3)
+    log._begin_segment(3)
     log.close()
     os.truncate(segments(tmp_path)[-1], size)
     log = Journal(tmp_path)
@@ -205,13 +262,18 @@ def test_a_segment_of_a_newer_version_or_under_another_name_is_told_apart_from_d
 
 
 class Failing:
-    """Stands in for a function of os, and fails at one of its calls (or from it on), half done where it writes."""
+    """Stands in for a function of os, and fails at one of its calls (or from it on), half done where it writes.
+
+    Calls that note the last sync are not counted: they may fail without harm.
+    """
 
     def __init__(self, call, at, error=errno.ENOSPC, forever=False):
         self.call, self.at, self.error, self.forever = call, at, error, forever
         self.n_calls = 0
 
     def __call__(self, *args):
+        if self.call is os_pwrite and len(args[1]) == 12:
+            return os_pwrite(*args)
         self.n_calls += 1
         if self.n_calls == self.at or (self.forever and self.n_calls > self.at):
             if self.call is os_pwrite:

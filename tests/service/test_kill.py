@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from tanager import AODE, load, save
-from tanager.service.durable import Durable
+from tanager.service.durable import DurableModel
 
 SIDE = 100  # rows are told apart by two columns of so many values
 N_LEARNERS = 4
@@ -190,7 +190,7 @@ class Trial:
         """Open all that is left, and count."""
         assert not self.refused
         assert all("Traceback" not in log.read_text() for log in self.folder.glob("log-*"))
-        durable = Durable(self.path)
+        durable = DurableModel(self.path)
         durable.close()
         times = table_of(durable.model)
         for retired in durable.folder.glob("retired-*"):
@@ -209,8 +209,8 @@ class Trial:
             load(path)
         assert {path.name for path in folder.iterdir() if "retired" not in path.name} == {"lock", "current"}
         kinds = [path.suffix for path in (folder / "current").iterdir()]
-        assert (kinds.count(".tanager"), kinds.count(".json"), kinds.count("")) == (2, 1, 1)
-        assert len(kinds) == 4 + kinds.count(".log")
+        assert (kinds.count(".tanager"), kinds.count(".json"), kinds.count("")) == (2, 1, 2)
+        assert len(kinds) == 5 + kinds.count(".log")
 
 
 @pytest.mark.parametrize("seed", range(5))

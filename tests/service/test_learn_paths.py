@@ -7,29 +7,29 @@ import pytest
 from serving import LABELS, ROWS, Asker, close, make_service
 
 from tanager import load
-from tanager.service.rows import Remembered
-from tanager.service.wire import Learned, ModelInfo, Predicted
+from tanager.service.messages import LearnResponse, ModelInfo, PredictResponse
+from tanager.service.rows import PendingRows
 
 ROW = {"colour": "red", "size": 2.0}
 
 
 def proba(ask):
-    return ask.predict({"rows": ROWS[:4]}).as_(Predicted).probabilities
+    return ask.predict({"rows": ROWS[:4]}).as_(PredictResponse).probabilities
 
 
 def test_all_shapes_of_rows_are_learned_as_the_model_learns_them(ask, model_file):
     twin = load(model_file)
     for row, label in ((ROWS[0], "bird"), (ROW, "fish")):
-        assert ask.learn({"row": row, "label": label}).as_(Learned).learned == 1
+        assert ask.learn({"row": row, "label": label}).as_(LearnResponse).learned == 1
         twin.learn_one(row, label)
-    assert ask.learn({"rows": ROWS[:3], "labels": ["fish", "bird", "fish"]}).as_(Learned).sequence == 3
+    assert ask.learn({"rows": ROWS[:3], "labels": ["fish", "bird", "fish"]}).as_(LearnResponse).sequence == 3
     body = {
         "columns": ["size", "wild"],
         "rows": [[9.5, None], [1, True]],
         "labels": ["bird", "fish"],
         "weights": [2, 0.5],
     }
-    assert ask.learn(body).as_(Learned) == Learned("pets", 2, 4, [])
+    assert ask.learn(body).as_(LearnResponse) == LearnResponse("pets", 2, 4, [])
     twin.partial_fit(ROWS[:3], ["fish", "bird", "fish"])
     more = [{"colour": None, "size": 9.5, "wild": None}, {"colour": None, "size": 1, "wild": True}]
     twin.partial_fit(more, ["bird", "fish"], sample_weight=[2, 0.5])
@@ -39,7 +39,7 @@ def test_all_shapes_of_rows_are_learned_as_the_model_learns_them(ask, model_file
 
 def test_new_values_and_classes_are_welcome(ask):
     assert ask.learn({"row": {"colour": "teal"}, "label": "newt"}).status == 200
-    assert ask.predict({"row": {"colour": "teal"}}).as_(Predicted).classes == ["bird", "fish", "newt"]
+    assert ask.predict({"row": {"colour": "teal"}}).as_(PredictResponse).classes == ["bird", "fish", "newt"]
 
 
 def test_what_was_learned_is_there_after_a_restart(services, model_file, tmp_path):
@@ -49,7 +49,7 @@ def test_what_was_learned_is_there_after_a_restart(services, model_file, tmp_pat
     close(first)
     ask = Asker(services(model_file))
     assert proba(ask) == before
-    assert ask.predict({"row": ROW}).as_(Predicted).sequence == 1
+    assert ask.predict({"row": ROW}).as_(PredictResponse).sequence == 1
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_labels_that_come_later_teach_the_rows_that_were_answered(ask, model_fil
     ask.predict({"rows": ROWS[:3], "ids": ["a", "b", "c"]})
     ask.predict({"columns": ["size"], "rows": [[9.0]], "ids": ["d"]})
     ask.predict({"row": ROW, "id": "e"})
-    learned = ask.learn({"ids": ["d", "x", "a"], "labels": ["fish", "fish", "bird"]}).as_(Learned)
-    assert learned == Learned("pets", 2, 1, ["x"])
-    assert ask.learn({"id": "e", "label": "bird"}).as_(Learned).learned == 1
+    learned = ask.learn({"ids": ["d", "x", "a"], "labels": ["fish", "fish", "bird"]}).as_(LearnResponse)
+    assert learned == LearnResponse("pets", 2, 1, ["x"])
+    assert ask.learn({"id": "e", "label": "bird"}).as_(LearnResponse).learned == 1
     twin = load(model_file)
     for row, label in (({"size": 9.0}, "fish"), (ROWS[0], "bird"), (ROW, "bird")):
         twin.learn_one(row, label)
@@ -102,23 +102,23 @@ def test_labels_that_come_later_teach_the_rows_that_were_answered(ask, model_fil
 
 def test_a_label_teaches_its_row_once(ask):
     ask.predict({"row": ROW, "id": "a"})
-    assert ask.learn({"id": "a", "label": "fish"}).as_(Learned).learned == 1
-    assert ask.learn({"id": "a", "label": "fish"}).as_(Learned) == Learned("pets", 0, 1, ["a"])
+    assert ask.learn({"id": "a", "label": "fish"}).as_(LearnResponse).learned == 1
+    assert ask.learn({"id": "a", "label": "fish"}).as_(LearnResponse) == LearnResponse("pets", 0, 1, ["a"])
 
 
 def test_a_label_that_is_refused_may_come_again(ask):
     ask.predict({"row": ROW, "id": "a"})
     assert ask.learn({"id": "a", "label": 3}).error.code == "bad_value"
-    assert ask.learn({"id": "a", "label": "fish"}).as_(Learned).learned == 1
+    assert ask.learn({"id": "a", "label": "fish"}).as_(LearnResponse).learned == 1
 
 
 def test_a_row_that_was_refused_is_not_remembered(ask):
     assert ask.predict({"row": {"size": "huge"}, "id": "a"}).status == 422
-    assert ask.learn({"id": "a", "label": "fish"}).as_(Learned).unknown_ids == ["a"]
+    assert ask.learn({"id": "a", "label": "fish"}).as_(LearnResponse).unknown_ids == ["a"]
 
 
 def test_rows_wait_for_labels_within_bounds():
-    waiting = Remembered(most=3, seconds=10)
+    waiting = PendingRows(most=3, seconds=10)
     waiting.add(["a", "b"], [{"r": 0}, {"r": 1}], now=0)
     waiting.add(["c", "a", "d"], [{"r": 2}, {"r": 3}, {"r": 4}], now=5)
     assert waiting.take(["a", "b", "c"], now=6) == ([("a", {"r": 3}), ("c", {"r": 2})], ["b"])
@@ -129,7 +129,7 @@ def test_rows_wait_for_labels_within_bounds():
 def test_nothing_is_remembered_where_the_service_says_so(services, model_file):
     ask = Asker(services(model_file, remember=0))
     ask.predict({"row": ROW, "id": "a"})
-    assert ask.learn({"id": "a", "label": "fish"}).as_(Learned).learned == 0
+    assert ask.learn({"id": "a", "label": "fish"}).as_(LearnResponse).learned == 0
 
 
 # --- not learning -------------------------------------------------------------------------------------------------

@@ -3,17 +3,17 @@
 import pytest
 from serving import ROWS, Asker
 
-from tanager.service import wire
+from tanager.service import messages
 from tanager.service.openapi import describe
-from tanager.service.paths import PATHS
+from tanager.service.routes import ROUTES
 
 EXAMPLES = {
-    "Predict": [
+    "PredictRequest": [
         {"row": ROWS[0], "id": "a"},
         {"rows": ROWS[:2], "budget_us": 100, "ids": ["b", "c"]},
         {"columns": ["size"], "rows": [[1], [None]]},
     ],
-    "Learn": [
+    "LearnRequest": [
         {"row": ROWS[0], "label": "fish"},
         {"rows": ROWS[:2], "labels": ["fish", "bird"], "weights": [1, 2]},
         {"ids": ["a", "b"], "labels": ["fish", "bird"]},
@@ -79,7 +79,7 @@ def test_all_that_is_described_can_be_asked_and_answers_as_described(ask, descri
                 if "schema" in content:
                     assert fits(said.data, content["schema"])
                 asked.add(path)
-    assert asked == {path.path for path in ask.service.paths}
+    assert asked == {path.path for path in ask.service.routes}
 
 
 def test_errors_are_described(ask, described):
@@ -90,22 +90,22 @@ def test_errors_are_described(ask, described):
 
 
 def test_the_checker_of_this_test_sees_differences(described):
-    schema = resolved(described["components"]["schemas"]["Predict"], described)
+    schema = resolved(described["components"]["schemas"]["PredictRequest"], described)
     assert fits({"row": {"a": 1}}, schema)
     for wrong in ({"row": {"a": [1]}}, {"rwo": {}}, {"members": -1}, {"rows": 5}, []):
         assert not fits(wrong, schema)
 
 
 def test_answers_decode_strictly(ask):
-    for path in PATHS:
-        if path.method == "GET" and path.gives is not None:
-            ask("GET", path.path.replace("{name}", "pets")).as_(path.gives)
-    assert ask.predict(EXAMPLES["Predict"][0]).as_(wire.Predicted).labels == ["fish"]
+    for path in ROUTES:
+        if path.method == "GET" and path.response is not None:
+            ask("GET", path.path.replace("{name}", "pets")).as_(path.response)
+    assert ask.predict(EXAMPLES["PredictRequest"][0]).as_(messages.PredictResponse).labels == ["fish"]
 
 
 def test_a_token_is_described_where_there_is_one(services, model_file):
-    open_paths = {path.path for path in PATHS if path.open}
-    described = describe(PATHS, token=True)
+    open_paths = {path.path for path in ROUTES if path.public}
+    described = describe(ROUTES, token=True)
     for path, methods in described["paths"].items():
         for operation in methods.values():
             assert ("security" in operation) == (path not in open_paths)

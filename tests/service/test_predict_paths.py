@@ -8,8 +8,8 @@ from serving import LABELS, ROWS, Asker, write_model
 
 from tanager import AODE, NaiveBayes, load
 from tanager.service.app import Limits
-from tanager.service.rows import Batch
-from tanager.service.wire import Predicted
+from tanager.service.messages import PredictResponse
+from tanager.service.rows import RequestRows
 
 ROW = {"colour": "red", "size": 2.0}
 
@@ -20,17 +20,17 @@ def test_all_shapes_of_rows_give_the_answers_of_the_model(ask, model_file):
     columns = ["wild", "size", "colour"]
     cells = [[row.get(name) for name in columns] for row in rows]
     for body in ({"rows": rows}, {"columns": columns, "rows": cells}):
-        answer = ask.predict(body).as_(Predicted)
+        answer = ask.predict(body).as_(PredictResponse)
         np.testing.assert_allclose(answer.probabilities, proba, rtol=0, atol=1e-12)
         assert answer.labels == ["fish", "bird", "bird"]
         assert answer.classes == ["bird", "fish"]
         assert (answer.model, answer.sequence, answer.members, answer.complete) == ("pets", 0, None, True)
-    one = ask.predict({"row": ROW}).as_(Predicted)
+    one = ask.predict({"row": ROW}).as_(PredictResponse)
     np.testing.assert_allclose(one.probabilities, proba[:1], rtol=0, atol=1e-12)
 
 
 def test_columns_may_be_left_out_but_not_invented(ask):
-    assert ask.predict({"columns": ["size"], "rows": [[1.0]]}).as_(Predicted).labels == ["fish"]
+    assert ask.predict({"columns": ["size"], "rows": [[1.0]]}).as_(PredictResponse).labels == ["fish"]
     error = ask.predict({"rows": [ROW, {"color": "red"}]}).error
     assert (error.code, error.where) == ("unknown_column", "rows[1].color")
     assert "Did you mean 'colour'?" in error.message
@@ -92,7 +92,7 @@ def test_a_value_that_was_never_seen_is_refused_where_the_model_says_so(services
 def test_numbers_are_classes_too(services, tmp_path):
     labels = [3 if label == "fish" else 7 for label in LABELS]
     ask = Asker(services(write_model(tmp_path / "numbers.tanager", NaiveBayes(), labels)))
-    assert ask.predict({"row": ROW}).as_(Predicted).labels == [3]
+    assert ask.predict({"row": ROW}).as_(PredictResponse).labels == [3]
 
 
 def test_a_model_that_has_learned_nothing_says_so(services, tmp_path):
@@ -100,7 +100,7 @@ def test_a_model_that_has_learned_nothing_says_so(services, tmp_path):
     ask = Asker(services(tmp_path / "empty.tanager"))
     assert ask.predict({"row": ROW}).error.code == "nothing_learned"
     assert ask.learn({"rows": ROWS, "labels": LABELS}).status == 200
-    assert ask.predict({"row": ROW}).as_(Predicted).labels == ["fish"]
+    assert ask.predict({"row": ROW}).as_(PredictResponse).labels == ["fish"]
     assert ask("GET", "/models/empty").data["rows"] == 40
 
 
@@ -108,7 +108,7 @@ def test_a_tie_goes_to_the_larger_class(services, tmp_path):
     model = NaiveBayes(smoothing=0).fit([{"a": "x"}, {"a": "x"}, {"a": "y"}], ["small", "large", "large"])
     model.save(tmp_path / "tie.tanager")
     ask = Asker(services(tmp_path / "tie.tanager"))
-    answer = ask.predict({"row": {"a": "x"}}).as_(Predicted)
+    answer = ask.predict({"row": {"a": "x"}}).as_(PredictResponse)
     assert answer.probabilities == [[0.5, 0.5]]
     assert answer.labels == ["large"]
 
@@ -116,8 +116,8 @@ def test_a_tie_goes_to_the_larger_class(services, tmp_path):
 def test_many_rows_are_answered_in_a_thread_as_few_are_on_the_loop(services, model_file):
     service = services(model_file, limits=Limits())
     ask = Asker(service)
-    few = ask.predict({"rows": ROWS}).as_(Predicted)
-    many = ask.predict({"rows": ROWS * 50}).as_(Predicted)
+    few = ask.predict({"rows": ROWS}).as_(PredictResponse)
+    many = ask.predict({"rows": ROWS * 50}).as_(PredictResponse)
     assert many.probabilities == few.probabilities * 50
 
 
@@ -144,12 +144,12 @@ def clock(service):
 
 
 def test_a_budget_is_the_least_of_what_load_request_and_deadline_leave(ask, clock):
-    free = ask.predict({"rows": [ROW]}).as_(Predicted)
+    free = ask.predict({"rows": [ROW]}).as_(PredictResponse)
     assert free.members == [3]
     assert 0 < clock.budgets[-1][0] <= 0.010
     ask.predict({"rows": [ROW], "budget_us": 50})
     assert clock.budgets[-1] == (50e-6, None)
-    late = ask.predict({"rows": [ROW]}, x_deadline=str(time.time() - 1)).as_(Predicted)
+    late = ask.predict({"rows": [ROW]}, x_deadline=str(time.time() - 1)).as_(PredictResponse)
     assert (late.budget_us, late.complete) == (0, False)
     ask.predict({"rows": [ROW]}, x_deadline=str(time.time() + 0.001))
     assert clock.budgets[-1][0] < 0.001
@@ -169,5 +169,5 @@ def test_a_deadline_that_is_no_moment_is_refused(ask, deadline):
 
 
 def test_places_of_rows_read_as_in_the_request():
-    assert Batch([{}, {}]).place(1, "a b") == "rows[1].a b"
-    assert Batch([{}], single=True).place(0) == "row"
+    assert RequestRows([{}, {}]).place(1, "a b") == "rows[1].a b"
+    assert RequestRows([{}], single=True).place(0) == "row"

@@ -13,7 +13,7 @@ import pytest
 from serving import LABELS, ROWS, write_model
 
 from tanager.cli.serve import curl_line
-from tanager.service.wire import Predicted
+from tanager.service.messages import PredictResponse
 
 COMMAND = [sys.executable, "-c", "from tanager.cli.main import main; main()", "serve"]
 ROW = {"colour": "red", "size": 2.0}
@@ -91,7 +91,7 @@ def test_it_ends_well_and_what_was_learned_is_there_again(start, tmp_path):
         assert time.monotonic() < end
         time.sleep(0.05)
     assert again.stop(signal.SIGINT) == 0
-    assert again.err == "pets: a new model file was taken over\n"
+    assert again.err == "pets: a new model file was loaded\n"
 
 
 def end_in_the_middle_of_a_request(one):
@@ -128,4 +128,4 @@ def test_the_line_to_try_works(ask):
     command = curl_line(ask.service, "http://127.0.0.1:8000")
     assert command.startswith("curl http://127.0.0.1:8000/predict --json ")
     body = re.search(r"--json '(.*)'", command)[1]
-    assert ask.predict(body=body.encode()).as_(Predicted).labels == ["fish"]
+    assert ask.predict(body=body.encode()).as_(PredictResponse).labels == ["fish"]

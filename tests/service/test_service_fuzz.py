@@ -13,7 +13,7 @@ from serving import LABELS, Asker, close, live, make_service, write_model
 
 from tanager import AnytimeAODE
 from tanager.service.errors import CODES
-from tanager.service.wire import Predicted
+from tanager.service.messages import PredictResponse
 
 NAMES = ["colour", "size", "wild", "siz", "", "\x00", "a" * 300, "ü"]
 ODD = [
@@ -100,7 +100,7 @@ def check(ask, said):
         assert CODES[said.error.code][0] == said.status
         assert said.error.message
         assert len(said.body) < 5000, "an error quotes little of what was sent"
-    answer = ask.predict({"row": {"colour": "red", "size": 2.0}}).as_(Predicted)
+    answer = ask.predict({"row": {"colour": "red", "size": 2.0}}).as_(PredictResponse)
     assert abs(sum(answer.probabilities[0]) - 1) < 1e-9
 
 

@@ -13,7 +13,7 @@ from sklearn.datasets import load_iris
 from tanager import AODE
 from tanager.service.app import Limits
 from tanager.service.errors import CODES
-from tanager.service.paths import PATHS
+from tanager.service.routes import ROUTES
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "service.md").read_text()
 LINES = [line for block in re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
@@ -61,7 +61,7 @@ def test_the_tables_are_complete():
     for code, (status, _) in CODES.items():
         rows = [row for row in PAGE.splitlines() if row.startswith("| ") and f"`{code}`" in row]
         assert any(str(status) in row.split("|")[1] for row in rows), code
-    for path in PATHS:
+    for path in ROUTES:
         assert f"{path.method} {path.path.replace('{name}', 'NAME')}`" in PAGE
 
 

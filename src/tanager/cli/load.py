@@ -7,9 +7,11 @@ import math
 import os
 from collections import Counter
 from collections.abc import Sequence
+from importlib.util import find_spec
 from itertools import cycle
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
@@ -19,13 +21,17 @@ from tanager.cli.reading import READING, check_columns, check_inputs, open_data
 from tanager.cli.screen import Screen, counted, listed, table
 from tanager.errors import DataError, OptionError
 
-MOST_REQUESTS, MOST_SECONDS = 200_000, 600.0  # of one command
-MOST_ROWS = 100_000  # of the file that are kept; after them it begins again
+if TYPE_CHECKING:  # needs the extra `serve`
+    from tanager.cli.sending import Address, Reply, Request
+    from tanager.files import Source
+
+MAX_REQUESTS, MAX_SECONDS = 200_000, 600.0  # of one command
+MAX_ROWS = 100_000  # of the file that are kept in memory; they are sent again from the first one on
 PERCENTILES = (50, 90, 99)
-BEHIND = 0.005  # seconds by which the sender may be late before that is worth a note
+LATE_SECONDS = 0.005  # by which the sender may be late before there is a note
 
 
-class Rates(click.ParamType):
+class Rates(click.ParamType[list[float]]):
     """``50,200,800``: requests per second."""
 
     name = "rates"
@@ -38,7 +44,7 @@ class Rates(click.ParamType):
         except ValueError:
             rates = []
         if not rates or not all(0 < rate < math.inf for rate in rates):
-            self.fail(f"{value!r} are no rates; write requests per second between commas, such as 50,200,800.")
+            self.fail(f"{value!r} is not a list of rates; write requests per second with commas, such as 50,200,800.")
         return rates
 
 
@@ -50,30 +56,35 @@ class Rates(click.ParamType):
     )
 )
 @click.argument("data")
-@click.option("--url", default="http://127.0.0.1:8000", metavar="URL", help="Where tanager serve is.")
+@click.option("--url", default="http://127.0.0.1:8000", metavar="URL", help="Address of tanager serve.")
 @click.option("--model", metavar="NAME", help="Which of its models.  [default: the only one]")
 @target_option
-@click.option("--rates", type=Rates(), default="10,50,200", metavar="RATES", help="Requests per second, one by one.")
-@click.option("--seconds", type=float, default=5.0, metavar="N", help="How long each rate is kept.")
+@click.option(
+    "--rates", type=Rates(), default="10,50,200", metavar="RATES", help="Requests per second, one rate after the other."
+)
+@click.option("--seconds", type=float, default=5.0, metavar="N", help="Duration of each rate.")
 @click.option("--rows", type=click.IntRange(min=1), default=1, metavar="N", help="Rows in a request.")
 @click.option(
-    "--arrivals", type=click.Choice(["poisson", "even"]), default="poisson", help="By chance, or by the beat."
+    "--arrivals",
+    type=click.Choice(["poisson", "even"]),
+    default="poisson",
+    help="Random (a Poisson process), or evenly spaced.",
 )
 @click.option("--budget-us", type=float, metavar="N", help="Microseconds that the model may take at most.")
-@click.option("--members", type=int, metavar="N", help="Members that answer beside naive Bayes, whatever the load.")
-@click.option("--learn", is_flag=True, help="After each answer, let the service learn the rows. Changes the model.")
+@click.option("--members", type=int, metavar="N", help="Members to use in addition to naive Bayes, whatever the load.")
+@click.option("--learn", is_flag=True, help="Let the service learn the rows after each prediction. Changes the model.")
 @click.option("--token", metavar="TEXT", help="Bearer token.  [default: TANAGER_TOKEN]")
-@click.option("--wait", type=float, default=5.0, metavar="N", help="Seconds to wait for the last answers of a rate.")
-@click.option("--seed", type=int, default=0, metavar="N", help="Of the arrivals.")
-@click.option("--anywhere", is_flag=True, help="Also hosts beyond this machine. Only where you may do so.")
+@click.option("--wait", type=float, default=5.0, metavar="N", help="Seconds to wait for the last responses of a rate.")
+@click.option("--seed", type=int, default=0, metavar="N", help="Seed of random arrivals.")
+@click.option("--anywhere", is_flag=True, help="Allow hosts other than this machine. Only with permission.")
 @click.option("--plot", metavar="FILE", help="A picture as .png, .svg or .pdf. Needs the extra 'plot'.")
 @reading_options
 @json_option
 def command(data: str, url: str, as_json: bool, **given: Any) -> None:
-    """Send the rows of DATA to a running tanager serve at given rates, and say how quick and how good its answers are.
+    """Send the rows of DATA to a running tanager serve at given rates, and measure latency and accuracy.
 
-    Requests are sent by the clock, whether or not earlier ones are answered; latency counts from when a request was
-    due. Where DATA has the classes, accuracy is told as well.
+    Requests are sent at fixed times, whether or not earlier ones are answered; latency counts from when a request was
+    due. Accuracy is measured where DATA has a column with the classes.
     """
     screen = Screen(as_json=as_json)
     check_inputs(data)
@@ -84,7 +95,7 @@ def command(data: str, url: str, as_json: bool, **given: Any) -> None:
         address, info = _service(url, given)
         source, target = _open(data, info, given)
         requests = _requests(address, source, target, info, given)
-    for text in _left_out(source, target, info):
+    for text in _column_notes(source, target, info):
         screen.note(text)
     lines = [_run(screen, address, requests, rate, given) for rate in given["rates"]]
     report = _report(data, address, info, target, given, lines)
@@ -99,50 +110,47 @@ def command(data: str, url: str, as_json: bool, **given: Any) -> None:
 
 def _check_bounds(given: dict[str, Any]) -> None:
     seconds, rates = given["seconds"], given["rates"]
-    if not 0 < seconds * len(rates) <= MOST_SECONDS:
+    if not 0 < seconds * len(rates) <= MAX_SECONDS:
         raise OptionError(
-            f"--seconds {seconds:g} for each of {len(rates)} rates: at most {MOST_SECONDS:g} s altogether."
+            f"--seconds {seconds:g} for each of {len(rates)} rates: at most {MAX_SECONDS:g} s altogether."
         )
-    if sum(rates) * seconds > MOST_REQUESTS:
+    if sum(rates) * seconds > MAX_REQUESTS:
         raise OptionError(
-            f"that would be {sum(rates) * seconds:,.0f} requests; {MOST_REQUESTS:,} are the most. "
+            f"that would be {sum(rates) * seconds:,.0f} requests; {MAX_REQUESTS:,} are the most. "
             "Take lower --rates or fewer --seconds."
         )
 
 
-def _service(url: str, given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Where to send, and what the model there is."""
-    try:
-        import msgspec  # noqa: F401
-    except ImportError:
-        raise OptionError("msgspec is not installed. Get it with: pip install 'tanager[serve]'") from None
-    from urllib.parse import quote
-
-    from tanager.cli.sending import Address, ask
+def _service(url: str, given: dict[str, Any]) -> tuple[Address, dict[str, Any]]:
+    """The address of the service, and the description of the model there."""
+    for name in ("httptools", "msgspec"):
+        if find_spec(name) is None:
+            raise OptionError(f"{name} is not installed. Get it with: pip install 'tanager[serve]'")
+    from tanager.cli.sending import Address, get_json
 
     address = Address(url, given["token"] or os.environ.get("TANAGER_TOKEN"), given["model"])
-    if not given["anywhere"] and not _is_here(address.host):
+    if not given["anywhere"] and not _is_local(address.host):
         raise OptionError(
-            f"{address.host} is not this machine. Load on a service that others use can stop it; "
-            "say --anywhere where you may do so."
+            f"{address.host} is not this machine. Load can stop a service that others use; "
+            "add --anywhere if you are allowed to."
         )
     if address.model is None:
-        names = [line["name"] for line in ask(address, "/models")["models"]]
+        names = [model["name"] for model in get_json(address, "/models")["models"]]
         if len(names) != 1:
             raise OptionError(f"{url} serves {listed(names)}. Choose one with --model.")
         address.model = names[0]
-    return address, ask(address, f"/models/{quote(address.model, safe='')}")
+    return address, get_json(address, f"/models/{quote(address.model, safe='')}")
 
 
-def _is_here(host: str) -> bool:
+def _is_local(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-def _open(data: str, info: dict[str, Any], given: dict[str, Any]) -> tuple[Any, str | None]:
-    """The file, read as the model has learned its columns, and the column with the classes where there is one."""
+def _open(data: str, info: dict[str, Any], given: dict[str, Any]) -> tuple[Source, str | None]:
+    """The file, with columns of the types that the model has, and the column with the classes where there is one."""
     source = open_data(data, **{key: given[key] for key in READING})
     target = given["target"] or (info["target"] if info["target"] in source.columns else None)
     if target is not None:
@@ -158,14 +166,14 @@ def _open(data: str, info: dict[str, Any], given: dict[str, Any]) -> tuple[Any, 
     return source, target
 
 
-def _features(source: Any, target: str | None, info: dict[str, Any]) -> list[str]:
+def _features(source: Source, target: str | None, info: dict[str, Any]) -> list[str]:
     return [
         column["name"] for column in info["columns"] if column["name"] in source.columns and column["name"] != target
     ]
 
 
-def _left_out(source: Any, target: str | None, info: dict[str, Any]) -> list[str]:
-    """What the user should know about the columns."""
+def _column_notes(source: Source, target: str | None, info: dict[str, Any]) -> list[str]:
+    """Notes on columns that the file does not have, or the model."""
     features = _features(source, target, info)
     absent = [column["name"] for column in info["columns"] if column["name"] not in features]
     ignored = [name for name in source.columns if name not in features and name != target]
@@ -177,12 +185,14 @@ def _left_out(source: Any, target: str | None, info: dict[str, Any]) -> list[str
     return notes
 
 
-def _requests(address: Any, source: Any, target: str | None, info: dict[str, Any], given: dict[str, Any]) -> list[Any]:
-    """All requests, written before the clock starts; the file begins again where it is too short."""
+def _requests(
+    address: Address, source: Source, target: str | None, info: dict[str, Any], given: dict[str, Any]
+) -> list[Request]:
+    """All requests, encoded before the first is sent; a short file is used again from its first row on."""
     from tanager.cli.sending import Request
 
     features, size = _features(source, target, info), given["rows"]
-    most = min(MOST_ROWS, max(size, math.ceil(size * max(given["rates"]) * given["seconds"])))
+    most = min(MAX_ROWS, max(size, math.ceil(size * max(given["rates"]) * given["seconds"])))
     rows, labels = _read(source, features, target, most)
     options = {key: given[key] for key in ("budget_us", "members") if given[key] is not None}
     made = []
@@ -190,15 +200,15 @@ def _requests(address: Any, source: Any, target: str | None, info: dict[str, Any
         places = [at % len(rows) for at in range(start, start + size)]
         body: dict[str, Any] = {"columns": features, "rows": [rows[at] for at in places]}
         truth = [labels[at] for at in places] if target else []
-        told: dict[str, Any] = {"labels": truth}
+        known: dict[str, Any] = {"labels": truth}
         if size == 1:
-            body, told = {"row": dict(zip(features, rows[start], strict=True))}, {"label": labels[start]}
-        then = address.post("learn", body | told) if given["learn"] else None
+            body, known = {"row": dict(zip(features, rows[start], strict=True))}, {"label": labels[start]}
+        then = address.post("learn", body | known) if given["learn"] else None
         made.append(Request(address.post("predict", body | options), truth, then))
     return made
 
 
-def _read(source: Any, features: list[str], target: str | None, most: int) -> tuple[list[list[Any]], list[Any]]:
+def _read(source: Source, features: list[str], target: str | None, most: int) -> tuple[list[list[Any]], list[Any]]:
     """Rows as lists of cells, and their classes; rows without a class are left out where there are classes."""
     from tanager.encoding.values import is_missing, plain
 
@@ -206,7 +216,7 @@ def _read(source: Any, features: list[str], target: str | None, most: int) -> tu
         return [None if is_missing(value) else plain(value) for value in column.to_pylist()]
 
     rows: list[list[Any]] = []
-    labels: list[Any] = []  # without a target, whatever stands last
+    labels: list[Any] = []  # without a target they are not used
     for chunk in source.chunks([*features, *([target] if target else [])], rows=min(most, 10_000)):
         columns = [cells(column) for column in chunk.columns]
         whole = [row for row in zip(*columns, strict=True) if target is None or row[-1] is not None]
@@ -219,43 +229,46 @@ def _read(source: Any, features: list[str], target: str | None, most: int) -> tu
     return rows, labels
 
 
-def _run(screen: Screen, address: Any, requests: Sequence[Any], rate: float, given: dict[str, Any]) -> dict[str, Any]:
-    """One rate: send, wait, and sum up."""
+def _run(
+    screen: Screen, address: Address, requests: Sequence[Request], rate: float, given: dict[str, Any]
+) -> dict[str, Any]:
+    """One rate: send, wait, and summarise."""
     from tanager.cli.sending import send
 
     due = arrivals(rate, given["seconds"], even=given["arrivals"] == "even", seed=given["seed"])
     with screen.progress(f"{rate:g} requests/s") as tick:
-        told = 0.0
+        drawn = 0.0
 
-        def tell(n: int) -> None:
-            nonlocal told
-            if due[n - 1] - told > 0.1:  # drawing a bar takes time from the sender
-                told = due[n - 1]
-                tick(n * given["rows"], told / given["seconds"])
+        def draw(n: int) -> None:
+            nonlocal drawn
+            if due[n - 1] - drawn > 0.1:  # drawing the progress bar takes time from the sender
+                drawn = due[n - 1]
+                tick(n * given["rows"], drawn / given["seconds"])
 
-        replies = send(address, cycle(requests), due, wait=given["wait"], tick=tell)
+        replies = send(address, cycle(requests), due, wait=given["wait"], tick=draw)
     line = {"rate": rate, **summary(replies, [request.labels for request in requests])}
-    if line["behind_ms"] > 1000 * BEHIND:
+    if line["behind_ms"] > 1000 * LATE_SECONDS:
         late = f"at {rate:g}/s the sender itself was {line['behind_ms']:.0f} ms late (p99)"
         screen.note(f"{late}. Take a lower rate or a quieter machine.")
     return line
 
 
 def arrivals(rate: float, seconds: float, *, even: bool = False, seed: int = 0) -> list[float]:
-    """When requests are due: evenly, or each for itself by chance (a Poisson stream)."""
+    """When requests are due: evenly spaced, or a Poisson process."""
     import numpy as np
 
     if even:
-        return (np.arange(max(1, round(rate * seconds))) / rate).tolist()
+        return [k / rate for k in range(max(1, round(rate * seconds)))]
     rng = np.random.default_rng(seed)
-    return np.sort(rng.uniform(0, seconds, max(1, rng.poisson(rate * seconds)))).tolist()
+    due: list[float] = np.sort(rng.uniform(0, seconds, max(1, rng.poisson(rate * seconds)))).tolist()
+    return due
 
 
-def summary(replies: Sequence[Any], labels: Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """What a run has shown; ``labels`` are the true classes of the requests, which were sent in turn.
+def summary(replies: Sequence[Reply], labels: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Latency and accuracy of a run; ``labels`` are the true classes of the requests, which were sent in turn.
 
-    Latencies are those of all requests but the refused ones; those without an answer count with the time that was
-    waited for them.
+    Latencies are those of all requests but the refused ones; a request without a response counts with the time that was
+    waited for it.
     """
     import numpy as np
 
@@ -294,7 +307,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def _report(
     data: str,
-    address: Any,
+    address: Address,
     info: dict[str, Any],
     target: str | None,
     given: dict[str, Any],
@@ -322,7 +335,7 @@ def _print(screen: Screen, report: dict[str, Any]) -> None:
     screen.show(table(heads, rows, right=heads))
     screen.say("\nLatencies count from when a request was due.")
     if "naive_share" in shown:
-        screen.say("Naive: the share of rows that naive Bayes answered alone.")
+        screen.say("Naive: the share of rows that were predicted by naive Bayes alone.")
     for line in lines:
         if line["errors"]:
             errors = listed(f"{n:,} {code}" for code, n in line["errors"].items())

@@ -1,8 +1,8 @@
-"""Requests sent by the clock, whether or not earlier ones are answered: what a service is measured with.
+"""The sender of ``tanager load``: requests at fixed times, whether or not earlier ones are answered (an open loop).
 
-HTTP/1.1 in a few lines over asyncio, since the sender takes its time from the same machine: a request costs it about a
-quarter of what a client for all purposes takes. Latencies count from when a request was due, so that a sender or a
-service that falls behind cannot hide it.
+Over asyncio and httptools: the sender shares the machine with the service, and a general HTTP client takes more than
+ten times the processor time for a request (``python -m benchmarks.sending``). Latencies count from when a request was
+due, so that a sender or a service that falls behind cannot hide it.
 """
 
 from __future__ import annotations
@@ -13,24 +13,27 @@ import math
 import os
 import selectors
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, urlsplit
+
+import httptools
+import msgspec
 
 from tanager.errors import OptionError, TanagerError
 
-CONNECTIONS = 256  # at most, side by side; what is due beyond them waits here, and the wait counts
-OK, UNANSWERED, UNREACHABLE, FOREIGN = "ok", "unanswered", "unreachable", "not_tanager"
+MAX_CONNECTIONS = 256  # requests that are due beyond them wait in the sender, and this wait is part of their latency
+OK, UNANSWERED, UNREACHABLE, NOT_TANAGER = "ok", "unanswered", "unreachable", "not_tanager"
 
 
 class Unreachable(TanagerError):
-    """Nobody answers at an address, or somebody else."""
+    """There is no service at an address, or another one."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it goes over the wire, the true classes of its rows, and what is sent when it is answered."""
+    """A request in its final bytes, the true classes of its rows, and the request to send once it is answered."""
 
     message: bytes
     labels: Sequence[Any] = ()
@@ -39,7 +42,7 @@ class Request:
 
 @dataclass
 class Reply:
-    """What became of a request. Times are seconds since the first was due; without an answer, when it was given up."""
+    """The outcome of a request. Times are seconds since the start; ``done`` is the end of waiting where none came."""
 
     due: float
     sent: float = math.nan
@@ -47,16 +50,17 @@ class Reply:
     code: str = UNANSWERED
     labels: Sequence[Any] = ()
     members: Sequence[int] | None = None
-    learned: float = math.nan  # seconds of the request that followed
+    learned: float = math.nan  # seconds that the request to learn took
     learned_code: str | None = None
 
     @property
     def latency(self) -> float:
+        """Seconds from when the request was due."""
         return self.done - self.due
 
 
 class Address:
-    """Where a service is, and how requests to it are written."""
+    """The address of a service; makes the bytes of requests to it."""
 
     def __init__(self, url: str, token: str | None = None, model: str | None = None) -> None:
         try:
@@ -71,12 +75,11 @@ class Address:
         self._base, self._lines = parts.path.rstrip("/"), f"Host: {parts.netloc}\r\n{token_line}"
 
     def get(self, path: str) -> bytes:
+        """A GET request."""
         return f"GET {self._base}{path} HTTP/1.1\r\n{self._lines}\r\n".encode()
 
-    def post(self, verb: str, body: Any) -> bytes:
-        """A request to predict or learn."""
-        import msgspec
-
+    def post(self, verb: str, body: Mapping[str, Any]) -> bytes:
+        """A request to ``predict`` or ``learn``."""
         content = msgspec.json.encode(body)
         path = f"/models/{quote(self.model, safe='')}/{verb}" if self.model else f"/{verb}"
         head = f"POST {self._base}{path} HTTP/1.1\r\n{self._lines}Content-Type: application/json\r\n"
@@ -84,66 +87,68 @@ class Address:
 
 
 class Connection(asyncio.Protocol):
-    """One request after the other; ``answer`` is resolved when the whole of it is there."""
+    """A connection that takes one request after the other."""
 
-    answer: asyncio.Future[tuple[int, bytes]] | None = None
+    transport: asyncio.Transport
+    keep_alive = True
+    _response: asyncio.Future[tuple[int, bytes]] | None = None
 
-    def connection_made(self, transport: Any) -> None:
-        self.transport = transport
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self._parser = httptools.HttpResponseParser(self)
 
-    def ask(self, message: bytes) -> asyncio.Future[tuple[int, bytes]]:
-        self.buffer, self.length = b"", -1
-        self.answer = answer = asyncio.get_running_loop().create_future()
+    def request(self, message: bytes) -> asyncio.Future[tuple[int, bytes]]:
+        """Send a request; the future gets status and body when the whole response is there."""
+        self._body: list[bytes] = []
+        self._response = response = asyncio.get_running_loop().create_future()
         self.transport.write(message)
-        return answer
+        return response
 
     def data_received(self, data: bytes) -> None:
-        if self.answer is None or self.answer.done():  # nothing was asked
+        if self._response is None or self._response.done():  # data that no request asked for
             self.transport.close()
             return
-        self.buffer += data
         try:
-            if self._whole():
-                self.answer.set_result((self.status, self.buffer))
-        except (LookupError, ValueError) as error:
-            self.answer.set_exception(error)
+            self._parser.feed_data(data)
+        except httptools.HttpParserError as error:
+            if not self._response.done():
+                self._response.set_exception(error)
 
-    def _whole(self) -> bool:
-        """Read the head when it is there, and say whether all of the body is."""
-        if self.length < 0:
-            head, found, rest = self.buffer.partition(b"\r\n\r\n")
-            if not found:
-                return False
-            head = head.lower()
-            self.status, self.kept = int(head.split(None, 2)[1]), b"\nconnection: close" not in head
-            self.length, self.buffer = int(head.split(b"\ncontent-length:")[1].split(b"\r")[0]), rest
-        return len(self.buffer) >= self.length
+    def on_body(self, part: bytes) -> None:
+        """Called by the parser."""
+        self._body.append(part)
+
+    def on_message_complete(self) -> None:
+        """Called by the parser."""
+        self.keep_alive = self._parser.should_keep_alive()
+        if self._response is not None and not self._response.done():
+            self._response.set_result((self._parser.get_status_code(), b"".join(self._body)))
 
     def connection_lost(self, error: Exception | None) -> None:
-        if self.answer is not None and not self.answer.done():
-            self.answer.set_exception(ConnectionResetError())
+        if self._response is not None and not self._response.done():
+            self._response.set_exception(ConnectionResetError())
 
 
-class Line:
-    """Connections to a service, opened as they are needed and kept."""
+class ConnectionPool:
+    """Connections to a service, opened as they are needed and reused."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
         self._idle: list[Connection] = []
-        self._free = asyncio.Semaphore(CONNECTIONS)
+        self._free = asyncio.Semaphore(MAX_CONNECTIONS)
 
-    async def ask(self, message: bytes) -> tuple[int, bytes]:
-        """Send a request; the status and the body of the answer."""
+    async def request(self, message: bytes) -> tuple[int, bytes]:
+        """Send a request; returns the status and the body of the response."""
         async with self._free:
             connection = await self._connection()
             try:
-                answer = await connection.ask(message)
+                response = await connection.request(message)
             except BaseException:
-                connection.transport.close()
+                connection.transport.close()  # the response may still come, and would be taken for the next one
                 raise
-            if connection.kept:
+            if connection.keep_alive:
                 self._idle.append(connection)
-            return answer
+            return response
 
     async def _connection(self) -> Connection:
         while self._idle:
@@ -154,20 +159,20 @@ class Line:
         return (await loop.create_connection(Connection, self.address.host, self.address.port, ssl=secure))[1]
 
     def close(self) -> None:
+        """Close the idle connections."""
         for connection in self._idle:
             connection.transport.close()
 
 
-def ask(address: Address, path: str) -> Any:
-    """What a GET request answers, as JSON; raises Unreachable where there is no such service."""
-    import msgspec
+def get_json(address: Address, path: str) -> Any:
+    """The JSON that a GET request returns; raises Unreachable where there is no such service."""
 
     async def get() -> tuple[int, bytes]:
-        line = Line(address)
+        pool = ConnectionPool(address)
         try:
-            return await asyncio.wait_for(line.ask(address.get(path)), 10)
+            return await asyncio.wait_for(pool.request(address.get(path)), 10)
         finally:
-            line.close()
+            pool.close()
 
     try:
         status, body = asyncio.run(get())
@@ -176,10 +181,10 @@ def ask(address: Address, path: str) -> Any:
             raise Unreachable(content["error"]["message"])
     except (OSError, TimeoutError) as error:
         known = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        why = (known or "it is silent").lower()
-        raise Unreachable(f"no answer from {address.url} ({why}). Start one with: tanager serve MODEL") from None
-    except (LookupError, TypeError, ValueError):
-        raise Unreachable(f"{address.url} does not answer as tanager serve does. Check the address.") from None
+        why = (known or "it timed out").lower()
+        raise Unreachable(f"no response from {address.url} ({why}). Start one with: tanager serve MODEL") from None
+    except (LookupError, TypeError, ValueError, httptools.HttpParserError):
+        raise Unreachable(f"{address.url} is not a tanager service. Check the address.") from None
     return content
 
 
@@ -193,77 +198,76 @@ def send(
 ) -> list[Reply]:
     """Send requests at the times (in seconds from now) at which they are due; one reply for each.
 
-    Answers are waited for until so many seconds after the last request. ``tick`` is called with the number of requests
-    sent so far.
+    Responses are waited for until ``wait`` seconds after the last request. ``tick`` is called with the number of
+    requests sent so far.
     """
     gc.collect()
-    gc.freeze()  # or looking for garbage among all that is loaded would stop the sender for a tenth of a second
+    gc.freeze()  # a collection over all loaded modules would stop the sender for a tenth of a second
     try:
-        with asyncio.Runner(loop_factory=_precise_loop) as runner:
+        with asyncio.Runner(loop_factory=precise_loop) as runner:
             return runner.run(_send(address, requests, due, wait, tick))
     finally:
         gc.unfreeze()
 
 
-def _precise_loop() -> asyncio.AbstractEventLoop:
-    """An event loop that wakes up to the microsecond; the usual one rounds up to milliseconds."""
+def precise_loop() -> asyncio.AbstractEventLoop:
+    """An event loop whose timers are precise to microseconds; with epoll, asyncio rounds them up to milliseconds."""
     return asyncio.SelectorEventLoop(selectors.SelectSelector())
 
 
 async def _send(
     address: Address, requests: Iterable[Request], due: Sequence[float], wait: float, tick: Callable[[int], None]
 ) -> list[Reply]:
-    line, replies, tasks = Line(address), [], []
+    pool, replies, tasks = ConnectionPool(address), list[Reply](), list[asyncio.Task[None]]()
     start = time.perf_counter() + 0.01
     for n, (request, at) in enumerate(zip(requests, due, strict=False)):
         pause = start + at - time.perf_counter()
         if pause > 0:
             await asyncio.sleep(pause)
         replies.append(Reply(at))
-        tasks.append(asyncio.create_task(_exchange(line, request, replies[-1], start)))
+        tasks.append(asyncio.create_task(_exchange(pool, request, replies[-1], start)))
         tick(n + 1)
     if tasks:
         _, late = await asyncio.wait(tasks, timeout=wait)
         for task in late:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    line.close()
+    pool.close()
     return replies
 
 
-async def _exchange(line: Line, request: Request, reply: Reply, start: float) -> None:
-    """One request, and the one that follows it."""
+async def _exchange(pool: ConnectionPool, request: Request, reply: Reply, start: float) -> None:
+    """Send one request, and the one that follows it."""
     reply.sent = time.perf_counter() - start
     try:
-        status, body = await line.ask(request.message)
+        status, body = await pool.request(request.message)
         reply.done = time.perf_counter() - start
-        _read(reply, status, body)
+        _read_response(reply, status, body)
         if request.then is not None and reply.code == OK:
             reply.learned_code = UNANSWERED
-            status, body = await line.ask(request.then)
+            status, body = await pool.request(request.then)
             reply.learned = time.perf_counter() - start - reply.done
             reply.learned_code = OK if status == 200 else _code(body)
     except asyncio.CancelledError:
         pass
     except OSError:
-        _failed(reply, UNREACHABLE)
-    except (LookupError, TypeError, ValueError):
-        _failed(reply, FOREIGN)
+        _fail(reply, UNREACHABLE)
+    except (LookupError, TypeError, ValueError, httptools.HttpParserError):
+        _fail(reply, NOT_TANAGER)
     finally:
         if math.isnan(reply.done):
             reply.done = time.perf_counter() - start
 
 
-def _failed(reply: Reply, code: str) -> None:
+def _fail(reply: Reply, code: str) -> None:
+    """Note an error for the request that was under way."""
     if reply.learned_code is None:
         reply.code = code
     else:
         reply.learned_code = code
 
 
-def _read(reply: Reply, status: int, body: bytes) -> None:
-    import msgspec
-
+def _read_response(reply: Reply, status: int, body: bytes) -> None:
     if status != 200:
         reply.code = _code(body)
         return
@@ -274,6 +278,4 @@ def _read(reply: Reply, status: int, body: bytes) -> None:
 
 def _code(body: bytes) -> str:
     """The code of an error."""
-    import msgspec
-
     return str(msgspec.json.decode(body)["error"]["code"])

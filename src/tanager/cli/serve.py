@@ -1,14 +1,15 @@
-"""``tanager serve``: models over HTTP, with a budget for every answer."""
+"""``tanager serve``: models over HTTP, with a time budget for every prediction."""
 
 from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +17,10 @@ from tanager.cli.options import examples
 from tanager.cli.reading import check_inputs
 from tanager.cli.screen import Screen, counted
 from tanager.errors import OptionError
+
+if TYPE_CHECKING:  # these need the extra `serve`
+    from tanager.service.app import Service
+    from tanager.service.models import ModelStore, ServedModel
 
 NEEDED = ("starlette", "uvicorn", "httptools", "msgspec", "prometheus_client")
 
@@ -28,32 +33,34 @@ NEEDED = ("starlette", "uvicorn", "httptools", "msgspec", "prometheus_client")
     )
 )
 @click.argument("models", nargs=-1, required=True)
-@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Where to listen; 0.0.0.0 is everywhere.")
-@click.option("--port", default=8000, type=click.IntRange(0, 65535), metavar="N", help="0 is any free one.")
+@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen at; 0.0.0.0 is all addresses.")
+@click.option(
+    "--port", default=8000, type=click.IntRange(0, 65535), metavar="N", help="Port to listen at; 0 is any free one."
+)
 @click.option(
     "--target-ms",
     default=10.0,
     type=click.FloatRange(0.1),
     metavar="MS",
-    help="The latency that 99 of 100 answers should keep.",
+    help="Latency that 99 % of the responses should keep.",
 )
 @click.option(
     "--max-budget-ms",
     default=100.0,
     type=click.FloatRange(0),
     metavar="MS",
-    help="Most that a model gets for an answer.",
+    help="Maximum time for one prediction.",
 )
 @click.option(
-    "--token-file", metavar="FILE", help="Holds the token that requests must send.  [default: $TANAGER_TOKEN]"
+    "--token-file", metavar="FILE", help="File with the token that requests must send.  [default: $TANAGER_TOKEN]"
 )
 @click.option(
-    "--max-body-mb", default=8.0, type=click.FloatRange(0.001), metavar="MB", help="Most that a request may send."
+    "--max-body-mb", default=8.0, type=click.FloatRange(0.001), metavar="MB", help="Maximum size of a request."
 )
-@click.option("--max-rows", default=10_000, type=click.IntRange(1), metavar="N", help="Most rows of a request.")
-@click.option("--max-queue", default=1000, type=click.IntRange(1), metavar="N", help="Most requests that wait.")
+@click.option("--max-rows", default=10_000, type=click.IntRange(1), metavar="N", help="Maximum rows of a request.")
+@click.option("--max-queue", default=1000, type=click.IntRange(1), metavar="N", help="Maximum requests that wait.")
 @click.option(
-    "--remember", default=100_000, type=click.IntRange(0), metavar="N", help="Most rows that wait for labels."
+    "--remember", default=100_000, type=click.IntRange(0), metavar="N", help="Maximum rows that wait for labels."
 )
 @click.option(
     "--remember-minutes", default=60.0, type=click.FloatRange(0), metavar="N", help="How long rows wait for labels."
@@ -61,20 +68,20 @@ NEEDED = ("starlette", "uvicorn", "httptools", "msgspec", "prometheus_client")
 @click.option(
     "--state",
     metavar="FOLDER",
-    help="Where learned rows are kept, a folder for each model.  [default: MODEL.state beside MODEL]",
+    help="Folder for learned rows, with a folder for each model in it.  [default: MODEL.state beside MODEL]",
 )
 @click.option(
-    "--snapshot-rows", default=100_000, type=click.IntRange(1), metavar="N", help="Learned rows between two snapshots."
+    "--snapshot-rows", default=100_000, type=click.IntRange(1), metavar="N", help="Rows learned between two snapshots."
 )
-@click.option("--read-only", is_flag=True, help="Learn nothing, write nothing: serve the files as they are.")
-@click.option("--no-improve", is_flag=True, help="Do nothing between requests.")
-@click.option("--log", is_flag=True, help="A line on stderr for every request.")
+@click.option("--read-only", is_flag=True, help="Do not learn and do not write: serve the files as they are.")
+@click.option("--no-improve", is_flag=True, help="Do not improve models while there are no requests.")
+@click.option("--log", is_flag=True, help="Log every request on stderr.")
 def command(models: tuple[str, ...], host: str, port: int, log: bool, **options: Any) -> None:
-    """Answer requests over HTTP with MODELS made by fit.
+    """Serve MODELS made by fit over HTTP: they predict, and learn.
 
-    Every answer gets the time that the load leaves it: anytime models (fit --model anytime) use all their members when
-    there is time, and naive Bayes alone at the peak. Rows that are learned are safe on disk before the service says so.
-    Ends when stopped with Ctrl-C or SIGTERM; SIGHUP looks for new model files.
+    Every prediction gets the time that the load leaves it: anytime models (fit --model anytime) use all their members
+    when there is time, and naive Bayes alone at the peak. Learned rows are safe on disk before the response is sent.
+    Stop it with Ctrl-C or SIGTERM; SIGHUP makes it check for new model files.
     """
     start = time.monotonic()
     screen = Screen()
@@ -86,19 +93,19 @@ def command(models: tuple[str, ...], host: str, port: int, log: bool, **options:
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     with screen.waiting("starting"):
         from tanager.service import server
-    with server.listen(host, port) as place:
+    with server.listen(host, port) as listening:
         with screen.waiting("starting"):
             service = _service(names, models, token=token, log=log, **options)
-        server.run(service, place, lambda: _say(screen, service, place, time.monotonic() - start))
+        server.run(service, listening, lambda: _announce(screen, service, listening, time.monotonic() - start))
     screen.say("stopped")
 
 
 def _names(paths: tuple[str, ...]) -> list[str]:
-    """What models are called: their files without folder and ending."""
+    """The names of models: their files without folder and ending."""
     names = [Path(path).stem for path in paths]
     for name in names:
         if names.count(name) > 1:
-            raise OptionError(f"two of the models are called {name!r}. Rename one of the files.")
+            raise OptionError(f"two of the models have the name {name!r}. Rename one of the files.")
     return names
 
 
@@ -109,10 +116,10 @@ def _check_extra() -> None:
 
 
 def _token(path: str | None) -> str | None:
-    """The token of a file or of the environment; None lets everybody in."""
+    """The token from a file or from the environment; None: requests need no token."""
     token = os.environ.get("TANAGER_TOKEN") if path is None else Path(path).read_text(encoding="utf-8").strip()
     if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
-        raise OptionError("the token must be text without spaces, in plain letters, digits and signs.")
+        raise OptionError("the token must be printable ASCII text without spaces.")
     return token
 
 
@@ -129,10 +136,10 @@ def _service(
     max_queue: int,
     no_improve: bool,
     **options: Any,
-) -> Any:
+) -> Service:
     from tanager.service.app import Limits, Service
 
-    served: dict[str, Any] = {}
+    served: dict[str, ServedModel] = {}
     try:
         for name, path in zip(names, paths, strict=True):
             served[name] = _served(name, path, **options)
@@ -161,40 +168,41 @@ def _served(
     remember: int,
     remember_minutes: float,
     **_: Any,
-) -> Any:
-    """A model under its name, which has a folder of its own below --state."""
-    from tanager.service.models import Served
+) -> ServedModel:
+    """A model under its name; with --state it has a folder of that name there."""
+    from tanager.service.models import ServedModel
 
     folder = None if state is None else Path(state) / name
     store = _store(path, folder, snapshot_rows, read_only=read_only)
     seconds = remember_minutes * 60
-    return Served(name, store, remember=remember, remember_seconds=seconds, read_only=read_only)
+    return ServedModel(name, store, remember=remember, remember_seconds=seconds, read_only=read_only)
 
 
-def _store(path: str, folder: Path | None, snapshot_rows: int, *, read_only: bool) -> Any:
-    """The model file as it is, or with all that it has learned here."""
+def _store(path: str, folder: Path | None, snapshot_rows: int, *, read_only: bool) -> ModelStore:
+    """The model file as it is, or with all that it has learned while being served."""
     if read_only:
-        from tanager.service.models import Fixed
+        from tanager.service.models import ReadOnlyModel
 
-        return Fixed(path)
-    from tanager.service.durable import Durable
+        return ReadOnlyModel(path)
+    from tanager.service.durable import DurableModel
 
-    return Durable(path, folder, snapshot_rows=snapshot_rows)
+    return DurableModel(path, folder, snapshot_rows=snapshot_rows)
 
 
-def _say(screen: Screen, service: Any, place: Any, seconds: float) -> None:
-    """What is served, where, and how to try it."""
-    host, port = place.getsockname()[:2]
+def _announce(screen: Screen, service: Service, listening: socket.socket, seconds: float) -> None:
+    """Print the models, the address, and a command to try it."""
+    host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     for served in service.served.values():
-        line = served.line()
-        screen.say(f"{line.name}: {line.kind}, {counted(len(line.classes), 'class', 'classes')}, {line.rows:,.0f} rows")
+        model = served.summary()
+        classes = counted(len(model.classes), "class", "classes")
+        screen.say(f"{model.name}: {model.kind}, {classes}, {model.rows:,.0f} rows")
     screen.say(f"serving at {url} after {seconds:.1f} s; stop with Ctrl-C. Try:")
     screen.say(f"  {curl_line(service, url)}")
 
 
-def curl_line(service: Any, url: str) -> str:
-    """A line for a shell that asks for one answer."""
+def curl_line(service: Service, url: str) -> str:
+    """A shell command that requests one prediction."""
     import json
 
     served = next(iter(service.served.values()))

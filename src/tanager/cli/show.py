@@ -88,6 +88,7 @@ def _print_network(screen: Screen, network: Any, report: dict[str, Any]) -> None
 
 def _compare(screen: Screen, what: Any, other: Any, target: str | None, path: str) -> dict[str, Any]:
     """Print and return the arcs of both networks, grouped by how they differ."""
+    from tanager.plot.drawable import drawable_networks
     from tanager.plot.network import compared
 
     shown = drawable_networks(what, target)

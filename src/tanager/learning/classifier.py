@@ -127,6 +127,14 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         return self._knows_columns and self._warm_up is None
 
     @property
+    def n_warm_up_rows(self) -> int:
+        """How many first rows of a stream are kept until its columns are fixed."""
+        return 0 if self._warm_up is None else self._warm_up.n_rows
+
+    def check_row_times(self, times: np.ndarray | None, n_rows: int) -> None:
+        """Refuse rows without times where the model forgets by time, and rows that come too late for its window."""
+
+    @property
     def has_learned(self) -> bool:
         """Whether there are rows to answer from; those of a warm-up are counted first."""
         if self._started:

@@ -17,7 +17,7 @@ import numpy as np
 
 from tanager.counts.block import Block, Query
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
-from tanager.counts.forgetting import as_decay, as_window
+from tanager.counts.forgetting import Clock, as_decay, as_window
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.encoding import Column, Encoder, Schema, encode_more_labels
@@ -179,6 +179,12 @@ class CountsClassifier(Classifier):
     def forgets(self) -> bool:
         """Whether old rows count less than new ones, or not at all."""
         return self.decay is not None or self.window is not None
+
+    def check_row_times(self, times: np.ndarray | None, n_rows: int) -> None:
+        """Refuse rows without times where the model forgets by time, and rows that come too late for its window."""
+        clock = Clock(as_decay(self.decay), as_window(self.window)) if self._memory is None else self._memory.clock
+        if clock is not None:
+            clock.check(times, n_rows)
 
     @property
     def looks_at_rows(self) -> bool:

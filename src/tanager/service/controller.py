@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 
-AIM = 0.9  # of the target; the rest is for the way to the client
-BUSY = 0.8  # share of the time that the server means to be busy; the rest is for chance
-SHARE = 0.5  # of what is left of the target; who comes during the call is not seen yet, and needs the rest
-MEMORY = 0.1  # weight of the newest cost among the remembered ones
-TARGETS, SECONDS = 5, 0.5  # rates are means over so many targets, and over no less than so many seconds
+AIM = 0.9  # of the target; the rest is for the network
+BUSY = 0.8  # utilisation to aim at; the rest absorbs bursts
+SHARE = 0.5  # of what is left of the target; requests that come during the call are not known yet and need the rest
+SMOOTHING = 0.1  # weight of the newest cost in the mean
+TARGETS, SECONDS = 5, 0.5  # rates are means over so many targets, but over at least so many seconds
 
 
 class Controller:
-    """Gives every request a budget: the whole ensemble when idle, naive Bayes at the peak, all between in between.
+    """Gives every request a budget: time for the whole ensemble when idle, for naive Bayes alone at the peak.
 
-    A request gets the smallest of three: `most`; its share of what is left of the target when it and all that wait
+    A request gets the smallest of three: `most`; its share of what is left of the target when it and all requests
     behind it are answered by naive Bayes; and what keeps the server busy for 80 % of the time at the present rate of
     rows. The second acts at once when a queue builds up, the third is smooth and lets budgets grow back after a peak.
 
-    Pure: it reads no clock and starts nothing; times are in seconds, of any clock that goes forward.
+    It reads no clock and starts no thread, so that it can be simulated; times are in seconds, of any monotonic clock.
 
     Parameters
     ----------
@@ -45,40 +45,40 @@ class Controller:
         span = max(TARGETS * target, SECONDS)
         self._requests, self._rows, self._busy = _Rate(span), _Rate(span), _Rate(span)
         self._overhead, self._naive = _Cost(), _Cost()
-        self._turn, self._free = math.inf, -math.inf  # since when the server works on this request; when the last ended
+        self._began, self._free = math.inf, -math.inf  # when work on this request began; when the one before ended
         self._budget = 0.0
 
     def arrived(self, n_rows: int, now: float) -> None:
-        """A request was read completely and waits for its turn."""
+        """A request was read completely and is in the queue."""
         self._requests.add(1, now)
         self._rows.add(n_rows, now)
 
     def budget(self, n_rows: int, waited: float, queued: int, queued_rows: int, now: float) -> float:
-        """Seconds for the model call of the request whose turn it is; 0 is naive Bayes alone."""
-        self._turn = max(self._free, now - waited)
+        """Seconds for the model call of the request that is first in the queue; 0 is naive Bayes alone."""
+        self._began = max(self._free, now - waited)
         spare = min(self._left(n_rows, waited, queued, queued_rows), self._affordable(n_rows, now))
         naive = self._naive.of(1, n_rows)
         self._budget = min(self.most, spare + naive) if spare > 0 else 0.0
         return self._budget
 
     def finished(self, n_rows: int, members: float, model_seconds: float, total_seconds: float, now: float) -> None:
-        """The answer is written: seconds of the model call, and of all from its turn on.
+        """The response is written: seconds of the model call, and of everything for this request.
 
         The cost of a request that had to wait begins where the one before it ended: between the two the server was
-        reading other requests, and nobody else will pay for that.
+        reading other requests, and that time is counted nowhere else.
         """
-        taken = max(total_seconds, now - self._turn)
-        granted = model_seconds  # what is taken beyond the budget is nothing that a budget could change
+        taken = max(total_seconds, now - self._began)
+        granted = model_seconds  # time beyond the budget counts as overhead: a smaller budget would not save it
         if members < 1 or not self._naive.known:  # a member costs about as much as naive Bayes
-            self._naive.learn(n_rows, model_seconds / (1 + members))
+            self._naive.update(n_rows, model_seconds / (1 + members))
         else:
             granted = min(model_seconds, max(self._budget, self._naive.of(1, n_rows)))
-        self._overhead.learn(n_rows, max(0.0, taken - granted))
+        self._overhead.update(n_rows, max(0.0, taken - granted))
         self._busy.add(taken, now)
-        self._turn, self._free = math.inf, now
+        self._began, self._free = math.inf, now
 
     def status(self, now: float) -> dict[str, float]:
-        """The load as it is seen now."""
+        """The load at present."""
         return {
             "requests_per_second": self._requests.at(now),
             "rows_per_second": self._rows.at(now),
@@ -105,7 +105,7 @@ class Controller:
 
 
 class _Rate:
-    """How much comes per second: a mean that fades with the time."""
+    """Amount per second: an exponentially weighted mean over time."""
 
     def __init__(self, span: float) -> None:
         self.span, self.sum, self.last = span, 0.0, 0.0
@@ -118,10 +118,10 @@ class _Rate:
 
 
 class _Cost:
-    """Seconds per request and per row, as they were lately.
+    """Seconds per request and per row, as running estimates.
 
-    Every cost moves the two a step towards itself, mostly the one that weighs more in it: single rows teach what a
-    request costs, large ones what a row costs.
+    Every observed cost moves the two estimates by a step of gradient descent (normalised LMS): single rows mainly move
+    the cost of a request, large batches the cost of a row.
     """
 
     def __init__(self) -> None:
@@ -131,8 +131,8 @@ class _Cost:
     def of(self, requests: float, rows: float) -> float:
         return requests * self.request + rows * self.row
 
-    def learn(self, n_rows: int, seconds: float) -> None:
-        step = (seconds - self.of(1, n_rows)) * (MEMORY if self.known else 1.0) / (1 + n_rows**2)
+    def update(self, n_rows: int, seconds: float) -> None:
+        step = (seconds - self.of(1, n_rows)) * (SMOOTHING if self.known else 1.0) / (1 + n_rows**2)
         self.request = max(0.0, self.request + step)
         self.row = max(0.0, self.row + step * n_rows)
         self.known = True

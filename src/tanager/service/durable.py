@@ -1,10 +1,12 @@
-"""Durable: one served model with all it has learned, safe on disk.
+"""DurableModel: one served model with all that it has learned, safe on disk.
 
-    learn --check--> queue --append, sync--> log --teach--> model --snapshot--> file
-                       one thread, in groups               now and then
+    learn --check--> queue --append, sync--> log --learn--> model --snapshot--> file
+                       one thread, in groups              every so many rows
 
-An entry is acknowledged when it is in the log for good and in the model. Opening loads the newest snapshot and teaches
-it the entries of the log that came later.
+An entry is acknowledged when it is synced to the log and learned by the model. Opening loads the newest snapshot and
+learns the entries of the log that came after it.
+
+Locks are taken in this order: ``_snapshot_lock``, ``_entry_lock``, ``lock``.
 """
 
 from __future__ import annotations
@@ -24,36 +26,36 @@ from typing import Any
 from tanager.errors import TanagerError
 from tanager.learning.classifier import Classifier
 from tanager.persist import from_bytes, load, to_bytes
-from tanager.service.entries import FEW, Entry, check, pack, teach, unpack
 from tanager.service.journal import Journal, JournalError
-from tanager.service.state import State
+from tanager.service.log_entries import FEW_ROWS, LogEntry, check_entry, decode_entry, encode_entry, learn_entry
+from tanager.service.state_folder import StateFolder
 
 log = logging.getLogger("tanager.service")
 
 
 @dataclass(eq=False)
-class _Waiting:
+class _PendingEntry:
     """An entry on its way to the log; it was checked against this model."""
 
-    entry: Entry
+    entry: LogEntry
     payload: bytes
     model: Classifier
     done: Future[int] = field(default_factory=Future)
 
 
-class Durable:
-    """A model file that is served and learns; the file itself is never written.
+class DurableModel:
+    """A model file that is served and learns. The file itself is never written.
 
     Parameters
     ----------
     path : path
         The model file.
     folder : path, default=None
-        Where the log and snapshots are kept; None: beside the model file, with ".state" added to its name.
+        Where the log and snapshots are kept. None: beside the model file, with ".state" added to its name.
     sync_every : float, default=0.002
-        Seconds in which further entries are waited for before the log is synced.
+        Seconds to wait for further entries before the log is synced; all of them share the sync.
     snapshot_rows : int, default=100_000
-        Rows after which a snapshot is made.
+        Rows after which a snapshot is written.
     segment_bytes : int, default=64 MiB
         Size of the files of the log.
 
@@ -78,9 +80,11 @@ class Durable:
         self.folder = Path(f"{path}.state" if folder is None else folder)
         self.sync_every, self.snapshot_rows, self.segment_bytes = sync_every, snapshot_rows, segment_bytes
         self.lock = threading.RLock()
-        self._busy = threading.RLock()  # taken before `lock`: entries are whole in the model
-        self._snapshotting = threading.RLock()  # taken before `_busy`
-        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        # Predictions take `lock` between the slices of a long entry. A snapshot must not hold half an entry, which
+        # would be learned again from the log; so the whole of an entry is learned under a lock of its own.
+        self._entry_lock = threading.RLock()
+        self._snapshot_lock = threading.RLock()
+        self._queue: queue.SimpleQueue[_PendingEntry | None] = queue.SimpleQueue()
         self._closed = False
         self.failed = self.replayed = 0
         self._open()
@@ -90,57 +94,57 @@ class Durable:
     # --- opening ------------------------------------------------------------------------------------------------
 
     def _open(self) -> None:
-        seen, data = _read(self.path)
+        stamp, data = _read(self.path)
         digest = hashlib.sha256(data).hexdigest()
-        self._state = State(self.folder)
+        self._state = StateFolder(self.folder)
         try:
             self._open_state(data, digest)
         except BaseException:
             self._state.release()
             raise
-        self._seen = seen
+        self._stamp = stamp
 
     def _open_state(self, data: bytes, digest: str) -> None:
-        """Go on with the state that is there; where the model file is another one by now, begin anew with that."""
+        """Continue with the state on disk; where the model file was replaced since, start over with the new file."""
         state = self._state
-        if not state.begun():
-            self._load(data)  # or refuse it
+        if not state.exists():
+            self._load(data)  # a file that cannot be loaded is refused before a state is made for it
             state.prepare(data, digest)
             state.switch()
-        owner = state.owner()
+        owner = state.model_digest()
         if owner is None:
-            log.warning("%s: its manifest was deleted; it is taken to belong to %s.", state.current, self.path)
-            state.adopt(digest)
+            log.warning("%s: its manifest was deleted; it is assumed to belong to %s.", state.current, self.path)
+            state.set_model_digest(digest)
         self._recover()
         self._digest = owner or digest
         if self._digest != digest:
             try:
                 model = self._load(data)
             except TanagerError as error:
-                log.warning("the model file was replaced, but not taken over: %s The old model goes on.", error)
+                log.warning("the new model file was not loaded: %s The old model stays in use.", error)
             else:
-                self._take_over(model, data, digest)
+                self._replace_model(model, data, digest)
 
     def _load(self, data: bytes) -> Classifier:
         return from_bytes(data, repr(str(self.path)))
 
     def _recover(self) -> None:
-        """The newest snapshot, and all that the log has after it."""
+        """Load the newest snapshot and learn all entries of the log after it."""
         if not any(self._state.current.glob("*.log")):
-            raise self._stuck(f"{str(self._state.current)!r} holds no log: it was deleted. Put it back.")
-        self.model, self.sequence = self._newest()
-        self._start_counting()
+            raise self._unrecoverable(f"{str(self._state.current)!r} holds no log: it was deleted. Put it back.")
+        self.model, self.sequence = self._newest_snapshot()
+        self._reset_counters()
         try:
             self._journal = Journal(self._state.current, self.segment_bytes)
         except JournalError as error:
-            raise self._stuck(str(error)) from None
+            raise self._unrecoverable(str(error)) from None
         try:
             self._replay()
         except BaseException:
             self._journal.close()
             raise
 
-    def _newest(self) -> tuple[Classifier, int]:
+    def _newest_snapshot(self) -> tuple[Classifier, int]:
         for sequence, path in self._state.snapshots():
             try:
                 return load(path), sequence
@@ -149,31 +153,31 @@ class Durable:
                 self._state.set_aside(path)
         raise JournalError(
             f"{str(self._state.current)!r} holds no snapshot that can be read. Put one back from a copy, or move the "
-            "folder away to begin anew with the model file."
+            "folder away to start over with the model file."
         )
 
-    def _start_counting(self) -> None:
-        """From the newest snapshot on."""
+    def _reset_counters(self) -> None:
+        """Count entries, rows and bytes from the newest snapshot on."""
         self._snapshot_sequence, path = self._state.snapshots()[0]
         self._snapshot_time = path.stat().st_mtime
         self._entries_since = self._rows_since = self._bytes_since = 0
-        self._due = self.snapshot_rows
+        self._snapshot_at = self.snapshot_rows  # the next one is due at so many rows
 
     def _replay(self) -> None:
         if self._journal.last < self.sequence:
-            raise self._stuck(
+            raise self._unrecoverable(
                 f"the log in {str(self._state.current)!r} ends with entry {self._journal.last}, and a snapshot holds "
                 f"{self.sequence}: a segment is missing or was cut. Put it back."
             )
         try:
             for sequence, payload in self._journal.replay(self.sequence):
-                self._teach(sequence, unpack(payload), len(payload))
+                self._learn(sequence, decode_entry(payload), len(payload))
                 self.replayed += 1
         except JournalError as error:
-            raise self._stuck(str(error)) from None
+            raise self._unrecoverable(str(error)) from None
 
-    def _stuck(self, finding: str) -> JournalError:
-        """The way out that is always there."""
+    def _unrecoverable(self, finding: str) -> JournalError:
+        """An error with the way out that is always open: go on from the newest snapshot."""
         sequence, path = (self._state.snapshots() or [(0, self.path)])[0]
         return JournalError(
             f"{finding} To go on from the newest snapshot, which holds {sequence} entries, copy {str(path)!r} over the "
@@ -189,12 +193,12 @@ class Durable:
         weights: list[float] | None = None,
         times: list[float] | None = None,
     ) -> int:
-        """Learn labelled rows; returns their number in the log when they are there for good, and in the model.
+        """Learn labelled rows; returns their number in the log once they are synced to it and learned.
 
         Rows that the model could not learn are refused, and nothing is written.
         """
-        entry = Entry(rows, labels, weights, times)
-        if len(rows) <= FEW and self.lock.acquire(blocking=False):
+        entry = LogEntry(rows, labels, weights, times)
+        if len(rows) <= FEW_ROWS and self.lock.acquire(blocking=False):
             try:
                 done = self._submit(entry)
             finally:
@@ -203,21 +207,21 @@ class Durable:
             done = await asyncio.to_thread(self._submit, entry)
         return await asyncio.wrap_future(done)
 
-    def _submit(self, entry: Entry) -> Future[int]:
+    def _submit(self, entry: LogEntry) -> Future[int]:
         if self._closed:
             raise self._is_closed()
         with self.lock:
             model = self.model
-            check(model, entry)
-        waiting = _Waiting(entry, pack(entry), model)
-        self._queue.put(waiting)
-        return waiting.done
+            check_entry(model, entry)
+        pending = _PendingEntry(entry, encode_entry(entry), model)
+        self._queue.put(pending)
+        return pending.done
 
     def _is_closed(self) -> JournalError:
-        return JournalError(f"{str(self.path)!r} is closed and learns no more. Open it again.")
+        return JournalError(f"{str(self.path)!r} is closed and does not learn any more. Open it again.")
 
     def _write(self) -> None:
-        """The thread that writes and teaches: what comes within a moment goes together."""
+        """The thread that writes and learns: entries that come close together share one sync."""
         stopped = False
         while not stopped:
             group = [self._queue.get()]
@@ -226,46 +230,50 @@ class Durable:
             while not self._queue.empty():
                 group.append(self._queue.get())
             stopped = None in group
-            entries = [waiting for waiting in group if waiting is not None]
-            with self._busy:
+            entries = [pending for pending in group if pending is not None]
+            with self._entry_lock:
                 try:
                     self._learn_group(entries)
-                except Exception as error:  # nobody must wait for ever
+                except Exception as error:  # nobody must wait for ever for an answer
                     log.exception("learning into %s failed", self._state.current)
                     _fail(entries, error)
 
-    def _learn_group(self, group: list[_Waiting]) -> None:
-        ready = [waiting for waiting in group if waiting.done.set_running_or_notify_cancel() and self._fits(waiting)]
+    def _learn_group(self, group: list[_PendingEntry]) -> None:
+        ready = [pending for pending in group if pending.done.set_running_or_notify_cancel() and self._fits(pending)]
         try:
-            numbers = [self._journal.append(waiting.payload) for waiting in ready]
+            numbers = [self._journal.append(pending.payload) for pending in ready]
             self._journal.sync()
-        except Exception as error:
+        except Exception as error:  # the log has dropped all of them
             return _fail(ready, error)
-        for waiting, sequence in zip(ready, numbers, strict=True):
-            failure = self._teach(sequence, waiting.entry, len(waiting.payload))
+        for pending, sequence in zip(ready, numbers, strict=True):
+            failure = self._learn(sequence, pending.entry, len(pending.payload))
             if failure is None:
-                waiting.done.set_result(sequence)
+                pending.done.set_result(sequence)
             else:
-                waiting.done.set_exception(failure)
+                pending.done.set_exception(failure)
         self._snapshot_if_due()
 
-    def _fits(self, waiting: _Waiting) -> bool:
-        """Whether an entry still fits where another model file was taken over meanwhile."""
-        if waiting.model is self.model:
+    def _fits(self, pending: _PendingEntry) -> bool:
+        """Whether an entry still fits: a new model file may have been loaded since the entry was checked."""
+        if pending.model is self.model:
             return True
         try:
             with self.lock:
-                check(self.model, waiting.entry)
+                check_entry(self.model, pending.entry)
         except TanagerError as error:
-            waiting.done.set_exception(error)
+            pending.done.set_exception(error)
             return False
         return True
 
-    def _teach(self, sequence: int, entry: Entry, n_bytes: int) -> Exception | None:
-        """Teach the model an entry of the log. One that fails all the same is passed over, here and in a replay."""
+    def _learn(self, sequence: int, entry: LogEntry, n_bytes: int) -> Exception | None:
+        """Let the model learn an entry of the log; returns the error where it could not.
+
+        The check before writing lets no such entry through that we know of. One that fails all the same keeps its
+        number and is skipped, now and in every replay: the entries after it must give the same model each time.
+        """
         failure: Exception | None = None
         try:
-            teach(self.model, entry, self.lock)
+            learn_entry(self.model, entry, self.lock)
         except Exception as error:
             self.failed += 1
             log.warning("entry %d in %s could not be learned: %s", sequence, self._state.current, error)
@@ -280,68 +288,70 @@ class Durable:
     # --- snapshots ----------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Path:
-        """Write the model as it is now into the state folder; older snapshots and what they cover of the log go."""
-        with self._snapshotting:
-            with self._busy:
+        """Write the model as it is now into the state folder; drop old snapshots and the log before them."""
+        with self._snapshot_lock:
+            with self._entry_lock:
                 with self.lock:
                     data, sequence = to_bytes(self.model), self.sequence
                 since = self._entries_since, self._rows_since, self._bytes_since
-            path = self._state.write_snapshot(sequence, data)
-            with self._busy:
+            path = self._state.write_snapshot(sequence, data)  # without locks: learning goes on meanwhile
+            with self._entry_lock:
                 self._entries_since -= since[0]
                 self._rows_since -= since[1]
                 self._bytes_since -= since[2]
-                self._due = self.snapshot_rows
+                self._snapshot_at = self.snapshot_rows
                 self._snapshot_sequence, self._snapshot_time = sequence, time.time()
-            self._journal.drop(self._state.thin())
+            self._journal.drop(self._state.drop_old_snapshots())
             return path
 
     def _snapshot_if_due(self) -> None:
-        if self._rows_since >= self._due:
-            self._due = self._rows_since + self.snapshot_rows  # also where this one fails
-            threading.Thread(target=self._snapshot_aside, name="snapshot", daemon=True).start()
+        if self._rows_since >= self._snapshot_at:
+            self._snapshot_at = (
+                self._rows_since + self.snapshot_rows
+            )  # where this one fails, not before so many more rows
+            threading.Thread(target=self._snapshot_in_background, name="snapshot", daemon=True).start()
 
-    def _snapshot_aside(self) -> None:
-        with self._snapshotting:
+    def _snapshot_in_background(self) -> None:
+        with self._snapshot_lock:
             if not self._closed:
                 self._try_snapshot()
 
     def _try_snapshot(self) -> None:
-        """A snapshot saves time at the next start; without it the log has everything."""
+        """Write a snapshot if possible; it only saves time at the next start, since the log has everything."""
         try:
             self.snapshot()
         except Exception as error:
-            log.warning("no snapshot of %s: %s. Nothing is lost, the log has it all.", self.path, error)
+            log.warning("no snapshot of %s was written: %s. Nothing is lost, the log has everything.", self.path, error)
 
     # --- another model file -------------------------------------------------------------------------------------
 
     def changed(self) -> bool:
-        """Whether the model file is another one than the one that is served, or than the last one that was refused."""
+        """Whether the model file differs from the one that is served and from the last one that was refused."""
         try:
-            seen = _seen(self.path)
-            if seen == self._seen:
+            stamp = _stamp(self.path)
+            if stamp == self._stamp:
                 return False
             digest = hashlib.sha256(self.path.read_bytes()).hexdigest()
         except OSError:
-            return False  # somebody is about to replace it
+            return False  # it is probably being replaced at this moment
         if digest == self._digest:
-            self._seen = seen
+            self._stamp = stamp
         return digest != self._digest
 
     def reload(self) -> None:
-        """Take over the model file, where it is another one. What was learned on the old one is retired, not deleted.
+        """Serve the model file where it has changed. What was learned on the old one is retired, not deleted.
 
-        A file that cannot be loaded is refused, and the old model goes on.
+        A file that cannot be loaded is refused, and the old model stays in use.
         """
-        with self._snapshotting:
-            self._seen, data = _read(self.path)
+        with self._snapshot_lock:
+            self._stamp, data = _read(self.path)
             digest = hashlib.sha256(data).hexdigest()
             if digest != self._digest:
                 model = self._load(data)
-                with self._busy:
-                    self._take_over(model, data, digest)
+                with self._entry_lock:
+                    self._replace_model(model, data, digest)
 
-    def _take_over(self, model: Classifier, data: bytes, digest: str) -> None:
+    def _replace_model(self, model: Classifier, data: bytes, digest: str) -> None:
         if self.sequence != self._snapshot_sequence:
             self.snapshot()
         self._state.prepare(data, digest)
@@ -353,22 +363,22 @@ class Durable:
         with self.lock:
             self.model, self.sequence = model, 0
         self._digest = digest
-        self._start_counting()
+        self._reset_counters()
 
     # --- the rest -----------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Learn what is waiting, write a snapshot if anything was learned since the last, and let go of the folder."""
+        """Learn what is waiting, write a snapshot if anything was learned since the last, and unlock the folder."""
         if self._closed:
             return
         self._closed = True
         self._queue.put(None)
         self._writer.join()
-        while not self._queue.empty():  # those that came at the last moment
+        while not self._queue.empty():  # entries submitted after the writer had stopped
             late = self._queue.get()
             if late is not None:
                 _fail([late], self._is_closed())
-        with self._snapshotting:
+        with self._snapshot_lock:
             if self.sequence != self._snapshot_sequence:
                 self._try_snapshot()
             try:
@@ -377,7 +387,7 @@ class Durable:
                 self._state.release()
 
     def status(self) -> dict[str, Any]:
-        """How things stand, for monitoring."""
+        """Figures for monitoring."""
         return {
             "sequence": self.sequence,
             "snapshot_sequence": self._snapshot_sequence,
@@ -392,20 +402,20 @@ class Durable:
         }
 
 
-def _seen(path: Path) -> tuple[int, int, int]:
-    """What tells without reading that a file is another one."""
+def _stamp(path: Path) -> tuple[int, int, int]:
+    """Time, size and inode: a file where these are the same is taken as unchanged, without reading it."""
     stat = path.stat()
     return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 def _read(path: Path) -> tuple[tuple[int, int, int], bytes]:
-    """What a file looks like from outside, and what is in it."""
+    """Time, size and inode of a file, and its bytes."""
     if not path.is_file():
-        load(path)  # has the sentence for it
-    return _seen(path), path.read_bytes()
+        load(path)  # raises the same error as for any other missing model file
+    return _stamp(path), path.read_bytes()
 
 
-def _fail(group: list[_Waiting], error: Exception) -> None:
-    for waiting in group:
-        if not waiting.done.done():
-            waiting.done.set_exception(error)
+def _fail(group: list[_PendingEntry], error: Exception) -> None:
+    for pending in group:
+        if not pending.done.done():
+            pending.done.set_exception(error)

@@ -1,4 +1,4 @@
-"""Every error that a request can meet ends as one JSON shape, with a code from the table here."""
+"""Errors of requests: all have one JSON form, with a code from the table here."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from tanager.errors import (
     nearest,
 )
 from tanager.service.journal import JournalError
-from tanager.service.wire import Failed, Failure
+from tanager.service.messages import ErrorDetail, ErrorResponse
 
 CODES = {
-    "bad_http": (400, "the bytes are no HTTP request, or a header cannot be read"),
-    "bad_json": (400, "the body is no JSON"),
+    "bad_http": (400, "not a valid HTTP request, or a header cannot be read"),
+    "bad_json": (400, "the body is not valid JSON"),
     "unauthorized": (401, "the bearer token is missing or wrong"),
     "read_only": (403, "the service was started with --read-only"),
     "unknown_path": (404, "there is nothing at this path"),
     "unknown_model": (404, "no model of that name is served"),
-    "wrong_method": (405, "the path is there, for another method"),
+    "wrong_method": (405, "the path exists, but takes another method"),
     "too_slow": (408, "the request did not arrive in time"),
     "too_large": (413, "the body has too many bytes"),
     "too_many_rows": (413, "one request has too many rows"),
     "wrong_content_type": (415, "the body is not declared as application/json"),
-    "wrong_shape": (422, "the JSON is not what the path takes"),
+    "wrong_shape": (422, "the JSON does not have the form that the path takes"),
     "wrong_type": (422, "a value is of another type than expected"),
-    "unknown_field": (422, "the request has a field that means nothing"),
-    "unknown_column": (422, "a row has a column that the model does not know"),
+    "unknown_field": (422, "the request has a field that does not exist"),
+    "unknown_column": (422, "a row has a column that the model does not have"),
     "bad_value": (422, "a cell, label, weight or time cannot be used"),
-    "bad_option": (422, "the model cannot do what was asked"),
-    "bad_model_file": (422, "the model file cannot be used; the old model goes on"),
+    "bad_option": (422, "the model does not support what the request asks for"),
+    "bad_model_file": (422, "the model file cannot be used; the old model stays in use"),
     "nothing_learned": (422, "the model has learned nothing yet, so it cannot answer"),
-    "too_much_memory": (422, "what would be learned does not fit into max_memory"),
+    "too_much_memory": (422, "learning this would take more than max_memory"),
     "busy": (429, "too many requests are waiting"),
-    "unexpected": (500, "a fault of the service; its log has the request id"),
-    "stopping": (503, "the service is about to end"),
+    "unexpected": (500, "an error in the service itself; see its log, under the request id"),
+    "stopping": (503, "the service is shutting down"),
     "not_durable": (507, "the log could not be written, and nothing was learned"),
 }
 
 
 class ServiceError(TanagerError):
-    """A request that cannot be answered: code, sentence, and the place in the request."""
+    """A request that is refused: code, message, and the place in the request."""
 
     def __init__(self, code: str, message: str, where: str | None = None) -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ class ServiceError(TanagerError):
     def body(self) -> bytes:
         """The error as JSON."""
         where = None if self.where is None else _cut(self.where, 3 * _LONGEST)
-        return msgspec.json.encode(Failed(Failure(self.code, _cut(self.message, 10 * _LONGEST), where)))
+        return msgspec.json.encode(ErrorResponse(ErrorDetail(self.code, _cut(self.message, 10 * _LONGEST), where)))
 
 
 _OF_LIBRARY: dict[type[Exception], str] = {
@@ -91,21 +91,21 @@ _NAMES = {"array": "a list", "object": "an object", "str": "text", "int": "a who
 
 
 def from_decoder(error: Exception, body: bytes, fields: tuple[str, ...]) -> ServiceError:
-    """What the JSON decoder says, with the place in full; it does not know names of columns itself."""
+    """An error of the JSON decoder, with the full place; the decoder itself does not name the columns of a row."""
     if not isinstance(error, msgspec.ValidationError):
-        sentence = f"the body is no JSON: {_lower(str(error))}. Check it with: python -m json.tool"
+        sentence = f"the body is not valid JSON: {_lower(str(error))}. Check it with: python -m json.tool"
         return ServiceError("bad_json", sentence)
     text = str(error)
     unknown = re.search(r"unknown field `(.*)`", text)
     if unknown:
-        hint = near(unknown[1], fields) or f" Known are {', '.join(fields)}."
-        return ServiceError("unknown_field", f"there is no field {short(unknown[1])}.{hint}", unknown[1])
+        hint = suggestion(unknown[1], fields) or f" The fields are {', '.join(fields)}."
+        return ServiceError("unknown_field", f"there is no field {quoted(unknown[1])}.{hint}", unknown[1])
     place = _PLACE.search(text)
     where = (place[1].removeprefix(".") if place else "") or "the body"
     if where.endswith("[...]"):
         return _wrong_cell(where.removesuffix("[...]"), body)
     what = _lower(_PLACE.sub("", text).replace("`", ""))
-    return ServiceError("wrong_type", f"{where}: {what}. See /openapi.json for the shapes.", where)
+    return ServiceError("wrong_type", f"{where}: {what}. See /openapi.json for the format.", where)
 
 
 def _wrong_cell(place: str, body: bytes) -> ServiceError:
@@ -124,15 +124,15 @@ def _wrong_cell(place: str, body: bytes) -> ServiceError:
     )
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """A hint for a slip of the pen; long names are not compared, since that takes long."""
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """A hint for a misspelt name; long names are not compared, since that takes long."""
     return nearest(name, known) if len(name) <= _LONGEST else ""
 
 
-def short(value: object) -> str:
-    """A value as an error quotes it; of long ones the beginning.
+def quoted(value: object) -> str:
+    """A value as an error quotes it; only the beginning of a long one.
 
-    >>> short("x" * 1000)
+    >>> quoted("x" * 1000)
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx ...'"
     """
     return repr(_cut(value, _LONGEST) if isinstance(value, str) else value)
@@ -143,7 +143,7 @@ def _cut(text: str, longest: int) -> str:
 
 
 def is_cell(cell: object) -> bool:
-    """Whether this can stand in a row: text, a boolean, null, or a number that 64 bits can hold."""
+    """Whether a row can hold this: text, a boolean, null, or a number that 64 bits can hold."""
     whole = isinstance(cell, int) and not -(2**63) <= cell < 2**63
     return not (whole or isinstance(cell, list | dict))
 

@@ -1,4 +1,4 @@
-"""The OpenAPI description, made from the table of paths and the Structs that the service itself decodes with."""
+"""The OpenAPI description, made from the table of routes and the Structs that the service itself decodes with."""
 
 from __future__ import annotations
 
@@ -9,63 +9,70 @@ import msgspec
 
 import tanager
 from tanager.service.errors import CODES
-from tanager.service.paths import Path
-from tanager.service.wire import Failed
+from tanager.service.messages import ErrorResponse
+from tanager.service.routes import RouteSpec
 
 _TEXT = {"/metrics": "text/plain"}
 _DEADLINE: dict[str, Any] = {
     "name": "X-Deadline",
     "in": "header",
-    "description": "Unix time in seconds by which the answer should be ready.",
+    "description": "Unix time in seconds by which the response should be ready.",
     "schema": {"type": "number"},
 }
 
 
-def describe(paths: Sequence[Path], *, token: bool) -> dict[str, Any]:
+Schemas = dict[Any, dict[str, Any]]  # the schema of every Struct
+
+
+def describe(routes: Sequence[RouteSpec], *, token: bool) -> dict[str, Any]:
     """The whole description, as plain data for JSON."""
-    structs = list(dict.fromkeys(s for path in paths for s in (path.takes, path.gives) if s is not None))
+    structs = list(dict.fromkeys(s for route in routes for s in (route.request, route.response) if s is not None))
     references, components = msgspec.json.schema_components(
-        [*structs, Failed], ref_template="#/components/schemas/{name}"
+        [*structs, ErrorResponse], ref_template="#/components/schemas/{name}"
     )
-    reference = dict(zip([*structs, Failed], references, strict=True))
-    described: dict[str, Any] = {}
-    for path in paths:
-        described.setdefault(path.path, {})[path.method.lower()] = _operation(path, reference, token=token)
+    reference: Schemas = dict(zip([*structs, ErrorResponse], references, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, reference, token=token)
     security = {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}}} if token else {}
     return {
         "openapi": "3.1.0",
         "info": {"title": "tanager", "version": tanager.__version__, "description": _codes()},
-        "paths": described,
+        "paths": paths,
         "components": {"schemas": components, **security},
     }
 
 
-def _operation(path: Path, reference: dict[Any, Any], *, token: bool) -> dict[str, Any]:
-    answer = {"schema": reference[path.gives]} if path.gives else {}
-    kind = _TEXT.get(path.path, "application/json")
-    made: dict[str, Any] = {
-        "summary": path.about,
-        "operationId": f"{path.method.lower()}{path.path.replace('/', '_').replace('{', '').replace('}', '')}",
+def _operation(route: RouteSpec, reference: Schemas, *, token: bool) -> dict[str, Any]:
+    content = {"schema": reference[route.response]} if route.response else {}
+    content_type = _TEXT.get(route.path, "application/json")
+    operation: dict[str, Any] = {
+        "summary": route.summary,
+        "operationId": f"{route.method.lower()}{route.path.replace('/', '_').replace('{', '').replace('}', '')}",
         "responses": {
-            "200": {"description": _first_line(path.gives) or path.about, "content": {kind: answer}},
+            "200": {
+                "description": _first_line(route.response) or route.summary,
+                "content": {content_type: content},
+            },
             "default": {
-                "description": _first_line(Failed),
-                "content": {"application/json": {"schema": reference[Failed]}},
+                "description": _first_line(ErrorResponse),
+                "content": {"application/json": {"schema": reference[ErrorResponse]}},
             },
         },
     }
     parameters: list[dict[str, Any]] = []
-    if "{name}" in path.path:
+    if "{name}" in route.path:
         parameters.append({"name": "name", "in": "path", "required": True, "schema": {"type": "string"}})
-    if path.work == "predict":
+    if route.handler == "predict":
         parameters.append(_DEADLINE)
     if parameters:
-        made["parameters"] = parameters
-    if path.takes:
-        made["requestBody"] = {"required": True, "content": {"application/json": {"schema": reference[path.takes]}}}
-    if token and not path.open:
-        made["security"] = [{"bearer": []}]
-    return made
+        operation["parameters"] = parameters
+    if route.request:
+        body = {"application/json": {"schema": reference[route.request]}}
+        operation["requestBody"] = {"required": True, "content": body}
+    if token and not route.public:
+        operation["security"] = [{"bearer": []}]
+    return operation
 
 
 def _first_line(struct: type[msgspec.Struct] | None) -> str:
@@ -74,4 +81,4 @@ def _first_line(struct: type[msgspec.Struct] | None) -> str:
 
 def _codes() -> str:
     lines = [f"- `{code}` ({status}): {about}" for code, (status, about) in CODES.items()]
-    return "\n".join(["Codes of errors:", "", *lines])
+    return "\n".join(["Error codes:", "", *lines])

@@ -1,4 +1,4 @@
-"""The rows of a request: three shapes in, one table out, and places by which people find a cell again."""
+"""The rows of a request: three JSON shapes in, one table out, and the place of a row or cell for error messages."""
 
 from __future__ import annotations
 
@@ -8,29 +8,37 @@ from typing import Any
 
 from tanager.encoding import Schema
 from tanager.encoding.schema import Column
-from tanager.service.errors import ServiceError, near, short
-from tanager.service.wire import Learn, Predict
+from tanager.service.errors import ServiceError, quoted, suggestion
+from tanager.service.messages import Cell, LearnRequest, PredictRequest, Row
 
-FEW = 64  # lists of cells; more of them are quicker column by column
+FEW_ROWS = 64  # up to here lists of cells become dicts; more of them are quicker column by column
 
 
-class Batch:
-    """Rows as they came: one object, a list of objects, or lists of cells under names."""
+class RequestRows:
+    """Rows as they came: one object, a list of objects, or lists of cells with the names of their columns."""
 
     __slots__ = ("columns", "rows", "single")
 
-    def __init__(self, rows: Sequence[Any], columns: list[str] | None = None, *, single: bool = False) -> None:
-        self.rows, self.columns, self.single = rows, columns, single
+    def __init__(
+        self,
+        rows: Sequence[Row] | Sequence[Row | list[Cell]],
+        columns: list[str] | None = None,
+        *,
+        single: bool = False,
+    ) -> None:
+        # Dicts where there are no columns, else lists; request_rows has checked that.
+        self.rows: Sequence[Any] = rows
+        self.columns, self.single = columns, single
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def place(self, r: int, name: str | None = None) -> str:
-        """Where a row or a cell stands in the request, as ``rows[3].colour``."""
+        """The place of a row or a cell in the request, such as ``rows[3].colour``."""
         row = "row" if self.single else f"rows[{r}]"
         return row if name is None else f"{row}.{name}"
 
-    def dicts(self) -> list[dict[str, Any]]:
+    def dicts(self) -> list[Row]:
         """One dict for every row."""
         if self.columns is None:
             return list(self.rows)
@@ -38,7 +46,7 @@ class Batch:
 
     def table(self, names: Sequence[str]) -> Any:
         """What a model takes: dicts where rows are objects or few, else columns; absent ones are missing."""
-        if self.columns is None or len(self.rows) <= FEW:
+        if self.columns is None or len(self.rows) <= FEW_ROWS:
             return self.dicts()
         given = dict(zip(self.columns, zip(*self.rows, strict=True), strict=True))
         missing = (None,) * len(self.rows)
@@ -49,32 +57,35 @@ class Batch:
         if self.columns is not None:
             for j, name in enumerate(self.columns):
                 if name not in known:
-                    raise _unknown(name, f"columns[{j}]", known)
+                    raise _unknown_column(name, f"columns[{j}]", known)
         elif not all(map(known.issuperset, self.rows)):
             r, row = next((r, row) for r, row in enumerate(self.rows) if not known.issuperset(row))
             name = next(name for name in row if name not in known)
-            raise _unknown(name, self.place(r, name), known)
+            raise _unknown_column(name, self.place(r, name), known)
 
     def check_cells(self, schema: Schema, unseen: str) -> None:
-        """Refuse the first cell that its column cannot take; for requests that a model has refused already."""
+        """Refuse the first cell that its column cannot take.
+
+        For requests that a model has refused already: models check whole columns quickly, this finds the cell.
+        """
         names = self.columns or schema.names
         for r, row in enumerate(self.rows):
             for j, name in enumerate(names):
                 cell = row[j] if self.columns else row.get(name)
                 if cell is not None and name in schema:
-                    wrong = _wrong(schema[name], cell, unseen)
-                    if wrong:
+                    reason = _refusal(schema[name], cell, unseen)
+                    if reason:
                         where = self.place(r, name)
-                        raise ServiceError("bad_value", f"{where} is {short(cell)}; {wrong}", where)
+                        raise ServiceError("bad_value", f"{where} is {quoted(cell)}; {reason}", where)
 
 
-def _unknown(name: str, where: str, known: frozenset[str]) -> ServiceError:
-    hint = near(name, known) or " GET /models/NAME lists its columns. Leave others out."
-    return ServiceError("unknown_column", f"the model knows no column {short(name)}.{hint}", where)
+def _unknown_column(name: str, where: str, known: frozenset[str]) -> ServiceError:
+    hint = suggestion(name, known) or " GET /models/NAME lists its columns. Leave others out."
+    return ServiceError("unknown_column", f"the model has no column {quoted(name)}.{hint}", where)
 
 
-def _wrong(column: Column, cell: Any, unseen: str) -> str:
-    """Why a column cannot take a cell; nothing where it can."""
+def _refusal(column: Column, cell: Any, unseen: str) -> str:
+    """Why a column cannot take a cell; empty where it can."""
     if column.kind == "categorical":
         if unseen == "error" and cell not in column.values and not column.other:
             return "the model has not seen this value. Send null for a missing one."
@@ -88,12 +99,12 @@ def _wrong(column: Column, cell: Any, unseen: str) -> str:
     return ""
 
 
-def batch_of(request: Predict | Learn, max_rows: int) -> Batch | None:
-    """The rows of a request, sound in themselves; None where it has none."""
+def request_rows(request: PredictRequest | LearnRequest, max_rows: int) -> RequestRows | None:
+    """The rows of a request, in one of the three shapes; None where it has none."""
     if request.row is not None:
         if request.rows is not None or request.columns is not None:
             raise ServiceError("wrong_shape", 'give "row" for one row, or "rows" for several, not both.', "row")
-        return Batch([request.row], single=True)
+        return RequestRows([request.row], single=True)
     rows, columns = request.rows, request.columns
     if rows is None:
         if columns is not None:
@@ -102,26 +113,26 @@ def batch_of(request: Predict | Learn, max_rows: int) -> Batch | None:
     if not rows:
         raise ServiceError("wrong_shape", '"rows" is empty. Send at least one row.', "rows")
     refuse_many("rows", rows, max_rows)
-    _check_kinds(rows, columns)
-    return Batch(rows, columns)
+    _check_shapes(rows, columns)
+    return RequestRows(rows, columns)
 
 
-def refuse_many(name: str, given: Sequence[Any], most: int) -> None:
-    """So many in one request and no more."""
+def refuse_many(name: str, given: Sequence[object], most: int) -> None:
+    """Refuse more rows or ids than one request may have."""
     if len(given) > most:
         sentence = f"{len(given):,} {name} are too many for one request; send at most {most:,}."
         raise ServiceError("too_many_rows", sentence, name)
 
 
-def _check_kinds(rows: list[Any], columns: list[str] | None) -> None:
-    """Objects where there are no columns, else lists of the right length."""
+def _check_shapes(rows: Sequence[Row | list[Cell]], columns: list[str] | None) -> None:
+    """Refuse lists where there are no columns, and objects or lists of another length where there are."""
     if columns is None:
         if set(map(type, rows)) != {dict}:
             r = next(r for r, row in enumerate(rows) if type(row) is not dict)
             where = f"rows[{r}]"
             raise ServiceError("wrong_shape", f'{where} is a list; name its cells in "columns".', where)
         return
-    _refuse_twice("columns", columns)
+    _refuse_duplicates("columns", columns)
     for r, row in enumerate(rows):
         if type(row) is not list or len(row) != len(columns):
             found = "an object" if type(row) is dict else f"a list of {len(row)}"
@@ -129,33 +140,33 @@ def _check_kinds(rows: list[Any], columns: list[str] | None) -> None:
             raise ServiceError("wrong_shape", f"rows[{r}] is {found}; {expected}.", f"rows[{r}]")
 
 
-def ids_of(request: Predict | Learn) -> list[str] | None:
-    """The ids of a request, each once; None where it has none."""
+def request_ids(request: PredictRequest | LearnRequest) -> list[str] | None:
+    """The ids of a request, all different; None where it has none."""
     if request.id is not None:
         if request.ids is not None:
             raise ServiceError("wrong_shape", 'give "id" for one row, or "ids" for several, not both.', "id")
         return [request.id]
     if request.ids is not None:
-        _refuse_twice("ids", request.ids)
+        _refuse_duplicates("ids", request.ids)
     return request.ids
 
 
-def _refuse_twice(where: str, names: list[str]) -> None:
+def _refuse_duplicates(where: str, names: list[str]) -> None:
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise ServiceError("wrong_shape", f"{where} has {short(twice)} twice. Every name stands there once.", where)
+        raise ServiceError("wrong_shape", f"{where} has {quoted(twice)} twice. Give every name once.", where)
 
 
-def same_length(name: str, given: Sequence[Any] | None, n: int, what: str = "rows") -> None:
-    """One entry for every row."""
+def check_length(name: str, given: Sequence[object] | None, n: int, what: str = "rows") -> None:
+    """Refuse labels, weights or times that are not as many as the rows."""
     if given is not None and len(given) != n:
-        raise ServiceError("wrong_shape", f"there are {n:,} {what} and {len(given):,} {name}; send as many.", name)
+        raise ServiceError("wrong_shape", f"there are {n:,} {what} and {len(given):,} {name}; send one for each.", name)
 
 
-class Remembered:
-    """Rows that wait for their labels, by id: at most so many, and not longer than so many seconds.
+class PendingRows:
+    """Rows that wait for their labels, by id: at most ``most`` of them, for at most ``seconds``.
 
-    >>> waiting = Remembered(most=2, seconds=60)
+    >>> waiting = PendingRows(most=2, seconds=60)
     >>> waiting.add(["a", "b", "c"], [{"sky": "sun"}, {"sky": "rain"}, {}], now=0)
     >>> waiting.take(["a", "b"], now=1)
     ([('b', {'sky': 'rain'})], ['a'])
@@ -163,13 +174,13 @@ class Remembered:
 
     def __init__(self, most: int, seconds: float) -> None:
         self.most, self.seconds = most, seconds
-        self._rows: OrderedDict[str, tuple[float, dict[str, Any]]] = OrderedDict()
+        self._rows: OrderedDict[str, tuple[float, Row]] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, ids: Sequence[str], rows: Sequence[dict[str, Any]], now: float) -> None:
-        """Remember rows; the oldest go where there is no room, and a row with a known id takes its place."""
+    def add(self, ids: Sequence[str], rows: Sequence[Row], now: float) -> None:
+        """Remember rows. A row with a known id replaces the old one; beyond ``most`` rows, the oldest are forgotten."""
         for one, row in zip(ids, rows, strict=True):
             self._rows.pop(one, None)
             self._rows[one] = (now, row)
@@ -177,8 +188,8 @@ class Remembered:
             self._rows.popitem(last=False)
         self._forget(now)
 
-    def take(self, ids: Sequence[str], now: float) -> tuple[list[tuple[str, dict[str, Any]]], list[str]]:
-        """The rows of these ids, which are remembered no longer; and the ids that are not known."""
+    def take(self, ids: Sequence[str], now: float) -> tuple[list[tuple[str, Row]], list[str]]:
+        """Remove and return the rows of these ids, and the ids that are not known."""
         self._forget(now)
         found = [(one, self._rows.pop(one)[1]) for one in ids if one in self._rows]
         known = {one for one, _ in found}

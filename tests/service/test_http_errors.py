@@ -12,13 +12,13 @@ from serving import ROWS, Asker, live, write_model
 
 from tanager.service.app import Limits
 from tanager.service.errors import CODES, ServiceError
-from tanager.service.wire import Failed, Health, ModelInfo, Models, Predicted
+from tanager.service.messages import ErrorResponse, HealthResponse, ModelInfo, ModelList, PredictResponse
 
 ROW = {"colour": "red", "size": 2.0}
 
 
 def test_models_are_listed_and_described(ask):
-    (line,) = ask("GET", "/models").as_(Models).models
+    (line,) = ask("GET", "/models").as_(ModelList).models
     assert (line.name, line.kind, line.classes, line.rows, line.sequence) == ("pets", "AODE", ["bird", "fish"], 40, 0)
     info = ask("GET", "/models/pets").as_(ModelInfo)
     assert [(column.name, column.kind) for column in info.columns] == [
@@ -34,9 +34,9 @@ def test_models_are_listed_and_described(ask):
 def test_two_models_are_asked_by_name(services, model_file, tmp_path):
     ask = Asker(services(model_file, write_model(tmp_path / "more.tanager")))
     for name in ("pets", "more"):
-        assert ask.predict({"row": ROW}, f"/models/{name}/predict").as_(Predicted).model == name
+        assert ask.predict({"row": ROW}, f"/models/{name}/predict").as_(PredictResponse).model == name
     assert ask.learn({"row": ROW, "label": "fish"}, "/models/more/learn").status == 200
-    assert [line.sequence for line in ask("GET", "/models").as_(Models).models] == [0, 1]
+    assert [line.sequence for line in ask("GET", "/models").as_(ModelList).models] == [0, 1]
     assert ask.predict({"row": ROW}).error.code == "unknown_path"  # which of the two?
     error = ask.predict({"row": ROW}, "/models/mor/predict").error
     assert error.code == "unknown_model"
@@ -154,7 +154,7 @@ def test_while_it_stops_the_service_takes_no_requests(ask, service):
     service.stopping = True
     said = ask.predict({"row": ROW})
     assert (said.status, said.error.code) == (503, "stopping")
-    assert ask("GET", "/health").as_(Health).status == "stopping"
+    assert ask("GET", "/health").as_(HealthResponse).status == "stopping"
 
 
 # --- what is no HTTP ----------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def test_what_is_no_http_gets_the_same_shape(service, sent):
             wire.sendall(sent)
             head, _, body = wire.recv(4000).partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 400")
-        assert msgspec.json.decode(body, type=Failed).error.code == "bad_http"
+        assert msgspec.json.decode(body, type=ErrorResponse).error.code == "bad_http"
         assert httpx2.post(f"http://127.0.0.1:{port}/predict", json={"row": ROW}).status_code == 200
 
 
@@ -222,7 +222,7 @@ def test_every_code_has_a_status_and_every_error_its_shape():
         error = ServiceError(code, "It is so.", "rows[1]")
         assert error.status == status
         assert about
-        assert msgspec.json.decode(error.body(), type=Failed).error.code == code
+        assert msgspec.json.decode(error.body(), type=ErrorResponse).error.code == code
 
 
 # --- metrics and the log ------------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def test_metrics_count_what_happens(ask):
 
 def test_health_tells_the_load(ask):
     ask.predict({"row": ROW})
-    health = ask("GET", "/health").as_(Health)
+    health = ask("GET", "/health").as_(HealthResponse)
     assert (health.status, health.models, health.queued) == ("ok", ["pets"], 0)
     assert health.load["requests_per_second"] > 0
 
@@ -313,23 +313,23 @@ def test_a_new_model_file_is_taken_over(ask, model_file):
     ask.learn({"row": ROW, "label": "fish"})
     write_model(model_file, labels=["cat", "cat", "dog", "dog"] * 10)
     assert ask("POST", "/models/pets/reload").data == {"model": "pets", "reloaded": True, "sequence": 0}
-    assert ask.predict({"row": ROW}).as_(Predicted).labels == ["cat"]
+    assert ask.predict({"row": ROW}).as_(PredictResponse).labels == ["cat"]
 
 
 def test_a_model_file_that_cannot_be_used_is_refused_and_the_old_model_goes_on(ask, model_file):
     model_file.write_bytes(b"nonsense")
     said = ask("POST", "/models/pets/reload")
     assert (said.status, said.error.code) == (422, "bad_model_file")
-    assert ask.predict({"row": ROW}).as_(Predicted).labels == ["fish"]
+    assert ask.predict({"row": ROW}).as_(PredictResponse).labels == ["fish"]
 
 
 def test_model_files_are_watched(services, model_file, monkeypatch, caplog):
-    monkeypatch.setattr("tanager.service.app.WATCH", 0.02)
+    monkeypatch.setattr("tanager.service.app.WATCH_SECONDS", 0.02)
     service = services(model_file)
     ask = Asker(service)
     with live(service), caplog.at_level(logging.WARNING):
         write_model(model_file, labels=["cat", "cat", "dog", "dog"] * 10)
-        wait_for(lambda: "a new model file was taken over" in caplog.text)
-        assert ask.predict({"row": ROW}).as_(Predicted).labels == ["cat"]
+        wait_for(lambda: "a new model file was loaded" in caplog.text)
+        assert ask.predict({"row": ROW}).as_(PredictResponse).labels == ["cat"]
         model_file.write_bytes(b"nonsense")
-        wait_for(lambda: "cannot be used, and the old model goes on" in caplog.text)
+        wait_for(lambda: "cannot be used, and the old model stays in use" in caplog.text)

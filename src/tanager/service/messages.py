@@ -1,7 +1,7 @@
-"""What goes over the wire: one Struct for every request and every answer.
+"""The messages of the service: one Struct for every request and every response.
 
-The JSON decoder checks bodies against these, ``openapi`` describes the service by them, and clients may decode answers
-with them.
+The JSON decoder checks bodies against these, ``openapi`` describes the service by them, and clients may decode
+responses with them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ Id = Annotated[str, Meta(min_length=1, max_length=200)]
 Weight = Annotated[float, Meta(ge=0)]
 Row = dict[str, Cell]
 Rows = list[Row | list[Cell]]
+StoreStatus = dict[str, int | float | str]
 
 
-class Predict(Struct, forbid_unknown_fields=True):
-    """Rows to answer: one ``row``, ``rows`` of objects, or ``rows`` of lists with the names of their ``columns``.
+class PredictRequest(Struct, forbid_unknown_fields=True):
+    """Rows to predict: one ``row``, ``rows`` of objects, or ``rows`` of lists with the names of their ``columns``.
 
     ``budget_us`` is how many microseconds the model may take at most, ``members`` how many members of the ensemble to
     use. Rows with an ``id`` (or ``ids``) are remembered, so that their labels can be learned later.
@@ -35,11 +36,11 @@ class Predict(Struct, forbid_unknown_fields=True):
     ids: list[Id] | None = None
 
 
-class Learn(Struct, forbid_unknown_fields=True):
+class LearnRequest(Struct, forbid_unknown_fields=True):
     """Rows with their labels, or labels of remembered rows.
 
-    One ``row`` (or ``id``) and its ``label``, or ``rows`` (or ``ids``) and their ``labels``. ``weights`` say how much
-    rows count, ``times`` (in seconds) when they happened.
+    One ``row`` (or ``id``) and its ``label``, or ``rows`` (or ``ids``) and their ``labels``. ``weights`` are the
+    weights of the rows, ``times`` (in seconds) when they happened.
     """
 
     row: Row | None = None
@@ -53,12 +54,12 @@ class Learn(Struct, forbid_unknown_fields=True):
     ids: list[Id] | None = None
 
 
-class Predicted(Struct):
+class PredictResponse(Struct):
     """One label, one list of probabilities and one number of members for every row.
 
-    ``members`` counts what was used beside naive Bayes, and is null where a model has no members. ``sequence`` is the
-    last learned entry that the answer knows of. ``budget_us`` is what the model was given, null where it takes none;
-    ``time_us`` what it took. ``complete``: nothing was left out for lack of time.
+    ``members`` counts the members used in addition to naive Bayes, and is null where a model has none. ``sequence`` is
+    the number of the last request that the model had learned. ``budget_us`` is the time that the model was given, null
+    where it takes no budget; ``time_us`` is the time that it took. ``complete``: nothing was left out for lack of time.
     """
 
     model: str
@@ -72,8 +73,8 @@ class Predicted(Struct):
     complete: bool
 
 
-class Learned(Struct):
-    """So many rows are learned, and will be after a crash; ``unknown_ids`` were not remembered (any more)."""
+class LearnResponse(Struct):
+    """How many rows were learned and are safe on disk; rows of ``unknown_ids`` are not remembered (any more)."""
 
     model: str
     learned: int
@@ -81,8 +82,8 @@ class Learned(Struct):
     unknown_ids: list[str]
 
 
-class ModelLine(Struct):
-    """A model in the list of all."""
+class ModelSummary(Struct):
+    """A model in the list of models."""
 
     name: str
     kind: str
@@ -91,14 +92,14 @@ class ModelLine(Struct):
     sequence: int
 
 
-class Models(Struct):
-    """All models that are served."""
+class ModelList(Struct):
+    """The models that are served."""
 
-    models: list[ModelLine]
+    models: list[ModelSummary]
 
 
-class Column(Struct, omit_defaults=True):
-    """How a column is read: a categorical one by its values, a numeric one by its cut points."""
+class ColumnInfo(Struct, omit_defaults=True):
+    """A column of the model: the values of a categorical one, the cut points of a numeric one."""
 
     name: str
     kind: str
@@ -110,15 +111,15 @@ class Column(Struct, omit_defaults=True):
     n_codes: int = 0
 
 
-class Anytime(Struct):
-    """The members of an anytime model by their super-parents, first come first, and how many are used at most."""
+class AnytimeInfo(Struct):
+    """The members of an anytime model by their super-parents, in the order of use, and how many are used at most."""
 
     order: list[list[str]]
     stop_after: int
 
 
 class ModelInfo(Struct):
-    """All about one model: what it is, what it has learned, and how safe that is on disk."""
+    """One model: its options, columns and classes, what it has learned, and what of that is where on disk."""
 
     name: str
     kind: str
@@ -126,25 +127,25 @@ class ModelInfo(Struct):
     target: str | None
     classes: list[Label]
     class_rows: list[float]
-    columns: list[Column]
+    columns: list[ColumnInfo]
     rows: float
     sequence: int
     learns: bool
     remembered: int
-    anytime: Anytime | None
-    state: dict[str, Any]
+    anytime: AnytimeInfo | None
+    state: StoreStatus
 
 
-class Reloaded(Struct):
-    """Whether another model file was found and taken over."""
+class ReloadResponse(Struct):
+    """Whether a new model file was found and loaded."""
 
     model: str
     reloaded: bool
     sequence: int
 
 
-class Health(Struct):
-    """``status`` is "ok", or "stopping"; ``load`` is what the controller sees."""
+class HealthResponse(Struct):
+    """``status`` is "ok" or "stopping"; ``load`` is the load that the controller measures."""
 
     status: str
     version: str
@@ -154,7 +155,7 @@ class Health(Struct):
     load: dict[str, float]
 
 
-class Failure(Struct):
+class ErrorDetail(Struct):
     """What was wrong: a code for programs, a sentence for people, and the place in the request."""
 
     code: str
@@ -162,7 +163,7 @@ class Failure(Struct):
     where: str | None
 
 
-class Failed(Struct):
-    """The one shape of all errors."""
+class ErrorResponse(Struct):
+    """The form of every error."""
 
-    error: Failure
+    error: ErrorDetail

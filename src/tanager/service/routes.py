@@ -1,0 +1,45 @@
+"""The routes of the service: what each takes and returns. The application and its OpenAPI page are made from this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from msgspec import Struct
+
+from tanager.service import messages
+
+
+@dataclass(frozen=True)
+class RouteSpec:
+    """One route: the method of ``Service`` that handles it, the body it takes, and the body it returns (None: text)."""
+
+    method: str
+    path: str
+    handler: str
+    summary: str
+    request: type[Struct] | None = None
+    response: type[Struct] | None = None
+    public: bool = False  # needs no token
+
+
+def _predict(path: str) -> RouteSpec:
+    return RouteSpec("POST", path, "predict", "Predict rows.", messages.PredictRequest, messages.PredictResponse)
+
+
+def _learn(path: str) -> RouteSpec:
+    summary = "Learn rows with labels, or labels of rows predicted before."
+    return RouteSpec("POST", path, "learn", summary, messages.LearnRequest, messages.LearnResponse)
+
+
+ROUTES = (
+    _predict("/models/{name}/predict"),
+    _learn("/models/{name}/learn"),
+    RouteSpec("GET", "/models", "models", "List the models.", response=messages.ModelList),
+    RouteSpec("GET", "/models/{name}", "model", "Describe one model.", response=messages.ModelInfo),
+    RouteSpec("POST", "/models/{name}/reload", "reload", "Load a new model file.", response=messages.ReloadResponse),
+    RouteSpec("GET", "/health", "health", "Whether the service is up.", response=messages.HealthResponse, public=True),
+    RouteSpec("GET", "/metrics", "prometheus", "Metrics for Prometheus."),
+    RouteSpec("GET", "/openapi.json", "openapi", "This description."),
+)
+# Where only one model is served, requests need not name it.
+SINGLE_MODEL_ROUTES = (_predict("/predict"), _learn("/learn"))
