@@ -2,18 +2,19 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
 from instances import NAMES, make
+from profiles import examples
 from strategies import tables
 from tanager import A2DE, AODE, FANC, HNB, KDB, SPC, SPODE, TAN, TC, Column, NaiveBayes, Schema
 from tanager.errors import DataError, MemoryBudgetError, OptionError, SchemaMismatch
 from tanager.scoring.forms import InTurn, View
 
 every = pytest.mark.parametrize("name", NAMES)
-FEW = settings(max_examples=8)
+FEW = examples(8)
 
 
 def same(a, b):

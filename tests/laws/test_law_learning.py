@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from instances import INSTANCES, NAMES, PUBLIC, make
+from profiles import examples
 from strategies import cuts, tables
 from tanager import A2DE, AODE, FANC, KDB, NaiveBayes
 from tanager.errors import DataError, SchemaMismatch
 
-FEW = settings(max_examples=8)
+FEW = examples(8)
 every = pytest.mark.parametrize("name", NAMES)
 
 

@@ -12,9 +12,10 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import examples
 from tanager import AODE, TAN, AnytimeAODE, DriftAware, EvolvingNaiveBayes, NaiveBayes, archive, load, save
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch
 from tanager.persist import to_bytes
@@ -114,7 +115,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-@settings(max_examples=6)
+@examples(6)
 @given(steps=STEPS)
 def test_crashes_restarts_and_snapshots_change_nothing(tmp_path_factory, name, steps):
     path = model_file(tmp_path_factory.mktemp("served"), MODELS[name])
