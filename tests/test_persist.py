@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import tanager
-from every import ALL, PLAIN, name_of, small_table
 from profiles import examples
+from registry import ALL, PLAIN, name_of, small_table
 from tanager import AODE, FANC, KDB, SPODE, TAN, BestOf, JointCounts, ModelFileError, NaiveBayes, archive, persist
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.plain import to_plain

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 import tanager
-from every import small_table
+from registry import small_table
 from tanager import A2DE, AODE, AnytimeA2DE, AnytimeAODE, DataError, ModelFileError, NaiveBayes, OptionError
 
 BOTH = [AnytimeAODE, AnytimeA2DE]

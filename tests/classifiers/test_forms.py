@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from instances import terms_of, view_of
 from profiles import examples
+from registry import terms_of, view_of
 from strategies import tables
 from tanager import BackOff, BDeu, Lidstone, MEstimate, NaiveBayes, PriorCounts
 from tanager.counts.joint import JointCounts

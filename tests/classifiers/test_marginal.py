@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from instances import terms_of, view_of
 from profiles import examples
+from registry import terms_of, view_of
 from strategies import Table, tables
 from tanager import TAN, BackOff, BDeu, DataWarning, Lidstone, NaiveBayes, PriorCounts
 from tanager.counts.joint import JointCounts

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from instances import terms_of
 from profiles import examples
+from registry import terms_of
 from tanager import BackOff, BDeu, Column, JointCounts, Lidstone, MEstimate, PriorCounts, Schema
 from tanager.scoring.forms import ProductOfSums, SumOfProducts, View
 

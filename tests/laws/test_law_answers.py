@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from instances import NAMES, make
 from profiles import examples
+from registry import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, FANC, HNB, KDB, SPC, SPODE, TAN, TC, Column, NaiveBayes, Schema
 from tanager.errors import DataError, MemoryBudgetError, OptionError, SchemaMismatch

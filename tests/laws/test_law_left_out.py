@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from instances import NAMES, make
 from profiles import examples
+from registry import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, FANC, TAN, BackOff, BDeu, MEstimate, NaiveBayes, PriorCounts
 from tanager.counts.estimates import as_estimate

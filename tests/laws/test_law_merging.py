@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from every import ALL, name_of, small_table
-from instances import NAMES, make
 from profiles import examples
+from registry import ALL, NAMES, make, name_of, small_table
 from strategies import tables
 from tanager import AODE, KDB, TAN, NaiveBayes, SchemaMismatch, load
 

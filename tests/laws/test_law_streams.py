@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from instances import NAMES, make
 from profiles import examples
+from registry import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, HNB, KDB, SPODE, TAN, BestOf, NaiveBayes
 from tanager.errors import DataError
