@@ -1,21 +1,19 @@
-"""Settings of all tests: the same examples every time; HYPOTHESIS_PROFILE=search looks for new ones.
+"""Settings of all tests: few examples, the same every time.
 
-Tests of any folder may import the helpers that stand beside this file, and the experiments.
+HYPOTHESIS_PROFILE=thorough takes more of them, and =search looks for new ones. Tests of any folder may import the
+helpers that stand beside this file, and the experiments (``pythonpath`` in pyproject.toml).
 """
-
-import os
-import sys
-from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+from profiles import PROFILE
 
+# No deadline: how long an example takes says nothing about it on a busy machine.
 _COMMON = {
-    "max_examples": 25,
     "deadline": None,
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.filter_too_much],
 }
-settings.register_profile("tanager", derandomize=True, **_COMMON)
-settings.register_profile("search", database=None, **_COMMON)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "tanager"))
+settings.register_profile("quick", derandomize=True, max_examples=6, **_COMMON)
+settings.register_profile("thorough", derandomize=True, max_examples=25, **_COMMON)
+settings.register_profile("search", database=None, max_examples=25, **_COMMON)
+settings.load_profile(PROFILE)

@@ -14,7 +14,7 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from every import PLAIN, name_of
+from registry import PLAIN, name_of
 from tanager import (
     AODE,
     FAN,

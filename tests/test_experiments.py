@@ -14,6 +14,7 @@ from tanager.evaluate import Table
 # Of the work in a quick run.
 PARTS = {"bouckaert_uci": 20, "cheng_greiner": 16, "friedman": 10, "webb_anytime": 40, "webb_uci": 20}
 NAMES = list(PARTS)
+ONE = [pytest.param(name, marks=[] if name == "bouckaert_uci" else pytest.mark.long) for name in NAMES]
 PAGES = [*NAMES, "bouckaert_streams", "klawonn_angelov", "real_streams", "structures"]
 MARKER = r"<!-- table: ([\w-]+) -->"
 
@@ -41,7 +42,7 @@ def test_the_pictures_of_a_page_are_there_and_small(name):
     assert all((HOME / name / picture).stat().st_size < 150_000 for picture in shown)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ONE)
 def test_an_experiment_runs_and_finds_finished_folds_again(name, tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib", reason="the experiments draw, which needs the extra 'plot'")
     monkeypatch.delenv("TANAGER_DATA", raising=False)
@@ -75,6 +76,7 @@ def test_an_empty_cell_that_carries_meaning_becomes_a_value():
     assert set(data.X[0].to_pylist()) == {"y", "n", "empty"}
 
 
+@pytest.mark.long
 def test_the_study_of_structures_runs_and_its_figures_are_those_of_the_guide(tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="the experiments draw, which needs the extra 'plot'")
     assert part("structures", "__main__").main(["--quick", "--out", str(tmp_path)]) == 0
@@ -84,6 +86,7 @@ def test_the_study_of_structures_runs_and_its_figures_are_those_of_the_guide(tmp
     assert fill(guide, {"found": part("structures", "page").summary(HOME / "structures")}) == guide
 
 
+@pytest.mark.long
 def test_the_study_of_structures_finds_the_same_again():
     run = part("structures", "run")
     found, _ = run.results(1, [1000], lambda done, total, what: None)
@@ -92,6 +95,7 @@ def test_the_study_of_structures_finds_the_same_again():
     assert [line["f1"] for line in said if line["n_rows"] == 1000] == pytest.approx([row[8] for row in found.rows])
 
 
+@pytest.mark.long
 def test_the_study_of_streams_runs(tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="the experiments draw, which needs the extra 'plot'")
     assert part("bouckaert_streams", "__main__").main(["--quick", "--jobs", "1", "--out", str(tmp_path)]) == 0

@@ -16,12 +16,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
 import tanager
-from every import ALL, PLAIN, name_of, small_table
+from profiles import examples
+from registry import ALL, PLAIN, name_of, small_table
 from tanager import AODE, FANC, KDB, SPODE, TAN, BestOf, JointCounts, ModelFileError, NaiveBayes, archive, persist
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.plain import to_plain
@@ -313,19 +314,19 @@ def test_the_sound_file_loads() -> None:
 
 
 @given(st.integers(0, len(DATA) - 1), st.integers(1, 255))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_changed_byte_is_noticed(place: int, change: int) -> None:
     refused(DATA[:place] + bytes([DATA[place] ^ change]) + DATA[place + 1 :])
 
 
 @given(st.integers(0, len(DATA) - 1))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_any_truncation_is_noticed(length: int) -> None:
     refused(DATA[:length])
 
 
 @given(st.binary(min_size=1, max_size=50))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_any_appended_or_foreign_bytes_are_noticed(more: bytes) -> None:
     refused(DATA + more)
     refused(more)
@@ -445,7 +446,7 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @pytest.mark.filterwarnings("ignore")
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_a_header_with_junk_anywhere_is_refused_or_does_no_harm(data: Any) -> None:
     header, arrays = archive.unpack(DATA, "")
     *path, last = data.draw(st.sampled_from(places(header)[1:]))

@@ -13,8 +13,9 @@ pytest.importorskip("river", reason="the extra 'river' is not installed")
 
 import pandas as pd
 from river import checks, compose, evaluate, metrics, preprocessing
+from sklearn.base import clone
 
-from every import CLASSES
+from registry import PLAIN, name_of
 from tanager import AODE, FANC, KDB, SPODE, TAN, BestOf, DataError, NaiveBayes, OptionError
 from tanager.river import RiverClassifier
 
@@ -50,11 +51,10 @@ def stream(n_rows: int = 120, seed: int = 0) -> list[tuple[dict[str, Any], str]]
     return rows
 
 
-@pytest.mark.parametrize("cls", CLASSES)
-def test_every_classifier_is_evaluated_progressively(cls: Any) -> None:
-    options = {"candidates": [NaiveBayes(), TAN()]} if cls is BestOf else {}
-    model = RiverClassifier(cls(warm_up=40, **options))
-    rows = stream(60 if cls in (BestOf, KDB, SPODE) else 120)
+@pytest.mark.parametrize("instance", PLAIN, ids=name_of)
+def test_every_classifier_is_evaluated_progressively(instance: Any) -> None:
+    model = RiverClassifier(clone(instance).set_params(warm_up=40))
+    rows = stream(60 if isinstance(instance, BestOf | KDB | SPODE) else 120)
     accuracy = evaluate.progressive_val_score(rows, model, metrics.Accuracy())
     assert accuracy.get() > 0.5
     losses = evaluate.progressive_val_score(rows, model.clone(), metrics.CrossEntropy())

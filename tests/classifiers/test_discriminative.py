@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from every import name_of, small_table
+from registry import name_of, small_table
 from strategies import tables
 from tanager import BAN, FAN, TAN, NaiveBayes, evaluate, files, load, persist
 from tanager.counts.block import Block

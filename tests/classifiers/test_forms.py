@@ -7,11 +7,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from instances import terms_of, view_of
+from profiles import examples
+from registry import terms_of, view_of
 from strategies import tables
 from tanager import BackOff, BDeu, Lidstone, MEstimate, NaiveBayes, PriorCounts
 from tanager.counts.block import Query
@@ -56,7 +57,7 @@ def expected_of(data, x, form, smoothing):
     return oracle.product_of_terms(data, x, terms_of(form), form.class_parents, rule)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(
     made=forms_on_tables(weighted=True),
     smoothing=st.sampled_from(SMOOTHINGS),
@@ -80,7 +81,7 @@ def test_a_form_answers_as_its_formula_says(made, smoothing, smooth, fast):
         np.testing.assert_allclose(view.plan.one(Q[r]), expected, rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(made=forms_on_tables(min_rows=2, max_rows=10), smoothing=st.sampled_from(SMOOTHINGS), fast=st.booleans())
 def test_a_form_leaves_rows_out_as_if_they_had_not_been_counted(made, smoothing, fast):
     table, form = made
@@ -99,7 +100,7 @@ def test_a_form_leaves_rows_out_as_if_they_had_not_been_counted(made, smoothing,
         np.testing.assert_allclose(compiled, got, rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(made=forms_on_tables(min_rows=3), smoothing=st.sampled_from(SMOOTHINGS), fast=st.booleans())
 def test_a_form_answers_streams_from_the_rows_before(made, smoothing, fast):
     table, form = made
@@ -131,7 +132,7 @@ def test_a_long_stream_reads_two_parents_of_the_class_in_any_order():
         np.testing.assert_allclose(quick, slow, rtol=1e-10)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(made=forms_on_tables(), smoothing=st.sampled_from([Lidstone(1.0), PriorCounts(), BackOff()]))
 def test_explanations_of_a_form_add_up(made, smoothing):
     """To its log-odds, with what the classes say alone left over."""

@@ -4,11 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from instances import terms_of, view_of
+from profiles import examples
+from registry import terms_of, view_of
 from strategies import Table, tables
 from tanager import TAN, BackOff, BDeu, DataWarning, Lidstone, NaiveBayes, PriorCounts
 from tanager.counts.block import Query
@@ -68,7 +69,7 @@ def expected_of(data, x, form, smoothing):
     return oracle.posterior(data, oracle.marginalised(data, x, terms_of(form), rule, form.class_parents, form.free))
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(made=networks_on_tables(), smoothing=st.sampled_from(SMOOTHINGS), smooth=st.booleans())
 def test_missing_values_are_summed_out(made, smoothing, smooth):
     table, form = made
@@ -82,7 +83,7 @@ def test_missing_values_are_summed_out(made, smoothing, smooth):
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS, ids=repr)
-@settings(max_examples=30)
+@examples(30)
 @given(made=networks_on_tables(min_rows=3, max_rows=12))
 def test_rows_with_gaps_are_left_out_exactly(smoothing, made):
     """A family with a missing member does not hold the row, but shorter ones behind its estimate may."""

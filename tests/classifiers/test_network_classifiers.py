@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from every import small_table
+from registry import small_table
 from strategies import tables
 from tanager import (
     BAN,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tanager
-from every import CLASSES
+from registry import COUNTING
 from tanager import Decay, NaiveBayes, Recut, Window
 from tanager.encoding.bins import find_cuts
 from tanager.errors import ModelFileError, OptionError, SchemaMismatch
@@ -151,7 +151,7 @@ def test_a_given_schema_does_not_move():
     assert model.encoder_.schema == schema.close()
 
 
-@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("cls", COUNTING)
 @pytest.mark.parametrize("options", [{}, {"window": 150}])
 def test_every_classifier_goes_on_after_cut_points_have_moved(cls, options):
     X, y = drifting(m=400, n_columns=4)

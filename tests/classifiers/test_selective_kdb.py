@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from profiles import examples
 from strategies import tables
 from tanager import KDB, BackOff, BDeu, Lidstone, OptionError, PriorCounts, SchemaMismatch, SelectiveKDB, load
 from tanager.learning.rows import KeptRows
@@ -34,7 +35,7 @@ def slow_losses(data, k, loss, smoothing):
     return np.sqrt(mean) if loss == "rmse" else mean
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(
     table=tables(min_rows=3, max_rows=10, max_columns=3, weighted=True),
     k=st.integers(0, 2),

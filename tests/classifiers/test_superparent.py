@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import examples
 from strategies import tables
 from tanager import MEstimate, SuperParentTAN
 from tanager.scoring.decision import decide
@@ -48,7 +49,7 @@ def plain_search(model, X, y, w):
 
 
 @pytest.mark.parametrize("smoothing", [1, MEstimate()], ids=repr)
-@settings(max_examples=25)
+@examples(25)
 @given(table=tables(min_rows=4, max_rows=30), weighted=st.booleans())
 def test_the_tree_is_that_of_a_plain_search(smoothing, table, weighted):
     w = 0.5 + np.arange(len(table.rows)) % 3 if weighted else None

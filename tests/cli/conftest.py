@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from csv_files import write_rows
 from sklearn.datasets import load_iris
 
-from every import small_table
+from registry import small_table
 from tanager.cli.main import main
 
 

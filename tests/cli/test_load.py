@@ -4,6 +4,7 @@ import importlib.util
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -15,6 +16,7 @@ pytest.importorskip("msgspec", reason="needs the extra 'serve'")
 
 from tanager.cli.load import arrivals
 from tanager.cli.sending import Address, Request, send
+from waiting import wait_for
 
 INFO = {
     "name": "weather",
@@ -46,7 +48,7 @@ class Weather(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((self.path, body))
         self.server.tokens.add(self.headers["Authorization"])
-        time.sleep(self.server.pause)
+        assert self.server.answering.wait(60)
         if self.server.broken:
             self.close_connection = True
             return
@@ -77,10 +79,12 @@ def weather():
         server.daemon_threads = True
         server.url = f"http://127.0.0.1:{server.server_port}"
         server.asked, server.tokens, server.names = [], set(), ["weather"]
-        server.pause, server.busy, server.broken = 0.0, False, False
+        server.answering, server.busy, server.broken = threading.Event(), False, False
+        server.answering.set()
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield server
+        server.answering.set()
         server.shutdown()
         thread.join()
 
@@ -167,15 +171,18 @@ def test_without_classes_there_is_no_accuracy(run, weather, days):
 
 def test_latency_counts_from_when_a_request_was_due(weather):
     """A slow service cannot hide its delays by slowing the sender down."""
-    weather.pause = 0.1
+    weather.answering.clear()
     message = Address(weather.url, model="weather").post("predict", {"row": {"sky": "sun"}})
-    replies = send(Address(weather.url), [Request(message)] * 5, [0.0, 0.01, 0.02, 0.03, 0.04])
-    assert all(reply.latency >= 0.1 for reply in replies)
-    assert all(reply.sent - reply.due < 0.3 for reply in replies)  # one after the other, the last would wait 0.4
+    with ThreadPoolExecutor(1) as pool:
+        sending = pool.submit(send, Address(weather.url), [Request(message)] * 5, [0.0, 0.01, 0.02, 0.03, 0.04])
+        wait_for(lambda: len(bodies(weather)) == 5)  # one after the other, the second would wait for the first
+        time.sleep(0.1)
+        weather.answering.set()
+    assert all(reply.latency >= 0.1 for reply in sending.result())
 
 
 def test_answers_that_do_not_come_are_counted(run, weather, days):
-    weather.pause = 1.0
+    weather.answering.clear()
     options = ("--rates", "20", "--seconds", 0.3, "--wait", 0.1)
     done = run("load", days, "--url", weather.url, *options, "--json")
     (line,) = done.document["rates"]

@@ -4,10 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+
+from waiting import wait_for
 
 COMMAND = [sys.executable, "-c", "from tanager.cli.main import main; main()"]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals and pipes of POSIX")
@@ -52,10 +53,7 @@ def test_ctrl_c_ends_with_one_line_and_leaves_nothing_behind(fitted):
     Path("long.csv").write_text(text + 100 * text.partition("\n")[2])
     before = {path.name for path in Path().iterdir()}
     with start("predict", fitted, "long.csv", "--explain", "-o", "answers.csv") as done:  # explaining is slow
-        deadline = time.monotonic() + 60
-        while not any(path.suffix == ".tmp" for path in Path().iterdir()):
-            assert time.monotonic() < deadline, "the command has not begun to write"
-            time.sleep(0.05)
+        wait_for(lambda: any(path.suffix == ".tmp" for path in Path().iterdir()))  # it has begun to write
         done.send_signal(signal.SIGINT)
         _, err = done.communicate()
     assert done.returncode == 130

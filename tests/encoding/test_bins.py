@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tanager.encoding.bins import cut, equal_frequency, equal_width, find_cuts, mdl
@@ -94,7 +94,6 @@ numbers = st.integers(-8, 8).map(lambda n: n / 2)
 rows = st.lists(st.tuples(numbers, st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=60)
 
 
-@settings(deadline=None)
 @given(rows, st.sampled_from(["n-1", "candidates"]))
 def test_mdl_equals_its_slow_twin(table, encoding):
     x, y, _ = (np.array(part, dtype=float) for part in zip(*table, strict=True))
@@ -112,13 +111,11 @@ def test_mdl_equals_its_slow_twin_where_it_cuts_often():
     assert cuts == pytest.approx(slow_mdl(list(zip(x.tolist(), y.tolist(), strict=True))))
 
 
-@settings(deadline=None)
 @given(st.lists(numbers, min_size=1, max_size=40), st.integers(1, 6))
 def test_equal_frequency_equals_its_slow_twin(values, k):
     assert equal_frequency(np.array(values), k).tolist() == slow_equal_frequency(values, k)
 
 
-@settings(deadline=None)
 @given(rows, st.integers(1, 6))
 def test_a_whole_weight_means_the_row_given_that_often(table, k):
     x, y, w = (np.array(part) for part in zip(*table, strict=True))

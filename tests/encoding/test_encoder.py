@@ -14,10 +14,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from profiles import examples
 from tanager.encoding import Column, Encoder, Schema
 from tanager.errors import DataError, DataWarning, OptionError, SchemaMismatch
 
@@ -43,7 +44,6 @@ def new_encoder():
 # Laws
 
 
-@settings(deadline=None)
 @given(tables, st.lists(st.integers(1, 24), max_size=3))
 def test_chunks_give_the_codes_and_the_schema_of_the_whole(rows, cuts):
     whole = new_encoder()
@@ -55,7 +55,6 @@ def test_chunks_give_the_codes_and_the_schema_of_the_whole(rows, cuts):
     assert chunked.schema == whole.schema
 
 
-@settings(deadline=None)
 @given(tables, tables)
 def test_a_row_gets_the_codes_it_has_in_a_table(rows, others):
     encoder = new_encoder().fit(columns_of(rows))
@@ -64,7 +63,6 @@ def test_a_row_gets_the_codes_it_has_in_a_table(rows, others):
         assert by_row == encoder.transform(columns_of(others), unseen).tolist()
 
 
-@settings(deadline=None)
 @given(tables)
 def test_row_by_row_grows_as_a_table_does(rows):
     by_row, whole = new_encoder().fit(columns_of(rows[:1])), new_encoder().fit(columns_of(rows[:1]))
@@ -73,7 +71,7 @@ def test_row_by_row_grows_as_a_table_does(rows):
     assert by_row.schema == whole.schema
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(tables)
 def test_every_kind_of_table_gives_the_same_codes(rows):
     columns = columns_of(rows)
@@ -105,7 +103,6 @@ def test_every_kind_of_table_gives_the_same_codes(rows):
         assert by_place.fit_transform(unnamed).tolist() == expected.tolist()
 
 
-@settings(deadline=None)
 @given(tables)
 def test_a_schema_from_json_encodes_alike(rows):
     encoder = new_encoder().fit(columns_of(rows))
@@ -115,7 +112,6 @@ def test_a_schema_from_json_encodes_alike(rows):
     assert again.transform(columns_of(rows)).tolist() == encoder.transform(columns_of(rows)).tolist()
 
 
-@settings(deadline=None)
 @given(tables, tables)
 def test_rows_without_weight_or_class_leave_no_trace(rows, ghosts):
     weights = np.array([1.0] * len(rows) + [0.0] * len(ghosts))

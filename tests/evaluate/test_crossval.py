@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_wine
 from sklearn.naive_bayes import GaussianNB
 
-from every import ALL, name_of, small_table
+from registry import ALL, name_of, small_table
 from tanager import A2DE, AODE, KDB, SPC, TAN, BestOf, DataError, NaiveBayes, OptionError
 from tanager.evaluate import cross_validate, cross_validate_all, fold_runner, holdout, leave_one_out, run
 from tanager.evaluate.folds import stratified_folds, stratified_holdout

@@ -16,7 +16,7 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from every import CLASSES  # noqa: E402
+from registry import COUNTING  # noqa: E402
 from tanager import (  # noqa: E402
     AODE,
     BAN,
@@ -63,7 +63,7 @@ def models() -> dict[str, Any]:
     cuts = {"bins": {"warmth": [10.0, 20.0]}}
     few = {"BestOf": {"candidates": [NaiveBayes(), AODE()]}}
     made: dict[str, Any] = {
-        cls.__name__: cls(**cuts, **few.get(cls.__name__, {})).fit(table, labels) for cls in CLASSES
+        cls.__name__: cls(**cuts, **few.get(cls.__name__, {})).fit(table, labels) for cls in COUNTING
     }
     made["NaiveBayes-gaussian"] = NaiveBayes(gaussian=True).fit(table, labels)
     made["NaiveBayes-booleans"] = NaiveBayes(cost_matrix=[[0, 1], [5, 0]]).fit(table, [y == "play" for y in labels])

@@ -5,10 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from profiles import examples
 from tanager import BackOff, BDeu, Column, JointCounts, Lidstone, MEstimate, PriorCounts, Schema
 from tanager.scoring.decision import decide
 from tanager.scoring.forms import ProductOfSums, StagedSum, SumOfProducts
@@ -226,7 +227,7 @@ def close(got, expected):
     np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(cases())
 def test_rows_are_answered_in_turn_as_the_formula_says(case):
     view, _, asked, slow, _ = case
@@ -238,7 +239,7 @@ def test_rows_are_answered_in_turn_as_the_formula_says(case):
         close(view.plan.one(x), row)
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(cases(), st.booleans())
 def test_there_is_an_answer_after_every_step(case, compiled):
     view, _, asked, slow, _ = case
@@ -262,7 +263,7 @@ def test_there_is_an_answer_after_every_step(case, compiled):
     assert members_of(at_once, 3).tolist() == members_of(run, 3).tolist()
 
 
-@settings(max_examples=45)
+@examples(45)
 @given(cases(max_rows=8))
 def test_a_row_that_is_left_out_is_answered_as_if_it_had_never_been_counted(case):
     view, data, _, _, (rows, labels, weights) = case
@@ -272,7 +273,7 @@ def test_a_row_that_is_left_out_is_answered_as_if_it_had_never_been_counted(case
         close(out[r], slow.proba(slow.steps()))
 
 
-@settings(max_examples=45)
+@examples(45)
 @given(cases(max_rows=8), st.booleans())
 def test_members_and_prefixes_are_judged_as_plain_loops_do(case, leave_out):
     view, data, _, _, (rows, labels, weights) = case
@@ -292,7 +293,7 @@ def _part(weights, end):
     return None if weights is None else weights[:end]
 
 
-@settings(max_examples=45)
+@examples(45)
 @given(cases(max_rows=10), st.sampled_from([1.0, 0.9]), st.sampled_from([1.0, 0.7]), st.booleans())
 def test_a_stream_judges_members_before_it_learns(case, fading, keep, later):
     view, data, asked, _, (rows, labels, weights) = case

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cpu import cpu_levels
+from profiles import examples
 from tanager import _kernels
 
 METHODS = ["auto", "bits", "increments"]
@@ -134,7 +135,7 @@ def cases(draw):
     return store, codes, labels, rng
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     cases(),
     st.sampled_from(["C", "F", "reversed", "wide rows", "strided"]),

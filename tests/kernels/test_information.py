@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import examples
 from tanager import _kernels
 
 
@@ -30,7 +31,7 @@ def symmetric_pairs(rng, n_slots, n_classes):
     return offsets, pairs
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=5), st.integers(1, 4), st.integers(0, 2), st.integers(0, 999))
 def test_the_sums_follow_their_definition(n_values, n_classes, spare, seed):
     n_values = np.array(n_values, dtype=np.int64)

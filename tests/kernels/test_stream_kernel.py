@@ -4,11 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from instances import terms_of
+from profiles import examples
+from registry import terms_of
 from tanager import BackOff, BDeu, Column, JointCounts, Lidstone, MEstimate, PriorCounts, Schema
 from tanager.scoring.forms import ProductOfSums, SumOfProducts
 from tanager.scoring.view import View
@@ -123,7 +124,7 @@ def in_blocks(view, stream, edges):
 
 
 @pytest.mark.parametrize("name", FORMS)
-@settings(max_examples=15)
+@examples(15)
 @given(made=streams(), smoothing=st.sampled_from(SMOOTHINGS), fast=st.booleans(), cut=st.floats(0, 1))
 def test_a_stream_that_forgets_answers_as_plain_loops_do(name, made, smoothing, fast, cut):
     (stream, k), form = made, FORMS[name]

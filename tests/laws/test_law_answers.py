@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from instances import NAMES, make
+from profiles import examples
+from registry import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, FANC, HNB, KDB, SPC, SPODE, TAN, TC, Column, NaiveBayes, Schema
 from tanager.errors import DataError, MemoryBudgetError, OptionError, SchemaMismatch
@@ -15,7 +16,7 @@ from tanager.scoring.view import View
 from view_calls import score
 
 every = pytest.mark.parametrize("name", NAMES)
-FEW = settings(max_examples=8)
+FEW = examples(8)
 
 
 def same(a, b):

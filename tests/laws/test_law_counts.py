@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import examples
 from strategies import cuts, tables
 from tanager import AODE, Collection, Column, JointCounts, NaiveBayes, Schema
 from tanager.errors import DataError, ModelFileError, SchemaMismatch
@@ -41,7 +42,7 @@ def empty(table, shape, schema=None):
 three = tables(min_columns=3, max_columns=4, weighted=True)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(table=three, shape=shapes, data=st.data())
 def test_counting_parts_equals_counting_the_whole(table, shape, data):
     codes, labels = coded(table)
@@ -58,7 +59,7 @@ def test_counting_parts_equals_counting_the_whole(table, shape, data):
     assert whole == parts == merged == single
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(table=three, shape=shapes, seed=st.integers(0, 99))
 def test_parts_with_other_columns_orders_values_and_classes_merge(table, shape, seed):
     rng = np.random.default_rng(seed)
@@ -88,7 +89,7 @@ def test_parts_with_other_columns_orders_values_and_classes_merge(table, shape, 
     assert here == here.copy()
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(table=three, shape=shapes, data=st.data())
 def test_what_is_subtracted_was_never_added(table, shape, data):
     codes, labels = coded(table)
@@ -108,7 +109,7 @@ def test_rows_that_were_never_added_are_refused_and_nothing_changes():
         assert counts == before
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(table=three, shape=shapes, factor=st.sampled_from([0.5, 0.9, 0.999, 1e-40]))
 def test_lazy_decay_equals_fading_every_cell(table, shape, factor):
     codes, labels = coded(table)
@@ -124,7 +125,7 @@ def test_lazy_decay_equals_fading_every_cell(table, shape, factor):
     np.testing.assert_allclose(both.class_counts, 2 * eager.class_counts, rtol=1e-9)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(table=three, shape=shapes, data=st.data())
 def test_projecting_equals_counting_fewer_columns(table, shape, data):
     codes, labels = coded(table)
@@ -142,7 +143,7 @@ def test_projecting_equals_counting_fewer_columns(table, shape, data):
     assert lower.joint(0).tolist() == expected.joint(0).tolist()
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(table=three, shape=shapes, decayed=st.booleans())
 def test_bytes_bring_the_same_counts_back(table, shape, decayed):
     codes, labels = coded(table)
@@ -164,7 +165,7 @@ def test_damaged_bytes_are_refused():
         JointCounts.from_bytes(b"something else")
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(table=three, shape=shapes)
 def test_growing_moves_every_count_to_its_new_place(table, shape):
     codes, labels = coded(table)
@@ -175,7 +176,7 @@ def test_growing_moves_every_count_to_its_new_place(table, shape):
     assert grown == expected
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(table=three, shape=shapes)
 def test_a_column_added_later_was_missing_so_far(table, shape):
     codes, labels = coded(table)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from instances import NAMES, make
+from profiles import examples
+from registry import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, FANC, TAN, BackOff, BDeu, MEstimate, NaiveBayes, PriorCounts
 from tanager.counts.estimates import as_estimate
@@ -16,7 +17,7 @@ every = pytest.mark.parametrize("name", NAMES)
 
 
 @every
-@settings(max_examples=8)
+@examples(8)
 @given(table=tables(min_rows=2, max_rows=14), weighted=st.booleans())
 def test_leaving_a_row_out_equals_learning_without_it(name, table, weighted):
     """With vocabulary and structure held fixed."""
@@ -45,7 +46,7 @@ VIEWS = {
 
 @pytest.mark.parametrize("smoothing", [1, MEstimate(), BDeu(), PriorCounts(), BackOff()], ids=repr)
 @pytest.mark.parametrize("name", VIEWS)
-@settings(max_examples=6)
+@examples(6)
 @given(table=tables(min_rows=2, max_rows=10))
 def test_leaving_a_row_out_equals_counting_again_without_it(name, smoothing, table):
     model, formula = VIEWS[name]
@@ -57,7 +58,7 @@ def test_leaving_a_row_out_equals_counting_again_without_it(name, smoothing, tab
         np.testing.assert_allclose(got[r], expected, rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(table=tables(min_rows=2))
 def test_marginal_tan_leaves_rows_out_exactly(table):
     model = TAN(missing="marginal").fit(table.X, table.y)

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from every import ALL, name_of, small_table
-from instances import NAMES, make
+from profiles import examples
+from registry import ALL, NAMES, make, name_of, small_table
 from strategies import tables
 from tanager import AODE, KDB, TAN, NaiveBayes, SchemaMismatch, load
 
@@ -15,7 +15,7 @@ every = pytest.mark.parametrize("name", NAMES)
 
 
 @every
-@settings(max_examples=8)
+@examples(8)
 @given(table=tables(min_rows=4, max_rows=20), cut=st.integers(1, 3))
 def test_merged_parts_answer_as_the_whole(name, table, cut):
     """Two halves with a schema in common; each may lack classes of the other."""

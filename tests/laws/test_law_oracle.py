@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from profiles import examples
 from strategies import tables
 from tanager import (
     A2DE,
@@ -72,7 +73,7 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("name", VIEWS)
-@settings(max_examples=30)
+@examples(30)
 @given(table=tables(weighted=True), smoothing=st.sampled_from(SMOOTHINGS), smooth=st.booleans())
 def test_answers_are_those_of_the_formula(name, table, smoothing, smooth):
     model, formula = VIEWS[name]
@@ -125,7 +126,7 @@ def test_information_is_that_of_the_formula(table):
     ],
     ids=["FANC", "SPC", "TC"],
 )
-@settings(max_examples=8)
+@examples(8)
 @given(table=tables(missing=False, max_rows=10))
 def test_a_collection_is_the_sum_over_all_its_networks(model, sets, table):
     model.fit(table.X, table.y)
@@ -139,7 +140,7 @@ def test_a_collection_is_the_sum_over_all_its_networks(model, sets, table):
 
 
 @pytest.mark.parametrize("smoothing", [Lidstone(1.0), Lidstone(0.0), PriorCounts(), BackOff(), BDeu()], ids=repr)
-@settings(max_examples=15)
+@examples(15)
 @given(table=tables())
 def test_marginal_tan_sums_missing_values_out(smoothing, table):
     model = TAN(missing="marginal", smoothing=smoothing).fit(table.X, table.y)
@@ -152,7 +153,7 @@ def test_marginal_tan_sums_missing_values_out(smoothing, table):
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(table=tables(), crit=st.sampled_from([0, 1, 3]))
 def test_subsumption_leaves_out_what_only_repeats(table, crit):
     data = table.data()

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from instances import NAMES, make
+from profiles import examples
+from registry import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, HNB, KDB, SPODE, TAN, BestOf, NaiveBayes
 from tanager.errors import DataError
@@ -35,7 +36,7 @@ def dicts(X):
 
 
 @every
-@settings(max_examples=8)
+@examples(8)
 @given(table=tables(), weighted=st.booleans())
 def test_a_stream_is_answered_as_single_rows_are(name, table, weighted):
     w = np.arange(len(table.rows)) % 3 / 2 if weighted and len(table.rows) > 1 else None

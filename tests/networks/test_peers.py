@@ -4,9 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from test_files import ODD, with_random_tables
 
+from profiles import examples
 from strategies import networks
 from tanager import read_network, write_network
 
@@ -40,7 +41,7 @@ def assert_same(found, expected, tolerance):
 
 
 @pytest.mark.parametrize(("ending", "tolerance"), [(".bifxml", 1e-9), (".bif", 1e-6)])
-@settings(max_examples=10)
+@examples(10)
 @given(network=networks(min_variables=2, min_values=2))
 def test_pyagrum_reads_our_files(tmp_path_factory, ending, tolerance, network):
     gum = pytest.importorskip("pyagrum", reason="compares with pyAgrum")

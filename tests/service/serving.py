@@ -14,6 +14,7 @@ from tanager.service import messages, server
 from tanager.service.app import Limits, Service
 from tanager.service.durable import DurableModel
 from tanager.service.models import ServedModel
+from waiting import PATIENCE
 
 ROWS = [
     {"colour": "red", "size": 1.5, "wild": True},
@@ -112,9 +113,9 @@ def live(service):
     thread = threading.Thread(target=running.run, kwargs={"sockets": [place]})
     thread.start()
     try:
-        assert ready.wait(10)
+        assert ready.wait(PATIENCE)
         yield place.getsockname()[1]
     finally:
         running.should_exit = True
-        thread.join(10)
+        thread.join(PATIENCE)
         assert not thread.is_alive()

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import examples
 from tanager import AODE, TAN, AnytimeAODE, DriftAware, EvolvingNaiveBayes, NaiveBayes, archive, load, save
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch
 from tanager.persist import to_bytes
@@ -24,6 +25,7 @@ from tanager.service import log_entries
 from tanager.service.durable import DurableModel
 from tanager.service.journal import MARK, JournalError
 from tanager.service.log_entries import LogEntry, check_entry, decode_entry, encode_entry, learn_entry
+from waiting import PATIENCE, wait_for
 
 COLOURS = ["red", "green", "blue"]
 
@@ -116,7 +118,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-@settings(max_examples=6)
+@examples(6)
 @given(steps=STEPS)
 def test_crashes_restarts_and_snapshots_change_nothing(tmp_path_factory, name, steps):
     path = model_file(tmp_path_factory.mktemp("served"), MODELS[name])
@@ -486,10 +488,7 @@ def test_snapshots_come_by_themselves_two_are_kept_and_the_log_before_them_goes(
     durable = opened(path, snapshot_rows=10, segment_bytes=200)
     for lesson in lessons_of([5] * 12):
         learn(durable, *lesson)
-    for _ in range(200):
-        if not any(thread.name == "snapshot" for thread in threading.enumerate()):
-            break
-        time.sleep(0.01)
+    wait_for(lambda: all(thread.name != "snapshot" for thread in threading.enumerate()))
     status = durable.status()
     assert len(snapshots(path)) == 2
     assert status["snapshot_sequence"] == snapshots(path)[-1] >= 8
@@ -545,15 +544,39 @@ def test_only_one_process_learns_into_a_folder(tmp_path):
         learn(durable, *FIRST)
 
 
-def test_a_learner_that_goes_away_in_time_leaves_nothing_behind(tmp_path):
+class Held:
+    """The clock of the thread that writes: its sleep ends when the test says so."""
+
+    def __init__(self):
+        self.reached, self.go_on = threading.Event(), threading.Event()
+
+    def __getattr__(self, name):
+        return getattr(time, name)
+
+    def sleep(self, seconds):
+        self.reached.set()
+        assert self.go_on.wait(PATIENCE)
+
+
+@pytest.fixture
+def written(monkeypatch):
+    held = Held()
+    monkeypatch.setattr("tanager.service.durable.time", held)
+    yield held
+    held.go_on.set()
+
+
+def test_a_learner_that_goes_away_in_time_leaves_nothing_behind(tmp_path, written):
     path = model_file(tmp_path)
-    durable = opened(path, sync_every=0.1)
+    durable = opened(path, sync_every=1.0)
 
     async def go_away():
         first = asyncio.ensure_future(durable.learn([GOOD], ["yes"]))
         second = asyncio.ensure_future(durable.learn([GOOD], ["no"]))
-        await asyncio.sleep(0.01)
+        await asyncio.to_thread(written.reached.wait, PATIENCE)
         first.cancel()
+        await asyncio.sleep(0)  # the cancelled one hears of it
+        written.go_on.set()
         assert await second == 1
 
     asyncio.run(go_away())
@@ -675,16 +698,17 @@ def test_a_crash_between_the_two_renames_of_a_switch_begins_with_the_new_file(tm
     durable.close()
 
 
-def test_entries_that_wait_while_the_file_is_replaced_are_checked_against_the_new_model(tmp_path):
+def test_entries_that_wait_while_the_file_is_replaced_are_checked_against_the_new_model(tmp_path, written):
     path = model_file(tmp_path)
-    durable = opened(path, sync_every=0.2)
+    durable = opened(path, sync_every=1.0)
     other = [{"weight": 1.0}, {"weight": 2.0}]
     save(NaiveBayes().fit(other * 10, ["yes", "no"] * 10), path)
 
     async def learn_and_reload():
         waiting = asyncio.ensure_future(durable.learn([GOOD], ["yes"]))
-        await asyncio.sleep(0.01)
+        await asyncio.to_thread(written.reached.wait, PATIENCE)
         durable.reload()
+        written.go_on.set()
         with pytest.raises(SchemaMismatch, match="'colour'"):
             await waiting
 

@@ -6,8 +6,8 @@ import threading
 import numpy as np
 import pytest
 
-from every import PLAIN
-from tanager import AODE, DriftAware, EvolvingNaiveBayes, NaiveBayes
+from registry import PLAIN, STREAMING
+from tanager import AODE, NaiveBayes
 from tanager.service.log_entries import LogEntry, check_entry, learn_entry
 from tanager.service.messages import LearnRequest
 from tanager.service.models import ServedModel
@@ -18,8 +18,7 @@ MODELS = [
     NaiveBayes(gaussian=True),
     NaiveBayes(decay=50),
     AODE(window=30),
-    EvolvingNaiveBayes(),
-    DriftAware(AODE()),
+    *(build() for build in STREAMING.values()),
 ]
 COLOURS, SIZES = ["red", "green", "blue"], [0.5, 1.5, 2.5, 3.5]
 

@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 
 import httpx2
 import pytest
@@ -14,6 +13,7 @@ from serving import LABELS, ROWS, write_model
 
 from tanager.cli.serve import curl_line
 from tanager.service.messages import PredictResponse
+from waiting import PATIENCE, wait_for
 
 COMMAND = [sys.executable, "-c", "from tanager.cli.main import main; main()", "serve"]
 ROW = {"colour": "red", "size": 2.0}
@@ -48,7 +48,7 @@ class Process:
 
     def ended(self):
         self.client.close()
-        self.out, self.err = self.process.communicate(timeout=20)
+        self.out, self.err = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode
 
 
@@ -86,10 +86,7 @@ def test_it_ends_well_and_what_was_learned_is_there_again(start, tmp_path):
     assert again.client.post("/predict", json={"rows": ROWS[:4]}).json()["probabilities"] == after != before
     write_model(tmp_path / "pets.tanager", labels=["cat", "cat", "dog", "dog"] * 10)
     again.process.send_signal(signal.SIGHUP)  # says that there is a new file
-    end = time.monotonic() + 10
-    while again.client.post("/predict", json={"row": ROW}).json()["labels"] != ["cat"]:
-        assert time.monotonic() < end
-        time.sleep(0.05)
+    wait_for(lambda: again.client.post("/predict", json={"row": ROW}).json()["labels"] == ["cat"])
     assert again.stop(signal.SIGINT) == 0
     assert again.err == "pets: a new model file was loaded\n"
 
@@ -97,17 +94,27 @@ def test_it_ends_well_and_what_was_learned_is_there_again(start, tmp_path):
 def end_in_the_middle_of_a_request(one):
     """Says stop while half of a request is there; the other half is read, and answered, before the end."""
     body = b'{"row": {"colour": "red"}}'
-    kind = b"content-type: application/json\r\n"
-    with socket.create_connection(("127.0.0.1", one.client.base_url.port)) as wire:
+    kind = b"content-type: application/json\r\nexpect: 100-continue\r\n"
+    address = ("127.0.0.1", one.client.base_url.port)
+    with socket.create_connection(address, timeout=PATIENCE) as wire:
         wire.sendall(
             b"POST /predict HTTP/1.1\r\nhost: a\r\n%scontent-length: %d\r\n\r\n" % (kind, len(body)) + body[:5]
         )
-        time.sleep(0.2)
+        assert wire.recv(1000).startswith(b"HTTP/1.1 100")  # it is waiting for the body
         one.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
+        wait_for(lambda: is_closed(address))
         wire.sendall(body[5:])
         assert wire.recv(1000).startswith(b"HTTP/1.1 200")
     return one.ended()
+
+
+def is_closed(address):
+    """Whether nobody takes new connections there any more."""
+    try:
+        socket.create_connection(address).close()
+    except ConnectionError:
+        return True
+    return False
 
 
 def test_two_models_a_token_and_a_folder_for_their_state(start, tmp_path):

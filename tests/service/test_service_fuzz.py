@@ -7,10 +7,11 @@ import socket
 
 import httpx2
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from serving import LABELS, Asker, close, live, make_service, write_model
 
+from profiles import examples
 from tanager import AnytimeAODE
 from tanager.service.errors import CODES
 from tanager.service.messages import PredictResponse
@@ -104,7 +105,7 @@ def check(ask, said):
     assert abs(sum(answer.probabilities[0]) - 1) < 1e-9
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(paths, bodies)
 def test_no_body_is_answered_by_a_fault(ask, path, body):
     check(ask, ask("POST", path, body=body))

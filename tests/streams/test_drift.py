@@ -5,11 +5,12 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from profiles import examples
 from tanager import (
     AODE,
     DDM,
@@ -162,7 +163,7 @@ def agree(model, got, expected):
 
 @pytest.mark.parametrize("on_warning", ["train", "nothing"])
 @pytest.mark.parametrize("on_drift", ON_DRIFT)
-@settings(max_examples=4)
+@examples(4)
 @given(seed=st.integers(0, 999), first=st.integers(20, 120))
 def test_every_policy_does_what_the_slow_loop_does(on_warning, on_drift, seed, first):
     X, y, weights = with_gaps(*changing(first, 150, 100, seed=seed), seed)
@@ -233,7 +234,7 @@ MODELS = [
 
 
 @pytest.mark.parametrize("model", MODELS, ids=repr)
-@settings(max_examples=2)
+@examples(2)
 @given(seed=st.integers(0, 99), cuts=st.lists(st.integers(0, 160), max_size=5))
 def test_single_rows_chunks_and_whole_streams_give_the_same_answers_and_events(model, seed, cuts):
     X, y = changing(80, 80, seed=seed) if model.warm_up == 1000 else numbers(160, seed)
@@ -252,7 +253,7 @@ def test_single_rows_chunks_and_whole_streams_give_the_same_answers_and_events(m
     assert quick(clone(model)).fit(X, y).events_ == whole.events_
 
 
-@settings(max_examples=2)
+@examples(2)
 @given(seed=st.integers(0, 99), delay=st.integers(1, 20))
 def test_late_labels_are_judged_when_they_come(seed, delay):
     X, y = changing(100, 100, seed=seed)

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from plain_cbl import Cbl2, cbl1
 from plain_search import is_acyclic
 from random_samples import samples, tangled, tangled_samples
 
 from exact_samples import asia, diamond, five
+from profiles import examples
 from tanager.errors import OptionError
 from tanager.structure.cbl import CBL
 from tanager.structure.independence_tests import GSquared, Pearson, Threshold
@@ -28,7 +29,7 @@ def arcs_of(learned, sample):
 tables = st.one_of(samples(max_rows=200, max_variables=6), tangled_samples(), tangled_samples())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(tables, thresholds, limits)
 def test_along_an_order_the_arcs_are_those_of_the_plain_algorithm(sample, threshold, limit):
     order = list(reversed(range(len(sample.names))))
@@ -37,7 +38,7 @@ def test_along_an_order_the_arcs_are_those_of_the_plain_algorithm(sample, thresh
     assert arcs_of(learned, sample) == {(u, v) for v in order for u in parents[v]}
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(tables, thresholds, limits)
 @example(tangled(6, 150, 53), 0.003, 8)  # here it matters which side is tried, and when a side is given up
 def test_without_an_order_edges_and_directions_are_those_of_the_plain_algorithm(sample, threshold, limit):

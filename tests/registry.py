@@ -1,11 +1,16 @@
-"""Every public classifier, with options that change how it learns or answers.
+"""Instances of every public classifier, for all tests of laws and all common checks.
 
-Each entry makes a classifier for a table of n columns. A public classifier without an entry takes part as it is.
+A new public classifier gets a line in INSTANCES: the common checks and the laws then hold it to what all others
+promise. Its first line is the one that checks over every classifier take, so it should be quick; further lines show
+options that change how it learns or answers.
 """
 
 from __future__ import annotations
 
-import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
 
 import tanager
 from tanager import (
@@ -16,6 +21,7 @@ from tanager import (
     FAN,
     FANC,
     HNB,
+    K2,
     KDB,
     SPC,
     SPODE,
@@ -30,33 +36,41 @@ from tanager import (
     ChowLiu,
     ChowLiuMultiNet,
     Collection,
+    DriftAware,
+    EvolvingNaiveBayes,
     GeneralNetwork,
+    GSquared,
     HillClimb,
     MEstimate,
     MultiNet,
     NaiveBayes,
+    Network,
+    NetworkClassifier,
     PriorCounts,
     SelectiveKDB,
     SuperParentTAN,
     Wrapped,
 )
 from tanager.counts.joint import JointCounts
+from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.scoring.view import View
 
-PUBLIC = {
-    value
-    for value in (getattr(tanager, name) for name in tanager.__all__)
-    if inspect.isclass(value) and issubclass(value, CountsClassifier)
-}
+PUBLIC: list[type[Classifier]] = [
+    item
+    for item in (getattr(tanager, name) for name in tanager.__all__)
+    if isinstance(item, type) and issubclass(item, Classifier)
+]
+COUNTING: list[type[CountsClassifier]] = [cls for cls in PUBLIC if issubclass(cls, CountsClassifier)]
 
 
-def _chain(n):
+def _chain(n: int) -> dict[int, list[list[int]]]:
     """Sets of none, one and two earlier columns."""
     return {i: [[], [i - 1], *([[i - 2, i - 1]] if i > 1 else [])] for i in range(1, n)}
 
 
-INSTANCES = {
+# A classifier for a table of n columns, which are called x0, x1 and so on.
+INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "nb": lambda n: NaiveBayes(),
     "nb-ml": lambda n: NaiveBayes(smoothing=0),
     "nb-prior": lambda n: NaiveBayes(smoothing=PriorCounts()),
@@ -101,7 +115,8 @@ INSTANCES = {
     "spcr": lambda n: SPC(super_parent="refined"),
     "tc": lambda n: TC(),
     "tc-weights": lambda n: TC(order_weights=(1, 2, 0), column_order="ig_class"),
-    "collection": lambda n: Collection(_chain(n), smoothing=BackOff()),
+    "collection": lambda n: Collection(),
+    "collection-sets": lambda n: Collection(_chain(n), smoothing=BackOff()),
     "collection-weights": lambda n: Collection({n - 1: [[0], []]}, weights={n - 1: [2, 0]}) if n > 1 else Collection(),
     "kdb": lambda n: KDB(),
     "kdb-1": lambda n: KDB(k=1),
@@ -116,26 +131,105 @@ INSTANCES = {
     "multinet": lambda n: MultiNet(learner=CBL(threshold=0.1)),
     "multinet-marginal": lambda n: MultiNet(learner=ChowLiu(), missing="marginal", unseen="smooth", smoothing=BDeu()),
     "multinet-blanket": lambda n: MultiNet(learner=CBL(threshold=0.2), features="blanket"),
+    "network": lambda n: NetworkClassifier(),
     "clmn": lambda n: ChowLiuMultiNet(),
     "wrapped": lambda n: Wrapped(GeneralNetwork(), grid=[0.05, 0.2], folds=2),
     "wrapped-multinet": lambda n: Wrapped(MultiNet(features="blanket", missing="marginal"), grid=[0.1, 0.3]),
-    "best": lambda n: BestOf(),
+    "best": lambda n: BestOf([NaiveBayes(), TAN(), AODE()]),
+    "best-all": lambda n: BestOf(),
     "best-some": lambda n: BestOf([NaiveBayes(subsumption=1), TAN(missing="marginal"), KDB(smoothing=1)]),
     "best-priors": lambda n: BestOf([AODE(subsumption=1), KDB()], criterion="accuracy", unseen="smooth"),
 }
 
-_named = {type(make(3)) for make in INSTANCES.values()}
-INSTANCES |= {cls.__name__: (lambda n, cls=cls: cls()) for cls in PUBLIC - _named}
+
+# Classifiers that are no view of counts, and depend on the order of rows.
+STREAMING: dict[str, Callable[[], Classifier]] = {
+    "evolving": lambda: EvolvingNaiveBayes(),
+    "drift": lambda: DriftAware(AODE()),
+}
+
+# Options that speak of the columns and classes of `small_table`, or that take long on many random tables.
+WITH_OPTIONS: list[CountsClassifier] = [
+    NaiveBayes(gaussian=True),
+    NaiveBayes(subsumption=5, class_weight="balanced"),
+    NaiveBayes(unseen="smooth", smoothing=0.5, bins="width", n_bins=3),
+    TAN(missing="marginal", smoothing=PriorCounts(2)),
+    FAN(criterion="g2"),
+    KDB(k=3, smoothing=BackOff(2)),
+    AODE(min_count=3, subsumption=10),
+    SPODE(super_parent="mi"),
+    AnytimeAODE(member_order="mi", mix="posterior", stop="margin", odds=5.0),
+    AnytimeAODE(member_order=["x2", "x0", "x1", "x4", "x3"], stop="budget", members=2, priors=[0.2, 0.3, 0.5]),
+    AnytimeA2DE(member_order="random", mix="replace", weights="mi", random_state=1),
+    SPC(super_parent="refined"),
+    SPC(column_order="mi"),
+    FANC(weights={("x1", "x0"): 2.0, ("x1", None): 0.5}, max_parents_from=2),
+    FANC(column_order="random", random_state=3),
+    TC(order_weights=(1, 2, 3), priors=[0.2, 0.3, 0.5]),
+    Collection({"x1": [[], ["x0"], ["x0", "x2"]]}, {"x1": [1, 2, 3]}),
+    BestOf([NaiveBayes(), KDB(k=2), AODE(smoothing=MEstimate(2))], criterion="rmse"),
+    GeneralNetwork(learner=HillClimb(score="aic"), class_root=False, missing="marginal"),
+    BAN(learner=CBL(test=GSquared(0.1), order="given"), smoothing=1.0),
+    MultiNet(learner=CBL(threshold=0.05), features=["x1", "x0", "x3"], thresholds={"low": 0.1}),
+    NetworkClassifier(
+        Network({"x0": (), "x2": (), "class": ()}, [("class", "x0"), ("x2", "class")]), missing="marginal"
+    ),
+    Wrapped(MultiNet(features="blanket"), grid=[0.02, 0.1], folds=2, criterion="log_loss"),
+    Wrapped(BAN(learner=K2(order="given")), grid={"max_parents": [1, 2]}),
+]
+
+
 NAMES = sorted(INSTANCES)
 
 
-def make(name, n, **params):
+def make(name: str, n: int, **params: Any) -> CountsClassifier:
     """The classifier of this name for n columns."""
     return INSTANCES[name](n).set_params(**params)
 
 
-def needs_rows(name):
-    return INSTANCES[name](3).looks_at_rows
+def without_an_instance() -> list[str]:
+    """Public classifiers that no law is tested on."""
+    known = {type(build(3)) for build in INSTANCES.values()} | {type(build()) for build in STREAMING.values()}
+    return sorted(cls.__name__ for cls in PUBLIC if cls not in known)
+
+
+def _first_of_each() -> list[CountsClassifier]:
+    found: dict[type, CountsClassifier] = {}
+    for build in INSTANCES.values():
+        model = build(5)
+        found.setdefault(type(model), model)
+    return list(found.values())
+
+
+PLAIN: list[CountsClassifier] = _first_of_each()
+ALL = PLAIN + WITH_OPTIONS
+
+
+def small_table(n_rows: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers, text and missing cells in columns x0..x4, with three classes that depend on pairs of columns."""
+    rng = np.random.default_rng(seed)
+    X = np.empty((n_rows, 5), dtype=object)
+    X[:, 0] = rng.normal(size=n_rows)
+    X[:, 1] = rng.integers(0, 3, n_rows)
+    X[:, 2] = rng.choice(["red", "green", "blue"], n_rows)
+    X[:, 3] = np.where(rng.random(n_rows) < 0.8, (X[:, 0] > 0).astype(int) + X[:, 1], 7)
+    X[:, 4] = rng.choice(["yes", "no"], n_rows)
+    hidden = (X[:, 0] > 0).astype(int) + (X[:, 2] == "red") * (X[:, 1] > 0)
+    y = np.where(rng.random(n_rows) < 0.85, hidden, rng.integers(0, 3, n_rows)).astype(int)
+    X[rng.random(X.shape) < 0.05] = None
+    return X, np.array(["low", "mid", "top"])[y]
+
+
+def name_of(model: Any) -> str:
+    """A short name for a test's id, the same in every process; a repr sorts the keys of dicts by their addresses."""
+    if isinstance(model, list) and model and isinstance(model[0], CountsClassifier):
+        return f"[{', '.join(name_of(part) for part in model)}]"
+    if not isinstance(model, CountsClassifier):
+        return repr(model)
+    defaults = type(model)().get_params(deep=False)
+    named = {name: name_of(value) for name, value in model.get_params(deep=False).items()}
+    changed = [f"{name}={text}" for name, text in named.items() if text != name_of(defaults[name])]
+    return f"{type(model).__name__}({', '.join(changed)})"
 
 
 def terms_of(form):
