@@ -1,71 +1,57 @@
-// Arrays that Python hands over, checked before a kernel sees them: codes, labels, weights and outputs.
+// The one place where arrays from Python are checked, before a kernel sees them: types, shapes, ranges and contiguity.
+// Kernels trust what comes from here, and read and write nothing beyond it. Codes and labels need no look at every
+// number: kernels compare each with the layout as they read it.
 #pragma once
+#include "batch.hpp"
 #include "bindings.hpp"
 #include "store.hpp"
 
 namespace arrays {
 
-using tanager::scoring::Codes;
-using Doubles = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
-using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using tanager::Batch;
+using tanager::Codes;
+using tanager::Layout;
+using tanager::Store;
+using tanager::Weights;
+
+// Read, of any type and layout; their types are checked here, so that nothing is converted without a word.
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
-using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// Written in place. An argument of this type is bound with noconvert(): what is written to a copy is lost.
+using TableArray = nb::ndarray<nb::device::cpu>;
+using Doubles = nb::ndarray<double, nb::c_contig, nb::device::cpu>;
+// Read, and converted where need be.
+using Integers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WeightArray = nb::ndarray<const double, nb::ndim<1>, nb::device::cpu>;
 
-inline void expect(bool ok, const std::string &sentence) {
-    if (!ok) throw nb::value_error(sentence.c_str());
+[[noreturn]] void refuse(const std::string &sentence);
+// The sentence is made to text only where it is needed: single rows come through here.
+inline void expect(bool ok, const char *sentence) {
+    if (!ok) [[unlikely]]
+        refuse(sentence);
 }
 
-inline Codes as_codes(const AnyArray &a, int n) {
-    Codes codes;
-    expect(a.ndim() == 2, "codes must have rows and columns");
-    expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
-           "codes must be uint8 or uint16");
-    expect(std::int64_t(a.shape(1)) == n,
-           "codes have " + std::to_string(a.shape(1)) + " columns, the counts " + std::to_string(n));
-    codes.data = a.data();
-    codes.wide = a.dtype() == nb::dtype<std::uint16_t>();
-    codes.n_rows = std::int64_t(a.shape(0));
-    codes.row_step = a.stride(0);
-    codes.column_step = a.stride(1);
-    return codes;
-}
+// An argument that may be anything; `name` is what the error calls it.
+AnyArray any_array(nb::handle object, const char *name);
 
-// The codes of a single row.
-inline Codes as_row(const AnyArray &a, int n) {
-    Codes codes;
-    expect(a.ndim() == 1 && std::int64_t(a.shape(0)) == n, "a row has one code per column");
-    expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
-           "codes must be uint8 or uint16");
-    codes.data = a.data();
-    codes.wide = a.dtype() == nb::dtype<std::uint16_t>();
-    codes.n_rows = 1;
-    codes.column_step = a.stride(0);
-    return codes;
-}
+Codes as_codes(const AnyArray &array, int n_columns);
+Codes as_row(const AnyArray &array, int n_columns);  // a single row
+Codes as_labels(const AnyArray &array, std::int64_t n_rows);
+Weights as_weights(const AnyArray &array, std::int64_t n_rows);
+Weights as_weights(const std::optional<WeightArray> &array, std::int64_t n_rows);
+Batch as_batch(const AnyArray &codes, const AnyArray &labels, const std::optional<WeightArray> &weights, int n_columns);
+double *as_output(const Doubles &out, std::int64_t n_rows, int n_classes);  // (rows, classes)
+void check_dimensions(const AnyArray &array, std::size_t ndim, const char *name);
+// float64, of this shape, C-contiguous; Array is AnyArray or TableArray.
+template <class Array>
+void check_table(const Array &array, const std::vector<std::int64_t> &shape, const std::string &name);
 
-// Class codes, read as one column.
-inline Codes as_labels(const AnyArray &a, std::int64_t n_rows) {
-    Codes labels;
-    expect(a.ndim() == 1 && std::int64_t(a.shape(0)) == n_rows, "there must be one label per row");
-    expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
-           "labels must be uint8 or uint16");
-    labels.data = a.data();
-    labels.wide = a.dtype() == nb::dtype<std::uint16_t>();
-    labels.n_rows = n_rows;
-    labels.row_step = a.stride(0);
-    return labels;
-}
-
-inline const double *as_weights(const std::optional<Weights> &w, std::int64_t n_rows) {
-    if (!w) return nullptr;
-    expect(std::int64_t(w->shape(0)) == n_rows, "there must be one weight per row");
-    return w->data();
-}
-
-inline double *as_output(const Doubles &out, std::int64_t n_rows, int k) {
-    expect(out.ndim() == 2 && std::int64_t(out.shape(0)) == n_rows && std::int64_t(out.shape(1)) == k,
-           "the output must have one row per row and one column per class");
-    return out.data();
-}
+// The arrays of a JointCounts, as the kernels see them.
+struct HeldStore {
+    Store store;
+    std::vector<TableArray> arrays;  // what the store points into
+};
+Layout read_layout(nb::handle offsets, nb::handle n_values);
+HeldStore read_store(nb::handle offsets, nb::handle n_values, nb::handle classes, nb::handle singles, nb::handle pairs,
+                     nb::handle triples, nb::handle families);
 
 }  // namespace arrays

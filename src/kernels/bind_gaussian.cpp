@@ -8,16 +8,23 @@ using namespace tanager;
 namespace {
 
 using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Contiguous = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 std::vector<int> checked_labels(const AnyArray &array, std::int64_t n_rows, int k) {
     const Codes labels = as_labels(array, n_rows);
     std::vector<int> out(static_cast<std::size_t>(n_rows));
     for (std::int64_t r = 0; r < n_rows; ++r) {
-        const int y = labels.at(r, 0);
+        const int y = labels.at(r);
         expect(y < k || y == labels.marker(), "a label is none of the classes");
         out[std::size_t(r)] = y < k ? y : -1;
     }
     return out;
+}
+
+const double *one_per_row(const std::optional<Contiguous> &array, std::int64_t n_rows) {
+    if (!array) return nullptr;
+    expect(std::int64_t(array->shape(0)) == n_rows, "there must be one weight per row");
+    return array->data();
 }
 
 const double *checked_rows(const Rows &rows, std::int64_t n_rows, int n) {
@@ -26,10 +33,10 @@ const double *checked_rows(const Rows &rows, std::int64_t n_rows, int n) {
     return rows.data();
 }
 
-void run(const Rows &rows, const AnyArray &labels, std::optional<Weights> weights, const Doubles &weight,
+void run(const Rows &rows, const AnyArray &labels, std::optional<Contiguous> weights, const Doubles &weight,
          const Doubles &mean, const Doubles &squares, const Doubles &low, const Doubles &high, const Doubles &out_,
-         std::optional<Rows> asked, std::optional<Weights> fade, bool per_class,
-         std::optional<std::tuple<Rows, AnyArray, Weights>> leaving, std::optional<Integers> gone) {
+         std::optional<Rows> asked, std::optional<Contiguous> fade, bool per_class,
+         std::optional<std::tuple<Rows, AnyArray, Contiguous>> leaving, std::optional<Integers> gone) {
     expect(weight.ndim() == 2, "moments have classes and columns");
     const int k = int(weight.shape(0)), n = int(weight.shape(1));
     for (const Doubles *part : {&weight, &mean, &squares})
@@ -43,8 +50,8 @@ void run(const Rows &rows, const AnyArray &labels, std::optional<Weights> weight
                 checked_rows(rows, m, n),
                 nullptr,
                 checked_labels(labels, m, k),
-                as_weights(weights, m),
-                as_weights(fade, m),
+                one_per_row(weights, m),
+                one_per_row(fade, m),
                 per_class};
     block.asked = asked ? checked_rows(*asked, m, n) : block.rows;
     if (block.fade)

@@ -47,13 +47,13 @@ void score(const LogLinear &self, const AnyArray &codes_, const Floats &prior, c
     });
 }
 
-LabelledRows rows(const LogLinear &self, const AnyArray &codes_, const AnyArray &labels_,
-                  std::optional<Weights> weights_) {
-    const Codes codes = as_codes(codes_, int(self.slots.limit.size())), labels = as_labels(labels_, codes.n_rows);
-    const double *weights = as_weights(weights_, codes.n_rows);
-    for (std::int64_t r = 0; r < codes.n_rows; ++r) expect(labels.at(r, 0) < self.k, "a label is none of the classes");
+LabelledRows rows(const LogLinear &self, const AnyArray &codes, const AnyArray &labels,
+                  const std::optional<WeightArray> &weights) {
+    const Batch rows = as_batch(codes, labels, weights, int(self.slots.limit.size()));
+    for (std::int64_t r = 0; r < rows.n_rows(); ++r)
+        expect(rows.labels.at(r) < self.k, "a label is none of the classes");
     nb::gil_scoped_release release;
-    return LabelledRows(self, codes, labels, weights);
+    return LabelledRows(self, rows);
 }
 
 double gradient(const LabelledRows &self, const Floats &prior, const Floats &cells, const Doubles &d_prior,
@@ -69,8 +69,8 @@ double gradient(const LabelledRows &self, const Floats &prior, const Floats &cel
 void bind_loglinear(nb::module_ &m) {
     nb::class_<LabelledRows>(m, "LabelledRows", "Labelled rows as the cells they read; rows that are alike once.")
         .def_prop_ro("n_rows", &LabelledRows::n_rows)
-        .def("gradient", &gradient, nb::arg("prior"), nb::arg("cells"), nb::arg("d_prior"), nb::arg("d_cells"),
-             nb::arg("n_jobs") = 1);
+        .def("gradient", &gradient, nb::arg("prior"), nb::arg("cells"), nb::arg("d_prior").noconvert(),
+             nb::arg("d_cells").noconvert(), nb::arg("n_jobs") = 1);
     nb::class_<LogLinear>(m, "LogLinear", "Tables over families whose sums are log joints.")
         .def(
             "__init__",
@@ -82,6 +82,6 @@ void bind_loglinear(nb::module_ &m) {
             nb::arg("limits"), nb::arg("child"), nb::arg("parents"), nb::arg("n_classes"))
         .def_ro("n_places", &LogLinear::n_places)
         .def("rows", &rows, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none() = nb::none())
-        .def("score", &score, nb::arg("codes"), nb::arg("prior"), nb::arg("cells"), nb::arg("out"),
+        .def("score", &score, nb::arg("codes"), nb::arg("prior"), nb::arg("cells"), nb::arg("out").noconvert(),
              nb::arg("log_joint") = false, nb::arg("n_jobs") = 1);
 }

@@ -5,7 +5,9 @@ NB_MODULE(_kernels, m) {
     m.doc() = "Compiled kernels of tanager: arrays in, arrays out.";
     nb::set_leak_warnings(false);  // models that live until the interpreter ends are no leak
     bind_count(m);
+    bind_store(m);
     bind_score(m);
+    bind_staged(m);
     bind_loglinear(m);
     bind_encode(m);
     bind_sample(m);

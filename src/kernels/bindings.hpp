@@ -12,7 +12,9 @@
 namespace nb = nanobind;
 
 void bind_count(nb::module_ &m);
+void bind_store(nb::module_ &m);
 void bind_score(nb::module_ &m);
+void bind_staged(nb::module_ &m);
 void bind_loglinear(nb::module_ &m);
 void bind_encode(nb::module_ &m);
 void bind_sample(nb::module_ &m);

@@ -16,7 +16,7 @@
 #include <map>
 
 #include "lanes.hpp"
-#include "plan.hpp"
+#include "scoring_plan.hpp"
 
 namespace tanager::scoring {
 
@@ -65,11 +65,11 @@ struct Compiled {
     std::vector<char> qualified;  // per configuration of each member
 
     // To leave rows out, pseudo-counts must be constant and positive, and no priors given.
-    explicit Compiled(const Plan &plan, double left_out = 0);
+    explicit Compiled(const ScoringPlan &plan, double left_out = 0);
     // Number of table cells that compiling would take.
-    static double n_cells(const Plan &plan, bool leaves_out = false);
+    static double n_cells(const ScoringPlan &plan, bool leaves_out = false);
     // Number of table cells that the answer of one row reads.
-    static double n_reads(const Plan &plan);
+    static double n_reads(const ScoringPlan &plan);
     // With labels every row is left out, and its label must be a class.
     void score(const Codes &codes, const Codes *labels, std::int64_t begin, std::int64_t end, bool log_joint,
                double *out) const;
@@ -77,13 +77,14 @@ struct Compiled {
   private:
     std::vector<double> less_;   // per class, what is taken off in the lanes behind
     std::vector<double> prior_;  // P(y)
-    std::vector<double> class_lanes(const Plan &plan, const int *slot) const;  // of the class; its parents in slot
-    void compile_class(const Plan &plan);
-    bool term_lanes(const Plan &plan, const std::vector<Term> &terms, const Term &term, const int *slot,
+    std::vector<double> class_lanes(const ScoringPlan &plan,
+                                    const int *slot) const;  // of the class; its parents in slot
+    void compile_class(const ScoringPlan &plan);
+    bool term_lanes(const ScoringPlan &plan, const std::vector<Term> &terms, const Term &term, const int *slot,
                     double *value) const;
-    bool joint_lanes(const Plan &plan, const Member &member, const int *slot, double *value) const;
-    void compile_product(const Plan &plan);
-    void compile_sum(const Plan &plan);
+    bool joint_lanes(const ScoringPlan &plan, const Member &member, const int *slot, double *value) const;
+    void compile_product(const ScoringPlan &plan);
+    void compile_sum(const ScoringPlan &plan);
     void fold();
     void make_blocks();
     std::map<std::pair<int, int>, std::vector<int>> by_blocks(const CompiledGroup &group) const;

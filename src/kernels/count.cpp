@@ -14,7 +14,7 @@ namespace tanager {
 
 namespace {
 
-constexpr std::size_t kMostRows = 0xFFFFFFFF;  // what a worker's uint32 cells can hold, all rows in one cell
+constexpr std::int64_t kMostRows = 0xFFFFFFFF;  // what a worker's uint32 cells can hold, all rows in one cell
 constexpr std::size_t kMostFamilyCells = std::size_t{1} << 31;
 constexpr double kSetUp = 8000;               // increments that cost as much as preparing a pass in blocks
 constexpr std::size_t kRowsPerThread = 8192;  // fewer are not worth a thread
@@ -23,7 +23,7 @@ constexpr std::size_t kRowsPerThread = 8192;  // fewer are not worth a thread
 template <class Cell>
 class Worker {
   public:
-    Worker(const Plan &plan, const Rows &rows)
+    Worker(const CountingPlan &plan, const Batch &rows)
         : needed(plan.store), cells(plan.n_cells), plan_(plan), columns_(plan, rows), increments_(plan) {
         if constexpr (std::is_same_v<Cell, std::uint32_t>)
             if (!plan.sliced.empty()) bits_.emplace_back(plan);
@@ -55,7 +55,7 @@ class Worker {
     std::vector<Cell> cells;
 
   private:
-    const Plan &plan_;
+    const CountingPlan &plan_;
     Columns columns_;
     std::vector<BitCounter> bits_;  // one, or none when nothing is sliced
     IncrementCounter<Cell> increments_;
@@ -63,16 +63,17 @@ class Worker {
 };
 
 template <class Cell>
-Needed count_blocks(const Rows &rows, const Store &store, double sign, std::size_t n_jobs, Method method) {
-    const Plan plan(store, rows, method);
-    const std::size_t n_workers = std::clamp<std::size_t>(rows.n_rows / kRowsPerThread, 1, n_jobs);
-    const std::size_t share = vectors_of((rows.n_rows + n_workers - 1) / n_workers) * kVectorRows;
+Needed count_blocks(const Batch &rows, const Store &store, double sign, std::size_t n_jobs, Method method) {
+    const CountingPlan plan(store, rows, method);
+    const auto n_rows = std::size_t(rows.n_rows());
+    const std::size_t n_workers = std::clamp<std::size_t>(n_rows / kRowsPerThread, 1, n_jobs);
+    const std::size_t share = vectors_of((n_rows + n_workers - 1) / n_workers) * kVectorRows;
     std::vector<std::vector<Cell>> cells(n_workers);
     std::vector<Needed> needed(n_workers, Needed(store));
     std::atomic<bool> exceeded = false;
     run_threads(n_workers, [&](std::size_t t) {
         Worker<Cell> worker(plan, rows);  // made here, so that its memory is close to its thread
-        worker.run(std::min(t * share, rows.n_rows), std::min((t + 1) * share, rows.n_rows), exceeded);
+        worker.run(std::min(t * share, n_rows), std::min((t + 1) * share, n_rows), exceeded);
         needed[t] = std::move(worker.needed);
         cells[t] = std::move(worker.cells);
     });
@@ -86,9 +87,9 @@ Needed count_blocks(const Rows &rows, const Store &store, double sign, std::size
 
 // Moves to `by_row` the tables with more cells than the rows would touch: a worker's copy of them would cost more to
 // clear and merge than to do without.
-void split(const Rows &rows, Method method, Store &blocked, Store &by_row) {
-    const auto n = static_cast<double>(blocked.n_attributes()), m = static_cast<double>(rows.n_rows);
-    const auto k = static_cast<double>(blocked.n_classes);
+void split(const Batch &rows, Method method, Store &blocked, Store &by_row) {
+    const double n = double(blocked.n), m = double(rows.n_rows());
+    const double k = double(blocked.k);
     const bool forced = method != Method::automatic;
     const auto pays = [&](double increments, double cells) {
         return forced || (increments > cells && increments > kSetUp);
@@ -96,22 +97,21 @@ void split(const Rows &rows, Method method, Store &blocked, Store &by_row) {
     const auto half_square = [](double slots) { return slots * slots / 2; };
     by_row = blocked;
     if (blocked.pairs != nullptr) {
-        const bool pay = pays(m * n * n / 2, half_square(static_cast<double>(blocked.n_slots())) * k);
+        const bool pay = pays(m * n * n / 2, half_square(double(blocked.width)) * k);
         (pay ? by_row : blocked).pairs = nullptr;
     }
     by_row.triples.clear();
     std::erase_if(blocked.triples, [&](const Triples &triples) {
-        const double width = static_cast<double>(blocked.n_slots() - blocked.offset(triples.first));
         const double others = n - static_cast<double>(triples.first);
-        const double depth = static_cast<double>(blocked.rooms(triples.anchor)) * k;
-        if (pays(m * others * others / 2, half_square(width) * depth)) return false;
+        const double depth = double(blocked.n_slots[triples.anchor]) * k;
+        if (pays(m * others * others / 2, half_square(double(triples.width)) * depth)) return false;
         by_row.triples.push_back(triples);
         return true;
     });
     by_row.families.clear();
     std::erase_if(blocked.families, [&](const Family &family) {
         double cells = k;
-        for (const std::size_t i : family.attributes) cells *= static_cast<double>(blocked.rooms(i));
+        for (const int i : family.attributes) cells *= double(blocked.n_slots[i]);
         if (pays(m, cells) && cells <= static_cast<double>(kMostFamilyCells)) return false;
         by_row.families.push_back(family);
         return true;
@@ -126,29 +126,23 @@ bool is_empty(const Store &store) {
 }
 
 // More rows than a worker's cells can hold: look at all of them first, then count them in parts.
-Needed count_in_parts(const Rows &rows, const Store &store, double sign, std::size_t n_jobs, Method method) {
+Needed count_in_parts(const Batch &rows, const Store &store, double sign, std::size_t n_jobs, Method method) {
     Needed needed(store);
-    check_rows(rows, store, 0, rows.n_rows, needed);
-    for (std::size_t begin = 0; begin < rows.n_rows && !needed.exceeded; begin += kMostRows) {
-        Rows part = rows;
-        part.n_rows = std::min(kMostRows, rows.n_rows - begin);
-        part.codes = rows.cell(begin, 0);
-        part.labels += static_cast<std::ptrdiff_t>(begin) * rows.label_step;
-        if (rows.weights != nullptr) part.weights += static_cast<std::ptrdiff_t>(begin) * rows.weight_step;
-        count(part, store, sign, n_jobs, method);
-    }
+    check_rows(rows, needed);
+    for (std::int64_t begin = 0; begin < rows.n_rows() && !needed.exceeded; begin += kMostRows)
+        count(rows.from(begin, std::min(kMostRows, rows.n_rows() - begin)), store, sign, n_jobs, method);
     return needed;
 }
 
 }  // namespace
 
-Needed count(const Rows &rows, const Store &store, double sign, std::size_t n_jobs, Method method) {
-    if (rows.n_rows > kMostRows) return count_in_parts(rows, store, sign, n_jobs, method);
+Needed count(const Batch &rows, const Store &store, double sign, std::size_t n_jobs, Method method) {
+    if (rows.n_rows() > kMostRows) return count_in_parts(rows, store, sign, n_jobs, method);
     Store blocked = store, by_row;
     split(rows, method, blocked, by_row);
     Needed needed(store);
-    if (is_empty(blocked)) check_rows(rows, store, 0, rows.n_rows, needed);
-    else if (rows.weights != nullptr) needed = count_blocks<double>(rows, blocked, sign, n_jobs, method);
+    if (is_empty(blocked)) check_rows(rows, needed);
+    else if (rows.weights) needed = count_blocks<double>(rows, blocked, sign, n_jobs, method);
     else needed = count_blocks<std::uint32_t>(rows, blocked, sign, n_jobs, method);
     if (!needed.exceeded && !is_empty(by_row)) add_rows(rows, by_row, sign);
     return needed;

@@ -20,7 +20,7 @@ void add_four(const std::uint32_t *from, std::uint32_t *to) {
 
 }  // namespace
 
-BitCounter::BitCounter(const Plan &plan) : plan_(plan), bits_(plan.bits), has_missing_(plan.slots.size()) {
+BitCounter::BitCounter(const CountingPlan &plan) : plan_(plan), bits_(plan.bits), has_missing_(plan.slots.size()) {
     compresses_ = plan.grouped && bits_.compress != nullptr && plan.n_classes <= kMostCompressed;
     // Each class starts at a whole vector and leaves 64 bytes for the surplus of compression.
     const std::size_t padding = plan.grouped ? plan.n_classes * (kVectorRows + 64) : 0;
@@ -101,7 +101,7 @@ void BitCounter::cut(std::size_t i, const Column &column) {
     // An attribute without any value has "missing" for its slot 0, which needs no slice.
     has_missing_[i] = column.missing && plan_.slots[i] > 1;
     if (has_missing_[i]) want(0xFF, plan_.missing_slice[i]);
-    if (plan_.anchor_slice[i] != Plan::none) want(plan_.slots[i] > 1 ? 0 : 0xFF, plan_.anchor_slice[i]);
+    if (plan_.anchor_slice[i] != CountingPlan::none) want(plan_.slots[i] > 1 ? 0 : 0xFF, plan_.anchor_slice[i]);
     std::uint64_t *here[257];
     for (const Region &region : regions_) {
         for (std::size_t k = 0; k < n; ++k) here[k] = outs[k] + region.word();

@@ -6,7 +6,7 @@ namespace tanager {
 
 class BitCounter {
   public:
-    explicit BitCounter(const Plan &plan);
+    explicit BitCounter(const CountingPlan &plan);
 
     // A block: begin it with the labels, hand over each sliced column, then add all counts to the worker's cells.
     void begin(const std::uint8_t *labels, std::size_t n_rows);
@@ -31,7 +31,7 @@ class BitCounter {
     void add_value_pairs(const PairTable &table, std::size_t n_vectors, std::uint32_t *cells);
     void add_missing_pairs(const PairTable &table, std::size_t n_vectors, std::uint32_t *cells);
 
-    const Plan &plan_;
+    const CountingPlan &plan_;
     const BitFunctions &bits_;
     std::size_t step_;                      // words per slice
     std::vector<BitVector> slices_;         // by number of the plan

@@ -21,10 +21,10 @@ void fill_missing(const From *from, std::size_t n, To missing_slot, To *to) {
 
 }  // namespace
 
-Columns::Columns(const Plan &plan, const Rows &rows)
+Columns::Columns(const CountingPlan &plan, const Batch &rows)
     : plan_(plan), rows_(rows), step_(plan.block_rows + 64), byte_buffers_(plan.slots.size()),
       word_buffers_(plan.slots.size()), columns_(plan.slots.size()), has_slots_(plan.slots.size()) {
-    transposed_ = rows.code_size == 1 && rows.column_step == 1 && rows.row_step != 1 && plan.slots.size() > 1;
+    transposed_ = !rows.codes.wide && rows.codes.column_step == 1 && rows.codes.row_step != 1 && plan.slots.size() > 1;
     if (transposed_) square_.resize(plan.slots.size() * step_);
 }
 
@@ -49,16 +49,16 @@ void Columns::load(std::size_t begin, std::size_t n, Needed &needed) {
     n_read_ = n_kept_ = n;
     std::fill(has_slots_.begin(), has_slots_.end(), false);
     label_bytes_.resize(plan_.block_rows);
-    const std::byte *from = rows_.labels + static_cast<std::ptrdiff_t>(begin) * rows_.label_step;
+    const std::byte *from = rows_.labels.cell(std::int64_t(begin));
     Glance seen;
     byte_labels_ = nullptr;
     word_labels_ = nullptr;
-    if (rows_.label_size == 1) {
-        byte_labels_ = contiguous(from, rows_.label_step, label_bytes_.data());
+    if (!rows_.labels.wide) {
+        byte_labels_ = contiguous(from, rows_.labels.row_step, label_bytes_.data());
         seen = plan_.bits.glance(byte_labels_, n, byte_labels_);
     } else {
         label_words_.resize(plan_.block_rows);
-        word_labels_ = contiguous(from, rows_.label_step, label_words_.data());
+        word_labels_ = contiguous(from, rows_.labels.row_step, label_words_.data());
         seen = plan_.bits.glance16(word_labels_, n);
     }
     needed.see(plan_.slots.size(), seen.n_values);
@@ -77,27 +77,28 @@ void Columns::load(std::size_t begin, std::size_t n, Needed &needed) {
         narrow(word_labels_, n_kept_, label_bytes_.data());
         byte_labels_ = label_bytes_.data();
     }
-    if (rows_.weights != nullptr) {
+    if (rows_.weights) {
         weights_.resize(plan_.block_rows);
-        for (std::size_t k = 0; k < n_kept_; ++k) weights_[k] = rows_.weight(begin + (n_kept_ < n ? kept_[k] : k));
+        for (std::size_t k = 0; k < n_kept_; ++k)
+            weights_[k] = rows_.weights[std::int64_t(begin + (n_kept_ < n ? kept_[k] : k))];
     }
     if (transposed_)
-        transpose(reinterpret_cast<const std::uint8_t *>(rows_.cell(begin, 0)), rows_.row_step, n, plan_.slots.size(),
-                  square_.data(), step_);
+        transpose(reinterpret_cast<const std::uint8_t *>(rows_.codes.cell(std::int64_t(begin))), rows_.codes.row_step,
+                  n, plan_.slots.size(), square_.data(), step_);
 }
 
 const Column &Columns::read(std::size_t i, Needed &needed) {
     Column &column = columns_[i];
     column = {};
-    const std::byte *from = rows_.cell(begin_, i);
+    const std::byte *from = rows_.codes.cell(std::int64_t(begin_), std::int64_t(i));
     auto &bytes = byte_buffers_[i];
     Glance seen;
-    if (rows_.code_size == 1) {
+    if (!rows_.codes.wide) {
         if (transposed_) {
             column.bytes = square_.data() + i * step_;
         } else {
-            if (rows_.row_step != 1 || n_kept_ < n_read_) bytes.resize(step_);
-            column.bytes = contiguous(from, rows_.row_step, bytes.data());
+            if (rows_.codes.row_step != 1 || n_kept_ < n_read_) bytes.resize(step_);
+            column.bytes = contiguous(from, rows_.codes.row_step, bytes.data());
         }
         if (n_kept_ < n_read_) {
             bytes.resize(step_);
@@ -105,13 +106,14 @@ const Column &Columns::read(std::size_t i, Needed &needed) {
             column.bytes = bytes.data();
         }
         const bool last = i + 1 == plan_.slots.size();
-        const std::byte *upcoming = last ? rows_.cell(begin_ + n_read_, 0) : rows_.cell(begin_, i + 1);
+        const std::byte *upcoming = last ? rows_.codes.cell(std::int64_t(begin_ + n_read_))
+                                         : rows_.codes.cell(std::int64_t(begin_), std::int64_t(i + 1));
         seen = plan_.bits.glance(column.bytes, n_kept_, reinterpret_cast<const std::uint8_t *>(upcoming));
     } else {
         const bool wide = plan_.slots[i] > 256;
         auto &words = wide ? word_buffers_[i] : words_;
         words.resize(step_);
-        column.words = contiguous(from, rows_.row_step, words.data());
+        column.words = contiguous(from, rows_.codes.row_step, words.data());
         if (n_kept_ < n_read_) {
             keep_labelled(column.words, words.data());
             column.words = words.data();

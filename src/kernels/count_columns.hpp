@@ -16,7 +16,7 @@ struct Column {
 
 class Columns {
   public:
-    Columns(const Plan &plan, const Rows &rows);
+    Columns(const CountingPlan &plan, const Batch &rows);
 
     // Starts the block of rows [begin, begin + n), reading its labels; needed hears of classes that do not fit.
     void load(std::size_t begin, std::size_t n, Needed &needed);
@@ -36,8 +36,8 @@ class Columns {
     template <class Code>
     void keep_labelled(const Code *from, Code *to) const;
 
-    const Plan &plan_;
-    const Rows &rows_;
+    const CountingPlan &plan_;
+    const Batch &rows_;
     bool transposed_;
     std::size_t begin_ = 0, n_read_ = 0, n_kept_ = 0, step_;
     std::vector<std::uint32_t> kept_;  // labelled rows of the block; unused when all are

@@ -10,7 +10,7 @@ namespace tanager {
 template <class Cell>  // uint32 for plain rows, double for weighted ones
 class IncrementCounter {
   public:
-    explicit IncrementCounter(const Plan &plan)
+    explicit IncrementCounter(const CountingPlan &plan)
         : plan_(plan), labels_(plan.block_rows), classes_(plan.block_rows), inner_(plan.block_rows) {}
 
     void add(Columns &columns, Cell *cells, bool with_classes) {
@@ -27,7 +27,7 @@ class IncrementCounter {
         for (const PairTable &table : plan_.tables) add_pairs(table, columns, cells);
         for (const FamilyTable &family : plan_.families) {
             classes_.assign(n_, 0);
-            for (const std::size_t i : family.family->attributes) {
+            for (const int i : family.family->attributes) {
                 append(columns.slots(i), 1, nullptr, inner_.data());
                 for (std::size_t r = 0; r < n_; ++r)
                     classes_[r] = classes_[r] * static_cast<std::uint32_t>(plan_.slots[i]) + inner_[r];
@@ -90,7 +90,7 @@ class IncrementCounter {
             classes = classes_.data();
         }
         // Pairs come ordered by j, so its digits are made once for all i.
-        std::size_t made = Plan::none;
+        std::size_t made = CountingPlan::none;
         for (const auto &[i, j, block] : table.increments) {
             if (j != made) append(columns.slots(j), table.n_contexts, classes, inner_.data());
             made = j;
@@ -101,7 +101,7 @@ class IncrementCounter {
         }
     }
 
-    const Plan &plan_;
+    const CountingPlan &plan_;
     std::size_t n_ = 0;
     const double *weights_ = nullptr;
     std::vector<std::uint32_t> labels_, classes_, inner_;  // per row: class, compound class, inner digits of the cell

@@ -13,14 +13,14 @@ constexpr double kGather = 1.3;           // moving one code of one row to its c
 constexpr double kCellOverhead = 5.0;     // one cell of one context in one block: summing lanes, adding to the table
 
 constexpr std::size_t kUsualBlock = 16384, kLargestBlock = 65536, kSmallestBlock = 2048;
-constexpr std::size_t kSample = 128;  // rows looked at to see which attributes have missing values
+constexpr std::int64_t kSample = 128;  // rows looked at to see which attributes have missing values
 constexpr std::size_t kCacheBudget = std::size_t{5} << 18;  // 1.25 MB of slices and columns per worker
 
 }  // namespace
 
-Plan::Plan(const Store &store, const Rows &rows, Method method)
-    : store(store), bits(bits_at(chosen_cpu_level())), n_classes(store.n_classes) {
-    for (std::size_t i = 0; i < store.n_attributes(); ++i) slots.push_back(store.values(i) + 1);
+CountingPlan::CountingPlan(const Store &store, const Batch &rows, Method method)
+    : store(store), bits(bits_at(chosen_cpu_level())), n_classes(std::size_t(store.k)) {
+    for (const int values : store.n_values) slots.push_back(std::size_t(values) + 1);
     expect_slices(rows);
     choose_slices(rows, method);
     number_slices();
@@ -33,42 +33,42 @@ Plan::Plan(const Store &store, const Rows &rows, Method method)
     pairs.cells = store.pairs;
     pairs.n_contexts = n_classes;
     tables.push_back(std::move(pairs));
-    for (const auto &[anchor, first, cells] : store.triples) {
+    for (const Triples &triples : store.triples) {
         PairTable table;
         table.anchored = true;
-        table.anchor = anchor;
-        table.first = first;
-        table.cells = cells;
-        table.n_contexts = slots[anchor] * n_classes;
+        table.anchor = std::size_t(triples.anchor);
+        table.first = std::size_t(triples.first);
+        table.cells = triples.cells;
+        table.n_contexts = slots[table.anchor] * n_classes;
         tables.push_back(std::move(table));
     }
     for (auto &table : tables) lay_out(table, method);
     for (const auto &family : store.families) {
         std::size_t cells = n_classes;
-        for (const std::size_t i : family.attributes) cells *= slots[i];
+        for (const int i : family.attributes) cells *= slots[i];
         families.push_back({&family, take(cells)});
     }
 }
 
-Block Plan::take(std::size_t cells) {
+Block CountingPlan::take(std::size_t cells) {
     const std::size_t copies = cells <= 1024 ? 4 : cells <= 8192 ? 2 : 1;
     const Block block{n_cells, cells, copies};
     n_cells += cells * copies;
     return block;
 }
 
-void Plan::expect_slices(const Rows &rows) {
-    const std::size_t n_sample = std::min(kSample, rows.n_rows);
+void CountingPlan::expect_slices(const Batch &rows) {
+    const std::int64_t n_sample = std::min(kSample, rows.n_rows());
     for (std::size_t i = 0; i < slots.size(); ++i) {
         bool missing = false;
-        for (std::size_t k = 0; k < n_sample && !missing; ++k)
-            missing = rows.code(k * (rows.n_rows / n_sample), i) == kMissing;
+        for (std::int64_t k = 0; k < n_sample && !missing; ++k)
+            missing = rows.codes.at(k * (rows.n_rows() / n_sample), std::int64_t(i)) == rows.codes.marker();
         expected_slices_.push_back(static_cast<double>(n_value_slices(i)) + (missing ? 1.0 : 0.0));
     }
 }
 
 // Cycles per row for one cell of one pair by bits.
-double Plan::conjunction_cost(bool by_group) const {
+double CountingPlan::conjunction_cost(bool by_group) const {
     const double vector = bits.costs.conjunction / kVectorRows, k = static_cast<double>(n_classes);
     const double overhead = k * kCellOverhead / static_cast<double>(kUsualBlock);
     // Groups end in a half-filled vector, on average.
@@ -77,7 +77,7 @@ double Plan::conjunction_cost(bool by_group) const {
 
 // The cycles per row that slicing the attributes saves over increments. Where it may, it drops those whose slices cost
 // more than they save, largest first, and reckons with increments for pairs that are better off with them.
-double Plan::gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size_t> &attributes) const {
+double CountingPlan::gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size_t> &attributes) const {
     const bool with_pairs = store.pairs != nullptr || !store.triples.empty();
     const double cell = conjunction_cost(by_group);
     const double k = static_cast<double>(n_classes);
@@ -104,12 +104,12 @@ double Plan::gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size
     return saved;
 }
 
-void Plan::choose_slices(const Rows &rows, Method method) {
+void CountingPlan::choose_slices(const Batch &rows, Method method) {
     // Slices are cut from bytes, and weights cannot be counted by popcount.
-    if (method == Method::increments || rows.weights != nullptr || n_classes > 255) return;
+    if (method == Method::increments || rows.weights || n_classes > 255) return;
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i < slots.size(); ++i)
-        if (store.values(i) <= 255) all.push_back(i);
+        if (std::size_t(store.n_values[i]) <= 255) all.push_back(i);
     std::stable_sort(all.begin(), all.end(),
                      [&](std::size_t i, std::size_t j) { return n_value_slices(i) < n_value_slices(j); });
     const bool may_drop = method != Method::bits;
@@ -120,7 +120,7 @@ void Plan::choose_slices(const Rows &rows, Method method) {
     sliced = grouped ? in_groups : masked;
 }
 
-void Plan::number_slices() {
+void CountingPlan::number_slices() {
     const std::size_t n = slots.size();
     value_slices.assign(n, none);
     missing_slice.assign(n, none);
@@ -130,21 +130,23 @@ void Plan::number_slices() {
         n_slices += n_value_slices(i);
     }
     for (const std::size_t i : sliced) missing_slice[i] = n_slices++;
-    for (const auto &[anchor, first, cells] : store.triples)
+    for (const Triples &triples : store.triples) {
+        const auto anchor = std::size_t(triples.anchor);
         if (is_sliced(anchor) && anchor_slice[anchor] == none) anchor_slice[anchor] = n_slices++;
+    }
 }
 
-void Plan::choose_block_rows(const Rows &rows) {
-    const bool in_place = rows.row_step == static_cast<std::ptrdiff_t>(rows.code_size) && rows.code_size == 1;
-    const std::size_t bits_per_row = n_slices + (in_place ? 0 : 8 * rows.code_size * slots.size());
+void CountingPlan::choose_block_rows(const Batch &rows) {
+    const bool in_place = rows.codes.row_step == 1 && !rows.codes.wide;
+    const std::size_t bits_per_row = n_slices + (in_place ? 0 : 8 * rows.codes.code_size() * slots.size());
     block_rows = kUsualBlock;
     // Many classes make small groups; more rows fill their vectors and spread the cost of adding up.
     while (grouped && block_rows < kLargestBlock && block_rows < n_classes * 8192) block_rows *= 2;
     while (block_rows > kSmallestBlock && block_rows / 8 * bits_per_row > kCacheBudget) block_rows /= 2;
-    block_rows = std::min(block_rows, vectors_of(std::max<std::size_t>(rows.n_rows, 1)) * kVectorRows);
+    block_rows = std::min(block_rows, vectors_of(std::max<std::size_t>(std::size_t(rows.n_rows()), 1)) * kVectorRows);
 }
 
-void Plan::lay_out(PairTable &table, Method method) {
+void CountingPlan::lay_out(PairTable &table, Method method) {
     const auto takes_part = [&](std::size_t i) { return !table.anchored || (i >= table.first && i != table.anchor); };
     const bool by_bits = !table.anchored || is_sliced(table.anchor);
     for (const std::size_t i : sliced)
@@ -177,7 +179,7 @@ void Plan::lay_out(PairTable &table, Method method) {
     }
 }
 
-void Plan::lay_out_bits(PairTable &table) {
+void CountingPlan::lay_out_bits(PairTable &table) {
     const std::size_t n = table.members.size();
     for (std::size_t p = 0; p < n; ++p) {
         const std::size_t i = table.members[p];

@@ -59,7 +59,7 @@ struct FamilyTable {
     Block block;
 };
 
-struct Plan {
+struct CountingPlan {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
     const Store &store;
@@ -77,18 +77,18 @@ struct Plan {
     std::vector<FamilyTable> families;
     std::size_t n_cells = 0;
 
-    Plan(const Store &store, const Rows &rows, Method method);
+    CountingPlan(const Store &store, const Batch &rows, Method method);
 
     bool is_sliced(std::size_t i) const { return value_slices[i] != none; }
     std::size_t n_value_slices(std::size_t i) const { return slots[i] > 2 ? slots[i] - 2 : 0; }
 
   private:
-    void expect_slices(const Rows &rows);
-    void choose_slices(const Rows &rows, Method method);
+    void expect_slices(const Batch &rows);
+    void choose_slices(const Batch &rows, Method method);
     double gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size_t> &attributes) const;
     double conjunction_cost(bool by_group) const;
     void number_slices();
-    void choose_block_rows(const Rows &rows);
+    void choose_block_rows(const Batch &rows);
     void lay_out(PairTable &table, Method method);
     void lay_out_bits(PairTable &table);
     Block take(std::size_t cells);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "store.hpp"
+#include "place.hpp"
 
 namespace tanager::scoring {
 

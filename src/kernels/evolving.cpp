@@ -5,8 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "chi_square.hpp"
-
 namespace tanager {
 
 namespace {
@@ -14,36 +12,21 @@ namespace {
 constexpr double tie = 1e-12;     // probabilities and log-likelihoods closer than this are alike
 constexpr double nothing = 1e-9;  // a weight that is only rounding
 constexpr double least_variance = 1e-250;
-constexpr double most = 1e100;        // numbers beyond it are missing: their squares must stay finite
-constexpr double alike = 0.05;        // Bhattacharyya's distance per column, and the level of the test
-constexpr std::int64_t patience = 5;  // times `wait` rows without a promotion before a class is simplified
-constexpr std::size_t log_length = 10000;
+constexpr double most = 1e100;  // numbers beyond it are missing: their squares must stay finite
 
 inline bool usable(double x) { return std::abs(x) < most; }
-inline std::size_t at(int slot, int width) { return std::size_t(slot) * std::size_t(width); }
 
 void forget(double &x, double w) { x = x - w > nothing ? x - w : 0; }
 
 // Squares less those of a value that goes; what is left of nearly all of them is rounding.
 double lessened(double squares, double by) { return squares - by > 1e-10 * squares ? squares - by : 0; }
 
-// Rows of q cells with a further cell each.
-template <class T>
-std::vector<T> widened(const std::vector<T> &cells, std::size_t n_rows, std::size_t q, T filler) {
-    std::vector<T> out;
-    for (std::size_t r = 0; r < n_rows; ++r) {
-        out.insert(out.end(), cells.begin() + std::int64_t(r * q), cells.begin() + std::int64_t((r + 1) * q));
-        out.push_back(filler);
-    }
-    return out;
-}
-
 }  // namespace
 
 Evolving::Evolving(const std::vector<int> &n_values, int n_numbers, int n_classes, EvolvingOptions options)
-    : options_(std::move(options)), n_(n_numbers), n_values_(n_values), rooms_(n_values), cool_(options_.wait) {
+    : options_(std::move(options)), n_(n_numbers), n_values_(n_values), capacity_(n_values), cool_(options_.wait) {
     offsets_.assign(1, 0);
-    for (const int room : rooms_) offsets_.push_back(offsets_.back() + room);
+    for (const int cells : capacity_) offsets_.push_back(offsets_.back() + cells);
     base_weight_.assign(std::size_t(n_), 0.0);
     base_mean_ = base_squares_ = base_weight_;
     begin_.assign(1, 0);
@@ -326,164 +309,6 @@ void Evolving::move_priors(double weight, int target, int hidden) {
     if (hidden >= 0) prior_[hidden] += g;
 }
 
-// --- pseudo-classes come and go ------------------------------------------------------------------------------------
-
-void Evolving::maybe_promote() {
-    int worst = -1;
-    for (int c = 0; c < k_; ++c) {
-        const bool ready = seen_[hidden_[c]] >= options_.min_hidden && prior_[hidden_[c]] > 0 &&
-                           int(active_[c].size()) < options_.max_pseudo;
-        if (ready && loss_[c] > options_.max_loss && (worst < 0 || loss_[c] > loss_[worst])) worst = c;
-    }
-    if (worst < 0) return;
-    promote(worst);
-    cool_ = options_.wait;
-}
-
-void Evolving::promote(int c) {
-    const int slot = hidden_[c];
-    double sum = 0;
-    for (const int a : active_[c]) sum += prior_[a];
-    const double beta = sum / (sum + prior_[slot]);
-    active_[c].push_back(slot);
-    for (const int a : active_[c]) prior_[a] *= beta;
-    born_[slot] = next_born_++;
-    since_[slot] = promoted_[c] = rows_;
-    record(Change::promoted, c, loss_[c], options_.max_loss, seen_[slot]);
-    hidden_[c] = new_slot(c);
-    list_active();
-    refresh();
-}
-
-void Evolving::simplify(int c) {
-    if (active_[c].size() < 2 || loss_[c] > options_.max_loss || rows_ - promoted_[c] < patience * options_.wait)
-        return;
-    while (remove_weakest(c)) {
-    }
-    while (merge_closest(c)) {
-    }
-    list_active();
-}
-
-bool Evolving::remove_weakest(int c) {
-    std::vector<int> &own = active_[c];
-    if (own.size() < 2) return false;
-    const auto weakest = std::min_element(own.begin(), own.end(), [&](int a, int b) { return prior_[a] < prior_[b]; });
-    const int slot = *weakest;
-    const double lost = prior_[slot];
-    if (!(lost < options_.p_min)) return false;
-    own.erase(weakest);
-    double sum = 0;
-    for (const int a : own) sum += prior_[a];
-    if (sum > 0)
-        for (const int a : own) prior_[a] *= (sum + lost) / sum;
-    record(Change::removed, c, lost, options_.p_min, seen_[slot]);
-    retarget(slot, -1);
-    free_slot(slot);
-    return true;
-}
-
-bool Evolving::merge_closest(int c) {
-    std::vector<int> &own = active_[c];
-    const double limit = options_.test ? alike : alike * (n_ + n_columns());
-    double best = 0;
-    std::size_t first = 0, second = 0;
-    for (std::size_t a = 0; a < own.size(); ++a)
-        for (std::size_t b = a + 1; b < own.size(); ++b) {
-            const double found = options_.test ? p_value(own[a], own[b]) : distance(own[a], own[b]);
-            if (second == 0 || (options_.test ? found > best : found < best)) best = found, first = a, second = b;
-        }
-    if (second == 0 || !(options_.test ? best > limit : best < limit)) return false;
-    const int from = own[first], into = own[second];
-    own.erase(own.begin() + std::int64_t(first));
-    merge(from, into);
-    record(Change::merged, c, best, limit, prior_[into]);
-    retarget(from, into);
-    free_slot(from);
-    return true;
-}
-
-// Bhattacharyya's distance.
-double Evolving::distance(int a, int b) const {
-    double sum = 0;
-    for (int i = 0; i < n_; ++i) {
-        const std::size_t ca = at(a, n_) + std::size_t(i), cb = at(b, n_) + std::size_t(i);
-        const double d = mean_[ca] - mean_[cb], va = variance_[ca], vb = variance_[cb];
-        sum += 0.25 * d * d / (va + vb) + 0.5 * std::log((va + vb) / (2 * std::sqrt(va * vb)));
-    }
-    for (int i = 0; i < n_columns(); ++i) {
-        double overlap = 0;
-        for (int v = 0; v < n_values_[i]; ++v) overlap += std::sqrt(probability(a, i, v) * probability(b, i, v));
-        if (overlap > 0) sum -= std::log(overlap);
-    }
-    return sum;
-}
-
-// How often two samples of one distribution would differ as much: means and spreads of numbers, counts of values.
-double Evolving::p_value(int a, int b) const {
-    double sum = 0;
-    int df = 0;
-    for (int i = 0; i < n_; ++i) {
-        const std::size_t ca = at(a, n_) + std::size_t(i), cb = at(b, n_) + std::size_t(i);
-        const double wa = weight_[ca], wb = weight_[cb], va = variance_[ca], vb = variance_[cb];
-        if (wa == 0 || wb == 0) continue;
-        const double d = mean_[ca] - mean_[cb], ratio = std::log(va / vb);
-        sum += d * d / (va / wa + vb / wb) + ratio * ratio / (2 / wa + 2 / wb);
-        df += 2;
-    }
-    for (int i = 0; i < n_columns(); ++i) {
-        const double na = totals_[at(a, n_columns()) + std::size_t(i)],
-                     nb = totals_[at(b, n_columns()) + std::size_t(i)];
-        if (na <= 0 || nb <= 0) continue;
-        int seen = 0;
-        for (int v = 0; v < n_values_[i]; ++v) {
-            const std::size_t place = std::size_t(offsets_[i] + v);
-            const double oa = counts_[at(a, offsets_.back()) + place], ob = counts_[at(b, offsets_.back()) + place];
-            if (oa + ob <= 0) continue;
-            const double ea = (oa + ob) * na / (na + nb), eb = (oa + ob) * nb / (na + nb);
-            sum += (oa - ea) * (oa - ea) / ea + (ob - eb) * (ob - eb) / eb;
-            ++seen;
-        }
-        df += std::max(0, seen - 1);
-    }
-    return chi_square_tail(sum, df);
-}
-
-void Evolving::merge(int from, int into) {
-    for (int i = 0; i < n_; ++i) {
-        const std::size_t a = at(into, n_) + std::size_t(i), b = at(from, n_) + std::size_t(i);
-        if (weight_[b] == 0) continue;
-        if (weight_[a] == 0) --fresh_[into];
-        const double total = weight_[a] + weight_[b];
-        const double shift = weight_[a] == 0 ? 0 : mean_[b] - mean_[a];
-        if (weight_[a] == 0) mean_[a] = mean_[b];
-        mean_[a] += shift * weight_[b] / total;
-        squares_[a] += squares_[b] + shift * shift * weight_[a] * weight_[b] / total;
-        weight_[a] = total;
-        set_variance(into, i);
-    }
-    const std::size_t width = std::size_t(offsets_.back()), q = std::size_t(n_columns());
-    for (std::size_t j = 0; j < width; ++j)
-        counts_[std::size_t(into) * width + j] += counts_[std::size_t(from) * width + j];
-    for (std::size_t j = 0; j < q; ++j) totals_[std::size_t(into) * q + j] += totals_[std::size_t(from) * q + j];
-    set_norm(into);
-    prior_[into] += prior_[from];
-    seen_[into] += seen_[from];
-    last_[into] = std::max(last_[into], last_[from]);
-}
-
-// Rows of the window follow their pseudo-class.
-void Evolving::retarget(int from, int into) {
-    std::replace(kept_target_.begin(), kept_target_.end(), from, into);
-    std::replace(kept_hidden_.begin(), kept_hidden_.end(), from, into);
-}
-
-void Evolving::record(Change change, int c, double found, double limit, double weight) {
-    if (changes_.size() == 2 * log_length) changes_.erase(changes_.begin(), changes_.begin() + log_length);
-    changes_.push_back({rows_, std::int64_t(change), c, std::int64_t(active_[c].size()), found, limit, weight});
-    ++n_changes_;
-}
-
 // --- slots ---------------------------------------------------------------------------------------------------------
 
 double Evolving::base_mean(int i) const {
@@ -579,204 +404,6 @@ void Evolving::list_active() {
         if (known_[c]) order_.insert(order_.end(), active_[c].begin(), active_[c].end());
         begin_.push_back(int(order_.size()));
     }
-}
-
-// --- growth --------------------------------------------------------------------------------------------------------
-
-void Evolving::add_classes(const std::vector<int> &places, int n_classes) {
-    const std::size_t k = std::size_t(n_classes);
-    std::vector<std::vector<int>> active(k);
-    std::vector<int> hidden(k, -1);
-    std::vector<double> loss(k, 0.0), class_weight(k, 0.0);
-    std::vector<std::int64_t> promoted(k, 0), known(k, 0);
-    for (int c = 0; c < k_; ++c) {
-        const std::size_t place = std::size_t(places[c]);
-        active[place] = std::move(active_[c]);
-        hidden[place] = hidden_[c];
-        loss[place] = loss_[c];
-        class_weight[place] = class_weight_[c];
-        promoted[place] = promoted_[c];
-        known[place] = known_[c];
-        for (const int slot : active[place]) class_of_[slot] = int(place);
-        class_of_[hidden[place]] = int(place);
-    }
-    for (ChangeRecord &change : changes_) change.label = places[std::size_t(change.label)];
-    active_ = std::move(active), hidden_ = std::move(hidden), known_ = std::move(known);
-    loss_ = std::move(loss), class_weight_ = std::move(class_weight), promoted_ = std::move(promoted);
-    k_ = n_classes;
-    for (int c = 0; c < k_; ++c) {
-        if (hidden_[c] >= 0) continue;
-        active_[c] = {new_slot(c)};
-        hidden_[c] = new_slot(c);
-        born_[active_[c][0]] = 0;
-    }
-    set_costs({});
-    list_active();
-}
-
-// The prior of a class that becomes known is that of one row.
-void Evolving::announce(int c) {
-    if (known_[c]) return;
-    known_[c] = 1;
-    clock_ += 1;
-    const double g = step(1);
-    for (const int slot : order_) prior_[slot] *= 1 - g;
-    for (const int slot : hidden_) prior_[slot] *= 1 - g;
-    const int slot = active_[c][0];
-    prior_[slot] = g;
-    born_[slot] = next_born_++;
-    since_[slot] = rows_;
-    list_active();
-    if (rows_ == 0)
-        for (const int other : order_) prior_[other] = 1.0 / double(order_.size());
-    refresh();
-}
-
-void Evolving::reserve_values(const std::vector<int> &n_values) {
-    std::vector<int> rooms = rooms_;
-    bool enough = true;
-    for (std::size_t i = 0; i < rooms.size(); ++i)
-        if (n_values[i] > rooms[i]) rooms[i] = std::max(n_values[i], 2 * rooms[i]), enough = false;
-    if (enough) return;
-    std::vector<int> offsets(1, 0);
-    for (const int room : rooms) offsets.push_back(offsets.back() + room);
-    std::vector<double> counts(class_of_.size() * std::size_t(offsets.back()), 0.0);
-    for (std::size_t s = 0; s < class_of_.size(); ++s)
-        for (std::size_t i = 0; i < rooms.size(); ++i)
-            std::copy_n(counts_.data() + s * std::size_t(offsets_.back()) + offsets_[i], rooms_[i],
-                        counts.data() + s * std::size_t(offsets.back()) + offsets[i]);
-    rooms_ = std::move(rooms), offsets_ = std::move(offsets), counts_ = std::move(counts);
-}
-
-void Evolving::add_column() {
-    const std::size_t q = std::size_t(n_columns());
-    totals_ = widened(totals_, class_of_.size(), q, 0.0);
-    kept_values_ = widened(kept_values_, std::size_t(kept_), q, -1);
-    n_values_.push_back(0);
-    rooms_.push_back(0);
-    offsets_.push_back(offsets_.back());
-}
-
-void Evolving::add_number() {
-    const std::size_t n = std::size_t(n_), slots = class_of_.size();
-    for (auto *cells : {&weight_, &mean_, &squares_, &variance_, &inverse_, &log_variance_})
-        *cells = widened(*cells, slots, n, 0.0);
-    kept_numbers_ = widened(kept_numbers_, std::size_t(kept_), n, std::numeric_limits<double>::quiet_NaN());
-    for (auto *cells : {&base_weight_, &base_mean_, &base_squares_}) cells->push_back(0);
-    if (!options_.means.empty()) options_.means.push_back(0), options_.variances.push_back(1);
-    ++n_;
-    for (int slot = 0; slot < int(slots); ++slot) {
-        ++fresh_[slot];
-        set_base(slot, n_ - 1);
-        set_norm(slot);
-    }
-}
-
-void Evolving::set_costs(const std::vector<double> &costs) {
-    costs_ = costs;
-    highest_cost_ = 1;
-    for (const double cost : costs) highest_cost_ = std::max(highest_cost_, std::abs(cost));
-}
-
-// --- all there is --------------------------------------------------------------------------------------------------
-
-EvolvingState Evolving::state() const {
-    EvolvingState s;
-    std::vector<int> place(class_of_.size(), -1);  // of a slot among the pseudo-classes
-    const auto add = [&](int slot) {
-        place[std::size_t(slot)] = int(s.label.size());
-        const auto rows = [&](std::vector<double> &to, const std::vector<double> &from, int width) {
-            const auto first = from.begin() + std::int64_t(at(slot, width));
-            to.insert(to.end(), first, first + width);
-        };
-        s.label.push_back(class_of_[slot]);
-        s.hidden.push_back(born_[slot] < 0);
-        s.born.push_back(born_[slot]);
-        s.since.push_back(since_[slot]);
-        s.last.push_back(last_[slot]);
-        s.prior.push_back(prior_[slot]);
-        s.seen.push_back(seen_[slot]);
-        rows(s.weight, weight_, n_);
-        rows(s.mean, mean_, n_);
-        rows(s.squares, squares_, n_);
-        rows(s.variance, variance_, n_);
-        rows(s.totals, totals_, n_columns());
-        for (int i = 0; i < n_columns(); ++i) {
-            const auto first = counts_.begin() + std::int64_t(at(slot, offsets_.back())) + offsets_[i];
-            s.counts.insert(s.counts.end(), first, first + n_values_[i]);
-        }
-    };
-    for (int c = 0; c < k_; ++c) {
-        for (const int slot : active_[c]) add(slot);
-        add(hidden_[c]);
-    }
-    s.n_values.assign(n_values_.begin(), n_values_.end());
-    s.loss = loss_, s.class_weight = class_weight_, s.promoted = promoted_, s.known = known_;
-    s.base_weight = base_weight_, s.base_mean = base_mean_, s.base_squares = base_squares_;
-    s.clock = {clock_}, s.counters = {cool_, rows_, next_born_, n_changes_};
-    for (std::int64_t j = 0; j < kept_; ++j) {
-        const std::int64_t r = (oldest_ + j) % kept_;
-        const auto numbers = kept_numbers_.begin() + r * n_;
-        const auto values = kept_values_.begin() + r * n_columns();
-        s.kept_numbers.insert(s.kept_numbers.end(), numbers, numbers + n_);
-        s.kept_values.insert(s.kept_values.end(), values, values + n_columns());
-        s.kept_weights.push_back(kept_weights_[r]);
-        s.kept_target.push_back(kept_target_[r] < 0 ? -1 : place[std::size_t(kept_target_[r])]);
-        s.kept_hidden.push_back(kept_hidden_[r] < 0 ? -1 : place[std::size_t(kept_hidden_[r])]);
-    }
-    for (const ChangeRecord &change : changes_) {
-        s.change_row.push_back(change.row);
-        s.change_kind.push_back(change.kind);
-        s.change_label.push_back(change.label);
-        s.change_active.push_back(change.active);
-        s.change_found.push_back(change.found);
-        s.change_limit.push_back(change.limit);
-        s.change_weight.push_back(change.weight);
-    }
-    return s;
-}
-
-void Evolving::set_state(const EvolvingState &s) {
-    n_values_.assign(s.n_values.begin(), s.n_values.end());
-    rooms_ = n_values_;
-    offsets_.assign(1, 0);
-    for (const int room : rooms_) offsets_.push_back(offsets_.back() + room);
-    loss_ = s.loss, class_weight_ = s.class_weight, promoted_ = s.promoted, known_ = s.known;
-    k_ = int(loss_.size());
-    base_weight_ = s.base_weight, base_mean_ = s.base_mean, base_squares_ = s.base_squares;
-    clock_ = s.clock[0];
-    cool_ = s.counters[0], rows_ = s.counters[1], next_born_ = s.counters[2], n_changes_ = s.counters[3];
-    free_.clear();
-    resize_slots(s.label.size());
-    active_.assign(std::size_t(k_), {});
-    hidden_.assign(std::size_t(k_), -1);
-    class_of_.assign(s.label.begin(), s.label.end());
-    born_ = s.born, since_ = s.since, last_ = s.last, prior_ = s.prior, seen_ = s.seen;
-    weight_ = s.weight, mean_ = s.mean, squares_ = s.squares, variance_ = s.variance;
-    counts_ = s.counts, totals_ = s.totals;
-    for (int slot = 0; slot < int(class_of_.size()); ++slot) {
-        if (s.hidden[std::size_t(slot)]) hidden_[class_of_[slot]] = slot;
-        else active_[class_of_[slot]].push_back(slot);
-        fresh_[slot] = 0;
-        for (int i = 0; i < n_; ++i) {
-            const std::size_t cell = at(slot, n_) + std::size_t(i);
-            inverse_[cell] = 1 / variance_[cell];
-            log_variance_[cell] = std::log(variance_[cell]);
-            fresh_[slot] += weight_[cell] == 0;
-        }
-        set_norm(slot);
-    }
-    kept_ = std::int64_t(s.kept_weights.size());
-    oldest_ = 0;
-    kept_numbers_ = s.kept_numbers, kept_weights_ = s.kept_weights;
-    kept_values_.assign(s.kept_values.begin(), s.kept_values.end());
-    kept_target_.assign(s.kept_target.begin(), s.kept_target.end());
-    kept_hidden_.assign(s.kept_hidden.begin(), s.kept_hidden.end());
-    changes_.clear();
-    for (std::size_t e = 0; e < s.change_row.size(); ++e)
-        changes_.push_back({s.change_row[e], s.change_kind[e], s.change_label[e], s.change_active[e], s.change_found[e],
-                            s.change_limit[e], s.change_weight[e]});
-    list_active();
 }
 
 }  // namespace tanager

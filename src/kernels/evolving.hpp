@@ -8,60 +8,14 @@
 //   prior (slots)                           active priors sum to one
 //   weight, mean, squares (slots, numbers)  moments; weight 0 is fresh, and reads the base
 //   variance (slots, numbers)               the variance in force: of the moments, and not below the floor
-//   counts (slots, all rooms)               N(value) of categorical columns; column i owns rooms[i] cells
+//   counts (slots, all cells)               N(value) of categorical columns; column i owns capacity[i] cells
 //   totals (slots, columns)                 N of categorical columns
 //
 // The base of a fresh Gaussian is the mean and variance of all rows so far, or given by the options.
 #pragma once
-#include <cstdint>
-#include <string>
-#include <vector>
+#include "evolving_state.hpp"
 
 namespace tanager {
-
-struct EvolvingOptions {
-    double alpha = 0;                      // step of forgetting; 0 remembers everything
-    std::int64_t window = 0;               // rows that are remembered; 0 remembers everything
-    double eta = 0.02;                     // least step of the tracked losses
-    double max_loss = 0.1;                 // tracked loss above which a class gets a further pseudo-class
-    std::int64_t wait = 100;               // rows between promotions
-    double min_hidden = 20;                // weight a hidden pseudo-class needs before its promotion
-    int max_pseudo = 8;                    // active pseudo-classes of a class
-    double prior_weight = 1;               // pseudo-observations of a fresh Gaussian
-    std::vector<double> means, variances;  // base of the numbers; empty: as in all rows so far
-    double var_floor = 1e-6;               // least variance, as a share of the variance of all rows
-    double unlabelled = 0;                 // weight of rows without a label
-    double confidence = 0.95;              // posterior that such a row needs
-    double p_min = 0.005;                  // prior below which a pseudo-class is removed
-    bool test = false;                     // merge by a chi-square test in place of Bhattacharyya's distance
-    bool simplify = true;
-    bool smooth_unseen = false;  // a value that was never learned has count 0; else it is missing
-};
-
-enum class Change : std::int64_t { promoted, merged, removed };
-
-// Everything there is: numbers of pseudo-classes (class by class, the active ones by age, then the hidden one), of
-// classes, of number columns, of the rows in the window (oldest first), and of what has changed.
-//
-// A change was made after `row` rows because `found` crossed `limit`: a loss (promoted), a distance or p-value (merged)
-// or a prior (removed). Its weight is that of the hidden pseudo-class, or the prior of the merged one, or the weight
-// that the removed one had learned; `active` counts the pseudo-classes of the class afterwards.
-struct EvolvingState {
-    using Integers = std::vector<std::int64_t>;
-    using Doubles = std::vector<double>;
-    Integers n_values;
-    Integers label, hidden, born, since, last;
-    Doubles prior, seen, weight, mean, squares, variance, totals, counts;
-    Doubles loss, class_weight;
-    Integers promoted, known;
-    Doubles base_weight, base_mean, base_squares;
-    Doubles clock;      // weight behind the priors
-    Integers counters;  // rows until the next promotion, rows learned, pseudo-classes born, changes
-    Doubles kept_numbers, kept_weights;
-    Integers kept_values, kept_target, kept_hidden;
-    Integers change_row, change_kind, change_label, change_active;
-    Doubles change_found, change_limit, change_weight;
-};
 
 class Evolving {
   public:
@@ -73,7 +27,7 @@ class Evolving {
         const double *numbers;
         const int *values;
     };
-    // Room for the scores of one row; one per thread.
+    // Memory for the scores of one row; one per thread.
     struct Scores {
         std::vector<double> pseudo, classes, losses;
     };
@@ -144,9 +98,12 @@ class Evolving {
     double floor(int i) const;
     double probability(int slot, int i, int v) const;
 
+    // Where the cells of a slot begin, so many for each.
+    static std::size_t at(int slot, int width) { return std::size_t(slot) * std::size_t(width); }
+
     EvolvingOptions options_;
     int n_, k_ = 0;
-    std::vector<int> n_values_, rooms_, offsets_;  // offsets_: one more, the width of all rooms
+    std::vector<int> n_values_, capacity_, offsets_;  // offsets_: one more, the cells of all columns
     std::vector<double> costs_;
     double highest_cost_ = 1;
 

@@ -18,13 +18,12 @@ double sum_n_log_n(const std::vector<double> &counts) {
 
 }  // namespace
 
-void pair_sums(const double *pairs, const std::vector<std::int64_t> &offsets, const std::vector<std::int64_t> &n_values,
-               std::size_t n_classes, double *sums) {
-    const std::size_t n = n_values.size(), n_slots = static_cast<std::size_t>(offsets.back());
+void pair_sums(const Layout &layout, const double *pairs, double *sums) {
+    const auto n = std::size_t(layout.n), n_classes = std::size_t(layout.k), row = std::size_t(layout.width);
     std::vector<double> iy, jy, y(n_classes), only_i, only_j;
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = i + 1; j < n; ++j) {
-            const auto a_i = static_cast<std::size_t>(n_values[i]), a_j = static_cast<std::size_t>(n_values[j]);
+            const auto a_i = std::size_t(layout.n_values[i]), a_j = std::size_t(layout.n_values[j]);
             iy.assign(a_i * n_classes, 0.0);
             jy.assign(a_j * n_classes, 0.0);
             y.assign(n_classes, 0.0);
@@ -32,9 +31,8 @@ void pair_sums(const double *pairs, const std::vector<std::int64_t> &offsets, co
             only_j.assign(a_j, 0.0);
             double s_ijy = 0.0, s_ij = 0.0, total = 0.0;
             for (std::size_t v = 0; v < a_i; ++v) {
-                const double *cell = pairs + ((static_cast<std::size_t>(offsets[i]) + v) * n_slots +
-                                              static_cast<std::size_t>(offsets[j])) *
-                                                 n_classes;
+                const double *cell =
+                    pairs + ((std::size_t(layout.offsets[i]) + v) * row + std::size_t(layout.offsets[j])) * n_classes;
                 for (std::size_t w = 0; w < a_j; ++w) {
                     double both = 0.0;
                     for (std::size_t c = 0; c < n_classes; ++c, ++cell) {

@@ -93,7 +93,7 @@ void LogLinear::score(const Codes &codes, std::int64_t begin, std::int64_t end, 
     std::vector<int> slot(slots.limit.size());
     std::vector<std::uint32_t> first(terms.size());
     for (std::int64_t r = begin; r < end; ++r) {
-        codes.read(r, slots, slot.data());
+        slots.read(codes, r, slot.data());
         const int n = find(slot.data(), first.data());
         double *answer = out + r * k;
         if (k == 2) add_up<2>(prior, cells, first.data(), n, k, answer);
@@ -102,24 +102,24 @@ void LogLinear::score(const Codes &codes, std::int64_t begin, std::int64_t end, 
     }
 }
 
-LabelledRows::LabelledRows(const LogLinear &model, const Codes &codes, const Codes &labels_, const double *weights_)
+LabelledRows::LabelledRows(const LogLinear &model, const Batch &rows)
     : k(model.k), n_cells(model.n_places * model.k), begins{0} {
     const std::size_t n_terms = model.terms.size();
     std::vector<int> slot(model.slots.limit.size());
     std::vector<std::uint32_t> found(n_terms);
     std::size_t n_homes = 16;
-    while (n_homes < 2 * std::size_t(codes.n_rows)) n_homes *= 2;
+    while (n_homes < 2 * std::size_t(rows.n_rows())) n_homes *= 2;
     std::vector<std::int64_t> homes(n_homes, -1);  // a row lives at its hash, or at the next home that is free
-    first.reserve(std::size_t(codes.n_rows) * n_terms);
+    first.reserve(std::size_t(rows.n_rows()) * n_terms);
     const auto alike = [&](std::int64_t r, std::uint16_t y, std::size_t n) {
         const std::int64_t begin = begins[std::size_t(r)];
         return labels[std::size_t(r)] == y && std::size_t(begins[std::size_t(r) + 1] - begin) == n &&
                std::equal(found.begin(), found.begin() + std::ptrdiff_t(n), first.begin() + begin);
     };
-    for (std::int64_t r = 0; r < codes.n_rows; ++r) {
-        codes.read(r, model.slots, slot.data());
+    for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
+        model.slots.read(rows.codes, r, slot.data());
         const auto n = std::size_t(model.find(slot.data(), found.data()));
-        const auto y = std::uint16_t(labels_.at(r, 0));
+        const auto y = std::uint16_t(rows.labels.at(r));
         std::uint64_t hash = y;
         for (std::size_t t = 0; t < n; ++t) {
             hash = (hash ^ found[t]) * 0xff51afd7ed558ccdu;
@@ -134,7 +134,7 @@ LabelledRows::LabelledRows(const LogLinear &model, const Codes &codes, const Cod
             labels.push_back(y);
             weights.push_back(0);
         }
-        weights[std::size_t(homes[home])] += weights_ ? weights_[r] : 1;
+        weights[std::size_t(homes[home])] += rows.weights[r];
     }
 }
 

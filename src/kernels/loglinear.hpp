@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "store.hpp"
+#include "slots.hpp"
 
 namespace tanager::scoring {
 
@@ -46,7 +46,7 @@ struct LabelledRows {
     std::vector<std::uint16_t> labels;
     std::vector<double> weights;
 
-    LabelledRows(const LogLinear &model, const Codes &codes, const Codes &labels, const double *weights);
+    LabelledRows(const LogLinear &model, const Batch &rows);
 
     std::int64_t n_rows() const { return std::int64_t(labels.size()); }
     // sum_r w log P(y_r | x_r); its derivatives are written to d_prior (k) and d_cells (places, k).

@@ -10,7 +10,7 @@ bool holds(const std::vector<int> &list, int v) { return std::find(list.begin(),
 
 }  // namespace
 
-Marginal::Marginal(const Plan &plan) : plan_(plan), families_(plan.store, plan.estimate, false) {
+Marginal::Marginal(const ScoringPlan &plan) : plan_(plan), families_(plan.store, plan.estimate, false) {
     families_.slots = plan.slots;
     const Store &s = plan.store;
     std::map<std::vector<int>, std::vector<char>> heard;  // groups of terms, and the classes that they speak for

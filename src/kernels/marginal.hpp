@@ -4,7 +4,7 @@
 // missing attribute that is nobody's parent is left out with its family, which sums to one. Then attribute after
 // attribute: the tables that know it are multiplied and it is summed out; the one that joins fewest others comes first.
 #pragma once
-#include "plan.hpp"
+#include "scoring_plan.hpp"
 
 namespace tanager::scoring {
 
@@ -32,8 +32,8 @@ class Marginal {
     };
 
     // Of a product with one term for each attribute and class. The plan must outlive it.
-    explicit Marginal(const Plan &plan);
-    // As Plan::score; false, and nothing written, where a table would be too large.
+    explicit Marginal(const ScoringPlan &plan);
+    // As ScoringPlan::score; false, and nothing written, where a table would be too large.
     bool score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Work &w) const;
 
   private:
@@ -47,8 +47,8 @@ class Marginal {
         std::vector<Family> families;
         std::vector<int> family_of, uses;  // per attribute: its own family or -1, and how many it is a parent in
     };
-    const Plan &plan_;
-    Plan families_;  // the terms of all families
+    const ScoringPlan &plan_;
+    ScoringPlan families_;  // the terms of all families
     std::vector<Network> networks_;
 
     bool has_values(int i) const { return plan_.store.n_values[i] > 0; }

@@ -1,7 +1,7 @@
 // The short cut of a plan whose families have at most one attribute parent: the denominators N(x_j, y) + total are
 // worked out once per row and parent, so that a family costs one read, one addition and one multiplication.
 #include "lanes.hpp"
-#include "plan.hpp"
+#include "scoring_plan.hpp"
 
 namespace tanager::scoring {
 
@@ -10,7 +10,7 @@ namespace {
 // What one row needs once: N(x_i, y), P(x_i | y), pseudo-counts of x_i as a child, and 1 / (N(x_i, y) + total) for
 // every total that a child of x_i may have. The reciprocals of a missing parent are 0, so its terms vanish.
 template <int Fixed, bool LeaveOut>
-void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
+void prepare_row(const ScoringPlan &p, const int *slot, double left_out, Scratch &w) {
     const Store &s = p.store;
     const int k = Fixed ? Fixed : s.k, n = s.n, n_totals = int(p.totals.size());
     const double *sub = w.sub.data();
@@ -64,7 +64,7 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
 
 // The careful way, with what was prepared.
 template <int Fixed>
-inline void careful(const Plan &p, int i, int j, const Scratch &w, double *out) {
+inline void careful(const ScoringPlan &p, int i, int j, const Scratch &w, double *out) {
     const int k = Fixed ? Fixed : p.store.k;
     const double *row = p.store.pairs + w.cell[j] * p.store.width;
     careful<Fixed>(p, i, j, row + w.cell[i], row + p.store.missing_cell(i), &w.count[j * k], &w.pseudo[i * k],
@@ -72,7 +72,7 @@ inline void careful(const Plan &p, int i, int j, const Scratch &w, double *out) 
 }
 
 template <int Fixed, bool LeaveOut>
-void product(const Plan &p, const int *slot, Scratch &w) {
+void product(const ScoringPlan &p, const int *slot, Scratch &w) {
     const Store &s = p.store;
     const int k = Fixed ? Fixed : s.k, n = s.n;
     double fixed_sum[Fixed ? Fixed : 1];
@@ -144,7 +144,7 @@ void product(const Plan &p, const int *slot, Scratch &w) {
 
 // Multiplies into value the factors P(x_i | y, parent) of all attributes present, the parent left out.
 template <int Fixed, bool LeaveOut>
-inline void multiply_children(const Plan &p, int parent, Scratch &w, double *value, double *power) {
+inline void multiply_children(const ScoringPlan &p, int parent, Scratch &w, double *value, double *power) {
     const Store &s = p.store;
     const int k = Fixed ? Fixed : s.k, n = s.n;
     const double *row = s.pairs + w.cell[parent] * s.width, *column = s.pairs + w.cell[parent];
@@ -181,7 +181,7 @@ inline void powers(const double *x, double factor, int size, int n, double *__re
 // For every attribute present the product over all others of N(x_i, x_j, y) + pseudo-count, times `shrink` each, into
 // out, in their order. Each cell is read once, from the lower triangle, and serves both of its attributes.
 template <int Fixed, bool LeaveOut, bool Shrunk>
-void numerators(const Plan &p, double shrink, const Scratch &w, double *out) {
+void numerators(const ScoringPlan &p, double shrink, const Scratch &w, double *out) {
     using L = Lanes<Fixed>;
     constexpr int block = Fixed == 2 ? 4 : 2;  // attributes side by side: as many as the registers hold
     const std::int64_t *cell = w.here_cell.data(), width = p.store.width;
@@ -235,7 +235,7 @@ void numerators(const Plan &p, double shrink, const Scratch &w, double *out) {
 // children. `shrink` is a power of two that brings both back to where true counts are, or 1. Calls take(member, its
 // joint times its weight) and returns the weight of all that speak.
 template <int Fixed, bool LeaveOut, class Take>
-double simple_members(const Plan &p, const int *slot, double rows, double shrink, Scratch &w, const Take &take) {
+double simple_members(const ScoringPlan &p, const int *slot, double rows, double shrink, Scratch &w, const Take &take) {
     using L = Lanes<Fixed>;
     const Store &s = p.store;
     const int n_here = int(w.here.size());
@@ -275,7 +275,7 @@ double all_rows(const Store &s, double left_out) {
 
 // What simple_members is to shrink by, or 0 where that cannot be done; places are noted for it.
 template <int Fixed>
-double simple_shrink(const Plan &p, double rows, Scratch &w) {
+double simple_shrink(const ScoringPlan &p, double rows, Scratch &w) {
     const int n_here = int(w.here.size());
     const double unit = p.estimate.unit;
     bool simple = p.shared_totals && p.totals.size() == 1 && 2 * int(p.members.size()) > n_here &&
@@ -299,7 +299,7 @@ double simple_shrink(const Plan &p, double rows, Scratch &w) {
 }
 
 template <int Fixed, bool LeaveOut>
-double sum(const Plan &p, const int *slot, double left_out, Scratch &w) {
+double sum(const ScoringPlan &p, const int *slot, double left_out, Scratch &w) {
     const Store &s = p.store;
     const int k = Fixed ? Fixed : s.k;
     const double unit = p.estimate.unit, rows = all_rows(s, left_out);
@@ -342,7 +342,7 @@ double sum(const Plan &p, const int *slot, double left_out, Scratch &w) {
 }
 
 template <int Fixed, bool LeaveOut>
-double score_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
+double score_row(const ScoringPlan &p, const int *slot, double left_out, Scratch &w) {
     prepare_row<Fixed, LeaveOut>(p, slot, left_out, w);
     if (p.sum_of_products) return sum<Fixed, LeaveOut>(p, slot, left_out, w);
     product<Fixed, LeaveOut>(p, slot, w);
@@ -350,12 +350,12 @@ double score_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
 }
 
 template <int Fixed>
-double score_row(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w) {
+double score_row(const ScoringPlan &p, const int *slot, bool leave_out, double left_out, Scratch &w) {
     return leave_out ? score_row<Fixed, true>(p, slot, left_out, w) : score_row<Fixed, false>(p, slot, left_out, w);
 }
 
 template <int Fixed, bool LeaveOut>
-bool members_of_row(const Plan &p, const int *slot, double left_out, Scratch &w, double *values) {
+bool members_of_row(const ScoringPlan &p, const int *slot, double left_out, Scratch &w, double *values) {
     const double rows = all_rows(p.store, left_out);
     prepare_row<Fixed, LeaveOut>(p, slot, left_out, w);
     const double shrink = simple_shrink<Fixed>(p, rows, w);
@@ -367,14 +367,16 @@ bool members_of_row(const Plan &p, const int *slot, double left_out, Scratch &w,
 }
 
 template <int Fixed>
-bool members_of_row(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w, double *values) {
+bool members_of_row(const ScoringPlan &p, const int *slot, bool leave_out, double left_out, Scratch &w,
+                    double *values) {
     return leave_out ? members_of_row<Fixed, true>(p, slot, left_out, w, values)
                      : members_of_row<Fixed, false>(p, slot, left_out, w, values);
 }
 
 }  // namespace
 
-bool pairwise_members(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w, double *values) {
+bool pairwise_members(const ScoringPlan &p, const int *slot, bool leave_out, double left_out, Scratch &w,
+                      double *values) {
     switch (p.store.k) {
         case 2: return members_of_row<2>(p, slot, leave_out, left_out, w, values);
         case 3: return members_of_row<3>(p, slot, leave_out, left_out, w, values);
@@ -383,7 +385,7 @@ bool pairwise_members(const Plan &p, const int *slot, bool leave_out, double lef
     }
 }
 
-double score_pairwise(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w) {
+double score_pairwise(const ScoringPlan &p, const int *slot, bool leave_out, double left_out, Scratch &w) {
     switch (p.store.k) {
         case 2: return score_row<2>(p, slot, leave_out, left_out, w);
         case 3: return score_row<3>(p, slot, leave_out, left_out, w);

@@ -305,7 +305,6 @@ def bad_arguments():
     for value in (0.0, -1.0, np.nan, 1.5, np.inf):
         yield f"fade {value}", {"fade": np.where(np.arange(10) == 4, value, one)}, ValueError
     yield "float32", {"fade": one.astype(np.float32)}, TypeError
-    yield "fade with gaps", {"fade": np.ones(20)[::2]}, TypeError
     yield "fade of two dimensions", {"fade": np.ones((10, 1))}, TypeError
     yield "other columns", {"answered": other}, ValueError
     yield "other rows", {"answered": codes[:9]}, ValueError

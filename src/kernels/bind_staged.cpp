@@ -1,4 +1,4 @@
-#include "bind_anytime.hpp"
+#include "bind_staged.hpp"
 
 using namespace tanager::scoring;
 using namespace arrays;
@@ -12,7 +12,7 @@ Mix mix_of(const std::string &mix) {
     return Mix::replace;
 }
 
-bool is_naive(const Plan &p) {
+bool is_naive(const ScoringPlan &p) {
     bool naive = !p.sum_of_products && p.class_parents.empty() && int(p.groups.size()) == p.store.n;
     for (const Group &g : p.groups) naive = naive && g.terms.empty() && g.classes.empty() && g.base_weight == 1;
     return naive;
@@ -23,7 +23,7 @@ bool alike(const Estimate &a, const Estimate &b) {
 }
 
 // Whether tables could have been made of this plan.
-bool fits(const Compiled &t, const Plan &p) {
+bool fits(const Compiled &t, const ScoringPlan &p) {
     bool ok = t.n == p.store.n && t.answers == p.store.k && t.left_out == 0 && t.sum_of_products == p.sum_of_products &&
               t.members.size() == p.members.size() && t.groups.size() == p.groups.size();
     for (int i = 0; ok && i < t.n; ++i) ok = t.n_slots[i] == p.slots.limit[i] + 1;
@@ -40,58 +40,46 @@ void used(const PyRun &self, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::
     self.run->used(static_cast<std::int32_t *>(out.data()));
 }
 
-void check_turn(int limit, double margin) {
+void check_limits(int limit, double margin) {
     expect(limit >= -1, "a limit is a number of members, or -1 for all");
     expect(margin >= 0, "a margin is a difference of logs, at least 0");
 }
 
 }  // namespace
 
-void set_in_turn(Plan &plan, std::shared_ptr<Plan> naive, const std::string &mix, int limit, double margin) {
-    check_turn(limit, margin);
+void stage(ScoringPlan &plan, std::shared_ptr<ScoringPlan> naive, const std::string &mix, int limit, double margin) {
+    check_limits(limit, margin);
     expect(plan.sum_of_products, "only the members of a sum can be staged");
     expect(is_naive(*naive) && alike(naive->estimate, plan.estimate) && naive->slots.limit == plan.slots.limit,
            "the plan to begin with must be naive Bayes over all columns, with the same smoothing");
     naive->rescale(plan.estimate.unit);
-    plan.turn = std::make_shared<Turn>(Turn{std::move(naive), mix_of(mix), limit, margin});
+    plan.staging = std::make_shared<Staging>(Staging{std::move(naive), mix_of(mix), limit, margin});
 }
 
-PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<Plan> plan, const AnyArray &codes_,
+PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<ScoringPlan> plan, const AnyArray &codes_,
                const std::optional<Tables> &tables, std::optional<int> limit, std::optional<double> margin) {
-    expect(plan->turn != nullptr, "this plan is not staged");
+    expect(plan->staging != nullptr, "this plan is not staged");
     const Codes codes = as_codes(codes_, plan->store.n);
     Tables both;
     if (tables) both = *tables;
-    expect(!tables || (fits(*both.first, *plan) && fits(*both.second, *plan->turn->naive)),
+    expect(!tables || (fits(*both.first, *plan) && fits(*both.second, *plan->staging->naive)),
            "the tables belong to another plan");
-    Turn turn = *plan->turn;
-    turn.limit = limit.value_or(turn.limit);
-    turn.margin = margin.value_or(turn.margin);
-    check_turn(turn.limit, turn.margin);
+    Staging staging = *plan->staging;
+    staging.limit = limit.value_or(staging.limit);
+    staging.margin = margin.value_or(staging.margin);
+    check_limits(staging.limit, staging.margin);
     nb::gil_scoped_release release;
-    return {std::move(store), std::make_unique<Run>(std::move(plan), turn, codes, both.first, both.second)};
+    return {std::move(store), std::make_unique<Run>(std::move(plan), staging, codes, both.first, both.second)};
 }
 
-double *as_judged(const Plan &plan, const Doubles &judged) {
-    expect(plan.turn != nullptr, "this plan is not staged");
-    expect(judged.ndim() == 2 && judged.shape(0) == 6 && judged.shape(1) == plan.members.size() + 1,
+double *as_member_scores(const ScoringPlan &plan, const Doubles &scores) {
+    expect(plan.staging != nullptr, "this plan is not staged");
+    expect(scores.ndim() == 2 && scores.shape(0) == 6 && scores.shape(1) == plan.members.size() + 1,
            "member scores must have six rows, and one column more than members");
-    return judged.data();
+    return scores.data();
 }
 
-std::int64_t judge_rows(Plan &plan, const AnyArray &codes_, const AnyArray &labels_,
-                        const std::optional<Weights> &weights_, const Doubles &judged_, bool leave_out, double unit,
-                        std::int64_t begin, std::int64_t nanoseconds, int n_jobs) {
-    double *judged = as_judged(plan, judged_);
-    const Codes codes = as_codes(codes_, plan.store.n), labels = as_labels(labels_, codes.n_rows);
-    const double *weights = as_weights(weights_, codes.n_rows);
-    expect(begin >= 0 && begin <= codes.n_rows, "the row to begin with is none of the rows");
-    nb::gil_scoped_release release;
-    plan.refresh_missing();
-    return judge(plan, codes, labels, weights, judged, leave_out, unit, begin, nanoseconds, n_jobs);
-}
-
-void bind_run(nb::module_ &m) {
+void bind_staged(nb::module_ &m) {
     nb::class_<PyRun>(m, "Run", "Rows that are scored by one member after the other.")
         .def(
             "advance",
@@ -103,6 +91,7 @@ void bind_run(nb::module_ &m) {
         .def(
             "answer",
             [](const PyRun &self, const Doubles &out, bool log_joint) {
+                expect(self.run->begun(), "a run has answers once it was advanced");
                 double *to = as_output(out, self.run->n_rows, self.run->n_classes);
                 nb::gil_scoped_release release;
                 self.run->answer(log_joint, to);

@@ -1,10 +1,10 @@
-// How a classifier reads the counts: which families, and which of the two ways to combine them.
+// A scoring plan says how a classifier reads the counts: which families, and which of the two ways to combine them.
 //
 //   product of sums   P(y, x) = P(y) * prod_i  sum_{pa in PA_i} w * P(x_i | y, pa)
-//                     with P(y | x_p ...) for P(y) where the class has parents; a term may speak for some classes only
+//                     with P(y | x_p ...) for P(y) where the class has parents; a term may apply to some classes only
 //   sum of products   P(y, x) = sum_s w * P(y, x_s) * prod_{j not in s} P(x_j | y, x_s),  over s seen min_count times
 //
-// A Plan answers straight from the counts (rows, streams, leave-one-out). Families with at most one attribute parent
+// It answers straight from the counts (rows, streams, leave-one-out). Families with at most one attribute parent
 // take a short cut that shares the denominators of one row; `fast = false` switches it off.
 #pragma once
 #include <map>
@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "estimate.hpp"
+#include "slots.hpp"
 
 namespace tanager::scoring {
 
@@ -24,7 +25,7 @@ struct Member {
 
 struct Group {                  // one attribute of a product of sums, for all classes or for those with one network
     int child = 0, base = -1;   // base: the term P(x_child | y)
-    std::vector<char> classes;  // one flag per class, or empty: it speaks for all
+    std::vector<char> classes;  // one flag per class, or empty: it applies to all
     double base_weight = 0;
     std::vector<int> terms;    // the other terms
     std::vector<int> parents;  // of terms with one parent each, for the short cut; those before the child first
@@ -36,10 +37,10 @@ struct Group {                  // one attribute of a product of sums, for all c
 };
 
 struct Scratch;
-struct Turn;      // anytime.hpp: how a sum takes its members one after the other
-struct TurnWork;  // and the working memory for it
+struct Staging;        // staging.hpp: how the members of a sum are added one after the other
+struct StagedScratch;  // staged_score.hpp: working memory for that
 
-struct Plan {
+struct ScoringPlan {
     Store &store;
     Estimate estimate;
     bool sum_of_products = false, fast = true;
@@ -60,19 +61,20 @@ struct Plan {
     bool shared_totals = true;  // a child's pseudo-counts do not depend on the parent, and are positive
     bool same_cells = true;     // all children have the same pseudo-count
     std::vector<char> ever_missing, is_parent, is_read;
-    std::shared_ptr<Plan> otherwise;  // answers where no member speaks
-    std::shared_ptr<Turn> turn;       // of a sum that begins with naive Bayes and adds member after member, or null
+    std::shared_ptr<ScoringPlan> otherwise;  // answers where no member is eligible
+    std::shared_ptr<Staging> staging;  // of a sum that begins with naive Bayes and adds member after member, or null
 
-    Plan(Store &s, Estimate e, bool smooth_unseen) : store(s), estimate(e), slots(s, smooth_unseen) {}
+    ScoringPlan(Store &s, Estimate e, bool smooth_unseen) : store(s), estimate(e), slots(s, smooth_unseen) {}
 
     int add_term(int child, const std::vector<int> &parents, bool free = false);
     void set_class_parents(const std::vector<int> &parents);
-    // `only`: per term the classes that it speaks for, all where empty.
+    // `only`: per term the classes that it applies to, all where empty.
     void set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
                      const std::vector<double> &weight, const std::vector<std::vector<int>> &only);
     void set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency);
     void rescale(double unit);  // the counts are true counts times another number now
-    // A member speaks from this weight on. What was faded, or taken out again, may fall short by rounding.
+    // A member is eligible from this weight of its super-parents on. What was faded, or taken out again, may fall short
+    // by rounding.
     double least_seen() const { return min_count * estimate.unit * (1 - 1e-9); }
     void refresh_missing();
     bool note_missing(const int *slot);          // of a row about to be learned; true where that is new
@@ -83,11 +85,12 @@ struct Plan {
     void class_value(const int *slot, const double *sub, const double *prior, double *out,
                      const char *absent = nullptr) const;
 
-    // Writes the posterior (or the log of the joint) of one row, less the row that is left out if any. Where nothing
-    // speaks, or every class has probability zero, `otherwise` answers, or at last the class prior by Laplace's rule.
+    // Writes the posterior (or the log of the joint) of one row, less the row that is left out if any. Where no member
+    // is eligible, or every class has probability zero, `otherwise` answers, or at last the class prior by Laplace's
+    // rule.
     void score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const;
     // The first half of that: the joint into w.m and w.e, P(y) into w.prior where it matters; returns the weight of
-    // what spoke. w.sub is set already.
+    // the members that were eligible. w.sub is set already.
     double joint(const int *slot, bool leave_out, double left_out, Scratch &w) const;
     // From w.m, w.e and w.prior to an answer, less w.sub; where every class is impossible, Laplace's rule and false.
     bool answer(double qualified, bool log_joint, double *out, Scratch &w) const;
@@ -101,7 +104,7 @@ struct Plan {
     void prepare_fast();
 };
 
-// From mantissas and powers of two to a posterior or a log joint; NaN and false where nothing spoke.
+// From mantissas and powers of two to a posterior or a log joint; NaN and false where nothing was added.
 bool finish(const double *m, const double *e, int k, double qualified, bool log_joint, double *out);
 
 // Adds the vector m * 2^e to a running total. From then on the exponent of the total is common to all classes.
@@ -110,25 +113,27 @@ void add_scaled(const double *m, const double *e, int k, double *total, double *
 // Weight of the rows with every attribute of s present (at most two attributes).
 double present_weight(const Store &s, const std::vector<int> &attributes, double left_out);
 
-// N(x_s, y) of a member that speaks for the row; null where s is missing, too rare or has no weight.
-const double *member_counts(const Plan &p, const Member &m, const int *slot, double left_out);
+// N(x_s, y) of a member that is eligible for the row: all of s is present, was seen often enough, and the member has a
+// weight; else null.
+const double *member_counts(const ScoringPlan &p, const Member &m, const int *slot, double left_out);
 
 // P(y, x_s) into out; false where s is missing, too rare or has no weight.
-bool joint_value(const Plan &p, const Member &m, const int *slot, const double *sub, double left_out,
+bool joint_value(const ScoringPlan &p, const Member &m, const int *slot, const double *sub, double left_out,
                  const double *prior, double *out);
 
 // The short cut for families with at most one attribute parent; multiplies into (or adds to) w.m, w.e and returns the
-// weight of the members that spoke.
-double score_pairwise(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w);
+// weight of the members that were eligible.
+double score_pairwise(const ScoringPlan &p, const int *slot, bool leave_out, double left_out, Scratch &w);
 
-// The joint of every member of a fast sum times its weight, at once: one number per member and class, NaN where it does
-// not speak. False where that cannot be done: members must be read one by one.
-bool pairwise_members(const Plan &p, const int *slot, bool leave_out, double left_out, Scratch &w, double *values);
+// The joint of every member of a fast sum times its weight, at once: one number per member and class, NaN where it is
+// not eligible. False where that cannot be done: members must be read one by one.
+bool pairwise_members(const ScoringPlan &p, const int *slot, bool leave_out, double left_out, Scratch &w,
+                      double *values);
 
 // P(x_i | y, x_j) the careful way: x_i was missing at times, totals differ by parent, or there is nothing to divide by.
 // `own` and `lost` are the counts of x_j with x_i and with x_i missing, `count` those of x_j less the row left out.
 template <int Fixed>
-inline void careful(const Plan &p, int i, int j, const double *own, const double *lost, const double *count,
+inline void careful(const ScoringPlan &p, int i, int j, const double *own, const double *lost, const double *count,
                     const double *pseudo, const double *sub, double *out) {
     const Store &s = p.store;
     const int k = Fixed ? Fixed : s.k;
@@ -140,8 +145,8 @@ inline void careful(const Plan &p, int i, int j, const double *own, const double
     }
 }
 
-// Working memory for the turns of a plan, null where it has none.
-std::shared_ptr<TurnWork> turn_work(const Plan &p);
+// Working memory for a staged plan, null where it is not staged.
+std::shared_ptr<StagedScratch> staged_scratch(const ScoringPlan &p);
 
 // Working memory of one thread: vectors of one number per class, then of one vector per attribute.
 struct Scratch {
@@ -149,8 +154,8 @@ struct Scratch {
     std::vector<std::int64_t> cell, here_cell;  // first cell of the slot of each attribute, in a row of pairs
     std::vector<double> sub, prior, once, m, e, value;
     std::vector<double> base, pseudo, count, reciprocal;
-    std::shared_ptr<TurnWork> turn;
-    explicit Scratch(const Plan &p) {
+    std::shared_ptr<StagedScratch> staged;
+    explicit Scratch(const ScoringPlan &p) {
         const std::size_t n = p.store.n, k = p.store.k;
         slot.resize(n);
         here.reserve(n);
@@ -161,7 +166,7 @@ struct Scratch {
         value.resize(2 * k);
         for (auto *v : {&base, &pseudo, &count}) v->resize(n * k);
         reciprocal.resize(n * k * std::max<std::size_t>(1, p.totals.size()));
-        turn = turn_work(p);
+        staged = staged_scratch(p);
     }
 };
 

@@ -1,13 +1,13 @@
-#include "plan.hpp"
+#include "scoring_plan.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "anytime.hpp"
+#include "staged_score.hpp"
 
 namespace tanager::scoring {
 
-int Plan::add_term(int child, const std::vector<int> &parents, bool free) {
+int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool free) {
     const auto key = std::make_tuple(child, parents, free);
     if (auto found = known_.find(key); found != known_.end()) return found->second;
     Term t;
@@ -26,7 +26,7 @@ int Plan::add_term(int child, const std::vector<int> &parents, bool free) {
     return known_[key] = int(terms.size()) - 1;
 }
 
-void Plan::set_class_parents(const std::vector<int> &parents) {
+void ScoringPlan::set_class_parents(const std::vector<int> &parents) {
     class_parents = parents;
     double q = 1;
     for (auto p = parents.begin(); p != parents.end(); ++p) {
@@ -36,38 +36,40 @@ void Plan::set_class_parents(const std::vector<int> &parents) {
     }
 }
 
-void Plan::set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
-                       const std::vector<double> &weight, const std::vector<std::vector<int>> &only) {
+void ScoringPlan::set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
+                              const std::vector<double> &weight, const std::vector<std::vector<int>> &only) {
     std::vector<std::vector<int>> sets(store.n);  // of each attribute
     for (std::size_t t = 0; t < child.size(); ++t) sets[child[t]].push_back(int(t));
-    const auto speaks = [&](int t, int c) {
+    const auto applies = [&](int t, int c) {
         return only.empty() || only[t].empty() || std::find(only[t].begin(), only[t].end(), c) != only[t].end();
     };
     for (int i = 0; i < store.n; ++i) {
         if (only.empty() && !sets[i].empty()) add_group(i, sets[i], parents, weight, {});
-        std::map<std::vector<int>, std::vector<char>> heard;  // the sets, and the classes that they speak for
+        std::map<std::vector<int>, std::vector<char>> classes_of;  // the sets, and the classes that they apply to
         for (int c = 0; c < store.k && !only.empty(); ++c) {
             std::vector<int> mine;
-            std::copy_if(sets[i].begin(), sets[i].end(), std::back_inserter(mine), [&](int t) { return speaks(t, c); });
+            std::copy_if(sets[i].begin(), sets[i].end(), std::back_inserter(mine),
+                         [&](int t) { return applies(t, c); });
             if (mine.empty()) continue;
-            auto &classes = heard[mine];
+            auto &classes = classes_of[mine];
             classes.resize(store.k);
             classes[c] = 1;
         }
-        for (const auto &[mine, classes] : heard) {
+        for (const auto &[mine, classes] : classes_of) {
             const bool all = std::find(classes.begin(), classes.end(), 0) == classes.end();
             add_group(i, mine, parents, weight, all ? std::vector<char>{} : classes);
         }
     }
     for (const Group &g : groups) {
-        if (!g.classes.empty()) fast = false;
+        // The short cut reads pairs; a pair may also have been counted as a family, without them.
+        if (!g.classes.empty() || (!g.terms.empty() && !store.pairs)) fast = false;
         for (int t : g.terms) fast = fast && terms[t].parents.size() == 1;
     }
     prepare_fast();
 }
 
-void Plan::add_group(int child, const std::vector<int> &sets, const std::vector<std::vector<int>> &parents,
-                     const std::vector<double> &weight, std::vector<char> classes) {
+void ScoringPlan::add_group(int child, const std::vector<int> &sets, const std::vector<std::vector<int>> &parents,
+                            const std::vector<double> &weight, std::vector<char> classes) {
     Group g;
     g.child = child;
     g.classes = std::move(classes);
@@ -90,7 +92,8 @@ void Plan::add_group(int child, const std::vector<int> &sets, const std::vector<
     groups.push_back(std::move(g));
 }
 
-void Plan::set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency_) {
+void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight,
+                          double frequency_) {
     sum_of_products = true;
     min_count = frequency_;
     for (std::size_t t = 0; t < sets.size(); ++t) {
@@ -120,7 +123,7 @@ void Plan::set_sum(const std::vector<std::vector<int>> &sets, const std::vector<
     prepare_fast();
 }
 
-void Plan::prepare_fast() {
+void ScoringPlan::prepare_fast() {
     for (int i = 0; i < store.n; ++i) {
         const double r = store.n_values[i];
         cells.push_back(estimate.cell(r, store.k));
@@ -143,29 +146,29 @@ void Plan::prepare_fast() {
     refresh_missing();
 }
 
-void Plan::rescale(double unit) {
+void ScoringPlan::rescale(double unit) {
     estimate.unit = unit;
     if (otherwise) otherwise->rescale(unit);
-    if (turn) turn->naive->rescale(unit);
+    if (staging) staging->naive->rescale(unit);
 }
 
-void Plan::refresh_missing() {
+void ScoringPlan::refresh_missing() {
     ever_missing.resize(store.n);
     for (int i = 0; i < store.n; ++i) {
         const double *cells = store.singles + store.missing_cell(i);
         ever_missing[i] = std::any_of(cells, cells + store.k, [](double x) { return x > 0; });
     }
     if (otherwise) otherwise->refresh_missing();
-    if (turn) turn->naive->refresh_missing();
+    if (staging) staging->naive->refresh_missing();
 }
 
-bool Plan::reads_half() const {
+bool ScoringPlan::reads_half() const {
     return fast && class_parents.size() < 2 && shared_totals && estimate.constant() &&
            (!otherwise || otherwise->reads_half()) &&
            std::none_of(ever_missing.begin(), ever_missing.end(), [](char missing) { return missing; });
 }
 
-bool Plan::note_missing(const int *slot) {
+bool ScoringPlan::note_missing(const int *slot) {
     bool news = false;
     for (int i = 0; i < store.n; ++i)
         if (slot[i] == store.missing_slot(i) && !ever_missing[i]) {
@@ -173,11 +176,11 @@ bool Plan::note_missing(const int *slot) {
             news = true;
         }
     if (otherwise && news) otherwise->note_missing(slot);
-    if (turn && news) turn->naive->note_missing(slot);
+    if (staging && news) staging->naive->note_missing(slot);
     return news;
 }
 
-int Plan::n_class_parents(const int *slot) const {
+int ScoringPlan::n_class_parents(const int *slot) const {
     int known = 0;
     for (int p : class_parents) {
         if (slot[p] == store.missing_slot(p)) break;
@@ -186,7 +189,7 @@ int Plan::n_class_parents(const int *slot) const {
     return known;
 }
 
-const double *Plan::class_counts(int n_parents, const int *slot) const {
+const double *ScoringPlan::class_counts(int n_parents, const int *slot) const {
     if (n_parents == 0) return store.classes;
     const Place &place = class_places[n_parents - 1];
     std::int64_t at = place.base + slot[class_parents[n_parents - 1]] * place.child_stride;
@@ -194,7 +197,8 @@ const double *Plan::class_counts(int n_parents, const int *slot) const {
     return place.cells + at;
 }
 
-void Plan::class_value(const int *slot, const double *sub, const double *prior, double *out, const char *absent) const {
+void ScoringPlan::class_value(const int *slot, const double *sub, const double *prior, double *out,
+                              const char *absent) const {
     const int k = store.k, known = n_class_parents(slot);
     const double strength = estimate.unit * estimate.strength;
     std::copy_n(prior, k, out);
@@ -225,7 +229,7 @@ double present_weight(const Store &s, const std::vector<int> &attributes, double
     return at_least_zero(total - left_out);
 }
 
-const double *member_counts(const Plan &p, const Member &m, const int *slot, double left_out) {
+const double *member_counts(const ScoringPlan &p, const Member &m, const int *slot, double left_out) {
     const Store &s = p.store;
     if (m.weight <= 0) return nullptr;
     std::int64_t where = m.counts.base + slot[m.attributes.back()] * m.counts.child_stride;
@@ -238,7 +242,7 @@ const double *member_counts(const Plan &p, const Member &m, const int *slot, dou
     return at_least_zero(seen - left_out) < p.least_seen() ? nullptr : cells;
 }
 
-bool joint_value(const Plan &p, const Member &m, const int *slot, const double *sub, double left_out,
+bool joint_value(const ScoringPlan &p, const Member &m, const int *slot, const double *sub, double left_out,
                  const double *prior, double *out) {
     const Store &s = p.store;
     const double *cells = member_counts(p, m, slot, left_out);
@@ -255,7 +259,7 @@ bool joint_value(const Plan &p, const Member &m, const int *slot, const double *
     } else {  // back-off: the chain P(y) P(x_1 | y) P(x_2 | y, x_1)
         for (int c = 0; c < s.k; ++c) out[c] = prior[c];
         double few[32];
-        std::vector<double> many(s.k > 32 ? s.k : 0);  // a step in turn should not allocate
+        std::vector<double> many(s.k > 32 ? s.k : 0);  // adding a member should not allocate
         double *factor = s.k > 32 ? many.data() : few;
         for (std::size_t q = 0; q < m.attributes.size(); ++q) {
             const int i = m.attributes[q];
@@ -296,7 +300,7 @@ void add_scaled(const double *m, const double *e, int k, double *total, double *
 
 namespace {
 
-void plain_product(const Plan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
+void plain_product(const ScoringPlan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
     const int k = p.store.k;
     int since = 0;
     for (const Group &g : p.groups) {
@@ -320,7 +324,7 @@ void plain_product(const Plan &p, const int *slot, const double *sub, double lef
     }
 }
 
-double plain_sum(const Plan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
+double plain_sum(const ScoringPlan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
     const int k = p.store.k;
     double qualified = 0;
     double *value = w.value.data(), *power = value + k;
@@ -345,8 +349,9 @@ double plain_sum(const Plan &p, const int *slot, const double *sub, double left_
 
 }  // namespace
 
-void Plan::score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out, Scratch &w) const {
-    if (turn) return score_in_turn(*this, slot, left_out_class, left_out, log_joint, out, w);
+void ScoringPlan::score(const int *slot, int left_out_class, double left_out, bool log_joint, double *out,
+                        Scratch &w) const {
+    if (staging) return score_staged(*this, slot, left_out_class, left_out, log_joint, out, w);
     if (left_out_class >= 0) w.sub[left_out_class] = left_out;
     const double qualified = joint(slot, left_out_class >= 0, left_out, w);
     const bool answered = answer(qualified, log_joint, out, w);
@@ -357,7 +362,7 @@ void Plan::score(const int *slot, int left_out_class, double left_out, bool log_
     if (left_out_class >= 0) w.sub[left_out_class] = 0;
 }
 
-double Plan::joint(const int *slot, bool leave_out, double left_out, Scratch &w) const {
+double ScoringPlan::joint(const int *slot, bool leave_out, double left_out, Scratch &w) const {
     const double *sub = w.sub.data();
     std::fill(w.e.begin(), w.e.end(), 0.0);
     if (!sum_of_products || !priors.empty() || !estimate.constant()) class_prior(store, estimate, sub, w.prior.data());
@@ -369,7 +374,7 @@ double Plan::joint(const int *slot, bool leave_out, double left_out, Scratch &w)
     return 1;
 }
 
-bool Plan::answer(double qualified, bool log_joint, double *out, Scratch &w) const {
+bool ScoringPlan::answer(double qualified, bool log_joint, double *out, Scratch &w) const {
     for (int c = 0; c < store.k; ++c) {
         if (!priors.empty()) w.m[c] = w.prior[c] > 0 ? w.m[c] * priors[c] / w.prior[c] : 0;
         if (!class_factor.empty()) w.m[c] *= class_factor[c];
@@ -405,7 +410,7 @@ bool finish(const double *m, const double *e, int k, double qualified, bool log_
     return true;
 }
 
-void Plan::parts(const int *slot, std::vector<double> &out) const {
+void ScoringPlan::parts(const int *slot, std::vector<double> &out) const {
     const int k = store.k;
     const double nan = std::numeric_limits<double>::quiet_NaN();
     std::vector<double> none(k, 0.0), prior(k);

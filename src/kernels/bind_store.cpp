@@ -1,0 +1,82 @@
+#include "bind_store.hpp"
+
+#include "learn_rows.hpp"
+#include "subsumption.hpp"
+
+using namespace tanager;
+using namespace arrays;
+
+namespace {
+
+std::int64_t learn(PyStore &self, const AnyArray &codes, const AnyArray &labels,
+                   const std::optional<WeightArray> &weights, double unit) {
+    const Batch rows = as_batch(codes, labels, weights, self.store.n);
+    nb::gil_scoped_release release;
+    return learn_rows(self.store, rows, unit);
+}
+
+std::int64_t forget(PyStore &self, const AnyArray &codes, const AnyArray &labels, const WeightArray &raw) {
+    const Batch rows = as_batch(codes, labels, raw, self.store.n);
+    nb::gil_scoped_release release;
+    return forget_rows(self.store, rows);
+}
+
+// Whether a single row can be learned, or taken out: its slots are in self.slot then.
+bool read_one(PyStore &self, const AnyArray &codes, int label) {
+    const Codes row = as_row(codes, self.store.n);
+    return label >= 0 && label < self.store.k && self.values.read(row, 0, self.slot.data());
+}
+
+bool learn_one(PyStore &self, const AnyArray &codes, int label, double weight) {
+    if (!read_one(self, codes, label)) return false;
+    learn_row(self.store, self.slot.data(), label, weight, self.cell.data());
+    return true;
+}
+
+bool forget_one(PyStore &self, const AnyArray &codes, int label, double raw) {
+    if (!read_one(self, codes, label)) return false;
+    forget_row(self.store, self.slot.data(), label, raw, self.cell.data());
+    return true;
+}
+
+void halve(PyStore &self, int times) {
+    expect(times >= 0, "cells are halved, not doubled");
+    halve_cells(self.store, times);
+}
+
+void resolve(PyStore &self, const AnyArray &codes_, const TableArray &out_, double least, double unit,
+             const std::optional<WeightArray> &left_out_, int n_jobs) {
+    const Store &s = self.store;
+    expect(s.pairs != nullptr, "subsumption resolution needs pair counts");
+    const Codes codes = as_codes(codes_, s.n);
+    const Weights left_out = as_weights(left_out_, codes.n_rows);
+    expect(out_.ndim() == 2 && std::int64_t(out_.shape(0)) == codes.n_rows && std::int64_t(out_.shape(1)) == s.n &&
+               out_.dtype() == codes_.dtype(),
+           "the output must have the shape and type of the codes");
+    const auto size = std::ptrdiff_t(codes.code_size());
+    const CodesOut out{static_cast<std::byte *>(out_.data()), out_.stride(0) * size, out_.stride(1) * size};
+    nb::gil_scoped_release release;
+    resolve_subsumption(s, codes, out, least, unit, left_out, n_jobs);
+}
+
+}  // namespace
+
+void bind_store(nb::module_ &m) {
+    using nb::arg;
+    nb::class_<PyStore>(m, "Store", "The arrays of a JointCounts, checked once.")
+        .def(
+            "__init__",
+            [](PyStore *self, nb::handle offsets, nb::handle n_values, nb::handle classes, nb::handle singles,
+               nb::handle pairs, nb::handle triples, nb::handle families) {
+                new (self) PyStore(read_store(offsets, n_values, classes, singles, pairs, triples, families));
+            },
+            arg("offsets"), arg("n_values"), arg("classes"), arg("singles"), arg("pairs").none(), arg("triples"),
+            arg("families"))
+        .def("learn", &learn, arg("codes"), arg("labels"), arg("weights").none(), arg("unit") = 1.0)
+        .def("learn_one", &learn_one, arg("codes"), arg("label"), arg("weight") = 1.0)
+        .def("forget", &forget, arg("codes"), arg("labels"), arg("raw"))
+        .def("forget_one", &forget_one, arg("codes"), arg("label"), arg("raw"))
+        .def("halve", &halve, arg("times"))
+        .def("resolve", &resolve, arg("codes"), arg("out").noconvert(), arg("least"), arg("unit") = 1.0,
+             arg("left_out").none() = nb::none(), arg("n_jobs") = 1);
+}

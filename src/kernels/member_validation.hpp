@@ -1,0 +1,47 @@
+// How good the members of a staged plan are: every row, left out of the counts, is answered by each member alone and by
+// each number of members together, and the answers are compared with its class.
+#pragma once
+#include "batch.hpp"
+#include "staged_score.hpp"
+
+namespace tanager::scoring {
+
+// Adds rows to `scores`, of shape (6, M + 1) with M members. Three lines (the weight of wrong answers, of the
+// probability of the true class, and of all rows) for naive Bayes and each member alone; three more for the first 0 to
+// M members of the row. Where a member is not eligible for a row, naive Bayes stands in for it.
+class MemberValidation {
+  public:
+    MemberValidation(const ScoringPlan &plan, Scratch &work, double *scores);
+    // The row is of class y; with leave_out its weight in the counts, left_out, is taken off first. The plan's answer,
+    // by its limit and whatever its margin, into `out` where there is one: a stream then needs no second pass.
+    void row(const int *slot, int y, bool leave_out, double left_out, double weight, double *out = nullptr);
+
+  private:
+    enum Line { alone = 0, prefix = 3 };
+
+    const ScoringPlan &plan_;
+    Scratch &work_;
+    StagedScratch &t_;
+    double *scores_;
+    const int k_, n_members_, limit_;
+    const Mixer mixer_;  // for all members, without an early stop
+    // of the row in hand
+    int y_ = 0;
+    double weight_ = 1, *out_ = nullptr;
+    const double *chances_ = nullptr;  // of the classes after the last step, in proportion
+
+    bool read_all_members(const int *slot, bool leave_out, double left_out);
+    void add_member(int q, bool read_already);
+    void add_prefix();
+    void add_answer(Line line, int place, const double *chances);
+    void write_answer(double *out) const;
+    bool are_proportions(const double *m, const double *e) const;
+};
+
+// Rows from `begin` on, until all are done or (nanoseconds >= 0) the time is up, and at least one. A row without a
+// label adds nothing. Returns the row to go on with. Each thread sums for itself, so that sums of floats differ in
+// their last bits between numbers of threads, but not from call to call.
+std::int64_t validate_members(const ScoringPlan &plan, const Batch &rows, double *scores, bool leave_out, double unit,
+                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs);
+
+}  // namespace tanager::scoring

@@ -1,0 +1,86 @@
+// Where the counts of a family are in the store.
+#pragma once
+#include <stdexcept>
+#include <string>
+
+#include "store.hpp"
+
+namespace tanager {
+
+// Where N(x_child, parents, y) lives: a cell is base + sum slot[p] * stride[p] + slot[child] * child_stride.
+struct Place {
+    double *cells = nullptr;
+    std::int64_t base = 0, child_stride = 0;
+    std::vector<std::int64_t> strides;  // one per parent
+};
+
+inline bool locate_triple(const Store &s, const std::vector<int> &parents, int child, Place &place) {
+    const int a[3] = {parents[0], parents[1], child};
+    for (const Triples &t : s.triples) {
+        int at = -1;
+        for (int q = 0; q < 3; ++q)
+            if (a[q] == t.anchor) at = q;
+        if (at < 0) continue;
+        const int u = at == 0 ? 1 : 0, v = at == 2 ? 1 : 2;  // positions of the other two
+        if (a[u] < t.first || a[v] < t.first) continue;
+        const std::int64_t inner = std::int64_t(s.n_slots[t.anchor]) * s.k, row = t.width * inner;
+        std::int64_t stride[3];
+        stride[at] = s.k;
+        stride[u] = row;
+        stride[v] = inner;
+        const std::int64_t start = s.offsets[t.first];
+        place.cells = t.cells;
+        place.base = (s.offsets[a[u]] - start) * row + (s.offsets[a[v]] - start) * inner;
+        place.strides = {stride[0], stride[1]};
+        place.child_stride = stride[2];
+        return true;
+    }
+    return false;
+}
+
+inline bool locate_family(const Store &s, const std::vector<int> &parents, int child, Place &place) {
+    for (const Family &f : s.families) {
+        if (f.attributes.size() != parents.size() + 1) continue;
+        const auto stride_of = [&f](int i) -> std::int64_t {  // a family serves whichever of its members is the child
+            for (std::size_t q = 0; q < f.attributes.size(); ++q)
+                if (f.attributes[q] == i) return f.strides[q];
+            return 0;
+        };
+        place.strides.clear();
+        for (int p : parents)
+            if (stride_of(p)) place.strides.push_back(stride_of(p));
+        if (place.strides.size() != parents.size() || !stride_of(child)) continue;
+        place.cells = f.cells;
+        place.base = 0;
+        place.child_stride = stride_of(child);
+        return true;
+    }
+    return false;
+}
+
+// Finds the table that holds a family; throws where the store has not counted it.
+inline Place locate(const Store &s, const std::vector<int> &parents, int child) {
+    Place place;
+    if (parents.empty()) {
+        place.cells = s.singles;
+        place.base = s.offsets[child] * s.k;
+        place.child_stride = s.k;
+        return place;
+    }
+    if (parents.size() == 1 && s.pairs) {
+        const std::int64_t row = s.width * s.k;
+        place.cells = s.pairs;
+        place.base = s.offsets[parents[0]] * row + s.offsets[child] * s.k;
+        place.strides = {row};
+        place.child_stride = s.k;
+        return place;
+    }
+    if (parents.size() == 2 && locate_triple(s, parents, child, place)) return place;
+    if (locate_family(s, parents, child, place)) return place;
+    std::string names;
+    for (int p : parents) names += (names.empty() ? "" : ", ") + std::to_string(p);
+    throw std::invalid_argument("these counts hold no joint counts of attribute " + std::to_string(child) +
+                                " with parents " + names);
+}
+
+}  // namespace tanager

@@ -1,0 +1,33 @@
+// Batches of rows scored straight from the counts.
+#pragma once
+#include <optional>
+
+#include "batch.hpp"
+#include "marginal.hpp"
+
+namespace tanager::scoring {
+
+// Rows that are left out of the counts while they are answered: their classes and weights. Without labels, or where a
+// label is none of the classes, a row is answered from all counts.
+struct LeftOut {
+    std::optional<Codes> labels;
+    Weights weights;
+    double unit = 1;
+
+    int class_of(std::int64_t r, int k) const {
+        const int y = labels ? labels->at(r) : -1;
+        return y < k ? y : -1;
+    }
+    double weight(std::int64_t r) const { return unit * weights[r]; }
+};
+
+// Posteriors, or log joints, of all rows.
+void score_rows(ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, bool log_joint, int n_jobs,
+                double *out);
+// The same of a single network with missing values summed out; NaN in rows where that is too much work.
+void score_rows(ScoringPlan &plan, const Marginal &marginal, const Codes &codes, const LeftOut &left_out,
+                bool log_joint, int n_jobs, double *out);
+// P(x_child | y, parents) of one term for every row; NaN where one of them is missing.
+void term_values(const ScoringPlan &plan, const Term &term, const Codes &codes, const LeftOut &left_out, double *out);
+
+}  // namespace tanager::scoring
