@@ -1,12 +1,8 @@
-"""What the parts of the package (its top folders and files) use of each other, read from their source.
-
-python tests/layers.py        drop what is gone from the lists of known_uses.json; nothing is ever added to them
-"""
+"""What the parts of the package (its top folders and files) use of each other, read from their source."""
 
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,9 +10,8 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "tanager"
-KNOWN = Path(__file__).parent / "known_uses.json"
 LAYERS = [
-    ("errors", "_kernels", "archive", "writing"),
+    ("errors", "_kernels", "archive", "writing", "shortcuts"),
     ("encoding",),
     ("counts",),
     ("networks",),
@@ -154,48 +149,8 @@ def private_uses(*, inherited: bool) -> dict[str, list[str]]:
     return {path: names for path, names in found.items() if names}
 
 
-# --- what is known --------------------------------------------------------------------------------------------------
-
 KINDS: dict[str, Any] = {
     "upward": upward_uses,
     "private": lambda: private_uses(inherited=False),
     "inherited": lambda: private_uses(inherited=True),
 }
-
-
-def known(kind: str) -> dict[str, list[str]]:
-    return json.loads(KNOWN.read_text(encoding="utf-8"))[kind]
-
-
-def _pairs(uses: dict[str, list[str]]) -> set[tuple[str, str]]:
-    return {(path, name) for path, names in uses.items() for name in names}
-
-
-def changes(kind: str) -> tuple[list[str], list[str]]:
-    """Uses that are new, and known ones that are gone."""
-    now, before = _pairs(KINDS[kind]()), _pairs(known(kind))
-    return [f"{path}: {name}" for path, name in sorted(now - before)], [
-        f"{path}: {name}" for path, name in sorted(before - now)
-    ]
-
-
-def shrink() -> None:
-    """Drop from the lists what is gone."""
-    kept = {}
-    for kind, look in KINDS.items():
-        still = _pairs(look()) & _pairs(known(kind))
-        kept[kind] = {path: sorted(n for p, n in still if p == path) for path in sorted({path for path, _ in still})}
-    KNOWN.write_text(as_text(kept), encoding="utf-8")
-
-
-def as_text(uses: dict[str, dict[str, list[str]]]) -> str:
-    """One line for each file."""
-    blocks = []
-    for kind, lists in uses.items():
-        lines = ",\n".join(f"    {json.dumps(path)}: {json.dumps(names)}" for path, names in lists.items())
-        blocks.append(f"  {json.dumps(kind)}: {{\n{lines}\n  }}" if lines else f"  {json.dumps(kind)}: {{}}")
-    return "{\n" + ",\n".join(blocks) + "\n}\n"
-
-
-if __name__ == "__main__":
-    shrink()

@@ -16,6 +16,7 @@ import difflib
 import math
 import numbers
 from collections.abc import Iterable
+from typing import TypeGuard
 
 
 class TanagerError(Exception):
@@ -52,7 +53,7 @@ def nearest(word: object, known: Iterable[object]) -> str:
     return f" Did you mean {match[0]!r}?" if match else ""
 
 
-def is_number(value: object, least: float = -math.inf) -> bool:
+def is_number(value: object, least: float = -math.inf) -> TypeGuard[float]:
     """Whether a value is a finite number of at least ``least``."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool) and least <= float(value) < math.inf
 

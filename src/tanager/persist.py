@@ -99,7 +99,7 @@ def _refuse_strangers(header: dict[str, Any], source: str) -> None:
         raise ModelFileError(f"{written} for {header.get('classifier')!r}, which is none of the classifiers here.")
     params = header.get("params")
     unknown = (
-        sorted({RENAMED.get(name, name) for name in params} - set(option_names(cls)))
+        sorted({RENAMED.get(str(name), str(name)) for name in params} - set(option_names(cls)))
         if isinstance(params, dict)
         else []
     )

@@ -106,7 +106,7 @@ def classifiers() -> dict[str, type[Classifier]]:
 
 def option_names(cls: type[Classifier]) -> list[str]:
     """The options of a classifier."""
-    return [item.name for item in fields(cls)]  # type: ignore[arg-type]  # all of them are dataclasses
+    return [item.name for item in fields(cls)]  # all of them are dataclasses
 
 
 def _classifier_to_plain(model: Classifier, place: str) -> dict[str, Any]:

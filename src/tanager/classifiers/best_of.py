@@ -93,7 +93,7 @@ class BestOf(Delegating):
         if rows is None:
             raise SchemaMismatch("BestOf compares by leave-one-out over the rows, and counts alone do not hold them.")
         candidates = [c for c in self._all_candidates(counts.schema) if counts.holds(**c.counts_shape(counts.schema))]
-        tried = [self._adopt(clone(candidate)) for candidate in candidates]
+        tried = [self.adopt(clone(candidate)) for candidate in candidates]
         self.table_ = sorted((_measures(model, rows) for model in tried), key=self._rank)
         self.best_ = self.table_[0]["model"]
         self._place = next(place for place, model in enumerate(tried) if model is self.best_)
@@ -108,12 +108,11 @@ class BestOf(Delegating):
     def _take_choice(self, data: dict[str, Any]) -> None:
         self._place = int(data["best"])
         chosen = self._all_candidates(self.counts_.schema)[self._place]
-        self.best_ = self._adopt(clone(chosen))
+        self.best_ = self.adopt(clone(chosen))
 
     def table(self) -> str:
         """The candidates and their leave-one-out figures, best first, as text."""
-        self.check_fitted()
-        self._answers(fresh=True)
+        _ = self.structure_  # which follows all rows, and the table with it
         width = max(9, *(len(line["candidate"]) for line in self.table_))
         lines = [f"{'candidate':<{width}}  accuracy  log loss    rmse"]
         for line in self.table_:

@@ -129,10 +129,9 @@ class MultiNet(NetworkLearner):
     @property
     def networks_(self) -> dict[Any, Network]:
         """The network among the columns of every class, with tables."""
-        self.check_fitted()
-        form = self._answers(fresh=True).view.form
+        form = self.structure_
         assert isinstance(form, ProductOfSums)
-        sample = self._sample(self.counts_, self._learned.rows)
+        sample = self._sample(self.counts_, self.memory.rows)
         target = len(sample.names) - 1
         columns = {sample.names[i]: sample.values[i] for i in sorted(set(form.child))}
         networks = {}
@@ -148,15 +147,14 @@ class MultiNet(NetworkLearner):
     @property
     def features_(self) -> tuple[str, ...]:
         """The columns in use."""
-        self.check_fitted()
-        form = self._answers(fresh=True).view.form
+        form = self.structure_
         assert isinstance(form, ProductOfSums)
         return tuple(self.counts_.schema.names[i] for i in sorted(set(form.child)))
 
     @property
     def learned_(self) -> dict[Any, LearnedNetwork]:  # type: ignore[override]
         """How the network of every class came about."""
-        return dict(zip(self.classes_.tolist(), self._all_learned(), strict=False))
+        return dict(zip(self.classes_.tolist(), self.all_learned(), strict=False))
 
 
 def _scaled(learner: Learner, factor: float) -> Learner:

@@ -103,4 +103,4 @@ class NaiveBayes(CountsClassifier):
     @property
     def moments_(self) -> Moments | None:
         """Weight, mean and spread of every Gaussian column in every class; None where there are none."""
-        return self._learned.moments
+        return self.memory.moments

@@ -61,7 +61,7 @@ class SPC(OrderedCollection):
         return isinstance(self.super_parent, str) and self.super_parent in ("refined", "mi")
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
-        if self._adaptive() or (self.super_parent is None and not self._given_order()):
+        if self._adaptive() or (self.super_parent is None and not self.given_order()):
             return {"order": 3}
         s = 0 if self.super_parent is None else self.super_parent
         return {"order": 2, "anchors": (column_place("super_parent", s, schema),)}

@@ -52,4 +52,4 @@ class WAODE(CountsClassifier):
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         weights = class_information(counts)
-        return one_dependence(weights if weights.any() else np.ones(counts.n_features), self.min_count)
+        return one_dependence((weights if weights.any() else np.ones(counts.n_features)).tolist(), self.min_count)

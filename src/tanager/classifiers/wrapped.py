@@ -185,7 +185,7 @@ class Wrapped(Delegating):
             chosen, found, self.table_ = self._choose(model, sample, parts, counts)
         model.set_params(learner=chosen)
         model.take_found(found)
-        self.best_ = self._adopt(model)
+        self.best_ = self.adopt(model)
         return found.form
 
     def _sample(self, counts: JointCounts, rows: KeptRows) -> Sample:
@@ -261,12 +261,11 @@ class Wrapped(Delegating):
         self.table_ = [dict(line) for line in data["table"]]
         model = clone(self._model())
         chosen = list(self._settings(model.own_learner))[int(data["setting"])][1]
-        self.best_ = self._adopt(model.set_params(learner=chosen))
+        self.best_ = self.adopt(model.set_params(learner=chosen))
 
     def table(self) -> str:
         """What was tried and how it did, as text."""
-        self.check_fitted()
-        self._answers(fresh=True)
+        _ = self.structure_  # which follows all rows, and the table with it
         width = max(7, *(len(line["setting"]) for line in self.table_))
         lines = [f"{'setting':<{width}}  accuracy  log loss  arcs  columns"]
         for line in self.table_:

@@ -156,13 +156,13 @@ def _test(text: str) -> Any:
     >>> _test("g2:0.01")
     GSquared(level=0.01)
     """
-    from tanager.structure import tests
+    from tanager.structure import independence_tests
 
     kind, colon, level = text.partition(":")
     if kind not in TESTS:
         raise OptionError(f"--test: unknown test {kind!r}.{nearest(kind, TESTS) or f' Known tests: {listed(TESTS)}.'}")
     try:
-        return getattr(tests, TESTS[kind])(*([float(level)] if colon else []))
+        return getattr(independence_tests, TESTS[kind])(*([float(level)] if colon else []))
     except ValueError:
         raise OptionError(f"--test {text}: {level!r} is not a number. Write {kind}:0.01, for example.") from None
 

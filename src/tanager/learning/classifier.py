@@ -41,7 +41,7 @@ _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of i
 Answers = tuple[np.ndarray, np.ndarray]  # the classes known when rows were answered, and their probabilities
 
 
-class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class Classifier(ClassifierMixin, BaseEstimator):
     """A classifier that takes any table, as a whole or as a stream.
 
     Subclasses are keyword dataclasses and have at least these options: ``cost_matrix``, ``categorical``, ``numeric``,
@@ -114,17 +114,19 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         return self
 
     @property
-    def _started(self) -> bool:
+    def started(self) -> bool:
+        """Whether learning has begun; no row may have been counted yet."""
         return "classes_" in self.__dict__
 
     @property
-    def _knows_columns(self) -> bool:
+    def knows_columns(self) -> bool:
+        """Whether there is an encoder; its cut points may be provisional."""
         return "encoder_" in self.__dict__
 
     @property
     def columns_fixed(self) -> bool:
         """Whether kinds and cut points are no longer provisional."""
-        return self._knows_columns and self._warm_up is None
+        return self.knows_columns and self._warm_up is None
 
     @property
     def n_warm_up_rows(self) -> int:
@@ -137,9 +139,9 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
     @property
     def has_learned(self) -> bool:
         """Whether there are rows to answer from; those of a warm-up are counted first."""
-        if self._started:
-            self._count_warm_up()
-        return self._knows_columns
+        if self.started:
+            self.count_warm_up()
+        return self.knows_columns
 
     def check_fitted(self) -> None:
         """Refuse a model that has learned no rows; those of a warm-up are counted first."""
@@ -164,7 +166,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         self.add_classes(classes)
         self._start_encoder(batch)
         self._count(batch)
-        self._note_columns()
+        self.note_columns()
         self.check_learned()
         self._columns_fixed_by(batch)
         return self
@@ -176,11 +178,11 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
     def fit_schema(self, X: Any, y: Any, target: str | None = None) -> Self:
         """Fix kinds and cut points by a sample of the rows that ``partial_fit`` will bring; nothing is counted yet."""
         self.start(target=target)
-        table = self._validate(X, reset=True)
-        labels, classes = self._labels(one_dimensional(y))
+        table = self.validate_table(X, reset=True)
+        labels, classes = self.label_codes(one_dimensional(y))
         self.add_classes(classes)
         self._start_encoder(Batch(table, labels))
-        self._note_columns()
+        self.note_columns()
         return self
 
     def check_learned(self) -> None:
@@ -191,7 +193,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, times: Any = None
     ) -> Self:
         """Learn more rows. New values and classes are welcome; ``classes`` may declare some beforehand."""
-        if not self._started:
+        if not self.started:
             self.start()
         if classes is not None:
             self.add_classes(sort_labels(np.asarray(classes)))
@@ -208,18 +210,18 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         else:  # dicts may bring new columns, so they are passed as they came
             rows = X if rows_of_dicts(X) else batch.X
             self._count(Batch(rows, batch.labels, batch.weights, batch.times), classes)
-        self._note_columns()
+        self.note_columns()
 
     def _read(self, X: Any, y: Any, sample_weight: Any, times: Any) -> tuple[Batch, np.ndarray]:
         """Checked rows, and all classes, some of them perhaps new; nothing is changed but the names that are noted."""
         if y is None:
             raise DataError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        table = self._validate(X, reset="n_features_in_" not in self.__dict__)
+        table = self.validate_table(X, reset="n_features_in_" not in self.__dict__)
         self.target_name_ = self.target_name_ or column_name(y)
         y = one_dimensional(y)
         check_lengths(table.n_rows, y)
         weights, seconds = check_weights(sample_weight, table.n_rows), check_times(times, table.n_rows)
-        labels, classes = self._labels(y)
+        labels, classes = self.label_codes(y)
         self._warn_of_unlabelled(int(np.count_nonzero(labels == np.iinfo(labels.dtype).max)))
         return Batch(table, labels, weights, seconds), classes
 
@@ -229,7 +231,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
             these = "1 row has no label and is" if n == 1 else f"{n:,} rows have no label and are"
             warnings.warn(f"{these} left out.", DataWarning, stacklevel=5)
 
-    def _validate(self, X: Any, *, reset: bool) -> Table:
+    def validate_table(self, X: Any, *, reset: bool) -> Table:
         """The table, sound in itself. scikit-learn notes (or checks) number and names of columns where it knows X."""
         table = read_table(X)
         if not isinstance(X, Mapping) and not rows_of_dicts(X):
@@ -239,17 +241,18 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
                 raise SchemaMismatch(str(error).strip()) from None
         return table
 
-    def _note_columns(self) -> None:
-        if self._knows_columns:
+    def note_columns(self) -> None:
+        """Keep scikit-learn's number of columns up to date."""
+        if self.knows_columns:
             self.n_features_in_ = len(self.encoder_.schema.names)
 
     # --- classes ------------------------------------------------------------------------------------------------
 
     def check_labels(self, y: Any) -> None:
         """Refuse labels that cannot be classes; nothing is learned."""
-        self._labels(one_dimensional(y))
+        self.label_codes(one_dimensional(y))
 
-    def _labels(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def label_codes(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Class codes among the classes known and new, and these classes; nothing is changed yet."""
         if len(self.classes_) == 0:
             labels, classes = encode_labels(y)
@@ -260,7 +263,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
 
     def classes_with(self, y: Any) -> np.ndarray:
         """All classes, with those of these labels; nothing is changed."""
-        return self._labels(y)[1]
+        return self.label_codes(y)[1]
 
     def add_classes(self, classes: np.ndarray) -> None:
         """Take in classes before their first rows are learned."""
@@ -268,7 +271,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         if everything is self.classes_:
             return
         places = class_map(self.classes_, everything)
-        if self._knows_columns:
+        if self.knows_columns:
             self._move_classes(places, everything)  # first, because it may be refused
         if self._warm_up is not None:
             self._warm_up.move_classes(places)
@@ -333,12 +336,12 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         self._start_encoder(batch.part(0, n_first))
         self._count(batch)
 
-    def _count_warm_up(self) -> None:
+    def count_warm_up(self) -> None:
         """Before an answer: count the rows of a warm-up, with cut points from its last doubling."""
         warm = self._warm_up
         if warm is None or warm.counted == warm.n_rows or warm.n_rows == 0:
             return
-        if warm.doubled_stage != warm.stage or not self._knows_columns:
+        if warm.doubled_stage != warm.stage or not self.knows_columns:
             self._count_from_start(warm, warm.doubled_stage)
             warm.stage = warm.doubled_stage
         else:
@@ -429,7 +432,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
                 f"answered has {n_rows(answered):,} rows and X has {m:,}. Give as many to answer as to learn."
             )
         stream = StreamPart(X, labels, check_weights(sample_weight, m), check_times(times, m), answered)
-        if not self._started:
+        if not self.started:
             self.start()
         parts: list[Answers] = []
         done = 0
@@ -477,7 +480,7 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # sciki
             "feature_names_in": None if names is None else names.tolist(),
             "arrays": {},
         }
-        if self._knows_columns:
+        if self.knows_columns:
             state["encoder"] = self.encoder_
             state |= self._model_state()
         if self._warm_up is not None:

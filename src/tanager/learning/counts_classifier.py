@@ -335,7 +335,7 @@ class CountsClassifier(Classifier):
         # Three columns may be needed together where there were not even three.
         wider = self.counts_shape(self.encoder_.schema) if len(known) < 3 else {}
         self._columns_added(len(new), wider)
-        self._note_columns()
+        self.note_columns()
         if "feature_names_in_" in self.__dict__:
             self.feature_names_in_ = np.array(self.encoder_.schema.names, dtype=object)
 
@@ -368,7 +368,7 @@ class CountsClassifier(Classifier):
             fixed = self.columns_fixed
             super()._learn(rows, labels, some, when)
             if fixed and self._recutting is not None:
-                self._recutting.watch(self, Batch(rows, self._labels(labels)[0], some, when))
+                self._recutting.watch(self, Batch(rows, self.label_codes(labels)[0], some, when))
             done = end
 
     def _cuts_moved(self, rows: Block) -> None:
@@ -441,7 +441,7 @@ class CountsClassifier(Classifier):
         classes, proba = stream.answer_and_learn(self, rows)
         if recutting.n_watched == watched and self._recutting is recutting:  # one by one, rows are watched already
             done = rows.part(0, len(proba))
-            recutting.watch(self, Batch(done.X, self._labels(done.y)[0], done.weights, done.times))
+            recutting.watch(self, Batch(done.X, self.label_codes(done.y)[0], done.weights, done.times))
         return classes, proba
 
     def _stream_scores(self) -> tuple[np.ndarray, float] | None:
@@ -550,7 +550,7 @@ class CountsClassifier(Classifier):
         unseen = unseen or self.unseen
         if rows_of_dicts(X) and (rows := self.encoder_.encode_rows(X, unseen)) is not None:
             return rows
-        table = self._validate(X, reset=False)
+        table = self.validate_table(X, reset=False)
         codes = self.encoder_.own_codes(table, type(self).__name__) if unseen == "ignore" else None
         if codes is not None:  # a code beyond the values is unseen, and for the kernels that is missing
             return codes
@@ -672,10 +672,12 @@ class CountsClassifier(Classifier):
             raise OptionError(
                 f"this {type(self).__name__} does not forget by time. Give it decay='6 h' or window='30 min'."
             )
-        (now,) = check_times([time], 1)
+        given = check_times([time], 1)
+        assert given is not None
+        now = float(given[0])
         self._warm_up = None  # its rows would be learned again
         if clock.now is not None and now > clock.now:
-            self._learned.advance(float(now))
+            self._learned.advance(now)
         return self
 
     def shrink(self, n_rows: int) -> Self:

@@ -11,7 +11,7 @@ class Delegating(CountsClassifier):
 
     best_: CountsClassifier
 
-    def _adopt(self, model: CountsClassifier) -> CountsClassifier:
+    def adopt(self, model: CountsClassifier) -> CountsClassifier:
         """A classifier over our memory; our priors and class weights hold where it has none of its own."""
         memory = self._learned
         model.attach(memory.counts, self.encoder_, memory.rows)

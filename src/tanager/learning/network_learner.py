@@ -102,9 +102,9 @@ class NetworkLearner(CountsClassifier):
     @property
     def learned_(self) -> LearnedNetwork:
         """How the network came about: every step of the learner, and which arcs the data leave without a direction."""
-        return self._all_learned()[0]
+        return self.all_learned()[0]
 
-    def _all_learned(self) -> tuple[LearnedNetwork, ...]:
+    def all_learned(self) -> tuple[LearnedNetwork, ...]:
         self.check_fitted()
         self._answers(fresh=True)
         if "_found" not in self.__dict__:  # a model file holds the structure, not the way to it

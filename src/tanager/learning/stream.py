@@ -42,11 +42,11 @@ class Lap:
 
 def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
     """Answer and learn at least one row, and stop where a class or a column is new."""
-    n = _compiled_rows(model, rows) if model._knows_columns else 0
+    n = _compiled_rows(model, rows) if model.knows_columns else 0
     if n == 0:
         return model._answer_and_learn_first(rows)
     rows = rows.part(0, n)
-    labels, _ = model._labels(rows.y)
+    labels, _ = model.label_codes(rows.y)
     name = type(model).__name__
     codes = model.encoder_.update(rows.X, _where_labelled(labels, rows.weights), name)
     asked = None if rows.answered is None else model.encode(rows.answered)
@@ -60,7 +60,7 @@ def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
 
 def _compiled_rows(model: CountsClassifier, rows: StreamPart) -> int:
     """How many rows from the first on can run in the kernels."""
-    model._count_warm_up()
+    model.count_warm_up()
     if model.unseen == "error" or model._kernel_view(model._answers(fresh=False)) is None:
         return 0
     plain = _plain_rows(model, rows)

@@ -43,7 +43,7 @@ class OrderedCollection(CountsClassifier):
     def _adaptive(self) -> bool:
         return isinstance(self.column_order, str) and self.column_order not in ("given", "random")
 
-    def _given_order(self) -> bool:
+    def given_order(self) -> bool:
         return isinstance(self.column_order, str) and self.column_order == "given"
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:

@@ -13,6 +13,7 @@ from tanager.errors import DataError, SchemaMismatch, check_option, nearest
 from tanager.networks import estimation, graph, inference, likelihood, sampling
 from tanager.networks.tables import checked_table, checked_values
 from tanager.networks.values import values_from_plain, values_to_plain
+from tanager.shortcuts import public
 
 Arc = tuple[str, str]  # parent, child
 
@@ -415,12 +416,9 @@ class Network:
 
     def plot(self, path: Any = None, **options: Any) -> Any:
         """Draw it; see ``tanager.plot_network``."""
-        import tanager  # the door, where all layers are known
-
-        return tanager.plot_network(self, path, **options)
+        return public("plot_network")(self, path, **options)
 
     def text(self, **options: Any) -> str:
         """Draw it with characters, for a terminal; see ``tanager.network_text``."""
-        import tanager
-
-        return tanager.network_text(self, **options)
+        text: str = public("network_text")(self, **options)
+        return text

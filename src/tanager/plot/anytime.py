@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.anytime import AnytimeClassifier
 from tanager.encoding.validation import check_lengths, one_dimensional
 from tanager.errors import OptionError
+from tanager.learning.anytime import AnytimeClassifier
 from tanager.plot.curves import plot_curves
 from tanager.plot.figure import Path
 

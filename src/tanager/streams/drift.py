@@ -221,7 +221,7 @@ class DriftAware(Classifier):
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
         """Answer one row, for the detector, and learn it."""
         check_row(row, "learn_one")
-        if not self._started:
+        if not self.started:
             self.start()
         for runner in self._runners():
             runner.run_one(row, y, sample_weight, time)
@@ -336,7 +336,7 @@ class DriftAware(Classifier):
     @property
     def has_learned(self) -> bool:
         """Whether there are classes to answer with."""
-        return self._started and len(self.classes_) > 0
+        return self.started and len(self.classes_) > 0
 
     def stream_proba(self, X: Any) -> np.ndarray:
         """``predict_proba`` as a stream answers; evenly where the model in front has just started anew."""

@@ -245,15 +245,15 @@ class EvolvingNaiveBayes(Classifier):
         """
         if classes is None:
             return super().partial_fit(X, y, sample_weight=sample_weight, times=times)
-        if not self._started:
+        if not self.started:
             self.start()
         announced = sort_labels(np.asarray(classes))
         self.add_classes(announced)
         self._announced = list(dict.fromkeys([*self._announced, *announced.tolist()]))
-        if self._knows_columns:
+        if self.knows_columns:
             self._kernel.announce([self.class_codes[label] for label in announced.tolist()])
         super().partial_fit(X, y, sample_weight=sample_weight, times=times)
-        self._count_warm_up()
+        self.count_warm_up()
         return self
 
     def _count(self, batch: Batch, classes: np.ndarray | None = None) -> None:
@@ -286,7 +286,7 @@ class EvolvingNaiveBayes(Classifier):
                 self.encoder_.extend([Column(name, kind, reason="appeared in the stream")])
                 self._kernel.add_number() if number else self._kernel.add_column()
         self._split_columns()
-        self._note_columns()
+        self.note_columns()
         if "feature_names_in_" in self.__dict__:
             self.feature_names_in_ = np.array(self.encoder_.schema.names, dtype=object)
 
@@ -298,7 +298,7 @@ class EvolvingNaiveBayes(Classifier):
         return out
 
     def _rows_to_answer(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        table = self._validate(X, reset=False)
+        table = self.validate_table(X, reset=False)
         return self.encoder_.transform(table, self.unseen, type(self).__name__)[:, self._coded], self._numbers(X)
 
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
@@ -310,7 +310,7 @@ class EvolvingNaiveBayes(Classifier):
             self._kernel.learn_one(self.encoder_.update_row(row)[self._coded], numbers, label, sample_weight)
         elif not is_missing(y):
             super().learn_one(row, y, sample_weight)
-        elif self._started:
+        elif self.started:
             self._learn_unlabelled([row], [sample_weight])
         return self
 
@@ -339,7 +339,7 @@ class EvolvingNaiveBayes(Classifier):
         rows = rows.part(0, m)
         to_answer = () if rows.answered is None else self._rows_to_answer(rows.answered)
         codes, numbers = self._rows_to_learn(rows.X, rows.weights)
-        labels, classes = self._labels(rows.y)
+        labels, classes = self.label_codes(rows.y)
         self.add_classes(classes)
         out = np.empty((m, len(self.classes_)))
         self._kernel.learn(codes, numbers, labels, rows.weights, out, *to_answer)
