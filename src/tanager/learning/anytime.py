@@ -224,8 +224,8 @@ class AnytimeClassifier(CountsClassifier):
         if not self._validates():
             return False
         if validation.run(None if seconds is None else perf_counter() + seconds):
-            if self._current is not None:
-                self._current.view.form_version = -1  # so that the structure is chosen again
+            if self._answering.current is not None:
+                self._answering.current.view.form_version = -1  # so that the structure is chosen again
             self._answers(fresh=True)
         return validation.unfinished
 
