@@ -51,7 +51,7 @@ class Slow:
 
     def __init__(self, data, x, form, smoothing, priors=(), factors=()):
         self.data, self.x, self.form, self.rule = data, x, form, oracle.rule_of(smoothing)
-        self.priors, self.factor = priors, factor
+        self.priors, self.factor = priors, factors
         self.naive = self.weigh(oracle.nb(data, x, self.rule))
         self.members, stage = [], form  # weight, what it says, stage
         self.own = {}  # what the plan's own members say

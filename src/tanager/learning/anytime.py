@@ -230,9 +230,8 @@ class AnytimeClassifier(CountsClassifier):
 
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
-        self._last_members: list[
-            np.ndarray
-        ] = []  # that took part in the last answers; a list, as answers set no attribute
+        # Members that took part in the last answers. A list, because an answer may set no attribute of a model.
+        self._last_members: list[np.ndarray] = []
         self.validation.start()
         return super().start(classes, target)
 
