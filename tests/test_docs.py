@@ -81,7 +81,11 @@ def contributed_source():
 
 REGISTERED = """
 import registry
+import tanager
 from first_parent import FirstParent
+
+tanager.FirstParent = FirstParent
+tanager.__all__.append("FirstParent")
 
 registry.INSTANCES["firstparent"] = lambda n: FirstParent()
 registry.PLAIN.append(FirstParent())

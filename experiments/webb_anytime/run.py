@@ -139,7 +139,7 @@ def encoded(plan: EvaluationPlan, learned: np.ndarray) -> tuple[np.ndarray, Sche
 
 def figures(model: Any, codes: np.ndarray, labels: np.ndarray, learned: np.ndarray) -> Record:
     """Wrong answers and log loss, summed over the rows: after every member where all are asked, else at the end."""
-    if not hasattr(model, "improving"):
+    if not hasattr(model, "staged_answers"):
         steps = [(model.predict_proba(codes), 0)]
     elif model.stop == "all":
         steps = [(answer.proba, int(answer.members.sum())) for answer in model.staged_answers(codes)]
