@@ -130,7 +130,7 @@ def records(plan: EvaluationPlan, part: int) -> Iterator[Record]:
 def encoded(plan: EvaluationPlan, learned: np.ndarray) -> tuple[np.ndarray, Schema]:
     """Codes of all rows, with values and cut points of the learned ones, and a schema that takes them as they are."""
     data = plan.data
-    options = next(iter(plan.models.values()))._encoder_options()
+    options = next(iter(plan.models.values())).encoder_options()
     labels = np.where(learned, data.labels, np.uint16(65535))
     encoder = Encoder(**options).fit(data.table, labels, None, len(data.classes))
     columns = (Column(c.name, "codes", n_codes=c.n_values) for c in encoder.schema.columns)
