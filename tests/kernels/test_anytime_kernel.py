@@ -216,7 +216,7 @@ def cases(draw, max_rows=14):
     smoothing = draw(st.sampled_from(SMOOTHINGS))
     given_ = rng.dirichlet(np.ones(k)).tolist() if draw(st.booleans()) else []
     factor = rng.choice([0.5, 1.0, 2.0], k).tolist() if draw(st.booleans()) else []
-    options = {"priors": given_, "factor": factor, "fast": draw(st.sampled_from([True, True, False]))}
+    options = {"priors": given_, "factors": factor, "fast": draw(st.sampled_from([True, True, False]))}
     data = oracle.make([in_words(row) for row in rows], labels.tolist(), weights, N_VALUES, k)
     view = view_of(rows, labels, form, smoothing, k=k, weights=weights, **options)
     slow = [Slow(data, in_words(x), form, smoothing, given_, factor) for x in asked]

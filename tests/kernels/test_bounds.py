@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from tanager import Column, JointCounts, Lidstone, Schema, _kernels
-from tanager.scoring.forms import ProductOfSums, SumOfProducts, View
+from tanager.counts.block import Query
+from tanager.scoring.forms import ProductOfSums, SumOfProducts
+from tanager.scoring.view import View
 
 N, K, A = 4, 2, 3
 
@@ -128,8 +130,8 @@ def test_codes_beyond_the_layout_are_read_as_missing(form, dtype):
     plain = np.where(rows < A, rows, np.iinfo(dtype).max).astype(dtype)
     view = View(learned(), form, Lidstone(1.0))
     for ours, theirs in ((rows, plain), (rows[::-2, ::-1][:, ::-1], plain[::-2])):
-        np.testing.assert_array_equal(view.score(ours), view.score(theirs))
-        np.testing.assert_array_equal(view.score(ours[:3]), view.score(theirs[:3]))
+        np.testing.assert_array_equal(view.score(Query(ours)), view.score(Query(theirs)))
+        np.testing.assert_array_equal(view.score(Query(ours[:3])), view.score(Query(theirs[:3])))
         resolved = np.empty(ours.shape, dtype=dtype)
         view.counts.store.resolve(ours, resolved, 0.0)
 
@@ -148,8 +150,8 @@ def test_a_pair_that_was_counted_as_a_family_needs_no_table_of_pairs(fast):
     families = [(i, i + 1) for i in range(N - 1)]
     lean, full = learned(order=1, families=families), learned(order=2)
     rows, _ = rows_of(5)
-    expected = View(full, CHAIN, Lidstone(1.0), fast=fast).score(rows[:3])
-    np.testing.assert_allclose(View(lean, CHAIN, Lidstone(1.0), fast=fast).score(rows[:3]), expected, rtol=1e-12)
+    expected = View(full, CHAIN, Lidstone(1.0), fast=fast).score(Query(rows[:3]))
+    np.testing.assert_allclose(View(lean, CHAIN, Lidstone(1.0), fast=fast).score(Query(rows[:3])), expected, rtol=1e-12)
 
 
 def test_a_row_is_learned_whole_or_not_at_all():
