@@ -68,7 +68,8 @@ def _timed(model: Any, codes: np.ndarray, labels: np.ndarray) -> tuple[float, ..
 
 def store_bytes(model: Any) -> int:
     """What is held while learning: the counts, and the rows where these are kept."""
-    kept = [] if model._rows is None else [part for part in model._rows.all() if part is not None]
+    rows = model.memory.rows
+    kept = [] if rows is None else [rows.block.codes, rows.block.labels, *filter(None, [rows.block.weights])]
     return int(model.counts_.nbytes + sum(part.nbytes for part in kept))
 
 

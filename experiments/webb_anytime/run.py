@@ -130,7 +130,7 @@ def records(plan: EvaluationPlan, part: int) -> Iterator[Record]:
 def encoded(plan: EvaluationPlan, learned: np.ndarray) -> tuple[np.ndarray, Schema]:
     """Codes of all rows, with values and cut points of the learned ones, and a schema that takes them as they are."""
     data = plan.data
-    options = next(iter(plan.models.values()))._encoder_options()
+    options = next(iter(plan.models.values())).encoder_options()
     labels = np.where(learned, data.labels, np.uint16(65535))
     encoder = Encoder(**options).fit(data.table, labels, None, len(data.classes))
     columns = (Column(c.name, "codes", n_codes=c.n_values) for c in encoder.schema.columns)
@@ -139,7 +139,7 @@ def encoded(plan: EvaluationPlan, learned: np.ndarray) -> tuple[np.ndarray, Sche
 
 def figures(model: Any, codes: np.ndarray, labels: np.ndarray, learned: np.ndarray) -> Record:
     """Wrong answers and log loss, summed over the rows: after every member where all are asked, else at the end."""
-    if not hasattr(model, "improving"):
+    if not hasattr(model, "staged_answers"):
         steps = [(model.predict_proba(codes), 0)]
     elif model.stop == "all":
         steps = [(answer.proba, int(answer.members.sum())) for answer in model.staged_answers(codes)]

@@ -215,15 +215,17 @@ Layout read_layout(nb::handle offsets, nb::handle n_values_) {
     if (layout.offsets[0] != 0)
         refuse("offsets must start at 0, it starts at " + std::to_string(layout.offsets[0]) + ".");
     for (std::size_t i = 0; i < n_values.size(); ++i) {
-        const std::string at = " (attribute " + std::to_string(i) + ").";
+        const auto refuse_attribute = [i](const std::string &sentence) {
+            refuse(sentence + " (attribute " + std::to_string(i) + ").");
+        };
         const std::int64_t begin = layout.offsets[i], end = layout.offsets[i + 1];
-        if (end <= begin) refuse("offsets must increase" + at);
-        if (end > std::int64_t{1} << 40) refuse("offsets must stay below 2**40" + at);
-        if (end - begin >= std::int64_t{1} << 24) refuse("there must be less than 2**24 slots" + at);
-        if (n_values[i] < 0 || n_values[i] > 65535) refuse("n_values must lie in 0 .. 65535" + at);
+        if (end <= begin) refuse_attribute("offsets must increase");
+        if (end > std::int64_t{1} << 40) refuse_attribute("offsets must stay below 2**40");
+        if (end - begin >= std::int64_t{1} << 24) refuse_attribute("there must be less than 2**24 slots");
+        if (n_values[i] < 0 || n_values[i] > 65535) refuse_attribute("n_values must lie in 0 .. 65535");
         if (n_values[i] > end - begin - 1)
-            refuse("n_values is " + std::to_string(n_values[i]) + " but there are " + std::to_string(end - begin) +
-                   " slots, the last of them for missing" + at);
+            refuse_attribute("n_values is " + std::to_string(n_values[i]) + " but there are " +
+                             std::to_string(end - begin) + " slots, the last of them for missing");
         layout.n_values.push_back(int(n_values[i]));
         layout.n_slots.push_back(int(end - begin));
     }

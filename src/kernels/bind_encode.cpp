@@ -1,9 +1,6 @@
 // Encoding for Python: checked arrays in, codes out. Arrays for the results are made by the caller.
-#include <nanobind/stl/optional.h>
 #include <algorithm>
 #include <limits>
-
-#include <optional>
 #include <stdexcept>
 
 #include "bindings.hpp"

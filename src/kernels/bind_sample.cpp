@@ -1,17 +1,15 @@
-// Python's door to samples. The kernels trust their input, so every shape, type and range is checked here.
+// Samples for Python: columns of codes that searches over networks count from.
 #include <algorithm>
 #include <cmath>
 
-#include "bindings.hpp"
+#include "bind_arrays.hpp"
 #include "sample_measures.hpp"
 
 namespace {
 
 using namespace tanager;
-using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
+using namespace arrays;
 using Places = std::vector<std::int64_t>;
-
-[[noreturn]] void refuse(const std::string &sentence) { throw nb::value_error(sentence.c_str()); }
 
 SampleMethod method_named(const std::string &name) {
     if (name == "auto") return SampleMethod::automatic;
@@ -40,10 +38,10 @@ nb::object new_array(std::vector<double> values, const std::vector<std::size_t> 
 class KeptSample {
   public:
     KeptSample(nb::handle codes, const Places &n_values, nb::handle weights) {
-        if (!nb::try_cast(codes, codes_, false)) refuse("codes must be a NumPy array.");
+        codes_ = any_array(codes, "codes");
         const bool bytes = codes_.dtype() == nb::dtype<std::uint8_t>();
         if (!bytes && codes_.dtype() != nb::dtype<std::uint16_t>()) refuse("codes must be uint8 or uint16.");
-        if (codes_.ndim() != 2) refuse("codes must have 2 dimensions, it has " + std::to_string(codes_.ndim()) + ".");
+        check_dimensions(codes_, 2, "codes");
         const std::size_t n_rows = codes_.shape(0), n = codes_.shape(1);
         if (n_rows >= std::size_t{1} << 32) refuse("codes must have fewer than 2**32 rows.");
         if ((n_rows > 1 && codes_.stride(0) != 1) ||
@@ -122,10 +120,8 @@ class KeptSample {
 
   private:
     void read_weights(nb::handle weights, std::size_t n_rows) {
-        if (!nb::try_cast(weights, weights_, false)) refuse("weights must be a NumPy array.");
-        if (weights_.dtype() != nb::dtype<double>()) refuse("weights must be float64.");
-        if (weights_.ndim() != 1 || weights_.shape(0) != n_rows)
-            refuse("weights must have one entry for each of the " + std::to_string(n_rows) + " rows.");
+        weights_ = any_array(weights, "weights");
+        as_weights(weights_, std::int64_t(n_rows));
         if (n_rows > 1 && weights_.stride(0) != 1) refuse("weights must be contiguous.");
     }
 

@@ -27,15 +27,15 @@ bool read_one(PyStore &self, const AnyArray &codes, int label) {
     return label >= 0 && label < self.store.k && self.values.read(row, 0, self.slot.data());
 }
 
-bool learn_one(PyStore &self, const AnyArray &codes, int label, double weight) {
+bool learn_single(PyStore &self, const AnyArray &codes, int label, double weight) {
     if (!read_one(self, codes, label)) return false;
-    learn_row(self.store, self.slot.data(), label, weight, self.cell.data());
+    learn_one(self.store, self.slot.data(), label, weight, self.cell.data());
     return true;
 }
 
-bool forget_one(PyStore &self, const AnyArray &codes, int label, double raw) {
+bool forget_single(PyStore &self, const AnyArray &codes, int label, double raw) {
     if (!read_one(self, codes, label)) return false;
-    forget_row(self.store, self.slot.data(), label, raw, self.cell.data());
+    forget_one(self.store, self.slot.data(), label, raw, self.cell.data());
     return true;
 }
 
@@ -73,9 +73,9 @@ void bind_store(nb::module_ &m) {
             arg("offsets"), arg("n_values"), arg("classes"), arg("singles"), arg("pairs").none(), arg("triples"),
             arg("families"))
         .def("learn", &learn, arg("codes"), arg("labels"), arg("weights").none(), arg("unit") = 1.0)
-        .def("learn_one", &learn_one, arg("codes"), arg("label"), arg("weight") = 1.0)
+        .def("learn_one", &learn_single, arg("codes"), arg("label"), arg("weight") = 1.0)
         .def("forget", &forget, arg("codes"), arg("labels"), arg("raw"))
-        .def("forget_one", &forget_one, arg("codes"), arg("label"), arg("raw"))
+        .def("forget_one", &forget_single, arg("codes"), arg("label"), arg("raw"))
         .def("halve", &halve, arg("times"))
         .def("resolve", &resolve, arg("codes"), arg("out").noconvert(), arg("least"), arg("unit") = 1.0,
              arg("left_out").none() = nb::none(), arg("n_jobs") = 1);

@@ -34,6 +34,14 @@ std::int64_t forget_rows(Store &store, const Batch &rows) {
                     [&](const int *slot, int y, double raw) { forget_row(store, slot, y, raw, cell.data()); });
 }
 
+void learn_one(Store &store, const int *slot, int y, double weight, std::int64_t *cell) {
+    learn_row(store, slot, y, weight, cell);
+}
+
+void forget_one(Store &store, const int *slot, int y, double raw, std::int64_t *cell) {
+    forget_row(store, slot, y, raw, cell);
+}
+
 void halve_cells(Store &store, int times) {
     const double factor = std::ldexp(1.0, -times);
     each_table(store, [factor](double *cells, std::int64_t size) {

@@ -1,6 +1,7 @@
 // From the codes of a row to slots of the store.
 #pragma once
 #include <limits>
+#include <type_traits>
 
 #include "batch.hpp"
 #include "store.hpp"
@@ -27,13 +28,20 @@ struct Slots {
   private:
     template <class Code>
     bool read_as(const Codes &codes, std::int64_t r, int *slot) const {
-        const int n = int(limit.size());
-        const std::byte *from = codes.cell(r);
+        // The usual layout with a step that the compiler knows: it takes several codes at a time then.
+        constexpr std::ptrdiff_t size = sizeof(Code);
+        const std::byte *row = codes.cell(r);
+        if (codes.column_step == size) return read_row<Code>(row, std::integral_constant<std::ptrdiff_t, size>(), slot);
+        return read_row<Code>(row, codes.column_step, slot);
+    }
+    template <class Code, class Step>
+    bool read_row(const std::byte *row, Step step, int *__restrict slot) const {
+        const int n = int(limit.size()), *most = limit.data(), *none = missing.data();
         bool known = true;
-        for (int i = 0; i < n; ++i, from += codes.column_step) {
-            const int code = load<Code>(from);
-            const bool value = code < limit[i];
-            slot[i] = value ? code : missing[i];
+        for (int i = 0; i < n; ++i) {
+            const int code = load<Code>(row + i * step);
+            const bool value = code < most[i];
+            slot[i] = value ? code : none[i];
             known &= value | (code == std::numeric_limits<Code>::max());
         }
         return known;

@@ -74,11 +74,26 @@ inline void mirror_pairs(Store &s) {
                 std::copy_n(s.pairs + g * row + h * k, k, s.pairs + h * row + g * k);
 }
 
+// As pairs of the compound class (x_s, y); see change_row.
+template <class Change>
+inline void change_triples(const Store &s, const Triples &t, const int *slot, int y, Change change,
+                           std::int64_t *cell) {
+    const std::int64_t inner = std::int64_t(s.n_slots[t.anchor]) * s.k, start = s.offsets[t.first];
+    for (int i = t.first; i < s.n; ++i) cell[i] = (s.offsets[i] - start + slot[i]) * inner;
+    double *anchored = t.cells + slot[t.anchor] * s.k + y;
+    for (int i = t.first; i < s.n; ++i) {
+        if (i == t.anchor) continue;
+        double *row = anchored + cell[i] * t.width, *column = anchored + cell[i];
+        for (int j = t.first; j < i; ++j)
+            if (j != t.anchor) column[cell[j] * t.width] = row[cell[j]] = change(row[cell[j]]);
+    }
+}
+
 // Calls change(number) for the cells of one row in every table of the store, and puts what it returns there. `cell` is
 // memory for n numbers. With `half` only the lower triangle of the pairs is kept, which halves the writes (each to a
 // cache line of its own); the caller mirrors it later.
 template <class Change>
-inline void change_row(Store &s, const int *slot, int y, const Change &change, std::int64_t *cell, bool half) {
+inline void change_row(Store &s, const int *slot, int y, Change change, std::int64_t *cell, bool half) {
     const int n = s.n, k = s.k;
     for (int i = 0; i < n; ++i) cell[i] = (s.offsets[i] + slot[i]) * k;
     if (s.classes) {
@@ -89,7 +104,7 @@ inline void change_row(Store &s, const int *slot, int y, const Change &change, s
         double *pairs = s.pairs + y;
         for (int i = 1; i < n; ++i) {
             double *row = pairs + cell[i] * s.width, *column = pairs + cell[i];
-            // Unrolled by four: left alone, the compiler waits for each store before it works out the next address.
+            // Unrolled: the updates of one row do not depend on each other.
             if (half) {
 #pragma GCC unroll 4
                 for (int j = 0; j < i; ++j) row[cell[j]] = change(row[cell[j]]);
@@ -99,20 +114,7 @@ inline void change_row(Store &s, const int *slot, int y, const Change &change, s
             }
         }
     }
-    for (const Triples &t : s.triples) {
-        const std::int64_t inner = std::int64_t(s.n_slots[t.anchor]) * k, row = t.width * inner;
-        const std::int64_t start = s.offsets[t.first];
-        double *anchored = t.cells + slot[t.anchor] * k + y;
-        for (int i = t.first; i < n; ++i) {
-            if (i == t.anchor) continue;
-            double *cells = anchored + (s.offsets[i] - start + slot[i]) * row;
-            for (int j = t.first; j < n; ++j) {
-                if (j == i || j == t.anchor) continue;
-                double &triple = cells[(s.offsets[j] - start + slot[j]) * inner];
-                triple = change(triple);
-            }
-        }
-    }
+    for (const Triples &t : s.triples) change_triples(s, t, slot, y, change, cell);
     for (const Family &f : s.families) {
         std::int64_t cell = y;
         for (std::size_t q = 0; q < f.attributes.size(); ++q) cell += slot[f.attributes[q]] * f.strides[q];

@@ -18,7 +18,6 @@ from strategies import tables
 from tanager import BAN, FAN, TAN, NaiveBayes, evaluate, files, load, persist
 from tanager.counts.block import Block
 from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch
-from tanager.learning import fit_by as discriminative
 from tanager.scoring.discriminative import perfect
 from tanager.scoring.forms import ProductOfSums
 from tanager.scoring.parameters import Cells, Exponents, Probabilities, Tables, fit_parameters, maximise
@@ -323,7 +322,7 @@ def test_a_saved_model_answers_the_same_without_learning_again(model, tmp_path, 
     def refuse(*args):
         raise AssertionError("learned again")
 
-    monkeypatch.setattr(discriminative, "fit_parameters", refuse)
+    monkeypatch.setattr("tanager.scoring.discriminative.fit_parameters", refuse)
     for other in (load(tmp_path / "a.tanager"), copied):
         np.testing.assert_array_equal(other.predict_proba(X), model.predict_proba(X))
         assert other.fitting_ == model.fitting_

@@ -165,7 +165,7 @@ def test_products_of_hundreds_of_rare_values_do_not_vanish(parent_of):
             probe = np.full((36, 300), 255, dtype=np.uint8)
             probe[:, j] = np.tile(np.arange(6), 6)
             probe[:, parents] = np.repeat(np.arange(6), 6)[:, None]
-            own = np.log(view.term(j, parents, probe)).reshape(6, 6, 2) + below[j]
+            own = np.log(view.term(j, parents, Query(probe))).reshape(6, 6, 2) + below[j]
             up = np.logaddexp.reduce(own if X[r, j] == 255 else own[:, X[r, j], None], axis=1)
             if parents:
                 below[parents[0]] += up

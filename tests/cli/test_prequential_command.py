@@ -103,7 +103,7 @@ def test_without_river_there_is_a_kind_sentence(refused, stream, monkeypatch):
 
     monkeypatch.setitem(sys.modules, "river", None)
     assert refused("prequential", stream, "--against", "river-nb") == (
-        "tanager prequential: river is not installed. Get it with: pip install 'tanager[river]'"
+        "tanager prequential: river is not installed. Install it with: pip install 'tanager[river]'"
     )
 
 

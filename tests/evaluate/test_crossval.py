@@ -149,7 +149,8 @@ def test_leave_one_out_equals_learning_the_other_rows(model):
         if answering is not rest:
             answering.attach(rest.counts_, rest.encoder_, rest.memory.rows)
         held = View(rest.counts_, form, estimate, smooth_unseen=view.smooth_unseen, priors=view.priors, factors=factor)
-        proba = held.score(rest.encode(X[r : r + 1]))
+        scorer = rest.scorer_ if hasattr(rest, "moments_") and rest.moments_ is not None else held
+        proba = scorer.score(rest.encode(X[r : r + 1]))
         own.append(proba[0, whole.classes_.tolist().index(y[r])])
     if model.class_weight == "balanced":
         return  # the weights follow the class counts; each row changes them a little

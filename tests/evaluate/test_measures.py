@@ -265,7 +265,7 @@ def test_every_class_by_itself():
     assert second["recall"] == second["precision"] == second["f1"] == pytest.approx(2 / 3)
     assert third["rows"] == 0
     assert math.isnan(third["recall"])
-    assert "c         0        0       -" in str(table)
+    assert "c         0          0       -" in str(table)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_the_examples_run(code, tmp_path, monkeypatch):
 def test_the_numbers_are_those_of_the_code():
     assert f"up to {module.WHOLE // 10**6} million cells" in PAGE
     assert f"some {module.SAMPLE:,} rows" in PAGE.replace("\n", " ")
-    assert f"at most {module.LEFT_OUT:,}" in PAGE
+    assert f"all rows up to {module.LEFT_OUT:,}" in PAGE
     assert f"The sample is {delimited.SPREAD}" in PAGE.replace("\n", " ")
     assert all(f"`{marker}`" in PAGE for marker in MISSING if marker)
     assert all(f"`{ending}`" in PAGE for endings in EXTENSIONS.values() for ending in endings)

@@ -54,9 +54,9 @@ def in_words(row):
 class Slow:
     """All that one row hears: means of what was said after every step, not normalised, and who said it."""
 
-    def __init__(self, data, x, form, smoothing, priors=(), factor=()):
+    def __init__(self, data, x, form, smoothing, priors=(), factors=()):
         self.data, self.x, self.form, self.rule = data, x, form, oracle.rule_of(smoothing)
-        self.priors, self.factor = priors, factor
+        self.priors, self.factor = priors, factors
         self.naive = self.weigh(oracle.nb(data, x, self.rule))
         self.members, stage = [], form  # weight, what it says, stage
         self.own = {}  # what the plan's own members say

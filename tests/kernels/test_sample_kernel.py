@@ -246,14 +246,14 @@ GOOD = np.zeros((4, 2), dtype=np.uint8, order="F")
     [
         ((GOOD.tolist(), [2, 2], None), "codes must be a NumPy array"),
         ((GOOD.astype(int), [2, 2], None), "codes must be uint8 or uint16"),
-        ((GOOD[:, 0], [2], None), "codes must have 2 dimensions, it has 1"),
+        ((GOOD[:, 0], [2], None), "codes must have 2 dimension"),
         ((np.ascontiguousarray(GOOD), [2, 2], None), "column after column"),
         ((GOOD[::2], [2, 2], None), "column after column"),
         ((GOOD, [2], None), "codes has 2 columns, n_values has 1 entries"),
         ((GOOD, [2, 256], None), "n_values must lie in 0 .. 255"),
         ((GOOD, [2, -1], None), "n_values must lie in 0 .. 255"),
         ((GOOD, [2, 2], np.ones(4, np.float32)), "weights must be float64"),
-        ((GOOD, [2, 2], np.ones(3)), "weights must have one entry for each of the 4 rows"),
+        ((GOOD, [2, 2], np.ones(3)), "weights has 3 entries, there must be one weight per row: 4"),
         ((GOOD, [2, 2], np.ones(8)[::2]), "weights must be contiguous"),
     ],
 )

@@ -13,7 +13,8 @@ from registry import terms_of
 from tanager import BackOff, BDeu, Column, JointCounts, Lidstone, MEstimate, PriorCounts, Schema
 from tanager.scoring.forms import ProductOfSums, SumOfProducts
 from tanager.scoring.view import View
-from view_calls import leave_one_out, score, stream
+from view_calls import leave_one_out, score
+from view_calls import stream as streamed
 
 N_VALUES = (2, 3, 2, 1)
 N = len(N_VALUES)
@@ -105,7 +106,7 @@ def in_blocks(view, stream, edges):
         raw = view.counts.raw_now(raw, halvings)
         halvings = view.counts.halvings
         held = slice(front, stop)
-        done = stream(
+        done = streamed(
             view,
             block["codes"],
             block["labels"],
@@ -166,7 +167,7 @@ def test_a_long_stream_fades_through_any_unit(k, factor):
     form = averaged(9)
     view = View(binary_counts(9, k), form, Lidstone(1.0))
     got = np.empty((400, k))
-    assert stream(view, codes, labels, None, got, fade=np.full(400, factor)) == 400
+    assert streamed(view, codes, labels, None, got, fade=np.full(400, factor)) == 400
     eager = binary_counts(9, k)
     other = View(eager, form, Lidstone(1.0), fast=False)
     for r in range(400):
@@ -184,9 +185,9 @@ def test_a_fade_that_leaves_nothing_is_no_overflow():
     fade[[20, 21, 40]] = [1e-300, 5e-324, 1e-200]
     view = View(binary_counts(9), averaged(9), Lidstone(1.0))
     out = np.empty((60, 2))
-    stream(view, codes, labels, None, out, fade=fade)
+    streamed(view, codes, labels, None, out, fade=fade)
     fresh = np.empty((20, 2))
-    stream(View(binary_counts(9), averaged(9), Lidstone(1.0)), codes[40:], labels[40:], None, fresh)
+    streamed(View(binary_counts(9), averaged(9), Lidstone(1.0)), codes[40:], labels[40:], None, fresh)
     np.testing.assert_allclose(out[41:], fresh[1:], rtol=1e-12)
     np.testing.assert_allclose(view.counts.n_rows, 20)
 
@@ -201,7 +202,7 @@ def test_rows_leave_with_their_weight_however_often_cells_were_halved(factor):
     view = View(binary_counts(9), averaged(9), Lidstone(1.0))
     raw = np.empty(900)
     queue, fade = (codes, labels, raw), np.full(900, factor)
-    stream(view, codes, labels, None, np.empty((900, 2)), fade=fade, queue=queue, gone=window_of(3, 900))
+    streamed(view, codes, labels, None, np.empty((900, 2)), fade=fade, queue=queue, gone=window_of(3, 900))
     assert view.counts.halvings > 332
     rest = binary_counts(9).update(codes[-3:], labels[-3:], np.array([factor**2, factor, 1.0]))
     np.testing.assert_allclose(view.counts.n_rows, 1 + factor + factor**2)
@@ -216,7 +217,7 @@ def test_rows_of_weight_one_leave_without_a_trace(form):
     codes, labels = binary(500)
     view = View(binary_counts(9), form, Lidstone(1.0))
     out, raw = np.empty((500, 2)), np.empty(500)
-    stream(view, codes, labels, None, out, queue=(codes, labels, raw), gone=window_of(50, 500))
+    streamed(view, codes, labels, None, out, queue=(codes, labels, raw), gone=window_of(50, 500))
     rest = binary_counts(9).update(codes[-50:], labels[-50:])
     assert view.counts == rest
     for name, table in view.counts.to_header()[1].items():
@@ -230,7 +231,9 @@ def test_weights_that_do_not_cancel_leave_no_negative_cells():
     view = View(binary_counts(9), averaged(9), Lidstone(1e-30))
     out, weights = np.empty((3000, 2)), rng.choice([0.1, 0.7, 1e6 / 3], 3000)
     fade = np.full(3000, 0.97)
-    stream(view, codes, labels, weights, out, fade=fade, queue=(codes, labels, np.empty(3000)), gone=window_of(5, 3000))
+    streamed(
+        view, codes, labels, weights, out, fade=fade, queue=(codes, labels, np.empty(3000)), gone=window_of(5, 3000)
+    )
     assert ((out >= 0) & (out <= 1)).all()
     assert all((table >= 0).all() for table in view.counts.to_header()[1].values())
 
@@ -246,7 +249,9 @@ def test_missing_values_may_come_and_leave_in_a_long_stream(form):
             part, held = slice(start, start + 300), slice(max(0, start - 40), start + 300)
             raw = np.ones(held.stop - held.start)
             gone = window_of(40, 300) if start == 0 else np.ones(300, dtype=np.int64)
-            stream(view, codes[part], labels[part], None, out[part], queue=(codes[held], labels[held], raw), gone=gone)
+            streamed(
+                view, codes[part], labels[part], None, out[part], queue=(codes[held], labels[held], raw), gone=gone
+            )
         assert view.counts == binary_counts(9).update(codes[-40:], labels[-40:])
     np.testing.assert_allclose(quick, slow_, rtol=1e-10)
 
@@ -257,7 +262,7 @@ def test_an_unlabelled_row_is_answered_and_fades_what_is_there():
     view = View(binary_counts(9), averaged(9), Lidstone(1.0))
     out, raw = np.empty((6, 2)), np.full(6, -1.0)
     gone = np.array([0, 0, 0, 0, 0, 4], dtype=np.int64)
-    assert stream(view, codes, labels, None, out, fade=np.full(6, 0.5), queue=(codes, labels, raw), gone=gone) == 6
+    assert streamed(view, codes, labels, None, out, fade=np.full(6, 0.5), queue=(codes, labels, raw), gone=gone) == 6
     assert raw[3] == 0
     np.testing.assert_allclose(view.counts.n_rows, 1.5)
     assert np.isfinite(out).all()
@@ -272,7 +277,7 @@ def test_a_stream_stops_before_a_value_or_class_it_does_not_know():
         view = View(binary_counts(9), averaged(9), Lidstone(1.0))
         out = np.empty((20, 2))
         fade = np.full(20, 0.5)
-        assert stream(view, X, y, None, out, fade=fade, queue=(X, y, raw), gone=window_of(3, 20)) == 7
+        assert streamed(view, X, y, None, out, fade=fade, queue=(X, y, raw), gone=window_of(3, 20)) == 7
         assert raw.tolist() == [2.0 ** (r + 1) for r in range(7)] + [-1.0] * 13
         assert view.counts.scale == 2.0**7
         np.testing.assert_allclose(view.counts.n_rows, 1.75)
@@ -288,7 +293,7 @@ def test_a_row_that_is_answered_may_hold_unseen_values(smooth):
         View(JointCounts(schema, [0, 1], spare=1), averaged(9), Lidstone(1.0), smooth_unseen=smooth) for _ in range(2)
     )
     out = np.empty((30, 2))
-    assert stream(view, codes, labels, None, out, answered=odd) == 30
+    assert streamed(view, codes, labels, None, out, answered=odd) == 30
     for r in range(30):
         np.testing.assert_allclose(out[r], score(other, odd[r : r + 1])[0], rtol=1e-10)
         other.counts.learn_rows(codes[r : r + 1], labels[r : r + 1])
@@ -332,7 +337,7 @@ def test_wrong_arguments_are_refused_before_anything_changes(options, error):
     codes, labels = binary(10)
     view = View(binary_counts(9), averaged(9), Lidstone(1.0))
     with pytest.raises(error):
-        stream(view, codes, labels, None, np.empty((10, 2)), **options)
+        streamed(view, codes, labels, None, np.empty((10, 2)), **options)
     assert view.counts.n_rows == 0
     assert view.counts.scale == 1
 
@@ -341,11 +346,11 @@ def test_the_output_and_the_queue_are_written_in_place_or_refused():
     codes, labels = binary(10)
     view = View(binary_counts(9), averaged(9), Lidstone(1.0))
     with pytest.raises(TypeError):
-        stream(view, codes, labels, None, np.empty((10, 2), dtype=np.float32))
+        streamed(view, codes, labels, None, np.empty((10, 2), dtype=np.float32))
     raw = np.zeros(10)
     raw.flags.writeable = False
     with pytest.raises((TypeError, ValueError)):
-        stream(
+        streamed(
             view, codes, labels, None, np.empty((10, 2)), queue=(codes, labels, raw), gone=np.zeros(10, dtype=np.int64)
         )
 
@@ -362,7 +367,9 @@ def test_no_rows_are_a_stream_too():
     none, no_labels = np.empty((0, 9), dtype=np.uint8), np.empty(0, dtype=np.uint8)
     queue = (none, no_labels, np.empty(0))
     empty_ = np.empty(0)
-    assert stream(view, none, no_labels, None, np.empty((0, 2)), fade=empty_, queue=queue, gone=empty_.astype(int)) == 0
+    assert (
+        streamed(view, none, no_labels, None, np.empty((0, 2)), fade=empty_, queue=queue, gone=empty_.astype(int)) == 0
+    )
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS, ids=repr)

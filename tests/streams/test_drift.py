@@ -79,8 +79,7 @@ class Plain:
     def __init__(self, model, classes=()):
         self.model, self.wrong = clone(model), []
         if classes:  # a fresh model knows the classes, and nothing else
-            self.model._start()
-            self.model._add_classes(np.array(sorted(classes)))
+            self.model.start(np.array(sorted(classes)))
 
     def step(self, row, y, w):
         answer = self.model.predict_proba_one(row)

@@ -90,7 +90,7 @@ def test_rows_chunks_streams_and_tables_give_one_model(options):
 
 def assert_alike(model, other):
     for each in (model, other):
-        each._ready()  # learns the last rows of a warm-up
+        each.check_fitted()  # learns the last rows of a warm-up
     ours, theirs = model._kernel.state(), other._kernel.state()
     assert model.encoder_.schema == other.encoder_.schema
     for name in ours:
@@ -209,7 +209,7 @@ def test_columns_that_never_varied_say_nothing():
     model = EvolvingNaiveBayes().fit([[1.5, 0.5, None], [2.5, 0.5, None], [7.5, 0.5, None]], ["a", "a", "b"])
     assert "x1" not in str(model.rules())
     assert "x2" not in str(model.rules())
-    with pytest.raises(OptionError, match="no column has had two different values"):
+    with pytest.raises(OptionError, match="no column has two different values"):
         EvolvingNaiveBayes().fit([[1.5], [1.5]], ["a", "b"]).plot()
     assert str(EvolvingNaiveBayes().fit([[1.5], [1.5]], ["a", "b"]).rules()[0]).startswith("IF anything THEN a")
 

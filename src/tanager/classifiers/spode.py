@@ -22,6 +22,8 @@ class SPODE(CountsClassifier):
     super_parent : str, int, "loo", "resub" or "mi", default="loo"
         The column; or how to choose it: by the sum of leave-one-out (or plain) probabilities of the true class over the
         rows, or by what it tells about the class.
+    min_count : float, default=1.0
+        Not used: the one super-parent answers however often its value was seen.
 
     Attributes
     ----------

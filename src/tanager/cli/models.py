@@ -120,7 +120,7 @@ def learner_class(name: str) -> Any:
 
 def default_learner(name: str) -> Any:
     """The structure learner that a model uses unless another one is given."""
-    return _class(MODELS[name].wraps or name).usual
+    return _class(MODELS[name].wraps or name).default_learner
 
 
 def _class(name: str) -> Any:

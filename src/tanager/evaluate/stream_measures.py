@@ -60,7 +60,7 @@ class MeasureSums:
         if factor != 1.0:
             self.classes *= factor
             self.losses *= factor
-        hits = np.where(rows.predicted == rows.labels, rows.labels + 1, 0)  # 0 stands for nothing
+        hits = np.where(rows.predicted == rows.labels, rows.labels + 1, 0)  # bin 0 is dropped
         for what, codes in ((TRUE, rows.labels + 1), (PREDICTED, rows.predicted + 1), (CORRECT, hits)):
             self.classes[what, :k] += np.bincount(codes, weights, minlength=k + 1)[1:]
         if weights is None:

@@ -69,7 +69,6 @@ class AnytimeClassifier(CountsClassifier):
     random_state: Any = None
 
     _validation = cast("MemberValidation | None", None)  # of each model its own, once learning has begun
-    _last_members = cast("np.ndarray | None", None)  # that took part in the last answers
 
     # --- options ------------------------------------------------------------------------------------------------
 
@@ -224,14 +223,15 @@ class AnytimeClassifier(CountsClassifier):
         if not self._validates():
             return False
         if validation.run(None if seconds is None else perf_counter() + seconds):
-            if self._current is not None:
-                self._current.view.form_version = -1  # so that the structure is chosen again
+            if self._answering.current is not None:
+                self._answering.current.view.form_version = -1  # so that the structure is chosen again
             self._answers(fresh=True)
         return validation.unfinished
 
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
-        self._last_members = None
+        # Members that took part in the last answers. A list, because an answer may set no attribute of a model.
+        self._last_members: list[np.ndarray] = []
         self.validation.start()
         return super().start(classes, target)
 
@@ -336,7 +336,7 @@ class AnytimeClassifier(CountsClassifier):
     def predict_proba(self, X: Any, budget: float | None = None, members: int | None = None) -> np.ndarray:
         """Probability of every class (columns in the order of ``classes_``) for every row; see ``answer``."""
         found = self.answer(X, budget, members)
-        self._last_members = found.members
+        self._last_members[:] = [found.members]
         return found.proba
 
     def predict(self, X: Any, budget: float | None = None, members: int | None = None) -> np.ndarray:
@@ -356,7 +356,7 @@ class AnytimeClassifier(CountsClassifier):
             return {}
         codes = self.encoder_.encode_row(row, self.unseen)[None, :]
         found = self._within(self._answers(fresh=False).view, codes, start, budget, members)
-        self._last_members = found.members
+        self._last_members[:] = [found.members]
         return dict(zip(self.class_codes, found.proba[0].tolist(), strict=True))
 
     # --- what was found -----------------------------------------------------------------------------------------
@@ -364,9 +364,9 @@ class AnytimeClassifier(CountsClassifier):
     @property
     def members_used_(self) -> np.ndarray:
         """Super-parents that took part for each row of the last question; 0 is naive Bayes alone."""
-        if self._last_members is None:
+        if not self.__dict__.get("_last_members"):
             raise AttributeError("members_used_ is there once predict or predict_proba was asked.")
-        return self._last_members
+        return self._last_members[0]
 
     @property
     def _staged_sum(self) -> StagedSum:

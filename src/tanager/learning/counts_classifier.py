@@ -35,30 +35,21 @@ from tanager.errors import (
     nearest,
 )
 from tanager.learning import stream
+from tanager.learning.answering import Answering, Current, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
+from tanager.learning.explaining import explain
 from tanager.learning.memory import Memory
 from tanager.learning.merge import merge_memories
 from tanager.learning.recut import Recutting
 from tanager.learning.recut_option import MovedCuts, as_recut
 from tanager.learning.rows import KeptRows
 from tanager.scoring.decision import class_factors, class_priors
-from tanager.scoring.discriminative import Discriminative
-from tanager.scoring.explain import Explanation, Part
+from tanager.scoring.explain import Explanation
 from tanager.scoring.forms import Form
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
-
-
-@dataclass
-class Current:
-    """What answers now: the view of a form, the scorer around it, and how much was learned when it was chosen."""
-
-    view: View
-    scorer: Scorer
-    n_learned: float
-    weight: float  # of the rows that counted then
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -126,7 +117,6 @@ class CountsClassifier(Classifier):
 
     # Parts of a model. Without an annotation they are no options of the dataclass.
     _memory = cast("Memory | None", None)  # there once the columns are known
-    _current = cast("Current | None", None)
     _recutting = cast("Recutting | None", None)
 
     # --- what a subclass says -----------------------------------------------------------------------------------
@@ -248,8 +238,9 @@ class CountsClassifier(Classifier):
 
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
-        for name in ("_memory", "_current", "events_"):
+        for name in ("_memory", "events_"):
             self.__dict__.pop(name, None)
+        self._answering = Answering()
         super().start(classes, target)
         recut = as_recut(self.recut)
         self._recutting = None if recut is None else Recutting(recut)
@@ -276,7 +267,7 @@ class CountsClassifier(Classifier):
             max_memory=self.max_memory,
             owner=type(self).__name__,
         )
-        self._current = None
+        self._answering.forget()
 
     def check_learned(self) -> None:
         """After all rows: refuse options that do not fit the classes, and let the structure follow all rows."""
@@ -344,7 +335,7 @@ class CountsClassifier(Classifier):
         self._learned.add_columns(self.encoder_.schema, n_new, **wider)
         if self._recutting is not None:
             self._recutting.add_columns(n_new)
-        self._current = None
+        self._answering.forget()
 
     # --- cut points that follow a stream, where that is asked for -----------------------------------------------
 
@@ -373,7 +364,7 @@ class CountsClassifier(Classifier):
 
     def _cuts_moved(self, rows: Block) -> None:
         """Bins have moved, and these rows were counted again."""
-        self._current = None
+        self._answering.forget()
 
     # --- one row at a time, and whole streams -------------------------------------------------------------------
 
@@ -418,7 +409,7 @@ class CountsClassifier(Classifier):
             return {}
         codes = self.encoder_.encode_row(row, self.unseen)
         current = self._answers(fresh=False)
-        view = self._kernel_view(current)
+        view = kernel_view(self, current)
         if view is not None and self._learned.moments is None:
             proba = view.plan.one(codes)
         else:
@@ -455,49 +446,15 @@ class CountsClassifier(Classifier):
 
     def _answers(self, *, fresh: bool) -> Current:
         """What answers. With ``fresh`` its structure follows all rows; else it may lag behind by a percent."""
-        current = self._renewed(fresh=fresh)
-        maker = self._answering()
-        if maker._balanced:
-            current.view.weigh_classes(maker._class_factors())
+        current = self._answering.current_of(self, fresh=fresh)
+        maker = self._scored_by()
+        if maker.balanced:
+            current.view.weigh_classes(maker.class_factors())
         return current
 
-    def _answering(self) -> CountsClassifier:
+    def _scored_by(self) -> CountsClassifier:
         """Who makes views and scorers: this classifier, unless it has chosen another one."""
         return self
-
-    def _renewed(self, *, fresh: bool) -> Current:
-        memory, current = self._learned, self._current
-        usable = current is not None and current.view.valid and current.view.counts is memory.counts
-        if current is not None and usable:
-            if not self._adaptive() or current.view.form_version == memory.counts.version:
-                return current
-            if memory.n_learned <= self._due(current) and (not fresh or self.refresh is not None):
-                return current
-        form = self._structure(memory.counts, memory.rows)
-        memory.count_families(form.families(), self.counts_shape(memory.counts.schema), self.n_threads)
-        if current is not None and usable and self._same_answers(current, form):
-            current.view.form_version = memory.counts.version
-            current.n_learned, current.weight = memory.n_learned, memory.counts.n_rows
-            return current
-        return self._take_structure(form)
-
-    def _same_answers(self, current: Current, form: Form) -> bool:
-        """Whether a scorer made earlier is the one for this form, too. Parameters of a search follow the rows."""
-        if isinstance(current.scorer, Discriminative) or current.view.counts is not self.counts_:
-            return False
-        return form == current.view.form
-
-    def _take_structure(self, form: Form, arrays: Mapping[str, np.ndarray] | None = None) -> Current:
-        """Answer with this structure from now on; a model file has parameters among its arrays."""
-        maker, memory = self._answering(), self._learned
-        view = maker.view_of(form)
-        fit_by = getattr(maker, "fit_by", "likelihood")
-        if arrays is not None and "parameters-prior" in arrays and fit_by != "likelihood":
-            scorer: Scorer = Discriminative.from_arrays(view, fit_by, arrays)
-        else:
-            scorer = maker._scorer(view)
-        current = self._current = Current(view, scorer, memory.n_learned, memory.counts.n_rows)
-        return current
 
     def score_structure(self, form: Form, query: Query) -> np.ndarray:
         """Probabilities that another structure over our counts gives to encoded rows."""
@@ -511,30 +468,17 @@ class CountsClassifier(Classifier):
             self.estimate,
             smooth_unseen=self.unseen == "smooth",
             priors=class_priors(self.priors, self.classes_),
-            factors=self._class_factors(),
+            factors=self.class_factors(),
         )
 
     @property
-    def _balanced(self) -> bool:
+    def balanced(self) -> bool:
         """Whether the factors of the classes follow the counts."""
         return isinstance(self.class_weight, str)
 
-    def _class_factors(self) -> list[float]:
+    def class_factors(self) -> list[float]:
+        """Factors of the classes by ``class_weight``; empty where none are given."""
         return class_factors(self.class_weight, self.classes_, self.counts_.class_counts)
-
-    def _due(self, current: Current) -> float:
-        """How many rows may have been learned while this structure still answers in a stream."""
-        if self.refresh is not None:
-            return float(current.n_learned + self.refresh - 1)
-        if self._learned.clock is not None:
-            return float(current.n_learned + max(1.0, 0.1 * current.weight) - 1)
-        return float(current.n_learned * self.refresh_ratio)
-
-    def _kernel_view(self, current: Current) -> View | None:
-        """The view that answers alone in the kernels, so that whole streams can run compiled; or None."""
-        if self._answering()._balanced or self.unseen == "error":
-            return None
-        return current.scorer.compiled
 
     def attach(self, counts: JointCounts, encoder: Encoder, rows: KeptRows | None) -> Self:
         """Answer from counts (and, where rows are looked at, from rows) that others use as well."""
@@ -607,44 +551,7 @@ class CountsClassifier(Classifier):
         ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other;
         where ``against`` is the predicted class itself, the next one is explained.
         """
-        self.check_fitted()
-        if len(self.classes_) < 2:
-            raise DataError(f"there is nothing to explain: the only class is {self.classes_.tolist()[0]!r}.")
-        X = [row] if isinstance(row, Mapping) else row
-        query = self.encode(X)
-        if len(query) != 1:
-            raise DataError(f"explain takes one row, got {len(query)}. Explain them one by one.")
-        proba = self._scores(X, log_joint=False)
-        chosen, rival = self._explained_classes(proba, answer, against)
-        prior, parts = self._answers(fresh=True).scorer.explain(query, chosen, rival)
-        names, columns = self.counts_.schema.names, self.counts_.schema.columns
-        values = {
-            name: columns[i].describe(int(code)) if code < columns[i].n_values else "?"
-            for i, (name, code) in enumerate(zip(names, query.codes[0], strict=True))
-        }
-        return Explanation(
-            answer=self.classes_.tolist()[chosen],
-            against=self.classes_.tolist()[rival],
-            probability=float(proba[0, chosen]),
-            log_odds=prior + sum(value for _, _, value in parts),
-            prior=prior,
-            parts=tuple(Part(names[i], tuple(names[j] for j in parents), value) for i, parents, value in parts),
-            values=values,
-        )
-
-    def _explained_classes(self, proba: np.ndarray, answer: Any, against: Any) -> tuple[int, int]:
-        """Codes of the class that is explained and of the one it is set against."""
-        known = self.class_codes
-        for name, label in (("answer", answer), ("against", against)):
-            if label is not None and label not in known:
-                raise OptionError(f"{name}={label!r} is none of the classes.{nearest(label, known)}")
-        if answer is not None and answer == against:
-            raise OptionError(f"answer and against are both {answer!r}. Leave one out, or name two classes.")
-        likely = np.argsort(-proba[0], kind="stable").tolist()
-        chosen = known[self.decide(proba).tolist()[0] if answer is None else answer]
-        if against is not None and chosen == known[against]:
-            chosen = next(c for c in likely if c != chosen)
-        return chosen, next(c for c in likely if c != chosen) if against is None else known[against]
+        return explain(self, row, answer, against)
 
     # --- forgetting, merging, counts from elsewhere -------------------------------------------------------------
 
@@ -729,7 +636,7 @@ class CountsClassifier(Classifier):
             self._recutting.match_classes(self.classes_, memory.counts.classes)
         self._memory, self.classes_ = memory, memory.counts.classes
         self.encoder_ = self._encoder_for(memory.counts.schema)
-        self._current = None
+        self._answering.forget()
 
     @classmethod
     def from_counts(cls, counts: JointCounts, **params: Any) -> Self:
@@ -771,22 +678,9 @@ class CountsClassifier(Classifier):
         state = self._learned.to_state()
         if self._recutting is not None and self._recutting.watches:
             state["arrays"] |= self._recutting.to_arrays(self)
-        state["view"] = self._current_state()
-        scorer = None if self._current is None else self._current.scorer
-        if state["view"] is not None and isinstance(scorer, Discriminative):
-            state["arrays"] |= scorer.to_arrays()
+        state["view"], arrays = self._answering.to_state(self)
+        state["arrays"] |= arrays
         return state
-
-    def _current_state(self) -> dict[str, Any] | None:
-        """None where no structure was chosen yet; the structure itself where it lags behind or took long to learn."""
-        current = self._current
-        if current is None or not current.view.valid or current.view.counts is not self.counts_:
-            return None
-        up_to_date = not self._adaptive() or current.view.form_version == self.counts_.version
-        if up_to_date and not self.saves_structure:
-            return {}
-        kept = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}
-        return kept | {"current": up_to_date, "weight": current.weight} | self._choice()
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
         counts = JointCounts.from_header(state["counts"], state["arrays"])
@@ -804,21 +698,7 @@ class CountsClassifier(Classifier):
         """Take back what ``to_state`` gave. Unsound data are refused."""
         super().from_state(state)
         if state.get("view") is not None:
-            self._take_current_state(state["view"], state["arrays"])
-
-    def _take_current_state(self, data: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-        memory = self._learned
-        if "form" not in data:
-            form = self._structure(memory.counts, memory.rows)
-            memory.count_families(form.families(), self.counts_shape(memory.counts.schema), self.n_threads)
-            self._take_structure(form, arrays)
-            return
-        self._take_choice(data)
-        current = self._take_structure(data["form"], arrays)
-        current.view.weigh_classes([float(factor) for factor in data["factor"]])
-        current.view.form_version = self.counts_.version if data.get("current") else -1
-        current.n_learned = float(data["rows"])
-        current.weight = float(data.get("weight", current.n_learned))
+            self._answering.take_state(self, state["view"], state["arrays"])
 
     def _choice(self) -> dict[str, Any]:
         """What ``_structure`` has chosen beside the form, as plain data."""

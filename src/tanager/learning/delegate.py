@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tanager.learning.counts_classifier import CountsClassifier, Current
-from tanager.scoring.forms import Form
+from tanager.learning.answering import Current
+from tanager.learning.counts_classifier import CountsClassifier
 
 
 class Delegating(CountsClassifier):
@@ -19,18 +19,12 @@ class Delegating(CountsClassifier):
         model.unseen, model.n_jobs, model.target_name_ = self.unseen, self.n_jobs, self.target_name_
         return model
 
-    def _answering(self) -> CountsClassifier:
+    def _scored_by(self) -> CountsClassifier:
+        self.best_._memory = self._memory  # whose counts may hold further families by now
         return self.best_
 
-    def _renewed(self, *, fresh: bool) -> Current:
+    def _answers(self, *, fresh: bool) -> Current:
         """Our scorer is that of the chosen one: asked by itself, it answers the same."""
-        current = super()._renewed(fresh=fresh)
-        self.best_._memory, self.best_._current = self._memory, current
+        current = super()._answers(fresh=fresh)
+        self.best_._answering.current = current
         return current
-
-    def _take_structure(self, form: Form, arrays: object = None) -> Current:
-        self.best_._memory = self._memory  # whose counts may hold further families by now
-        return super()._take_structure(form)
-
-    def _same_answers(self, current: Current, form: Form) -> bool:
-        return False  # another classifier may have the same form and smooth it otherwise

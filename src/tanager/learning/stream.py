@@ -17,6 +17,7 @@ from tanager.counts.moments import Moments
 from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.values import is_missing
+from tanager.learning.answering import due, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers
 from tanager.learning.memory import LIGHT, Memory
@@ -61,7 +62,7 @@ def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
 def _compiled_rows(model: CountsClassifier, rows: StreamPart) -> int:
     """How many rows from the first on can run in the kernels."""
     model.count_warm_up()
-    if model.unseen == "error" or model._kernel_view(model._answers(fresh=False)) is None:
+    if model.unseen == "error" or kernel_view(model, model._answers(fresh=False)) is None:
         return 0
     plain = _plain_rows(model, rows)
     if rows_of_dicts(rows.X):  # which may bring new columns
@@ -112,7 +113,7 @@ def _run_all(model: CountsClassifier, lap: Lap) -> None:
     done, end = 0, len(lap.block)
     while done < end:
         current = model._answers(fresh=False)
-        view = model._kernel_view(current)
+        view = kernel_view(model, current)
         most = _rows_of_structure(model, lap.part(slice(done, end)).block)
         part = slice(done, done + most)
         went = 0
@@ -130,9 +131,9 @@ def _rows_of_structure(model: CountsClassifier, block: Block) -> int:
     most = len(block)
     if not model._adaptive():
         return most
-    memory, current = model._learned, model._current
+    memory, current = model._learned, model._answering.current
     assert current is not None
-    room = model._due(current) - memory.n_learned
+    room = due(model, current) - memory.n_learned
     if block.weights is None or memory.clock is not None:
         return int(min(most, max(0.0, room) + 1))
     return min(most, 1 + int(np.searchsorted(np.cumsum(block.weights), room, side="right")))
@@ -211,7 +212,7 @@ def _counts_then_numbers(model: CountsClassifier, query: Query) -> np.ndarray:
     """The answer as the kernels give it: probabilities by the counts, then those of Gaussian columns."""
     moments = model._learned.moments
     current = model._answers(fresh=False)
-    if model._kernel_view(current) is None:
+    if kernel_view(model, current) is None:
         return current.scorer.score(query)
     proba = current.view.score(Query(query.codes))
     if moments is None or query.numbers is None:

@@ -21,24 +21,24 @@ Scope = tuple[int, ...]
 Factor = tuple[Scope, np.ndarray]  # its variables, one axis each; logs, so that products do not underflow
 
 
-def posterior(network: Network, asked: Sequence[int], evidence: Mapping[int, int]) -> np.ndarray:
-    """P(asked | evidence), one axis per variable."""
-    if len(set(asked)) < len(asked):
+def posterior(network: Network, query: Sequence[int], evidence: Mapping[int, int]) -> np.ndarray:
+    """P(query | evidence), one axis per query variable."""
+    if len(set(query)) < len(query):
         raise DataError("a variable is named twice. Name each variable once.")
     sizes = [len(network.values(name)) for name in network]
     # Variables with a single value are known as well; they would only add axes of length 1.
     known = {i: 0 for i, size in enumerate(sizes) if size == 1} | dict(evidence)
-    free = tuple(i for i in asked if i not in known)
+    free = tuple(i for i in query if i not in known)
     factors = _factors(network, free, evidence, known)
     steps = elimination_order([scope for scope, _ in factors], free, sizes)
-    _check_size(network, asked, [*(scope for _, scope in steps), free], sizes)
+    _check_size(network, query, [*(scope for _, scope in steps), free], sizes)
     for variable, scope in steps:
         touching = [factor for factor in factors if variable in factor[0]]
         rest = tuple(i for i in scope if i != variable)
         factors = [factor for factor in factors if variable not in factor[0]]
         factors.append((rest, _log_sum(_product(touching, (variable, *rest), sizes))))
     shares = _shares(_product(factors, free, sizes), network, evidence)
-    for axis, i in enumerate(asked):
+    for axis, i in enumerate(query):
         if i in known:  # all probability is on the known value
             certain = np.arange(sizes[i]) == known[i]
             shares = np.expand_dims(shares, axis) * certain.reshape(-1, *[1] * (shares.ndim - axis))
@@ -137,12 +137,12 @@ def _shares(logs: np.ndarray, network: Network, evidence: Mapping[int, int]) -> 
     return np.asarray(cells / cells.sum())
 
 
-def _check_size(network: Network, asked: Sequence[int], scopes: Iterable[Scope], sizes: Sequence[int]) -> None:
+def _check_size(network: Network, query: Sequence[int], scopes: Iterable[Scope], sizes: Sequence[int]) -> None:
     """Raise before anything is allocated."""
     largest = max(scopes, key=lambda scope: prod(sizes[i] for i in scope))
     cells = prod(sizes[i] for i in largest)
     if cells > MAX_CELLS:
-        listed = ", ".join(network.names[i] for i in asked)
+        listed = ", ".join(network.names[i] for i in query)
         raise MemoryBudgetError(
             f"the posterior of {listed} needs a table of {cells:.3g} cells over {len(largest)} variables; the limit is "
             f"{MAX_CELLS:,}. Give more evidence, fewer variables at once, or count rows of sample(n)."

@@ -327,9 +327,9 @@ class Network:
         evidence : mapping from name to value, default=None
             The observed values.
         """
-        asked = [variables] if isinstance(variables, str) else list(variables)
+        query = [variables] if isinstance(variables, str) else list(variables)
         known = {self.index(name): self.code(name, value) for name, value in (evidence or {}).items()}
-        return inference.posterior(self, [self.index(name) for name in asked], known)
+        return inference.posterior(self, [self.index(name) for name in query], known)
 
     def sample(self, n: int, random_state: Any = None, as_: str = "table") -> Any:
         """Draw random rows.

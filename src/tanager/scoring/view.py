@@ -235,11 +235,14 @@ class View:
         known = len(labels) > 1 and int(labels.max()) < self.counts.n_classes
         return constant and known and self._worth_compiling(self.plan.n_cells(leave_out=True), len(codes))
 
-    def term(self, child: int, parents: ParentSet, left_out: Block) -> np.ndarray:
-        """P(child | class, parents) for every row and class, the row left out; NaN where one of them is missing."""
-        out = np.empty((len(left_out), self.counts.n_classes))
-        term = self.plan.terms().index((child, list(parents)))
-        self.plan.term(term, left_out.codes, out, left_out.labels, left_out.weights, self.unit)
+    def term(self, child: int, parents: ParentSet, rows: Query | Block) -> np.ndarray:
+        """P(child | class, parents) for every row and class, NaN where one of them is missing.
+
+        The rows of a block, which were learned, are left out.
+        """
+        out = np.empty((len(rows), self.counts.n_classes))
+        labels, weights = (rows.labels, rows.weights) if isinstance(rows, Block) else (None, None)
+        self.plan.term(self.plan.terms().index((child, list(parents))), rows.codes, out, labels, weights, self.unit)
         return out
 
     def stream(

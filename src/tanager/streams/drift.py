@@ -243,7 +243,7 @@ class DriftAware(Classifier):
         if self._back is not None:
             self._duel.add(self._back.end_block(), wrong)
         signal = ask(self._detector, wrong.tolist())
-        if signal == "drift" and self._front.recent.mean <= self._front.usual.mean:
+        if signal == "drift" and self._front.recent.mean <= self._front.long_run.mean:
             signal = None  # a change for the better
         if signal == "drift":
             self._drift()
@@ -315,8 +315,8 @@ class DriftAware(Classifier):
         self._follow()
 
     def _errors(self) -> str:
-        recent, usual = self._front.recent.mean, self._front.usual.mean
-        return f"{recent:.3f} of the recent answers were wrong, {usual:.3f} is usual"
+        recent, long_run = self._front.recent.mean, self._front.long_run.mean
+        return f"{recent:.3f} of the recent answers were wrong, {long_run:.3f} in the long run"
 
     def _note(self, what: str, why: str) -> None:
         self.events_.append(Event(self.n_rows_, what, self._front.recent.mean, why))

@@ -14,7 +14,7 @@ from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier
 from tanager.scoring.decision import TIE
 
-USUAL = 5  # what is usual is judged over that many times the rows that count as recent
+LONG_RUN = 5  # the error in the long run is over that many times the rows that count as recent
 CLEAR = 2.0  # standard deviations that one model must be ahead of another to be called better
 
 
@@ -68,7 +68,7 @@ class Runner:
         self.model = model
         self.began = began  # row of the stream
         self.block: list[float] = []  # answers since the last block ended
-        self.recent, self.usual = Share(recent), Share(USUAL * recent)
+        self.recent, self.long_run = Share(recent), Share(LONG_RUN * recent)
 
     def knows(self) -> bool:
         """Whether it has learned anything to answer from."""
@@ -108,7 +108,7 @@ class Runner:
         wrong = np.array(self.block)
         wrong = wrong[~np.isnan(wrong)]
         self.recent.add(wrong)
-        self.usual.add(wrong)
+        self.long_run.add(wrong)
         self.block = []
         return wrong
 
@@ -117,7 +117,7 @@ class Runner:
     def state(self) -> dict[str, Any]:
         """All but the model, as plain data."""
         block = [None if np.isnan(wrong) else wrong for wrong in self.block]
-        shares = [astuple(self.recent), astuple(self.usual)]
+        shares = [astuple(self.recent), astuple(self.long_run)]
         return {"began": self.began, "block": block, "shares": shares}
 
     @classmethod
@@ -125,5 +125,5 @@ class Runner:
         """What ``state`` gave, and the model."""
         runner = cls(model, int(state["began"]), 1)
         runner.block = [np.nan if wrong is None else float(wrong) for wrong in state["block"]]
-        runner.recent, runner.usual = (Share(*map(float, share)) for share in state["shares"])
+        runner.recent, runner.long_run = (Share(*map(float, share)) for share in state["shares"])
         return runner

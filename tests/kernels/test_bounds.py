@@ -1,0 +1,165 @@
+"""Whatever Python hands over, kernels stay within their arrays: refused in a sentence, or read as missing."""
+
+import numpy as np
+import pytest
+
+from tanager import Column, JointCounts, Lidstone, Schema, _kernels
+from tanager.scoring.forms import ProductOfSums, SumOfProducts, View
+
+N, K, A = 4, 2, 3
+
+
+def counts_over(order=2, **shape):
+    schema = Schema(tuple(Column(f"x{i}", "codes", n_codes=A) for i in range(N)))
+    return JointCounts(schema, range(K), order=order, **shape)
+
+
+def rows_of(seed, m=60, dtype=np.uint8):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, A, (m, N)).astype(dtype), rng.integers(0, K, m).astype(np.uint8)
+
+
+def learned(order=2, **shape):
+    counts = counts_over(order, **shape)
+    counts.update(*rows_of(0))
+    return counts
+
+
+def plan_over(counts):
+    return _kernels.ScoringPlan(counts.store, "lidstone", 1.0)
+
+
+NAIVE = ProductOfSums.one_each([()] * N)
+CHAIN = ProductOfSums.one_each([(), (0,), (1,), (2,)])
+AODE = SumOfProducts(tuple((i,) for i in range(N)), (1.0,) * N, 1.0, NAIVE)
+
+
+def arrays_of(counts, **changes):
+    width = int(counts.offsets[-1])
+    named = {
+        "offsets": counts.offsets,
+        "n_values": counts.schema.n_values,
+        "classes": np.zeros(K),
+        "singles": np.zeros((width, K)),
+        "pairs": np.zeros((width, width, K)),
+        "triples": [],
+        "families": [],
+    }
+    return named | changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"singles": np.zeros((16, K), dtype=np.float32)}, "singles must be float64"),
+        ({"singles": np.zeros((15, K))}, r"singles must have the shape \(16, 2\)"),
+        ({"pairs": np.zeros((16, 16, K), order="F")}, "pairs must be C-contiguous"),
+        ({"pairs": np.zeros((32, 16, K))[::2]}, "pairs must be C-contiguous"),
+        ({"classes": np.zeros(0)}, "classes must have 1"),
+        ({"offsets": np.array([0, 4, 8, 12, 2**41])}, "below 2"),
+        ({"n_values": np.array([3, 3, 3, 4])}, r"4 slots.*attribute 3"),
+        ({"families": [([0, N], np.zeros((4, 4, K)))]}, "an attribute of families"),
+        ({"triples": [(0, 1, np.zeros((16, 16, 8)))]}, "the table of triples"),
+    ],
+)
+def test_a_store_takes_the_callers_own_arrays_or_none(changes, sentence):
+    """A silent copy would lose what is counted, and a shape that does not fit would be read beyond its end."""
+    _kernels.Store(**arrays_of(counts_over()))
+    with pytest.raises(ValueError, match=sentence):
+        _kernels.Store(**arrays_of(counts_over(), **changes))
+
+
+def test_a_plan_answers_once_it_has_a_form():
+    plan = plan_over(learned())
+    rows, labels = rows_of(1)
+    out = np.empty((60, K))
+    for call in (
+        lambda: plan.score(rows, out),
+        lambda: plan.score_marginal(rows, out),
+        lambda: plan.one(rows[0]),
+        lambda: plan.stream(rows, labels, None, out),
+        lambda: plan.term(0, rows, out),
+        lambda: plan.parts(rows[:1], out),
+        plan.compile,
+        lambda: plan_over(learned()).otherwise(plan),
+    ):
+        with pytest.raises(ValueError, match=r"neither a product nor a sum yet|same counts"):
+            call()
+
+
+def test_a_form_is_set_once_and_whole():
+    plan = plan_over(learned())
+    CHAIN.build(plan)
+    with pytest.raises(ValueError, match="already"):
+        NAIVE.build(plan)
+    broken = plan_over(learned(order=1))
+    with pytest.raises(ValueError, match="no joint counts"):
+        CHAIN.build(broken)
+    with pytest.raises(ValueError, match="neither"):
+        broken.one(rows_of(1)[0][0])
+
+
+def test_plans_do_not_fall_back_on_each_other_in_a_circle():
+    counts = learned()
+    first, second = plan_over(counts), plan_over(counts)
+    AODE.build(first)
+    AODE.build(second)
+    first.otherwise(second)
+    for plan, other in ((second, first), (first, first)):
+        with pytest.raises(ValueError, match="fall back on itself"):
+            plan.otherwise(other)
+
+
+@pytest.mark.parametrize("out", [np.empty((60, K), dtype=np.float32), np.empty((60, K), order="F")])
+def test_answers_are_written_in_place_or_refused(out):
+    view = View(learned(), NAIVE, Lidstone(1.0))
+    rows, _ = rows_of(1)
+    for call in (lambda: view.plan.score(rows, out), lambda: view.plan.compile().score(rows, out)):
+        with pytest.raises(TypeError, match="incompatible"):
+            call()
+
+
+@pytest.mark.parametrize("form", [NAIVE, CHAIN, AODE])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_codes_beyond_the_layout_are_read_as_missing(form, dtype):
+    rng = np.random.default_rng(3)
+    rows = rng.integers(0, np.iinfo(dtype).max + 1, (200, N)).astype(dtype)
+    rows[rng.random(rows.shape) < 0.7] = 1
+    plain = np.where(rows < A, rows, np.iinfo(dtype).max).astype(dtype)
+    view = View(learned(), form, Lidstone(1.0))
+    for ours, theirs in ((rows, plain), (rows[::-2, ::-1][:, ::-1], plain[::-2])):
+        np.testing.assert_array_equal(view.score(ours), view.score(theirs))
+        np.testing.assert_array_equal(view.score(ours[:3]), view.score(theirs[:3]))
+        resolved = np.empty(ours.shape, dtype=dtype)
+        view.counts.store.resolve(ours, resolved, 0.0)
+
+
+def test_weights_with_gaps_and_rows_in_reverse_are_read_as_they_are():
+    rows, labels = rows_of(4, dtype=np.uint16)
+    weights = np.random.default_rng(4).random(120)
+    strided, plain = counts_over(), counts_over()
+    strided.learn_rows(rows[::-1], labels[::-1], weights[::2][::-1])
+    plain.learn_rows(rows[::-1].copy(), labels[::-1].copy(), weights[::2][::-1].copy())
+    np.testing.assert_array_equal(strided.pairs, plain.pairs)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_pair_that_was_counted_as_a_family_needs_no_table_of_pairs(fast):
+    families = [(i, i + 1) for i in range(N - 1)]
+    lean, full = learned(order=1, families=families), learned(order=2)
+    rows, _ = rows_of(5)
+    expected = View(full, CHAIN, Lidstone(1.0), fast=fast).score(rows[:3])
+    np.testing.assert_allclose(View(lean, CHAIN, Lidstone(1.0), fast=fast).score(rows[:3]), expected, rtol=1e-12)
+
+
+def test_a_row_is_learned_whole_or_not_at_all():
+    counts = learned()
+    before = counts.pairs.copy()
+    row = np.zeros(N, dtype=np.uint8)
+    for codes, label in ((row, K), (row, -1), (row + A, 0)):
+        assert not counts.store.learn_one(codes, label)
+        assert not counts.store.forget_one(codes, label, 1.0)
+    for codes in (np.zeros(N - 1, np.uint8), np.zeros((1, N), np.uint8), np.zeros(N, np.int64)):
+        with pytest.raises(ValueError, match=r"one code per column|uint8 or uint16"):
+            counts.store.learn_one(codes, 0)
+    np.testing.assert_array_equal(counts.pairs, before)
