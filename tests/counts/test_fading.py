@@ -100,7 +100,7 @@ def test_rows_leave_by_the_weight_they_were_added_with(shape, seed, factor, size
     rest = empty(shape).update(codes[-size:], labels[-size:], weights[-size:] * factor**age)
     assert counts == rest
     np.testing.assert_allclose(counts.n_rows, rest.n_rows, rtol=1e-9)
-    assert all((table >= 0).all() for table in counts._arrays().values())
+    assert all((table >= 0).all() for table in counts.to_header()[1].values())
 
 
 def test_whole_rows_leave_without_a_trace():
@@ -108,8 +108,8 @@ def test_whole_rows_leave_without_a_trace():
     counts = empty({"order": 3}).update(codes, labels)
     counts.forget_rows(codes[:150], labels[:150], np.ones(150))
     rest = empty({"order": 3}).update(codes[150:], labels[150:])
-    for name, table in counts._arrays().items():
-        assert np.array_equal(table, rest._arrays()[name]), name
+    for name, table in counts.to_header()[1].items():
+        assert np.array_equal(table, rest.to_header()[1][name]), name
 
 
 def test_an_unlabelled_row_has_nothing_to_take_out():
@@ -142,7 +142,7 @@ def test_a_factor_of_almost_nothing_is_no_overflow(factor):
     for _ in range(3):
         counts.decay(factor)
         assert 0 < counts.scale < 1e101
-        assert all(np.isfinite(table).all() for table in counts._arrays().values())
+        assert all(np.isfinite(table).all() for table in counts.to_header()[1].values())
     counts.update(codes, labels, weights)
     assert counts == empty().update(codes, labels, weights)
 
@@ -150,10 +150,10 @@ def test_a_factor_of_almost_nothing_is_no_overflow(factor):
 def test_halving_cells_is_exact_and_noted():
     codes, labels, weights = rows(9)
     counts = empty().update(codes, labels, weights)
-    before = counts._classes.copy()
+    before = counts.to_header()[1]["classes"].copy()
     counts.decay(1e-90).decay(1e-90)
     assert counts.halvings > 0
-    assert counts.raw_now(before, 0).tolist() == counts._classes.tolist()
+    assert counts.raw_now(before, 0).tolist() == counts.to_header()[1]["classes"].tolist()
     np.testing.assert_allclose(counts.class_counts, before * 1e-180, rtol=1e-12)
     for other in (counts.copy(), counts.project(["x0", "x1"]), counts.copy().grow(counts.schema, range(K + 1))):
         assert other.halvings == counts.halvings

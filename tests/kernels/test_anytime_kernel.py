@@ -39,6 +39,11 @@ def view_of(rows, labels, form, smoothing, *, n_values=N_VALUES, k=2, weights=No
     return View(counts, form, smoothing, **options)
 
 
+def first_plan(view):
+    """Naive Bayes over the same counts, which every answer begins with."""
+    return view.with_form(naive(view.counts.n_features)).plan
+
+
 def in_words(row):
     return tuple(None if v == 255 else int(v) for v in row)
 
@@ -244,7 +249,7 @@ def test_rows_are_answered_in_turn_as_the_formula_says(case):
 def test_there_is_an_answer_after_every_step(case, compiled):
     view, _, asked, slow, _ = case
     k = view.counts.n_classes
-    tables = (view.plan.compile(), view._naive.compile()) if compiled else None
+    tables = (view.plan.compile(), first_plan(view).compile()) if compiled else None
     run = view.plan.run(asked, tables)
     more, t = run.advance(0), 0
     while True:
@@ -371,7 +376,7 @@ def test_all_members_that_replace_naive_bayes_are_the_plain_sum(k, holes, two):
             score(got, asked, log_joint=log_joint), score(expected, asked, log_joint=log_joint), rtol=1e-11, atol=1e-12
         )
         for compiled in (False, True):
-            tables = (got.plan.compile(), got._naive.compile()) if compiled else None
+            tables = (got.plan.compile(), first_plan(got).compile()) if compiled else None
             run = got.plan.run(asked, tables)
             run.advance()
             np.testing.assert_allclose(
@@ -409,7 +414,7 @@ def test_tables_too_large_for_the_cache_and_threads_change_nothing(mix, k):
     form = StagedSum(tuple((i,) for i in range(60)), (1.0, 0.5) * 30, 1.0, naive(60), mix=mix, limit=41)
     view = View(counts, form, Lidstone(1.0))
     straight = np.array([view.plan.one(row) for row in asked])
-    tables = (view.plan.compile(), view._naive.compile())
+    tables = (view.plan.compile(), first_plan(view).compile())
     assert tables[0].nbytes > 2**20
     for both, n_jobs in itertools.product((None, tables), (1, 2)):
         run = view.plan.run(many, both)
@@ -425,7 +430,7 @@ def test_hundreds_of_columns_do_not_underflow(mix):
     counts, asked = random_store(1, 300, 3, a=3, m=60)
     form = StagedSum(tuple((i,) for i in range(300)), (1.0,) * 300, 1.0, naive(300), mix=mix)
     view = View(counts, form, Lidstone(0.01))
-    for tables in (None, (view.plan.compile(), view._naive.compile())):
+    for tables in (None, (view.plan.compile(), first_plan(view).compile())):
         run = view.plan.run(asked[:20], tables)
         more = run.advance(0)
         while more:
@@ -464,7 +469,7 @@ def test_without_time_every_row_gets_naive_bayes(compiled):
     counts, asked = random_store(3, 12, 2)
     form = StagedSum(tuple((i,) for i in range(12)), (1.0,) * 12, 1.0, naive(12))
     view = View(counts, form, Lidstone(1.0))
-    run = view.plan.run(asked, (view.plan.compile(), view._naive.compile()) if compiled else None)
+    run = view.plan.run(asked, (view.plan.compile(), first_plan(view).compile()) if compiled else None)
     assert run.advance(nanoseconds=0)
     assert not members_of(run, 150).any()
     expected = score(View(counts, naive(12), Lidstone(1.0)), asked)
@@ -535,8 +540,8 @@ def refused(sentence, call, error=ValueError):
 
 def test_turns_that_make_no_sense_are_refused():
     view, other = d12("joint"), d12("joint")
-    plan, first = view.plan, view._naive
-    refused("same counts", lambda: plan.staged(other._naive, "joint"))
+    plan, first = view.plan, first_plan(view)
+    refused("same counts", lambda: plan.staged(first_plan(other), "joint"))
     refused("only the members of a sum", lambda: first.staged(first, "joint"))
     refused("must be naive Bayes", lambda: plan.staged(plan, "joint"))
     tree = view.with_form(ProductOfSums.one_each([(), (0,), (0,), (), ()]))
@@ -562,7 +567,7 @@ def test_arrays_that_do_not_fit_are_refused():
     refused("incompatible", lambda: run.answer(np.empty((3, 2), dtype=np.float32)), TypeError)
     refused("members per row", lambda: run.used(np.empty(2, dtype=np.int64)))
     refused("int32 or int64", lambda: run.used(np.empty(3)))
-    tables = (plan.compile(), view._naive.compile())
+    tables = (plan.compile(), first_plan(view).compile())
     refused("another plan", lambda: plan.run(QUERIES, tables[::-1]))
     refused("another plan", lambda: plan.run(QUERIES, (plan.compile(leave_out=True), tables[1])))
     shorter = view.with_form(StagedSum(((0,),), (1.0,), 1.0, naive(5)))
@@ -589,5 +594,5 @@ def test_what_cannot_be_judged_is_refused():
     refused("six rows", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, member_scores=np.zeros((5, 6))))
     refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, member_scores=judged, keep=1.5))
     refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, member_scores=judged, keep=math.nan))
-    refused("not staged", lambda: view._naive.stream(D12_ROWS, D12_LABELS, None, out, member_scores=judged))
+    refused("not staged", lambda: first_plan(view).stream(D12_ROWS, D12_LABELS, None, out, member_scores=judged))
     assert not judged.any()

@@ -220,8 +220,8 @@ def test_rows_of_weight_one_leave_without_a_trace(form):
     streamed(view, codes, labels, None, out, queue=(codes, labels, raw), gone=window_of(50, 500))
     rest = binary_counts(9).update(codes[-50:], labels[-50:])
     assert view.counts == rest
-    for name, table in view.counts._arrays().items():
-        assert np.array_equal(table, rest._arrays()[name]), name
+    for name, table in view.counts.to_header()[1].items():
+        assert np.array_equal(table, rest.to_header()[1][name]), name
 
 
 def test_weights_that_do_not_cancel_leave_no_negative_cells():
@@ -235,7 +235,7 @@ def test_weights_that_do_not_cancel_leave_no_negative_cells():
         view, codes, labels, weights, out, fade=fade, queue=(codes, labels, np.empty(3000)), gone=window_of(5, 3000)
     )
     assert ((out >= 0) & (out <= 1)).all()
-    assert all((table >= 0).all() for table in view.counts._arrays().values())
+    assert all((table >= 0).all() for table in view.counts.to_header()[1].values())
 
 
 @pytest.mark.parametrize("form", [averaged(9), ProductOfSums.one_each([()] * 9)], ids=["sum", "naive"])

@@ -157,7 +157,7 @@ def test_a_window_holds_exactly_the_last_rows(stream, size):
     X, y, _, times = stream
     ours = in_chunks(model(window=size), X, y, np.ones(len(y)), times, size)
     assert ours.counts_ == counted(X[-size:], y[-size:], None)
-    assert all((cells == np.rint(cells)).all() for cells in ours.counts_._arrays().values())  # whole, to the bit
+    assert all((cells == np.rint(cells)).all() for cells in ours.counts_.to_header()[1].values())  # whole, to the bit
 
 
 @pytest.mark.parametrize("options", [{"window": 5}, {"window": "4 s"}, {"decay": "3 s"}, {"decay": 0.9}], ids=str)
