@@ -104,7 +104,7 @@ def test_the_classifier_in_contributing_works_as_it_stands(tmp_path):
     folder.mkdir()
     (folder / "first_parent.py").write_text(contributed_source())
     (tmp_path / "register_first_parent.py").write_text(REGISTERED)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "register_first_parent"]
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "register_first_parent"]
     command += ["-k", "firstparent or FirstParent", "tests/test_classifiers_common.py", "tests/laws"]
     places = os.pathsep.join([str(tmp_path), str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {"PYTHONPATH": places, "FIRST_PARENT": str(folder)}
