@@ -94,6 +94,11 @@ template <int Fixed, bool LeaveOut>
         const L value = estimate(parents[t], own);
         return g.uniform ? value : value * L::all(g.weights[t]);
     };
+    if (n_parents == 1) {  // one network: nothing to add up
+        const std::int64_t other = cell[parents[0]];
+        (L::load(sum) + weighted(0, g.n_before ? row + other : column + other * s.width)).store(sum);
+        return;
+    }
     // Four sums side by side: an addition takes longer than it takes to start the next.
     L total[4] = {L::load(sum), L::all(0), L::all(0), L::all(0)};
     int t = 0;
