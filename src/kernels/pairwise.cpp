@@ -72,7 +72,7 @@ inline void careful(const ScoringPlan &p, int i, int j, const Scratch &w, double
 }
 
 // Adds w P(x_i | y, x_j) over the parents x_j of a group, the classes in registers. Nothing is asked about missing
-// parents: their reciprocals are 0. Inlined by force: as a call of its own it made a row of TAN a tenth slower.
+// parents: their reciprocals are 0. Inlined by force, as it is the inner loop of every row.
 template <int Fixed, bool LeaveOut>
 [[gnu::always_inline]] inline void add_parents_in_lanes(const ScoringPlan &p, const Group &g, const Scratch &w,
                                                         double *sum) {

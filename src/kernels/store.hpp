@@ -88,7 +88,7 @@ inline void change_triples(const Store &s, const Triples &t, const int *slot, in
 #pragma GCC unroll 4
             for (int j = from; j < to; ++j) row[cell[j]] = change(row[cell[j]]);
         };
-        // All others but the anchor: three ranges are faster than two questions about every cell.
+        // All others but the anchor, as three ranges: no question about any cell.
         const int low = std::min(i, t.anchor), high = std::max(i, t.anchor);
         change_cells(t.first, low);
         change_cells(std::max(t.first, low + 1), high);
