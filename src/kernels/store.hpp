@@ -83,9 +83,16 @@ inline void change_triples(const Store &s, const Triples &t, const int *slot, in
     double *anchored = t.cells + slot[t.anchor] * s.k + y;
     for (int i = t.first; i < s.n; ++i) {
         if (i == t.anchor) continue;
-        double *row = anchored + cell[i] * t.width, *column = anchored + cell[i];
-        for (int j = t.first; j < i; ++j)
-            if (j != t.anchor) column[cell[j] * t.width] = row[cell[j]] = change(row[cell[j]]);
+        double *row = anchored + cell[i] * t.width;
+        const auto change_cells = [&](int from, int to) {
+#pragma GCC unroll 4
+            for (int j = from; j < to; ++j) row[cell[j]] = change(row[cell[j]]);
+        };
+        // All others but the anchor, as three ranges: no question about any cell.
+        const int low = std::min(i, t.anchor), high = std::max(i, t.anchor);
+        change_cells(t.first, low);
+        change_cells(std::max(t.first, low + 1), high);
+        change_cells(std::max(t.first, high + 1), s.n);
     }
 }
 
