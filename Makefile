@@ -21,6 +21,7 @@ test: build
 	$(BIN)/python -m pytest -n auto
 
 check: build
+	$(BIN)/clang-format --dry-run --Werror src/kernels/*.cpp src/kernels/*.hpp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

@@ -50,7 +50,7 @@ def lines() -> Iterator[Line]:
         {
             "AODE": lambda: whole.predict_proba(X),
             "anytime": lambda: model.predict_proba(X),
-            "judged": lambda: AnytimeAODE(judged_rows=len(X)).fit(X, y),
+            "judged": lambda: AnytimeAODE(validation_rows=len(X)).fit(X, y),
         },
         repeats=5,
     )

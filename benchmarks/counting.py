@@ -18,15 +18,15 @@ class Store:
     def __init__(self, n_values, n_classes, with_triples=False):
         n = len(n_values)
         self.n_values = np.array(n_values, dtype=np.int64)
-        rooms = self.n_values + 1
-        self.offsets = np.concatenate([[0], np.cumsum(rooms)]).astype(np.int64)
+        n_slots = self.n_values + 1
+        self.offsets = np.concatenate([[0], np.cumsum(n_slots)]).astype(np.int64)
         a = int(self.offsets[-1])
         self.classes, self.singles = np.zeros(n_classes), np.zeros((a, n_classes))
         self.pairs = np.zeros((a, a, n_classes))
         self.triples = []
         for s in range(n - 2 if with_triples else 0):
             width = a - int(self.offsets[s + 1])
-            self.triples.append((s, s + 1, np.zeros((width, width, int(rooms[s]) * n_classes))))
+            self.triples.append((s, s + 1, np.zeros((width, width, int(n_slots[s]) * n_classes))))
 
     def count(self, codes, labels, weights=None, **options):
         tables = self.classes, self.singles, self.pairs, self.triples, []

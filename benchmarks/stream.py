@@ -32,7 +32,7 @@ def rows_per_second(model: Any, rows: list[dict[str, bool]], labels: list[bool])
 
 def forgetting(kind: type, X: np.ndarray, y: np.ndarray, *, fades: bool = False, leave: bool = False) -> None:
     """A stream whose counts fade by 0.999 a row, or from which each row leaves a thousand rows later."""
-    view = kind().fit(X[:1000], y[:1000])._structure(fresh=True)
+    view = kind().fit(X[:1000], y[:1000]).view_
     fade = np.full(len(X) - 1000, 0.999) if fades else None
     queue = (X, y, np.ones(len(X))) if leave else None
     gone = np.ones(len(X) - 1000, dtype=np.int64) if leave else None

@@ -42,7 +42,7 @@ from tanager import (
 )
 from tanager.counts.joint import JointCounts
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.scoring.forms import View
+from tanager.scoring.view import View
 
 PUBLIC = {
     value
@@ -135,7 +135,7 @@ def make(name, n, **params):
 
 
 def needs_rows(name):
-    return INSTANCES[name](3)._needs_rows()
+    return INSTANCES[name](3).looks_at_rows
 
 
 def terms_of(form):
@@ -144,10 +144,10 @@ def terms_of(form):
 
 
 def view_of(table, form, smoothing, *, unseen="ignore", w=None, **options):
-    """The form over counts of the table, and the table's codes and labels."""
+    """The form over counts of the table, the table's rows as codes, and a model that encodes."""
     model = NaiveBayes(unseen=unseen).fit(table.X, table.y, sample_weight=w)
-    codes, labels, weights = model._known_rows(table.X, table.y, w)
+    block = model.known_rows(table.X, table.y, w)
     old = model.counts_
     counts = JointCounts(old.schema, old.classes, families=form.families(), spare=old.spare)
-    counts.update(codes, labels, weights)
-    return View(counts, form, smoothing, smooth_unseen=unseen == "smooth", **options), codes, labels, model
+    counts.update(block.codes, block.labels, block.weights)
+    return View(counts, form, smoothing, smooth_unseen=unseen == "smooth", **options), block, model

@@ -81,7 +81,7 @@ def model_bytes(model: Any) -> int:
 
 def _families(model: Any) -> set[frozenset[int]]:
     """Columns whose joint counts are read; the class is in all of them."""
-    form = model._structure(fresh=True).form
+    form = model.structure_
     n = model.counts_.n_features
     if hasattr(form, "members"):
         return {frozenset({*member, j}) for member in form.members for j in range(n)}

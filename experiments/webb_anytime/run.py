@@ -142,7 +142,7 @@ def figures(model: Any, codes: np.ndarray, labels: np.ndarray, learned: np.ndarr
     if not hasattr(model, "improving"):
         steps = [(model.predict_proba(codes), 0)]
     elif model.stop == "all":
-        steps = [(answer.proba, int(answer.members.sum())) for answer in model.improving(codes)]
+        steps = [(answer.proba, int(answer.members.sum())) for answer in model.staged_answers(codes)]
     else:
         answer = model.answer(codes)
         steps = [(answer.proba, int(answer.members.sum()))]

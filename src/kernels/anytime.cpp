@@ -301,8 +301,8 @@ void CountReader::find_children(const Plan &p, int q) {
         if (i == parents[0] || i == parents[1]) continue;
         const Place &at = p.terms[p.member_terms[q][i - (parents[0] < i) - (parents[1] < i)]].counts;
         child_[n_found_] = i;
-        own_[n_found_++] = at.cells + at.base + slot_[parents[0]] * at.strides[0] +
-                           slot_[parents[1]] * at.strides[1] + slot_[i] * at.child_stride;
+        own_[n_found_++] = at.cells + at.base + slot_[parents[0]] * at.strides[0] + slot_[parents[1]] * at.strides[1] +
+                           slot_[i] * at.child_stride;
     }
 }
 
@@ -693,7 +693,9 @@ class TableReader {
 
 bool is_large(const CountReader &) { return false; }
 template <int Fixed>
-bool is_large(const TableReader<Fixed> &reader) { return reader.large(); }
+bool is_large(const TableReader<Fixed> &reader) {
+    return reader.large();
+}
 
 // As many members of a row at once as can be; the others follow one by one.
 void all_now(CountReader &, const Mixer &, Progress &, double *, double *, int) {}
@@ -724,8 +726,8 @@ struct Run::Watch {
 
 Run::Run(std::shared_ptr<Plan> plan, const Turn &turn, const Codes &codes, std::shared_ptr<const Compiled> tables,
          std::shared_ptr<const Compiled> naive)
-    : n_rows(codes.n_rows), n_classes(plan->store.k), plan_(std::move(plan)), turn_(turn),
-      tables_(std::move(tables)), naive_(std::move(naive)) {
+    : n_rows(codes.n_rows), n_classes(plan->store.k), plan_(std::move(plan)), turn_(turn), tables_(std::move(tables)),
+      naive_(std::move(naive)) {
     const std::size_t n = plan_->store.n, size = std::size_t(n_rows) * n_classes;
     slot_.reset(new int[std::size_t(n_rows) * n]);
     total_.reset(new double[size]);
@@ -747,19 +749,22 @@ bool Run::advance(std::int64_t steps, std::int64_t nanoseconds, int n_jobs) {
     const auto work = [&](auto &reader, std::int64_t begin, std::int64_t end) {
         if (go_on(reader, begin, end, steps, watch)) more = true;
     };
-    tanager::parallel_rows(n_rows, n_jobs, [&](std::int64_t begin, std::int64_t end) {
-        if (!tables_) {
-            CountReader reader(*plan_);
-            return work(reader, begin, end);
-        }
-        const auto read = [&](auto reader) { work(reader, begin, end); };
-        switch (tables_->stride) {
-            case 2: return read(TableReader<2>(*plan_, *tables_, *naive_));
-            case 4: return read(TableReader<4>(*plan_, *tables_, *naive_));
-            case 8: return read(TableReader<8>(*plan_, *tables_, *naive_));
-            default: return read(TableReader<0>(*plan_, *tables_, *naive_));
-        }
-    }, 1024);
+    tanager::parallel_rows(
+        n_rows, n_jobs,
+        [&](std::int64_t begin, std::int64_t end) {
+            if (!tables_) {
+                CountReader reader(*plan_);
+                return work(reader, begin, end);
+            }
+            const auto read = [&](auto reader) { work(reader, begin, end); };
+            switch (tables_->stride) {
+                case 2: return read(TableReader<2>(*plan_, *tables_, *naive_));
+                case 4: return read(TableReader<4>(*plan_, *tables_, *naive_));
+                case 8: return read(TableReader<8>(*plan_, *tables_, *naive_));
+                default: return read(TableReader<0>(*plan_, *tables_, *naive_));
+            }
+        },
+        1024);
     begun_ = true;
     return more;
 }

@@ -50,7 +50,7 @@ class CountReader {
     double weight(int stage, int q) const { return stages_[stage]->members[q].weight; }
     int n_stages() const { return int(stages_.size()); }
     void naive(double *m, double *e);
-    void member(int stage, int q, double *m, double *e);  // its joint times its weight
+    void member(int stage, int q, double *m, double *e);                                 // its joint times its weight
     const double *factor() const { return factor_.empty() ? nullptr : factor_.data(); }  // of the classes, if any
     const double *sub() const { return sub_.data(); }
 
@@ -60,12 +60,12 @@ class CountReader {
     const int *slot_ = nullptr;
     int left_out_class_ = -1;
     double left_out_ = 0, rows_ = 0, least_cell_ = 1, most_total_ = 0;
-    bool quick_ = false;                   // pseudo-counts are the same for all parents
-    int calm_ = 1;                         // factors to multiply between two looks at the exponent
-    std::vector<int> safe_, careful_;      // attributes present that never were missing, and the others
+    bool quick_ = false;               // pseudo-counts are the same for all parents
+    int calm_ = 1;                     // factors to multiply between two looks at the exponent
+    std::vector<int> safe_, careful_;  // attributes present that never were missing, and the others
     std::vector<std::int64_t> cell_;
-    const double *found_ = nullptr;        // counts of the member that was found last, until it is read
-    int n_found_ = 0;                      // its children, and where their counts are
+    const double *found_ = nullptr;  // counts of the member that was found last, until it is read
+    int n_found_ = 0;                // its children, and where their counts are
     std::vector<const double *> own_;
     std::vector<int> child_;
     std::vector<double> sub_, count_, reciprocal_, once_, flat_, pseudo_, prior_, factor_;
@@ -73,11 +73,16 @@ class CountReader {
     void prepare_pseudo();
     void alone(int i, double *out) const;
     void find_children(const Plan &p, int q);
-    template <int Fixed> void read_naive(double *m, double *e);
-    template <int Fixed> void read_member(const Plan &p, int q, double *m, double *e);
-    template <int Fixed> void multiply_safe(const Plan &p, double *m, double *e);
-    template <int Fixed, bool LeaveOut> void multiply_safe(const Plan &p, double *m, double *e);
-    template <int Fixed> void careful_child(const Plan &p, int q, int i, double *out);
+    template <int Fixed>
+    void read_naive(double *m, double *e);
+    template <int Fixed>
+    void read_member(const Plan &p, int q, double *m, double *e);
+    template <int Fixed>
+    void multiply_safe(const Plan &p, double *m, double *e);
+    template <int Fixed, bool LeaveOut>
+    void multiply_safe(const Plan &p, double *m, double *e);
+    template <int Fixed>
+    void careful_child(const Plan &p, int q, int i, double *out);
 };
 
 // The memory of one thread for the turns of one row.
@@ -123,7 +128,8 @@ class Run {
     // many when it is up. True while some row could get another member.
     bool advance(std::int64_t steps, std::int64_t nanoseconds, int n_jobs);
     void answer(bool log_joint, double *out) const;
-    template <class Integer> void used(Integer *out) const {
+    template <class Integer>
+    void used(Integer *out) const {
         for (std::int64_t r = 0; r < n_rows; ++r) out[r] = Integer(progress_[r].used);
     }
 
@@ -144,8 +150,8 @@ class Run {
     double *total(std::int64_t r) const { return &total_[std::size_t(r) * n_classes]; }
     double *power(std::int64_t r) const { return &power_[std::size_t(r) * n_classes]; }
     int *slot(std::int64_t r) const { return &slot_[std::size_t(r) * plan_->store.n]; }
-    template <class Reader> bool go_on(Reader &reader, std::int64_t begin, std::int64_t end, std::int64_t steps,
-                                       Watch watch);
+    template <class Reader>
+    bool go_on(Reader &reader, std::int64_t begin, std::int64_t end, std::int64_t steps, Watch watch);
     Clock::duration answering(std::int64_t begin, std::int64_t end) const;
     void answer_row(std::int64_t r, bool log_joint, double *out) const;
 };

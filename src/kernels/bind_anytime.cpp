@@ -49,7 +49,7 @@ void check_turn(int limit, double margin) {
 
 void set_in_turn(Plan &plan, std::shared_ptr<Plan> naive, const std::string &mix, int limit, double margin) {
     check_turn(limit, margin);
-    expect(plan.sum_of_products, "only the members of a sum can be taken in turn");
+    expect(plan.sum_of_products, "only the members of a sum can be staged");
     expect(is_naive(*naive) && alike(naive->estimate, plan.estimate) && naive->slots.limit == plan.slots.limit,
            "the plan to begin with must be naive Bayes over all columns, with the same smoothing");
     naive->rescale(plan.estimate.unit);
@@ -58,7 +58,7 @@ void set_in_turn(Plan &plan, std::shared_ptr<Plan> naive, const std::string &mix
 
 PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<Plan> plan, const AnyArray &codes_,
                const std::optional<Tables> &tables, std::optional<int> limit, std::optional<double> margin) {
-    expect(plan->turn != nullptr, "members are not taken in turn here");
+    expect(plan->turn != nullptr, "this plan is not staged");
     const Codes codes = as_codes(codes_, plan->store.n);
     Tables both;
     if (tables) both = *tables;
@@ -73,9 +73,9 @@ PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<Plan> plan, const An
 }
 
 double *as_judged(const Plan &plan, const Doubles &judged) {
-    expect(plan.turn != nullptr, "members are not taken in turn here");
+    expect(plan.turn != nullptr, "this plan is not staged");
     expect(judged.ndim() == 2 && judged.shape(0) == 6 && judged.shape(1) == plan.members.size() + 1,
-           "what is judged must have six rows, and one column more than members");
+           "member scores must have six rows, and one column more than members");
     return judged.data();
 }
 
@@ -92,15 +92,21 @@ std::int64_t judge_rows(Plan &plan, const AnyArray &codes_, const AnyArray &labe
 }
 
 void bind_run(nb::module_ &m) {
-    nb::class_<PyRun>(m, "Run", "Rows that hear one member after the other.")
-        .def("advance", [](PyRun &self, std::int64_t steps, std::int64_t nanoseconds, int n_jobs) {
-                 nb::gil_scoped_release release;
-                 return self.run->advance(steps, nanoseconds, n_jobs);
-             }, nb::arg("steps") = -1, nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)
-        .def("answer", [](const PyRun &self, const Doubles &out, bool log_joint) {
-                 double *to = as_output(out, self.run->n_rows, self.run->n_classes);
-                 nb::gil_scoped_release release;
-                 self.run->answer(log_joint, to);
-             }, nb::arg("out").noconvert(), nb::arg("log_joint") = false)
+    nb::class_<PyRun>(m, "Run", "Rows that are scored by one member after the other.")
+        .def(
+            "advance",
+            [](PyRun &self, std::int64_t steps, std::int64_t nanoseconds, int n_jobs) {
+                nb::gil_scoped_release release;
+                return self.run->advance(steps, nanoseconds, n_jobs);
+            },
+            nb::arg("steps") = -1, nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)
+        .def(
+            "answer",
+            [](const PyRun &self, const Doubles &out, bool log_joint) {
+                double *to = as_output(out, self.run->n_rows, self.run->n_classes);
+                nb::gil_scoped_release release;
+                self.run->answer(log_joint, to);
+            },
+            nb::arg("out").noconvert(), nb::arg("log_joint") = false)
         .def("used", &used, nb::arg("out").noconvert());
 }

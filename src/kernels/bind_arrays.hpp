@@ -20,8 +20,8 @@ inline Codes as_codes(const AnyArray &a, int n) {
     expect(a.ndim() == 2, "codes must have rows and columns");
     expect(a.dtype() == nb::dtype<std::uint8_t>() || a.dtype() == nb::dtype<std::uint16_t>(),
            "codes must be uint8 or uint16");
-    expect(std::int64_t(a.shape(1)) == n, "codes have " + std::to_string(a.shape(1)) + " columns, the counts " +
-                                              std::to_string(n));
+    expect(std::int64_t(a.shape(1)) == n,
+           "codes have " + std::to_string(a.shape(1)) + " columns, the counts " + std::to_string(n));
     codes.data = a.data();
     codes.wide = a.dtype() == nb::dtype<std::uint16_t>();
     codes.n_rows = std::int64_t(a.shape(0));

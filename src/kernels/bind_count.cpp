@@ -13,53 +13,53 @@ using namespace tanager;
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 using TableArray = nb::ndarray<nb::device::cpu>;
 
-[[noreturn]] void refuse(const std::string& sentence) { throw nb::value_error(sentence.c_str()); }
+[[noreturn]] void refuse(const std::string &sentence) { throw nb::value_error(sentence.c_str()); }
 
-std::string shape_of(const std::vector<std::size_t>& shape) {
+std::string shape_of(const std::vector<std::size_t> &shape) {
     std::string text = "(";
     for (std::size_t d = 0; d < shape.size(); ++d) text += (d ? ", " : "") + std::to_string(shape[d]);
     return text + (shape.size() == 1 ? ",)" : ")");
 }
 
 template <class Array>
-std::string shape_of(const Array& array) {
+std::string shape_of(const Array &array) {
     std::vector<std::size_t> shape;
     for (std::size_t d = 0; d < array.ndim(); ++d) shape.push_back(array.shape(d));
     return shape_of(shape);
 }
 
-AnyArray any_array(nb::handle object, const char* name) {
+AnyArray any_array(nb::handle object, const char *name) {
     AnyArray array;
     if (!nb::try_cast(object, array, false)) refuse(std::string(name) + " must be a NumPy array.");
     return array;
 }
 
 // 1 or 2, the bytes of a code; anything else is refused.
-std::size_t code_size(const AnyArray& array, const char* name) {
+std::size_t code_size(const AnyArray &array, const char *name) {
     if (array.dtype() == nb::dtype<std::uint8_t>()) return 1;
     if (array.dtype() == nb::dtype<std::uint16_t>()) return 2;
     refuse(std::string(name) + " must be uint8 or uint16.");
 }
 
-void check_dimensions(const AnyArray& array, std::size_t ndim, const char* name) {
+void check_dimensions(const AnyArray &array, std::size_t ndim, const char *name) {
     if (array.ndim() != ndim)
         refuse(std::string(name) + " must have " + std::to_string(ndim) + " dimension(s), its shape is " +
                shape_of(array) + ".");
 }
 
-void check_length(const AnyArray& array, std::size_t n_rows, const char* name) {
+void check_length(const AnyArray &array, std::size_t n_rows, const char *name) {
     check_dimensions(array, 1, name);
     if (array.shape(0) != n_rows)
         refuse(std::string(name) + " has " + std::to_string(array.shape(0)) + " entries, codes has " +
                std::to_string(n_rows) + " rows.");
 }
 
-std::ptrdiff_t step(const AnyArray& array, std::size_t d, std::size_t item) {
+std::ptrdiff_t step(const AnyArray &array, std::size_t d, std::size_t item) {
     return static_cast<std::ptrdiff_t>(array.stride(d)) * static_cast<std::ptrdiff_t>(item);
 }
 
 template <class Array>
-void check_table(const Array& array, const std::vector<std::size_t>& shape, const std::string& name) {
+void check_table(const Array &array, const std::vector<std::size_t> &shape, const std::string &name) {
     if (array.dtype() != nb::dtype<double>()) refuse(name + " must be float64.");
     bool same = array.ndim() == shape.size();
     for (std::size_t d = 0; same && d < shape.size(); ++d) same = array.shape(d) == shape[d];
@@ -72,25 +72,24 @@ void check_table(const Array& array, const std::vector<std::size_t>& shape, cons
 }
 
 // A table is changed in place, so a silent copy would lose the counts: it must be the caller's own float64 memory.
-TableArray table(nb::handle object, const std::vector<std::size_t>& shape, const std::string& name) {
+TableArray table(nb::handle object, const std::vector<std::size_t> &shape, const std::string &name) {
     TableArray array;
     if (!nb::try_cast(object, array, false)) refuse(name + " must be a writable NumPy array.");
     check_table(array, shape, name);
     return array;
 }
 
-std::vector<std::int64_t> integers(nb::handle object, const char* name) {
+std::vector<std::int64_t> integers(nb::handle object, const char *name) {
     const AnyArray array = any_array(object, name);
     if (array.dtype() != nb::dtype<std::int64_t>() || array.ndim() != 1)
         refuse(std::string(name) + " must be a 1-D int64 array.");
     std::vector<std::int64_t> values(array.shape(0));
-    const auto* data = static_cast<const std::int64_t*>(array.data());
-    for (std::size_t k = 0; k < values.size(); ++k)
-        values[k] = data[static_cast<std::ptrdiff_t>(k) * array.stride(0)];
+    const auto *data = static_cast<const std::int64_t *>(array.data());
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = data[static_cast<std::ptrdiff_t>(k) * array.stride(0)];
     return values;
 }
 
-void check_layout(const std::vector<std::int64_t>& offsets, const std::vector<std::int64_t>& n_values) {
+void check_layout(const std::vector<std::int64_t> &offsets, const std::vector<std::int64_t> &n_values) {
     if (offsets.size() != n_values.size() + 1)
         refuse("offsets has " + std::to_string(offsets.size()) + " entries, it needs one more than n_values (" +
                std::to_string(n_values.size()) + ").");
@@ -107,7 +106,7 @@ void check_layout(const std::vector<std::int64_t>& offsets, const std::vector<st
     }
 }
 
-std::size_t attribute(nb::handle object, std::size_t n, const std::string& name) {
+std::size_t attribute(nb::handle object, std::size_t n, const std::string &name) {
     std::int64_t id = 0;
     if (!nb::try_cast(object, id, false)) refuse(name + " must be a whole number.");
     if (id < 0 || static_cast<std::size_t>(id) >= n)
@@ -118,18 +117,18 @@ std::size_t attribute(nb::handle object, std::size_t n, const std::string& name)
 // The arrays behind the store's pointers, kept alive for the call.
 using Kept = std::vector<TableArray>;
 
-double* keep(Kept& kept, TableArray array) {
+double *keep(Kept &kept, TableArray array) {
     kept.push_back(std::move(array));
-    return static_cast<double*>(kept.back().data());
+    return static_cast<double *>(kept.back().data());
 }
 
-nb::sequence sequence(nb::handle object, const std::string& name) {
+nb::sequence sequence(nb::handle object, const std::string &name) {
     nb::sequence result;
     if (!nb::try_cast(object, result, false)) refuse(name + " must be a list.");
     return result;
 }
 
-void read_triples(nb::handle list, Store& store, Kept& kept) {
+void read_triples(nb::handle list, Store &store, Kept &kept) {
     std::size_t k = 0;
     for (nb::handle item : sequence(list, "triples")) {
         const std::string name = "triples[" + std::to_string(k++) + "]";
@@ -144,7 +143,7 @@ void read_triples(nb::handle list, Store& store, Kept& kept) {
     }
 }
 
-void read_families(nb::handle list, Store& store, Kept& kept) {
+void read_families(nb::handle list, Store &store, Kept &kept) {
     std::size_t k = 0;
     for (nb::handle item : sequence(list, "families")) {
         const std::string name = "families[" + std::to_string(k++) + "]";
@@ -166,23 +165,23 @@ void read_families(nb::handle list, Store& store, Kept& kept) {
     }
 }
 
-Method method_named(const std::string& name) {
+Method method_named(const std::string &name) {
     if (name == "auto") return Method::automatic;
     if (name == "bits") return Method::bits;
     if (name == "increments") return Method::increments;
     refuse("method must be 'auto', 'bits' or 'increments', not '" + name + "'.");
 }
 
-nb::object new_int64(const std::vector<std::int64_t>& values) {
+nb::object new_int64(const std::vector<std::int64_t> &values) {
     auto copy = std::make_unique<std::int64_t[]>(values.size());
     std::copy(values.begin(), values.end(), copy.get());
-    nb::capsule owner(copy.get(), [](void* data) noexcept { delete[] static_cast<std::int64_t*>(data); });
+    nb::capsule owner(copy.get(), [](void *data) noexcept { delete[] static_cast<std::int64_t *>(data); });
     return nb::cast(nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>(copy.release(), {values.size()}, owner));
 }
 
 nb::object count_rows(nb::handle codes_, nb::handle labels_, nb::handle weights_, nb::handle offsets,
                       nb::handle n_values, nb::handle classes, nb::handle singles, nb::handle pairs, nb::handle triples,
-                      nb::handle families, int sign, int n_jobs, const std::string& method_name) {
+                      nb::handle families, int sign, int n_jobs, const std::string &method_name) {
     const Method method = method_named(method_name);
     if (sign != 1 && sign != -1) refuse("sign must be 1 or -1, not " + std::to_string(sign) + ".");
     if (n_jobs < 1 || n_jobs > 1024) refuse("n_jobs must lie in 1 .. 1024, it is " + std::to_string(n_jobs) + ".");
@@ -201,14 +200,14 @@ nb::object count_rows(nb::handle codes_, nb::handle labels_, nb::handle weights_
         refuse("codes has " + std::to_string(codes.shape(1)) + " columns, n_values has " + std::to_string(n) +
                " entries.");
     rows.n_rows = codes.shape(0);
-    rows.codes = static_cast<const std::byte*>(codes.data());
+    rows.codes = static_cast<const std::byte *>(codes.data());
     rows.row_step = step(codes, 0, rows.code_size);
     rows.column_step = step(codes, 1, rows.code_size);
 
     const AnyArray labels = any_array(labels_, "labels");
     rows.label_size = code_size(labels, "labels");
     check_length(labels, rows.n_rows, "labels");
-    rows.labels = static_cast<const std::byte*>(labels.data());
+    rows.labels = static_cast<const std::byte *>(labels.data());
     rows.label_step = step(labels, 0, rows.label_size);
 
     AnyArray weights;
@@ -216,7 +215,7 @@ nb::object count_rows(nb::handle codes_, nb::handle labels_, nb::handle weights_
         weights = any_array(weights_, "weights");
         if (weights.dtype() != nb::dtype<double>()) refuse("weights must be float64.");
         check_length(weights, rows.n_rows, "weights");
-        rows.weights = static_cast<const std::byte*>(weights.data());
+        rows.weights = static_cast<const std::byte *>(weights.data());
         rows.weight_step = step(weights, 0, sizeof(double));
         if (rows.n_rows == 0) rows.weights = nullptr;
     }
@@ -252,13 +251,13 @@ nb::object sums_of_pairs(nb::handle pairs_, nb::handle offsets_, nb::handle n_va
     auto sums = std::make_unique<double[]>(n * n * kPairSums);
     {
         nb::gil_scoped_release released;
-        pair_sums(static_cast<const double*>(pairs.data()), offsets, n_values, pairs.shape(2), sums.get());
+        pair_sums(static_cast<const double *>(pairs.data()), offsets, n_values, pairs.shape(2), sums.get());
     }
-    nb::capsule owner(sums.get(), [](void* data) noexcept { delete[] static_cast<double*>(data); });
+    nb::capsule owner(sums.get(), [](void *data) noexcept { delete[] static_cast<double *>(data); });
     return nb::cast(nb::ndarray<nb::numpy, double, nb::ndim<3>>(sums.release(), {n, n, kPairSums}, owner));
 }
 
-void set_cpu_level(const std::string& name) {
+void set_cpu_level(const std::string &name) {
     CpuLevel level = best_cpu_level();
     if (name == "plain") level = CpuLevel::plain;
     else if (name == "avx2") level = CpuLevel::avx2;
@@ -270,7 +269,7 @@ void set_cpu_level(const std::string& name) {
 
 }  // namespace
 
-void bind_count(nb::module_& m) {
+void bind_count(nb::module_ &m) {
     using nb::arg;
     m.def("count", &count_rows, arg("codes"), arg("labels"), arg("weights").none(), arg("offsets"), arg("n_values"),
           arg("classes"), arg("singles"), arg("pairs").none(), arg("triples"), arg("families"), arg("sign") = 1,

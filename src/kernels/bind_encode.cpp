@@ -1,7 +1,7 @@
 // Encoding for Python: checked arrays in, codes out. Arrays for the results are made by the caller.
-#include <limits>
-#include <algorithm>
 #include <nanobind/stl/optional.h>
+#include <algorithm>
+#include <limits>
 
 #include <optional>
 #include <stdexcept>
@@ -35,10 +35,8 @@ void code_limits(Grid<Code> codes, DenseOut<Code> limits) {
     if (!rows && n_rows > 1 && codes.stride(0) != 1)
         throw std::invalid_argument("codes must be contiguous by row or by column");
     nb::gil_scoped_release release;
-    if (rows)
-        tanager::code_limits_rows(codes.data(), n_rows, n_features, limits.data());
-    else
-        tanager::code_limits_columns(codes.data(), n_rows, n_features, codes.stride(1), limits.data());
+    if (rows) tanager::code_limits_rows(codes.data(), n_rows, n_features, limits.data());
+    else tanager::code_limits_columns(codes.data(), n_rows, n_features, codes.stride(1), limits.data());
 }
 
 template <class Code>
@@ -65,7 +63,7 @@ std::vector<std::uint32_t> index_whole(Dense<Number> numbers, DenseOut<Code> out
 }
 
 template <class... Number>
-void bind_index_whole(nb::module_& m) {
+void bind_index_whole(nb::module_ &m) {
     (m.def("index_whole", &index_whole<Number, std::uint8_t>), ...);
     (m.def("index_whole", &index_whole<Number, std::uint16_t>), ...);
 }
@@ -84,50 +82,50 @@ std::vector<double> mdl_cuts(Dense<double> values, Dense<std::uint16_t> labels, 
 
 // Cells of a list, a tuple or a strided array of objects.
 class Cells {
-public:
+  public:
     explicit Cells(nb::handle source) {
         if (PyList_Check(source.ptr()) || PyTuple_Check(source.ptr())) {
-            first_ = reinterpret_cast<const char*>(PySequence_Fast_ITEMS(source.ptr()));
+            first_ = reinterpret_cast<const char *>(PySequence_Fast_ITEMS(source.ptr()));
             size_ = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(source.ptr()));
             return;
         }
         if (PyObject_GetBuffer(source.ptr(), &view_, PyBUF_STRIDES | PyBUF_FORMAT) != 0) throw nb::python_error();
         held_ = true;
-        if (view_.ndim != 1 || view_.itemsize != sizeof(PyObject*) || !view_.format || view_.format[0] != 'O') {
+        if (view_.ndim != 1 || view_.itemsize != sizeof(PyObject *) || !view_.format || view_.format[0] != 'O') {
             PyBuffer_Release(&view_);
             throw std::invalid_argument("expected a list, a tuple or a 1-D array of objects");
         }
-        first_ = static_cast<const char*>(view_.buf);
+        first_ = static_cast<const char *>(view_.buf);
         size_ = static_cast<std::size_t>(view_.shape[0]);
         stride_ = view_.strides[0];
     }
     ~Cells() {
         if (held_) PyBuffer_Release(&view_);
     }
-    Cells(const Cells&) = delete;
-    Cells& operator=(const Cells&) = delete;
+    Cells(const Cells &) = delete;
+    Cells &operator=(const Cells &) = delete;
 
     std::size_t size() const { return size_; }
-    PyObject* operator[](std::size_t r) const {
-        PyObject* cell = *reinterpret_cast<PyObject* const*>(first_ + static_cast<std::ptrdiff_t>(r) * stride_);
+    PyObject *operator[](std::size_t r) const {
+        PyObject *cell = *reinterpret_cast<PyObject *const *>(first_ + static_cast<std::ptrdiff_t>(r) * stride_);
         return cell ? cell : Py_None;  // NumPy leaves empty object arrays as null pointers
     }
 
-private:
+  private:
     Py_buffer view_{};
     bool held_ = false;
-    const char* first_ = nullptr;
+    const char *first_ = nullptr;
     std::size_t size_ = 0;
-    std::ptrdiff_t stride_ = sizeof(PyObject*);
+    std::ptrdiff_t stride_ = sizeof(PyObject *);
 };
 
 constexpr std::int32_t missing = -1;
 
 // The position of a value in `values`, which grows by new ones. None, NaN and whatever is_missing calls so: missing.
-std::int32_t position(PyObject* cell, nb::dict& seen, nb::list& values, const nb::callable& is_missing) {
+std::int32_t position(PyObject *cell, nb::dict &seen, nb::list &values, const nb::callable &is_missing) {
     if (cell == Py_None) return missing;
     if (PyFloat_Check(cell) && std::isnan(PyFloat_AS_DOUBLE(cell))) return missing;
-    if (PyObject* found = PyDict_GetItemWithError(seen.ptr(), cell))
+    if (PyObject *found = PyDict_GetItemWithError(seen.ptr(), cell))
         return static_cast<std::int32_t>(PyLong_AsLong(found));
     if (PyErr_Occurred()) throw nb::python_error();
     if (nb::cast<bool>(is_missing(nb::handle(cell)))) return missing;
@@ -141,7 +139,7 @@ std::int32_t position(PyObject* cell, nb::dict& seen, nb::list& values, const nb
 // holds its objects while we look, so an address cannot be used twice.
 nb::list index_objects(nb::handle source, DenseOut<std::int32_t> out, nb::callable is_missing) {
     struct Remembered {
-        PyObject* cell = nullptr;
+        PyObject *cell = nullptr;
         std::int32_t position = missing;
     };
     constexpr std::size_t n_slots = 2048;
@@ -151,9 +149,9 @@ nb::list index_objects(nb::handle source, DenseOut<std::int32_t> out, nb::callab
     nb::dict seen;
     nb::list values;
     for (std::size_t r = 0; r < cells.size(); ++r) {
-        PyObject* cell = cells[r];
+        PyObject *cell = cells[r];
         const auto address = reinterpret_cast<std::uintptr_t>(cell);
-        Remembered& slot = memory[((address >> 4) ^ (address >> 15)) % n_slots];
+        Remembered &slot = memory[((address >> 4) ^ (address >> 15)) % n_slots];
         if (slot.cell != cell) slot = {cell, position(cell, seen, values, is_missing)};
         out.data()[r] = slot.position;
     }
@@ -163,7 +161,7 @@ nb::list index_objects(nb::handle source, DenseOut<std::int32_t> out, nb::callab
 // Codes of single rows: a column is a dict from value to code, or cut points, or None for what Python must look at.
 class RowFinder {
   public:
-    RowFinder(const nb::list& names, const nb::list& columns) {
+    RowFinder(const nb::list &names, const nb::list &columns) {
         if (names.size() != columns.size()) throw nb::value_error("one name per column");
         for (std::size_t i = 0; i < names.size(); ++i) {
             Column column{nb::borrow(names[i]), nb::object(), {}};
@@ -180,7 +178,7 @@ class RowFinder {
         same_length(columns_.size(), out.size());
         bool all = true;
         for (std::size_t i = 0; i < columns_.size(); ++i) {
-            PyObject* value = PyDict_GetItemWithError(row.ptr(), columns_[i].name.ptr());
+            PyObject *value = PyDict_GetItemWithError(row.ptr(), columns_[i].name.ptr());
             if (value == nullptr && PyErr_Occurred()) nb::raise_python_error();
             if (value == nullptr || value == Py_None) {
                 out.data()[i] = std::numeric_limits<Code>::max();
@@ -199,9 +197,9 @@ class RowFinder {
         std::vector<double> cuts;
         bool numeric = false;
 
-        long code(PyObject* value) const {
+        long code(PyObject *value) const {
             if (lookup.is_valid()) {
-                PyObject* found = PyDict_GetItemWithError(lookup.ptr(), value);
+                PyObject *found = PyDict_GetItemWithError(lookup.ptr(), value);
                 if (found == nullptr) PyErr_Clear();  // a cell without a hash is looked at by Python
                 return found == nullptr ? -1 : PyLong_AsLong(found);
             }
@@ -217,9 +215,9 @@ class RowFinder {
 
 }  // namespace
 
-void bind_encode(nb::module_& m) {
+void bind_encode(nb::module_ &m) {
     nb::class_<RowFinder>(m, "RowFinder")
-        .def(nb::init<const nb::list&, const nb::list&>())
+        .def(nb::init<const nb::list &, const nb::list &>())
         .def("find", &RowFinder::find<std::uint8_t>)
         .def("find", &RowFinder::find<std::uint16_t>);
     m.def("code_limits", &code_limits<std::uint8_t>);

@@ -146,7 +146,8 @@ void each_part(S &s, const Evolving &model, Visit &&visit) {
     visit("squares", s.squares, pseudo * n);
     visit("variance", s.variance, pseudo * n);
     visit("totals", s.totals, pseudo * q);
-    visit("counts", s.counts, pseudo * std::size_t(std::accumulate(s.n_values.begin(), s.n_values.end(), std::int64_t(0))));
+    visit("counts", s.counts,
+          pseudo * std::size_t(std::accumulate(s.n_values.begin(), s.n_values.end(), std::int64_t(0))));
     visit("loss", s.loss, k);
     visit("class_weight", s.class_weight, k);
     visit("promoted", s.promoted, k);
@@ -196,15 +197,17 @@ bool sound(const EvolvingState &s, const Evolving &model) {
         ++(s.hidden[p] ? hidden : active)[std::size_t(s.label[p])];
         if ((s.born[p] < 0) != (s.hidden[p] == 1)) return false;
     }
-    const auto values = [&](std::size_t j) { return s.kept_values[j] >= -1 && s.kept_values[j] < s.n_values[j % s.n_values.size()]; };
+    const auto values = [&](std::size_t j) {
+        return s.kept_values[j] >= -1 && s.kept_values[j] < s.n_values[j % s.n_values.size()];
+    };
     for (std::size_t j = 0; j < s.kept_values.size(); ++j)
         if (!values(j)) return false;
-    return within(hidden, 1, 1) && within(s.known, 0, 1) && within(active, 1, pseudo) && within(s.prior, 0, 1 + 1e-9) && within(s.seen, 0, most) &&
-           within(s.weight, 0, most) && within(s.mean, -most, most) && within(s.squares, 0, most) &&
-           within(s.variance, 1e-250, most) && within(s.totals, 0, most) && within(s.counts, 0, most) &&
-           within(s.loss, 0, most) && within(s.class_weight, 0, most) && within(s.base_weight, 0, most) &&
-           within(s.base_mean, -most, most) && within(s.base_squares, 0, most) && within(s.clock, 0, most) &&
-           within(s.kept_weights, 0, most) && within(s.kept_target, -1, pseudo - 1) &&
+    return within(hidden, 1, 1) && within(s.known, 0, 1) && within(active, 1, pseudo) && within(s.prior, 0, 1 + 1e-9) &&
+           within(s.seen, 0, most) && within(s.weight, 0, most) && within(s.mean, -most, most) &&
+           within(s.squares, 0, most) && within(s.variance, 1e-250, most) && within(s.totals, 0, most) &&
+           within(s.counts, 0, most) && within(s.loss, 0, most) && within(s.class_weight, 0, most) &&
+           within(s.base_weight, 0, most) && within(s.base_mean, -most, most) && within(s.base_squares, 0, most) &&
+           within(s.clock, 0, most) && within(s.kept_weights, 0, most) && within(s.kept_target, -1, pseudo - 1) &&
            within(s.kept_hidden, -1, pseudo - 1) && within(s.change_kind, 0, 2) && within(s.change_label, 0, k - 1) &&
            double(s.kept_weights.size()) <= double(model.options().window);
 }
@@ -219,7 +222,8 @@ void set_state(Evolving &self, const nb::dict &parts) {
     };
     each_part(s, self, take);
     each_part(s, self, [&](const char *name, const auto &part, std::size_t size) {
-        expect(part.size() == size, std::string("the part '") + name + "' of the state has another length than the others say");
+        expect(part.size() == size,
+               std::string("the part '") + name + "' of the state has another length than the others say");
     });
     expect(sound(s, self), "the numbers of the state do not fit together");
     self.set_state(s);
@@ -240,10 +244,13 @@ EvolvingOptions options_of(const nb::dict &given) {
 
 void check_options(const EvolvingOptions &o, int n_numbers) {
     const auto share = [](double x) { return x >= 0 && x <= 1; };
-    expect(o.alpha >= 0 && o.alpha < 1 && o.window >= 0 && !(o.alpha > 0 && o.window > 0), "forget by alpha or a window");
-    expect(share(o.eta) && share(o.confidence) && share(o.p_min) && share(o.unlabelled), "a share lies between 0 and 1");
+    expect(o.alpha >= 0 && o.alpha < 1 && o.window >= 0 && !(o.alpha > 0 && o.window > 0),
+           "forget by alpha or a window");
+    expect(share(o.eta) && share(o.confidence) && share(o.p_min) && share(o.unlabelled),
+           "a share lies between 0 and 1");
     expect(o.wait >= 1 && o.max_pseudo >= 1 && o.min_hidden >= 0 && o.max_loss >= 0, "a guard is too low");
-    expect(o.prior_weight >= 0 && o.prior_weight < 1e100 && o.var_floor > 0 && o.var_floor < 1e100, "the start is below 0");
+    expect(o.prior_weight >= 0 && o.prior_weight < 1e100 && o.var_floor > 0 && o.var_floor < 1e100,
+           "the start is below 0");
     expect(o.means.size() == o.variances.size() && (o.means.empty() || int(o.means.size()) == n_numbers),
            "the base needs a mean and a variance for every number");
     for (std::size_t i = 0; i < o.means.size(); ++i)
@@ -255,15 +262,17 @@ void check_options(const EvolvingOptions &o, int n_numbers) {
 void bind_evolving(nb::module_ &m) {
     using nb::arg;
     nb::class_<Evolving>(m, "Evolving", "Classes made of pseudo-classes that come and go with the rows.")
-        .def("__init__",
-             [](Evolving *self, const std::vector<int> &n_values, int n_numbers, int n_classes, const nb::dict &options) {
-                 const EvolvingOptions o = options_of(options);
-                 check_options(o, n_numbers);
-                 expect(n_numbers >= 0 && n_classes >= 0 && n_classes < 65536, "numbers and classes cannot be negative");
-                 expect(within(n_values, 0, 65535), "a column has less than no values, or too many");
-                 new (self) Evolving(n_values, n_numbers, n_classes, o);
-             },
-             arg("n_values"), arg("n_numbers"), arg("n_classes"), arg("options"))
+        .def(
+            "__init__",
+            [](Evolving *self, const std::vector<int> &n_values, int n_numbers, int n_classes,
+               const nb::dict &options) {
+                const EvolvingOptions o = options_of(options);
+                check_options(o, n_numbers);
+                expect(n_numbers >= 0 && n_classes >= 0 && n_classes < 65536, "numbers and classes cannot be negative");
+                expect(within(n_values, 0, 65535), "a column has less than no values, or too many");
+                new (self) Evolving(n_values, n_numbers, n_classes, o);
+            },
+            arg("n_values"), arg("n_numbers"), arg("n_classes"), arg("options"))
         .def_prop_ro("n_classes", &Evolving::n_classes)
         .def_prop_ro("n_values", &Evolving::n_values)
         .def("learn", &learn, arg("codes"), arg("numbers"), arg("labels"), arg("weights").none() = nb::none(),
@@ -272,32 +281,35 @@ void bind_evolving(nb::module_ &m) {
         .def("learn_one", &learn_one, arg("codes"), arg("numbers"), arg("label"), arg("weight") = 1.0)
         .def("score", &score, arg("codes"), arg("numbers"), arg("out"), arg("log_joint") = false, arg("n_jobs") = 1)
         .def("one", &one, arg("codes"), arg("numbers"))
-        .def("add_classes",
-             [](Evolving &self, const std::vector<int> &places, int n_classes) {
-                 std::vector<char> taken(std::size_t(std::max(0, n_classes)), 0);
-                 expect(int(places.size()) == self.n_classes() && n_classes < 65536, "every class needs one place");
-                 for (const int place : places) {
-                     expect(place >= 0 && place < n_classes && !taken[std::size_t(place)], "two classes have one place");
-                     taken[std::size_t(place)] = 1;
-                 }
-                 self.add_classes(places, n_classes);
-             },
-             arg("places"), arg("n_classes"))
-        .def("announce",
-             [](Evolving &self, const std::vector<int> &classes) {
-                 for (const int c : classes) expect(c >= 0 && c < self.n_classes(), "a class has no place yet");
-                 for (const int c : classes) self.announce(c);
-             },
-             arg("classes"))
+        .def(
+            "add_classes",
+            [](Evolving &self, const std::vector<int> &places, int n_classes) {
+                std::vector<char> taken(std::size_t(std::max(0, n_classes)), 0);
+                expect(int(places.size()) == self.n_classes() && n_classes < 65536, "every class needs one place");
+                for (const int place : places) {
+                    expect(place >= 0 && place < n_classes && !taken[std::size_t(place)], "two classes have one place");
+                    taken[std::size_t(place)] = 1;
+                }
+                self.add_classes(places, n_classes);
+            },
+            arg("places"), arg("n_classes"))
+        .def(
+            "announce",
+            [](Evolving &self, const std::vector<int> &classes) {
+                for (const int c : classes) expect(c >= 0 && c < self.n_classes(), "a class has no place yet");
+                for (const int c : classes) self.announce(c);
+            },
+            arg("classes"))
         .def("add_column", &Evolving::add_column)
         .def("add_number", &Evolving::add_number)
-        .def("set_costs",
-             [](Evolving &self, const std::vector<double> &costs) {
-                 const std::size_t k = std::size_t(self.n_classes());
-                 expect(costs.empty() || costs.size() == k * k, "costs need a row and a column per class");
-                 self.set_costs(costs);
-             },
-             arg("costs"))
+        .def(
+            "set_costs",
+            [](Evolving &self, const std::vector<double> &costs) {
+                const std::size_t k = std::size_t(self.n_classes());
+                expect(costs.empty() || costs.size() == k * k, "costs need a row and a column per class");
+                self.set_costs(costs);
+            },
+            arg("costs"))
         .def("state", &state)
         .def("set_state", &set_state, arg("state"));
 }

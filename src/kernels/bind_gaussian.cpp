@@ -39,8 +39,13 @@ void run(const Rows &rows, const AnyArray &labels, std::optional<Weights> weight
     const std::int64_t m = std::int64_t(rows.shape(0));
     double *out = as_output(out_, m, k);
     Moments moments{k, n, weight.data(), mean.data(), squares.data(), low.data(), high.data()};
-    Block block{m, checked_rows(rows, m, n), nullptr, checked_labels(labels, m, k), as_weights(weights, m),
-                as_weights(fade, m), per_class};
+    Block block{m,
+                checked_rows(rows, m, n),
+                nullptr,
+                checked_labels(labels, m, k),
+                as_weights(weights, m),
+                as_weights(fade, m),
+                per_class};
     block.asked = asked ? checked_rows(*asked, m, n) : block.rows;
     if (block.fade)
         for (std::int64_t r = 0; r < m; ++r) expect(block.fade[r] > 0 && block.fade[r] <= 1, "fade must be in (0, 1]");
@@ -52,8 +57,8 @@ void run(const Rows &rows, const AnyArray &labels, std::optional<Weights> weight
         const std::int64_t q = std::int64_t(numbers.shape(0));
         expect(q >= m && std::int64_t(raw.shape(0)) == q && std::int64_t(gone->shape(0)) == m,
                "the queue must hold all rows of the block");
-        queue = Queue{checked_rows(numbers, q, n), checked_labels(own, q, k), {raw.data(), raw.data() + q},
-                      gone->data()};
+        queue =
+            Queue{checked_rows(numbers, q, n), checked_labels(own, q, k), {raw.data(), raw.data() + q}, gone->data()};
         for (const int y : queue->labels) expect(y >= 0, "rows without a label cannot leave");
         std::int64_t left = 0;
         for (std::int64_t r = 0; r < m; ++r) {

@@ -72,13 +72,14 @@ void bind_loglinear(nb::module_ &m) {
         .def("gradient", &gradient, nb::arg("prior"), nb::arg("cells"), nb::arg("d_prior"), nb::arg("d_cells"),
              nb::arg("n_jobs") = 1);
     nb::class_<LogLinear>(m, "LogLinear", "Tables over families whose sums are log joints.")
-        .def("__init__",
-             [](LogLinear *self, const std::vector<int> &limits, const std::vector<int> &child,
-                const std::vector<std::vector<int>> &parents, int n_classes) {
-                 check_terms(limits, child, parents, n_classes);
-                 new (self) LogLinear(limits, child, parents, n_classes);
-             },
-             nb::arg("limits"), nb::arg("child"), nb::arg("parents"), nb::arg("n_classes"))
+        .def(
+            "__init__",
+            [](LogLinear *self, const std::vector<int> &limits, const std::vector<int> &child,
+               const std::vector<std::vector<int>> &parents, int n_classes) {
+                check_terms(limits, child, parents, n_classes);
+                new (self) LogLinear(limits, child, parents, n_classes);
+            },
+            nb::arg("limits"), nb::arg("child"), nb::arg("parents"), nb::arg("n_classes"))
         .def_ro("n_places", &LogLinear::n_places)
         .def("rows", &rows, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none() = nb::none())
         .def("score", &score, nb::arg("codes"), nb::arg("prior"), nb::arg("cells"), nb::arg("out"),

@@ -11,9 +11,9 @@ using namespace tanager;
 using AnyArray = nb::ndarray<nb::ro, nb::device::cpu>;
 using Places = std::vector<std::int64_t>;
 
-[[noreturn]] void refuse(const std::string& sentence) { throw nb::value_error(sentence.c_str()); }
+[[noreturn]] void refuse(const std::string &sentence) { throw nb::value_error(sentence.c_str()); }
 
-SampleMethod method_named(const std::string& name) {
+SampleMethod method_named(const std::string &name) {
     if (name == "auto") return SampleMethod::automatic;
     if (name == "bits") return SampleMethod::bits;
     if (name == "increments") return SampleMethod::increments;
@@ -21,7 +21,7 @@ SampleMethod method_named(const std::string& name) {
     refuse("method must be 'auto', 'bits', 'increments' or 'hash', not '" + name + "'.");
 }
 
-ScoreKind kind_named(const std::string& name) {
+ScoreKind kind_named(const std::string &name) {
     if (name == "ll") return ScoreKind::ll;
     if (name == "aic") return ScoreKind::aic;
     if (name == "bic") return ScoreKind::bic;
@@ -30,16 +30,16 @@ ScoreKind kind_named(const std::string& name) {
     refuse("kind must be 'll', 'aic', 'bic', 'k2' or 'bdeu', not '" + name + "'.");
 }
 
-nb::object new_array(std::vector<double> values, const std::vector<std::size_t>& shape) {
-    auto* kept = new std::vector<double>(std::move(values));
-    nb::capsule owner(kept, [](void* data) noexcept { delete static_cast<std::vector<double>*>(data); });
+nb::object new_array(std::vector<double> values, const std::vector<std::size_t> &shape) {
+    auto *kept = new std::vector<double>(std::move(values));
+    nb::capsule owner(kept, [](void *data) noexcept { delete static_cast<std::vector<double> *>(data); });
     return nb::cast(nb::ndarray<nb::numpy, double>(kept->data(), shape.size(), shape.data(), owner));
 }
 
 // The kernel's sample, and the arrays it reads from.
 class KeptSample {
-   public:
-    KeptSample(nb::handle codes, const Places& n_values, nb::handle weights) {
+  public:
+    KeptSample(nb::handle codes, const Places &n_values, nb::handle weights) {
         if (!nb::try_cast(codes, codes_, false)) refuse("codes must be a NumPy array.");
         const bool bytes = codes_.dtype() == nb::dtype<std::uint8_t>();
         if (!bytes && codes_.dtype() != nb::dtype<std::uint16_t>()) refuse("codes must be uint8 or uint16.");
@@ -54,14 +54,15 @@ class KeptSample {
                    " entries.");
         const std::int64_t most = bytes ? 255 : 65535;
         for (const std::int64_t a : n_values)
-            if (a < 0 || a > most) refuse("n_values must lie in 0 .. " + std::to_string(most) + " for this type of codes.");
+            if (a < 0 || a > most)
+                refuse("n_values must lie in 0 .. " + std::to_string(most) + " for this type of codes.");
         if (!weights.is_none()) read_weights(weights, n_rows);
-        sample_ = std::make_unique<Sample>(static_cast<const std::byte*>(codes_.data()), bytes ? 1 : 2, n_rows,
+        sample_ = std::make_unique<Sample>(static_cast<const std::byte *>(codes_.data()), bytes ? 1 : 2, n_rows,
                                            std::vector<std::size_t>(n_values.begin(), n_values.end()),
-                                           weights.is_none() ? nullptr : static_cast<const double*>(weights_.data()));
+                                           weights.is_none() ? nullptr : static_cast<const double *>(weights_.data()));
     }
 
-    nb::object count(const Places& places, const std::string& method_name) const {
+    nb::object count(const Places &places, const std::string &method_name) const {
         const SampleMethod method = method_named(method_name);
         Variables variables = checked(places);
         std::vector<std::size_t> shape;
@@ -82,7 +83,7 @@ class KeptSample {
     }
 
     std::tuple<double, double, double, double, double> information(std::int64_t x, std::int64_t z, Places given,
-                                                                   const std::string& method_name) const {
+                                                                   const std::string &method_name) const {
         const SampleMethod method = method_named(method_name);
         given.push_back(x);
         given.push_back(z);
@@ -97,8 +98,8 @@ class KeptSample {
         return {found.value, found.rows, found.df, found.naive_df, found.pearson};
     }
 
-    nb::object scores(const std::string& kind_name, std::int64_t child, const std::vector<Places>& parents,
-                      double strength, const std::string& method_name) const {
+    nb::object scores(const std::string &kind_name, std::int64_t child, const std::vector<Places> &parents,
+                      double strength, const std::string &method_name) const {
         const SampleMethod method = method_named(method_name);
         const ScoreKind kind = kind_named(kind_name);
         if (kind == ScoreKind::bdeu && !(strength > 0.0 && std::isfinite(strength)))
@@ -119,7 +120,7 @@ class KeptSample {
         return new_array(std::move(out), {n});
     }
 
-   private:
+  private:
     void read_weights(nb::handle weights, std::size_t n_rows) {
         if (!nb::try_cast(weights, weights_, false)) refuse("weights must be a NumPy array.");
         if (weights_.dtype() != nb::dtype<double>()) refuse("weights must be float64.");
@@ -128,7 +129,7 @@ class KeptSample {
         if (n_rows > 1 && weights_.stride(0) != 1) refuse("weights must be contiguous.");
     }
 
-    Variables checked(const Places& places) const {
+    Variables checked(const Places &places) const {
         Variables variables;
         for (const std::int64_t i : places) {
             if (i < 0 || static_cast<std::size_t>(i) >= sample_->n_variables())
@@ -147,10 +148,10 @@ class KeptSample {
 
 }  // namespace
 
-void bind_sample(nb::module_& m) {
+void bind_sample(nb::module_ &m) {
     using nb::arg;
     nb::class_<KeptSample>(m, "Sample", "Rows in which any set of variables can be counted.")
-        .def(nb::init<nb::handle, const Places&, nb::handle>(), arg("codes"), arg("n_values"), arg("weights").none())
+        .def(nb::init<nb::handle, const Places &, nb::handle>(), arg("codes"), arg("n_values"), arg("weights").none())
         .def("count", &KeptSample::count, arg("variables"), arg("method") = "auto",
              "How often the values of the variables occurred together, one axis each.")
         .def("information", &KeptSample::information, arg("x"), arg("z"), arg("given"), arg("method") = "auto",

@@ -60,8 +60,8 @@ struct PyStore {
         for (const auto &[anchor, first, cells] : triples) {
             expect(anchor >= 0 && anchor < s.n && first >= 0 && first < s.n, "a triple names an unknown attribute");
             const std::int64_t width = s.width - s.offsets[first];
-            s.triples.push_back({anchor, first, take(cells, {width, width, std::int64_t(s.rooms[anchor]) * s.k}, "triples"),
-                                 width});
+            s.triples.push_back(
+                {anchor, first, take(cells, {width, width, std::int64_t(s.rooms[anchor]) * s.k}, "triples"), width});
         }
         for (const auto &[attributes, cells] : families) {
             std::vector<std::int64_t> shape, strides(attributes.size());
@@ -226,8 +226,10 @@ void resolve(PyStore &self, const AnyArray &codes_, nb::ndarray<nb::device::cpu>
                     const double *row_i = s.pairs + (s.offsets[i] + slot[i]) * s.width * k;
                     const double *row_j = s.pairs + (s.offsets[j] + slot[j]) * s.width * k;
                     const double both = total(row_i + (s.offsets[j] + slot[j]) * k);
-                    const double of_j = total(s.singles + (s.offsets[j] + slot[j]) * k) - total(row_j + s.missing_cell(i));
-                    const double of_i = total(s.singles + (s.offsets[i] + slot[i]) * k) - total(row_i + s.missing_cell(j));
+                    const double of_j =
+                        total(s.singles + (s.offsets[j] + slot[j]) * k) - total(row_j + s.missing_cell(i));
+                    const double of_i =
+                        total(s.singles + (s.offsets[i] + slot[i]) * k) - total(row_i + s.missing_cell(j));
                     if (of_j - minus <= least || both < of_j - 1e-9 * unit) continue;
                     drop = both < of_i - 1e-9 * unit || j < i;
                 }
@@ -250,8 +252,8 @@ struct PyPlan {
     PyPlan(std::shared_ptr<PyStore> s, const std::string &kind, double strength, double unit, bool smooth_unseen,
            bool fast, double first)
         : store(std::move(s)),
-          shared(std::make_shared<Plan>(store->store, Estimate{kind_of(kind), strength, unit, first < 0 ? strength : first},
-                                        smooth_unseen)),
+          shared(std::make_shared<Plan>(
+              store->store, Estimate{kind_of(kind), strength, unit, first < 0 ? strength : first}, smooth_unseen)),
           plan(*shared) {
         plan.fast = fast;
         for (int i = 0; i < plan.store.n; ++i)
@@ -268,7 +270,8 @@ struct PyPlan {
     }
     void check_set(const std::vector<int> &set, int child) const {
         for (std::size_t q = 0; q < set.size(); ++q) {
-            expect(set[q] >= 0 && set[q] < plan.store.n && set[q] != child, "a parent set names an impossible attribute");
+            expect(set[q] >= 0 && set[q] < plan.store.n && set[q] != child,
+                   "a parent set names an impossible attribute");
             for (std::size_t u = 0; u < q; ++u) expect(set[u] != set[q], "a parent set names an attribute twice");
         }
     }
@@ -278,13 +281,12 @@ struct PyPlan {
     }
     void product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
                  const std::vector<double> &weight, const std::vector<int> &class_parents,
-                 const std::vector<std::vector<int>> &only,
-                 const std::vector<std::pair<int, std::vector<int>>> &free) {
+                 const std::vector<std::vector<int>> &only, const std::vector<std::pair<int, std::vector<int>>> &free) {
         expect(child.size() == parents.size() && child.size() == weight.size(), "one weight per parent set");
         expect(only.empty() || only.size() == child.size(), "one set of classes per parent set, or none at all");
         for (std::size_t t = 0; t < child.size(); ++t) check_family(child[t], parents[t]);
         for (const auto &classes : only)
-            for (int c : classes) expect(c >= 0 && c < plan.store.k, "a parent set speaks for an unknown class");
+            for (int c : classes) expect(c >= 0 && c < plan.store.k, "a parent set applies to an unknown class");
         check_set(class_parents, -1);
         for (const auto &[i, set] : free) check_family(i, set);
         plan.set_class_parents(class_parents);
@@ -306,7 +308,7 @@ struct PyPlan {
         single.reset();
     }
     // Naive Bayes first, then member after member.
-    void in_turn(const PyPlan &naive, const std::string &mix, int limit, double margin) {
+    void staged(const PyPlan &naive, const std::string &mix, int limit, double margin) {
         expect(naive.store == store, "the plan to begin with must read the same counts");
         set_in_turn(plan, naive.shared, mix, limit, margin);
         single.reset();
@@ -315,14 +317,15 @@ struct PyPlan {
               std::optional<double> margin) const {
         return make_run(store, shared, codes, tables, limit, margin);
     }
-    std::int64_t judge(const AnyArray &codes, const AnyArray &labels, std::optional<Weights> weights,
-                       const Doubles &judged, bool leave_out, double unit, std::int64_t begin, std::int64_t nanoseconds,
-                       int n_jobs) {
+    std::int64_t validate_members(const AnyArray &codes, const AnyArray &labels, std::optional<Weights> weights,
+                                  const Doubles &judged, bool leave_out, double unit, std::int64_t begin,
+                                  std::int64_t nanoseconds, int n_jobs) {
         return judge_rows(plan, codes, labels, weights, judged, leave_out, unit, begin, nanoseconds, n_jobs);
     }
     void classes(const std::vector<double> &priors, const std::vector<double> &factor) {
         const std::size_t k = plan.store.k;
-        expect((priors.empty() || priors.size() == k) && (factor.empty() || factor.size() == k), "one number per class");
+        expect((priors.empty() || priors.size() == k) && (factor.empty() || factor.size() == k),
+               "one number per class");
         plan.priors = priors;
         plan.class_factor = factor;
         single.reset();
@@ -339,16 +342,19 @@ struct PyPlan {
         const double *weights = as_weights(weights_, codes.n_rows);
         nb::gil_scoped_release release;
         plan.refresh_missing();
-        parallel_rows(codes.n_rows, n_jobs, [&](std::int64_t begin, std::int64_t end) {
-            auto score = make();
-            std::vector<int> slot(s.n);
-            for (std::int64_t r = begin; r < end; ++r) {
-                codes.read(r, plan.slots, slot.data());
-                int y = labels.data ? labels.at(r, 0) : -1;
-                if (y >= s.k) y = -1;
-                score(slot.data(), y, y < 0 ? 0 : unit * (weights ? weights[r] : 1), out + r * s.k);
-            }
-        }, 256);
+        parallel_rows(
+            codes.n_rows, n_jobs,
+            [&](std::int64_t begin, std::int64_t end) {
+                auto score = make();
+                std::vector<int> slot(s.n);
+                for (std::int64_t r = begin; r < end; ++r) {
+                    codes.read(r, plan.slots, slot.data());
+                    int y = labels.data ? labels.at(r, 0) : -1;
+                    if (y >= s.k) y = -1;
+                    score(slot.data(), y, y < 0 ? 0 : unit * (weights ? weights[r] : 1), out + r * s.k);
+                }
+            },
+            256);
     }
     void score(const AnyArray &codes, const Doubles &out, bool log_joint, std::optional<AnyArray> labels,
                std::optional<Weights> weights, double unit, int n_jobs) {
@@ -405,8 +411,8 @@ struct PyPlan {
         return bits > most_bits ? bits : 0;
     }
     // Test, then train: the posterior of each row (or of another one in its place) from the rows before it; then all
-    // counts fade, the row is learned, and the oldest rows leave. With turns, members are judged by the row before it is
-    // learned, and what was judged before fades by `keep`. Stops like learn. Says how many rows were done, the unit
+    // counts fade, the row is learned, and the oldest rows leave. With turns, members are judged by the row before it
+    // is learned, and what was judged before fades by `keep`. Stops like learn. Says how many rows were done, the unit
     // at the end, and how many times all cells were halved.
     std::tuple<std::int64_t, double, int> stream(const AnyArray &codes_, const AnyArray &labels_,
                                                  std::optional<Weights> weights_, const Doubles &out_, double unit,
@@ -421,7 +427,7 @@ struct PyPlan {
         if (answered_) answered = as_codes(*answered_, s.n);
         expect(!answered_ || answered.n_rows == codes.n_rows, "as many rows are answered as are learned");
         double *judged = judged_ ? as_judged(plan, *judged_) : nullptr;
-        expect(keep > 0 && keep <= 1, "what was judged is kept by a factor above 0 and at most 1");
+        expect(keep > 0 && keep <= 1, "member scores are kept by a factor above 0 and at most 1");
         Leaving leaving(queue_, gone_, codes.n_rows, s.n);
         rescale(unit);
         nb::gil_scoped_release release;
@@ -446,11 +452,12 @@ struct PyPlan {
             if (answered_) answered.read(r, plan.slots, other.data());
             if (w.turn) w.turn->reader.half = half.on;
             const bool judges = judged && y != labels.marker();
-            const bool told = judges && !answered_ && !std::isfinite(plan.turn->margin);  // judging finds the answer too
+            const bool told =
+                judges && !answered_ && !std::isfinite(plan.turn->margin);  // judging finds the answer too
             if (judges) {
                 for (double *x = judged, *end = judged + judged_->size(); keep < 1 && x < end; ++x) *x *= keep;
                 Judge{plan, w, judged}.row(w.slot.data(), y, false, 0, weights ? weights[r] : 1,
-                                                 told ? out + r * s.k : nullptr);
+                                           told ? out + r * s.k : nullptr);
             }
             if (!told) plan.score(answered_ ? other.data() : w.slot.data(), -1, 0, false, out + r * s.k, w);
             if (fade && fade[r] < 1) halved += fade_all(fade[r], unit, leaving, r);
@@ -539,8 +546,8 @@ void bind_score(nb::module_ &m) {
         .def(nb::init<const Integers &, const Integers &, const Doubles &, const Doubles &,
                       const std::optional<Doubles> &, const std::vector<std::tuple<int, int, Doubles>> &,
                       const std::vector<std::pair<std::vector<int>, Doubles>> &>(),
-             nb::arg("offsets"), nb::arg("n_values"), nb::arg("classes"), nb::arg("singles"),
-             nb::arg("pairs").none(), nb::arg("triples"), nb::arg("families"))
+             nb::arg("offsets"), nb::arg("n_values"), nb::arg("classes"), nb::arg("singles"), nb::arg("pairs").none(),
+             nb::arg("triples"), nb::arg("families"))
         .def("learn", &learn, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(), nb::arg("unit") = 1.0)
         .def("learn_one", &learn_one, nb::arg("codes"), nb::arg("label"), nb::arg("weight") = 1.0)
         .def("forget", &forget, nb::arg("codes"), nb::arg("labels"), nb::arg("raw"))
@@ -548,22 +555,22 @@ void bind_score(nb::module_ &m) {
         .def("halve", &PyStore::halve, nb::arg("times"))
         .def("resolve", &resolve, nb::arg("codes"), nb::arg("out"), nb::arg("least"), nb::arg("unit") = 1.0,
              nb::arg("left_out").none() = nb::none(), nb::arg("n_jobs") = 1);
-    nb::class_<PyPlan>(m, "Plan", "How a classifier reads the counts of a Store.")
-        .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool, double>(), nb::arg("store"),
-             nb::arg("kind"), nb::arg("strength"), nb::arg("unit") = 1.0, nb::arg("smooth_unseen") = false,
-             nb::arg("fast") = true, nb::arg("first") = -1.0)
+    nb::class_<PyPlan>(m, "ScoringPlan", "How a classifier reads the counts of a Store.")
+        .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool, double>(),
+             nb::arg("store"), nb::arg("kind"), nb::arg("strength"), nb::arg("unit") = 1.0,
+             nb::arg("smooth_unseen") = false, nb::arg("fast") = true, nb::arg("first") = -1.0)
         .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"),
              nb::arg("class_parents") = std::vector<int>{}, nb::arg("only") = std::vector<std::vector<int>>{},
              nb::arg("free") = std::vector<std::pair<int, std::vector<int>>>{})
         .def("sum", &PyPlan::sum, nb::arg("sets"), nb::arg("weight"), nb::arg("min_count"))
         .def("otherwise", &PyPlan::otherwise, nb::arg("plan"))
-        .def("in_turn", &PyPlan::in_turn, nb::arg("naive"), nb::arg("mix"), nb::arg("limit") = -1,
+        .def("staged", &PyPlan::staged, nb::arg("naive"), nb::arg("mix"), nb::arg("limit") = -1,
              nb::arg("margin") = std::numeric_limits<double>::infinity())
         .def("run", &PyPlan::run, nb::arg("codes"), nb::arg("tables").none() = nb::none(),
              nb::arg("limit").none() = nb::none(), nb::arg("margin").none() = nb::none())
-        .def("judge", &PyPlan::judge, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
-             nb::arg("judged").noconvert(), nb::arg("leave_out"), nb::arg("unit") = 1.0, nb::arg("begin") = 0,
-             nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)
+        .def("validate_members", &PyPlan::validate_members, nb::arg("codes"), nb::arg("labels"),
+             nb::arg("weights").none(), nb::arg("member_scores").noconvert(), nb::arg("leave_out"),
+             nb::arg("unit") = 1.0, nb::arg("begin") = 0, nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1)
         .def("classes", &PyPlan::classes, nb::arg("priors"), nb::arg("factor"))
         .def("score", &PyPlan::score, nb::arg("codes"), nb::arg("out"), nb::arg("log_joint") = false,
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
@@ -575,15 +582,16 @@ void bind_score(nb::module_ &m) {
         .def("stream", &PyPlan::stream, nb::arg("codes"), nb::arg("labels"), nb::arg("weights").none(),
              nb::arg("out").noconvert(), nb::arg("unit") = 1.0, nb::arg("answered").none() = nb::none(),
              nb::arg("fade").noconvert().none() = nb::none(), nb::arg("queue").noconvert().none() = nb::none(),
-             nb::arg("gone").noconvert().none() = nb::none(), nb::arg("judged").noconvert().none() = nb::none(),
+             nb::arg("gone").noconvert().none() = nb::none(), nb::arg("member_scores").noconvert().none() = nb::none(),
              nb::arg("keep") = 1.0)
         .def("rescale", &PyPlan::rescale, nb::arg("unit"))
         .def("parts", &PyPlan::parts, nb::arg("codes"), nb::arg("out"))
         .def("term", &PyPlan::term, nb::arg("number"), nb::arg("codes"), nb::arg("out"),
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0)
         .def("terms", &PyPlan::terms)
-        .def("n_cells", [](const PyPlan &p, bool leave_out) { return Compiled::n_cells(p.plan, leave_out); },
-             nb::arg("leave_out") = false)
+        .def(
+            "n_cells", [](const PyPlan &p, bool leave_out) { return Compiled::n_cells(p.plan, leave_out); },
+            nb::arg("leave_out") = false)
         .def("n_reads", [](const PyPlan &p) { return Compiled::n_reads(p.plan); })
         .def("compile", &compile, nb::arg("leave_out") = false, nb::call_guard<nb::gil_scoped_release>());
     nb::class_<Compiled>(m, "Compiled", "A plan with every probability worked out.")

@@ -11,10 +11,10 @@
 
 namespace nb = nanobind;
 
-void bind_count(nb::module_& m);
+void bind_count(nb::module_ &m);
 void bind_score(nb::module_ &m);
 void bind_loglinear(nb::module_ &m);
-void bind_encode(nb::module_& m);
-void bind_sample(nb::module_& m);
+void bind_encode(nb::module_ &m);
+void bind_sample(nb::module_ &m);
 void bind_evolving(nb::module_ &m);
 void bind_gaussian(nb::module_ &m);

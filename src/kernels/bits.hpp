@@ -38,20 +38,20 @@ struct BitCosts {
 
 struct BitFunctions {
     // Meanwhile fetches as many codes from `upcoming` (a guess at what is read next; may lie anywhere).
-    Glance (*glance)(const std::uint8_t* codes, std::size_t n_rows, const std::uint8_t* upcoming);
-    Glance (*glance16)(const std::uint16_t* codes, std::size_t n_rows);
+    Glance (*glance)(const std::uint8_t *codes, std::size_t n_rows, const std::uint8_t *upcoming);
+    Glance (*glance16)(const std::uint16_t *codes, std::size_t n_rows);
     // slices[k][r] = (codes[r] == values[k]); writes whole vectors.
-    void (*slice)(const std::uint8_t* codes, std::size_t n_rows, const std::uint8_t* values, std::size_t n_slices,
-                  std::uint64_t* const* slices);
+    void (*slice)(const std::uint8_t *codes, std::size_t n_rows, const std::uint8_t *values, std::size_t n_slices,
+                  std::uint64_t *const *slices);
     // Moves the codes whose bit is set together; may write 64 bytes past the last. May be nullptr.
-    void (*compress)(const std::uint8_t* codes, std::size_t n_rows, const std::uint64_t* bits, std::uint8_t* out);
-    std::uint64_t (*ones)(const std::uint64_t* slice, std::size_t n_vectors);
+    void (*compress)(const std::uint8_t *codes, std::size_t n_rows, const std::uint64_t *bits, std::uint8_t *out);
+    std::uint64_t (*ones)(const std::uint64_t *slice, std::size_t n_vectors);
     // out = slice & mask; returns its ones.
-    std::uint64_t (*mask)(const std::uint64_t* slice, const std::uint64_t* mask, std::size_t n_vectors,
-                          std::uint64_t* out);
+    std::uint64_t (*mask)(const std::uint64_t *slice, const std::uint64_t *mask, std::size_t n_vectors,
+                          std::uint64_t *out);
     // out[a * kTile + b] = the number of rows set in both xs[a] and ys[b].
-    void (*tile)(const std::uint64_t* const* xs, const std::uint64_t* const* ys, std::size_t n_vectors,
-                 std::uint32_t* out);
+    void (*tile)(const std::uint64_t *const *xs, const std::uint64_t *const *ys, std::size_t n_vectors,
+                 std::uint32_t *out);
     BitCosts costs;
 };
 
@@ -61,7 +61,7 @@ extern const BitFunctions avx2_bits;
 extern const BitFunctions avx512_bits;
 #endif
 
-inline const BitFunctions& bits_at(CpuLevel level) {
+inline const BitFunctions &bits_at(CpuLevel level) {
 #if defined(__x86_64__)
     if (level == CpuLevel::avx512) return avx512_bits;
     if (level == CpuLevel::avx2) return avx2_bits;
@@ -72,7 +72,7 @@ inline const BitFunctions& bits_at(CpuLevel level) {
 
 // The glance of any level: with 1 added the marker wraps round to 0, so one maximum and one minimum tell all.
 template <class Code>
-[[gnu::always_inline]] inline Glance glance_at(const Code* codes, std::size_t n_rows) {
+[[gnu::always_inline]] inline Glance glance_at(const Code *codes, std::size_t n_rows) {
     Code most = 0, least = static_cast<Code>(-1);
     for (std::size_t r = 0; r < n_rows; ++r) {
         const Code next = static_cast<Code>(codes[r] + 1);

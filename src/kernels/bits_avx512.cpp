@@ -14,13 +14,13 @@ namespace tanager {
 
 namespace {
 
-TANAGER_AVX512 Glance glance(const std::uint8_t* codes, std::size_t n_rows, const std::uint8_t* upcoming) {
+TANAGER_AVX512 Glance glance(const std::uint8_t *codes, std::size_t n_rows, const std::uint8_t *upcoming) {
     const __m512i one = _mm512_set1_epi8(1);
     __m512i most = _mm512_setzero_si512(), least = _mm512_set1_epi8(-1);
     std::size_t r = 0;
     for (; r + 64 <= n_rows; r += 64) {
         // The hardware's own prefetching stops at each page and knows nothing of the jump to the next column.
-        _mm_prefetch(reinterpret_cast<const char*>(upcoming + r), _MM_HINT_T1);
+        _mm_prefetch(reinterpret_cast<const char *>(upcoming + r), _MM_HINT_T1);
         const __m512i next = _mm512_add_epi8(_mm512_loadu_si512(codes + r), one);
         most = _mm512_max_epu8(most, next);
         least = _mm512_min_epu8(least, next);
@@ -36,15 +36,15 @@ TANAGER_AVX512 Glance glance(const std::uint8_t* codes, std::size_t n_rows, cons
     return all;
 }
 
-TANAGER_AVX512 Glance glance16(const std::uint16_t* codes, std::size_t n_rows) { return glance_at(codes, n_rows); }
+TANAGER_AVX512 Glance glance16(const std::uint16_t *codes, std::size_t n_rows) { return glance_at(codes, n_rows); }
 
 // Words outside, slices inside, four at a time: a vector of codes is loaded once for the values in hand.
 template <std::size_t N>
-TANAGER_AVX512 inline void slice_some(const std::uint8_t* codes, std::size_t n_rows, const std::uint8_t* values,
-                                      std::uint64_t* const* slices) {
+TANAGER_AVX512 inline void slice_some(const std::uint8_t *codes, std::size_t n_rows, const std::uint8_t *values,
+                                      std::uint64_t *const *slices) {
     const std::size_t whole = n_rows / 64, rest = n_rows % 64, n_words = vectors_of(n_rows) * kVectorWords;
     __m512i patterns[N];
-    std::uint64_t* outs[N];
+    std::uint64_t *outs[N];
     for (std::size_t k = 0; k < N; ++k) {
         patterns[k] = _mm512_set1_epi8(static_cast<char>(values[k]));
         outs[k] = slices[k];
@@ -61,8 +61,8 @@ TANAGER_AVX512 inline void slice_some(const std::uint8_t* codes, std::size_t n_r
     }
 }
 
-TANAGER_AVX512 void slice(const std::uint8_t* codes, std::size_t n_rows, const std::uint8_t* values,
-                          std::size_t n_slices, std::uint64_t* const* slices) {
+TANAGER_AVX512 void slice(const std::uint8_t *codes, std::size_t n_rows, const std::uint8_t *values,
+                          std::size_t n_slices, std::uint64_t *const *slices) {
     for (; n_slices >= 4; n_slices -= 4, values += 4, slices += 4) slice_some<4>(codes, n_rows, values, slices);
     if (n_slices == 3) slice_some<3>(codes, n_rows, values, slices);
     if (n_slices == 2) slice_some<2>(codes, n_rows, values, slices);
@@ -70,8 +70,8 @@ TANAGER_AVX512 void slice(const std::uint8_t* codes, std::size_t n_rows, const s
 }
 
 // Whole vectors are stored, the surplus overwritten by the next: a masked store costs more than the 64 spare bytes.
-TANAGER_AVX512 void compress(const std::uint8_t* codes, std::size_t n_rows, const std::uint64_t* bits,
-                             std::uint8_t* out) {
+TANAGER_AVX512 void compress(const std::uint8_t *codes, std::size_t n_rows, const std::uint64_t *bits,
+                             std::uint8_t *out) {
     const std::size_t whole = n_rows / 64, rest = n_rows % 64;
     for (std::size_t word = 0; word < whole; ++word) {
         _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(bits[word], _mm512_loadu_si512(codes + word * 64)));
@@ -83,15 +83,15 @@ TANAGER_AVX512 void compress(const std::uint8_t* codes, std::size_t n_rows, cons
     }
 }
 
-TANAGER_AVX512 std::uint64_t ones(const std::uint64_t* slice, std::size_t n_vectors) {
+TANAGER_AVX512 std::uint64_t ones(const std::uint64_t *slice, std::size_t n_vectors) {
     __m512i sum = _mm512_setzero_si512();
     for (std::size_t k = 0; k < n_vectors; ++k)
         sum = _mm512_add_epi64(sum, _mm512_popcnt_epi64(_mm512_loadu_si512(slice + k * kVectorWords)));
     return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sum));
 }
 
-TANAGER_AVX512 std::uint64_t mask(const std::uint64_t* slice, const std::uint64_t* by, std::size_t n_vectors,
-                                  std::uint64_t* out) {
+TANAGER_AVX512 std::uint64_t mask(const std::uint64_t *slice, const std::uint64_t *by, std::size_t n_vectors,
+                                  std::uint64_t *out) {
     __m512i sum = _mm512_setzero_si512();
     for (std::size_t word = 0; word < n_vectors * kVectorWords; word += kVectorWords) {
         const __m512i bits = _mm512_and_si512(_mm512_loadu_si512(slice + word), _mm512_loadu_si512(by + word));
@@ -116,11 +116,11 @@ TANAGER_AVX512 inline __m512i fold_quarters(__m512i u, __m512i v) {
 
 // Sixteen accumulators stay in registers, so each of the eight loads feeds four conjunctions and the second-level
 // cache keeps up. All sixteen are summed across their lanes together, in 37 instructions.
-TANAGER_AVX512 void tile(const std::uint64_t* const* xs, const std::uint64_t* const* ys, std::size_t n_vectors,
-                         std::uint32_t* out) {
+TANAGER_AVX512 void tile(const std::uint64_t *const *xs, const std::uint64_t *const *ys, std::size_t n_vectors,
+                         std::uint32_t *out) {
     __m512i sums[kTile][kTile];
-    for (auto& row : sums)
-        for (auto& sum : row) sum = _mm512_setzero_si512();
+    for (auto &row : sums)
+        for (auto &sum : row) sum = _mm512_setzero_si512();
     const std::uint64_t *const x0 = xs[0], *const x1 = xs[1], *const x2 = xs[2], *const x3 = xs[3];
     const std::uint64_t *const y0 = ys[0], *const y1 = ys[1], *const y2 = ys[2], *const y3 = ys[3];
     for (std::size_t word = 0; word < n_vectors * kVectorWords; word += kVectorWords) {

@@ -62,12 +62,8 @@ double Compiled::n_reads(const Plan &p) {
 }
 
 Compiled::Compiled(const Plan &p, double left_out_)
-    : n(p.store.n),
-      answers(p.store.k),
-      k(left_out_ > 0 ? 2 * answers : answers),
-      stride(padded(k)),
-      left_out(left_out_),
-      sum_of_products(p.sum_of_products) {
+    : n(p.store.n), answers(p.store.k), k(left_out_ > 0 ? 2 * answers : answers), stride(padded(k)),
+      left_out(left_out_), sum_of_products(p.sum_of_products) {
     offsets.push_back(0);
     for (int i = 0; i < n; ++i) {
         n_slots.push_back(slots_of(p, i));
@@ -178,8 +174,7 @@ void Compiled::compile_product(const Plan &p) {
             int use = t;  // a missing parent: alone, the term falls back to a shorter one; in a sum it is dropped
             while (use >= 0 && !term_lanes(p, p.terms, p.terms[use], slot.data(), value.data()))
                 use = alone ? p.terms[use].prefix : -1;
-            for (int c = 0; c < k && use >= 0; ++c)
-                tables[at + c] = silent(c) ? 1 : (use == t ? weight : 1) * value[c];
+            for (int c = 0; c < k && use >= 0; ++c) tables[at + c] = silent(c) ? 1 : (use == t ? weight : 1) * value[c];
         });
         return out;
     };
@@ -409,7 +404,8 @@ inline void product_rows(const Compiled &t, int n_rows, Work &w) {
 
 // Adds one member to the answer of one row.
 template <int Fixed>
-inline void add_member(const Compiled &t, const double *table, const std::int64_t *cell, Work &w, double *m, double *e) {
+inline void add_member(const Compiled &t, const double *table, const std::int64_t *cell, Work &w, double *m,
+                       double *e) {
     multiply_cells<Fixed>(t, table, cell, w.value.data(), w.power.data());
     add_scaled(w.value.data(), w.power.data(), t.k, m, e);
 }

@@ -23,20 +23,20 @@ namespace tanager::scoring {
 struct CompiledTerm {
     std::int64_t table = 0, stride = 0, stride2 = 0;  // with one parent or two: their steps in the table
     int parent = 0, parent2 = 0;
-    std::vector<int> parents;            // with two or more
+    std::vector<int> parents;  // with two or more
     std::vector<std::int64_t> strides;
 };
 
-struct CompiledFold {  // small, as a row goes through all of them
+struct CompiledFold {                    // small, as a row goes through all of them
     std::int16_t block = 0, block2 = 0;  // the same where one holds all parents
     std::int32_t table = 0, stride = 0, stride2 = 0;
 };
 
 struct CompiledGroup {
     int child = 0, first = 0, pairs = 0, triples = 0, last = 0;  // terms: at most one parent, two parents, more
-    int first_fold = 0, last_fold = 0;   // the same sum with fewer reads, where there is one
-    std::int64_t base = -1;              // table for when the terms sum to zero, -1 where they cannot
-    std::vector<char> lanes;             // of a sum for some classes only: which; else empty
+    int first_fold = 0, last_fold = 0;                           // the same sum with fewer reads, where there is one
+    std::int64_t base = -1;   // table for when the terms sum to zero, -1 where they cannot
+    std::vector<char> lanes;  // of a sum for some classes only: which; else empty
 };
 
 struct CompiledMember {
@@ -48,21 +48,21 @@ struct CompiledMember {
 
 struct Compiled {
     int n = 0, answers = 0, k = 0, stride = 0;  // answers: the classes; k: lanes
-    double left_out = 0;                 // weight of a row that is left out, 0 where none is
+    double left_out = 0;                        // weight of a row that is left out, 0 where none is
     bool sum_of_products = false;
-    int calm = 1;                        // factors to multiply between two looks at the exponent
+    int calm = 1;  // factors to multiply between two looks at the exponent
     std::vector<int> n_slots;
     std::vector<std::int64_t> offsets;
-    std::vector<double> tables, start;   // start: P(y | parents of the class) of a product
+    std::vector<double> tables, start;  // start: P(y | parents of the class) of a product
     std::vector<int> class_parents;
     std::vector<std::int64_t> class_strides;
-    std::vector<double> factor;          // given priors and class weights, or empty; one per class
+    std::vector<double> factor;  // given priors and class weights, or empty; one per class
     std::vector<CompiledTerm> terms;
     std::vector<CompiledGroup> groups;
     std::vector<int> block, block_step, block_size;  // the block of an attribute, and what its slot counts there
     std::vector<CompiledFold> folds;
     std::vector<CompiledMember> members;
-    std::vector<char> qualified;         // per configuration of each member
+    std::vector<char> qualified;  // per configuration of each member
 
     // To leave rows out, pseudo-counts must be constant and positive, and no priors given.
     explicit Compiled(const Plan &plan, double left_out = 0);
@@ -75,8 +75,8 @@ struct Compiled {
                double *out) const;
 
   private:
-    std::vector<double> less_;           // per class, what is taken off in the lanes behind
-    std::vector<double> prior_;          // P(y)
+    std::vector<double> less_;   // per class, what is taken off in the lanes behind
+    std::vector<double> prior_;  // P(y)
     std::vector<double> class_lanes(const Plan &plan, const int *slot) const;  // of the class; its parents in slot
     void compile_class(const Plan &plan);
     bool term_lanes(const Plan &plan, const std::vector<Term> &terms, const Term &term, const int *slot,

@@ -5,10 +5,10 @@ namespace tanager::scoring {
 
 namespace {
 
-constexpr int kMostBlock = 9;                  // slots of a block: two attributes of two values, or missing
-constexpr int kFewTerms = 4;                   // in a sum that is quick as it is
-constexpr std::int64_t kMostCells = 1 << 20;   // of all tables, lest they leave the cache
-constexpr int kMostLanes = 8;                  // the kernels for more classes read terms only
+constexpr int kMostBlock = 9;                 // slots of a block: two attributes of two values, or missing
+constexpr int kFewTerms = 4;                  // in a sum that is quick as it is
+constexpr std::int64_t kMostCells = 1 << 20;  // of all tables, lest they leave the cache
+constexpr int kMostLanes = 8;                 // the kernels for more classes read terms only
 constexpr int kMostAttributes = 32767;
 
 using Pair = std::pair<int, int>;

@@ -20,17 +20,17 @@ namespace tanager {
 inline constexpr std::uint32_t kMissing = 0xFFFFFFFF;
 
 struct Rows {
-    const std::byte* codes = nullptr;
+    const std::byte *codes = nullptr;
     std::ptrdiff_t row_step = 0, column_step = 0;  // in bytes; may be negative
     std::size_t code_size = 1;                     // bytes per code, 1 or 2
-    const std::byte* labels = nullptr;
+    const std::byte *labels = nullptr;
     std::ptrdiff_t label_step = 0;
     std::size_t label_size = 1;
-    const std::byte* weights = nullptr;  // float64, or nullptr when every row weighs 1
+    const std::byte *weights = nullptr;  // float64, or nullptr when every row weighs 1
     std::ptrdiff_t weight_step = 0;
     std::size_t n_rows = 0;
 
-    static std::uint32_t read(const std::byte* at, std::size_t size) {
+    static std::uint32_t read(const std::byte *at, std::size_t size) {
         if (size == 1) {
             const auto code = std::to_integer<std::uint32_t>(*at);
             return code == 0xFF ? kMissing : code;
@@ -39,7 +39,7 @@ struct Rows {
         std::memcpy(&code, at, sizeof code);
         return code == 0xFFFF ? kMissing : code;
     }
-    const std::byte* cell(std::size_t r, std::size_t i) const {
+    const std::byte *cell(std::size_t r, std::size_t i) const {
         return codes + static_cast<std::ptrdiff_t>(r) * row_step + static_cast<std::ptrdiff_t>(i) * column_step;
     }
     std::uint32_t code(std::size_t r, std::size_t i) const { return read(cell(r, i), code_size); }
@@ -56,21 +56,21 @@ struct Rows {
 
 struct Triples {
     std::size_t anchor = 0, first = 0;
-    double* cells = nullptr;
+    double *cells = nullptr;
 };
 
 struct Family {
     std::vector<std::size_t> attributes;  // parents, then the child
-    double* cells = nullptr;
+    double *cells = nullptr;
 };
 
 struct Store {
     std::vector<std::int64_t> offsets;   // n + 1
     std::vector<std::int64_t> n_values;  // n
     std::size_t n_classes = 0;
-    double* classes = nullptr;
-    double* singles = nullptr;
-    double* pairs = nullptr;  // nullptr: not asked for
+    double *classes = nullptr;
+    double *singles = nullptr;
+    double *pairs = nullptr;  // nullptr: not asked for
     std::vector<Triples> triples;
     std::vector<Family> families;
 
@@ -89,24 +89,24 @@ struct Needed {
     std::vector<std::int64_t> sizes;
     bool exceeded = false;
 
-    explicit Needed(const Store& store);
+    explicit Needed(const Store &store);
     void see(std::size_t i, std::int64_t size) {
         if (size > sizes[i]) {
             sizes[i] = size;
             exceeded = true;
         }
     }
-    void merge(const Needed& other) {
+    void merge(const Needed &other) {
         for (std::size_t i = 0; i < sizes.size(); ++i) see(i, other.sizes[i]);
     }
 };
 
 // Adds sign times every labelled row to the store; or, when a code or label is too large for it, adds nothing and says
 // so in the result.
-Needed count(const Rows& rows, const Store& store, double sign, std::size_t n_jobs, Method method);
+Needed count(const Rows &rows, const Store &store, double sign, std::size_t n_jobs, Method method);
 
 // The row-by-row way, used for small batches: look at the codes of rows [begin, end), then add them cell by cell.
-void check_rows(const Rows& rows, const Store& store, std::size_t begin, std::size_t end, Needed& needed);
-void add_rows(const Rows& rows, const Store& store, double sign);
+void check_rows(const Rows &rows, const Store &store, std::size_t begin, std::size_t end, Needed &needed);
+void add_rows(const Rows &rows, const Store &store, double sign);
 
 }  // namespace tanager

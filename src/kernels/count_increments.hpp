@@ -10,10 +10,10 @@ namespace tanager {
 template <class Cell>  // uint32 for plain rows, double for weighted ones
 class IncrementCounter {
   public:
-    explicit IncrementCounter(const Plan& plan) : plan_(plan), labels_(plan.block_rows), classes_(plan.block_rows),
-                                                  inner_(plan.block_rows) {}
+    explicit IncrementCounter(const Plan &plan)
+        : plan_(plan), labels_(plan.block_rows), classes_(plan.block_rows), inner_(plan.block_rows) {}
 
-    void add(Columns& columns, Cell* cells, bool with_classes) {
+    void add(Columns &columns, Cell *cells, bool with_classes) {
         n_ = columns.n_rows();
         weights_ = columns.weights();
         for (std::size_t r = 0; r < n_; ++r) labels_[r] = columns.label(r);
@@ -24,8 +24,8 @@ class IncrementCounter {
             append(columns.slots(i), plan_.n_classes, labels_.data(), inner_.data());
             add_cells(plan_.singles[i], cells);
         }
-        for (const PairTable& table : plan_.tables) add_pairs(table, columns, cells);
-        for (const FamilyTable& family : plan_.families) {
+        for (const PairTable &table : plan_.tables) add_pairs(table, columns, cells);
+        for (const FamilyTable &family : plan_.families) {
             classes_.assign(n_, 0);
             for (const std::size_t i : family.family->attributes) {
                 append(columns.slots(i), 1, nullptr, inner_.data());
@@ -45,9 +45,9 @@ class IncrementCounter {
     }
 
     // out[r] = slot[r] * size + digits[r]
-    void append(const Column& column, std::size_t size, const std::uint32_t* digits, std::uint32_t* out) const {
+    void append(const Column &column, std::size_t size, const std::uint32_t *digits, std::uint32_t *out) const {
         const auto factor = static_cast<std::uint32_t>(size);
-        const auto run = [&](const auto* slots) {
+        const auto run = [&](const auto *slots) {
             if (digits != nullptr)
                 for (std::size_t r = 0; r < n_; ++r) out[r] = slots[r] * factor + digits[r];
             else
@@ -57,14 +57,14 @@ class IncrementCounter {
         else run(column.words);
     }
 
-    std::array<Cell*, 4> copies_of(const Block& block, Cell* cells) const {
-        std::array<Cell*, 4> copies;
+    std::array<Cell *, 4> copies_of(const Block &block, Cell *cells) const {
+        std::array<Cell *, 4> copies;
         for (std::size_t k = 0; k < 4; ++k) copies[k] = cells + block.start + (k % block.copies) * block.cells;
         return copies;
     }
 
     // ++block[inner[r]]
-    void add_cells(const Block& block, Cell* cells) const {
+    void add_cells(const Block &block, Cell *cells) const {
         const auto copies = copies_of(block, cells);
         std::size_t r = 0;
         for (; r + 4 <= n_; r += 4)
@@ -74,7 +74,7 @@ class IncrementCounter {
 
     // ++block[slots[r] * stride + inner[r]]
     template <class Slot>
-    void add_outer(const Block& block, const Slot* slots, std::size_t stride, Cell* cells) const {
+    void add_outer(const Block &block, const Slot *slots, std::size_t stride, Cell *cells) const {
         const auto copies = copies_of(block, cells);
         std::size_t r = 0;
         for (; r + 4 <= n_; r += 4)
@@ -82,28 +82,28 @@ class IncrementCounter {
         for (; r < n_; ++r) copies[0][slots[r] * stride + inner_[r]] += weight(r);
     }
 
-    void add_pairs(const PairTable& table, Columns& columns, Cell* cells) {
+    void add_pairs(const PairTable &table, Columns &columns, Cell *cells) {
         if (table.increments.empty()) return;
-        const std::uint32_t* classes = labels_.data();
+        const std::uint32_t *classes = labels_.data();
         if (table.anchored) {
             append(columns.slots(table.anchor), plan_.n_classes, labels_.data(), classes_.data());
             classes = classes_.data();
         }
         // Pairs come ordered by j, so its digits are made once for all i.
         std::size_t made = Plan::none;
-        for (const auto& [i, j, block] : table.increments) {
+        for (const auto &[i, j, block] : table.increments) {
             if (j != made) append(columns.slots(j), table.n_contexts, classes, inner_.data());
             made = j;
             const std::size_t stride = plan_.slots[j] * table.n_contexts;
-            const Column& outer = columns.slots(i);
+            const Column &outer = columns.slots(i);
             if (outer.bytes != nullptr) add_outer(block, outer.bytes, stride, cells);
             else add_outer(block, outer.words, stride, cells);
         }
     }
 
-    const Plan& plan_;
+    const Plan &plan_;
     std::size_t n_ = 0;
-    const double* weights_ = nullptr;
+    const double *weights_ = nullptr;
     std::vector<std::uint32_t> labels_, classes_, inner_;  // per row: class, compound class, inner digits of the cell
 };
 

@@ -5,12 +5,12 @@ namespace tanager {
 namespace {
 
 // The slot of the store behind a slot of the plan: the last is "missing" in both, with spare room before it there.
-std::size_t store_slot(const Plan& plan, std::size_t i, std::size_t slot) {
+std::size_t store_slot(const Plan &plan, std::size_t i, std::size_t slot) {
     return slot + 1 == plan.slots[i] ? plan.store.rooms(i) - 1 : slot;
 }
 
 template <class Cell>
-double sum_of_copies(const Cell* cells, const Block& block, std::size_t cell) {
+double sum_of_copies(const Cell *cells, const Block &block, std::size_t cell) {
     double sum = 0.0;
     for (std::size_t k = 0; k < block.copies; ++k)
         sum += static_cast<double>(cells[block.start + k * block.cells + cell]);
@@ -18,9 +18,9 @@ double sum_of_copies(const Cell* cells, const Block& block, std::size_t cell) {
 }
 
 // counts: [slot_i, slot_j, context]
-void add_pair(const Plan& plan, const PairTable& table, std::size_t i, std::size_t j, const double* counts,
+void add_pair(const Plan &plan, const PairTable &table, std::size_t i, std::size_t j, const double *counts,
               double sign) {
-    const Store& store = plan.store;
+    const Store &store = plan.store;
     const std::size_t start = store.offset(table.first), width = store.n_slots() - start;
     const std::size_t n_classes = plan.n_classes, n_outer = table.n_contexts / n_classes;
     const std::size_t depth = (table.anchored ? store.rooms(table.anchor) : 1) * n_classes;
@@ -30,8 +30,8 @@ void add_pair(const Plan& plan, const PairTable& table, std::size_t i, std::size
             const std::size_t h = store.offset(j) - start + store_slot(plan, j, w);
             for (std::size_t u = 0; u < n_outer; ++u) {
                 const std::size_t at = (table.anchored ? store_slot(plan, table.anchor, u) : 0) * n_classes;
-                double* upper = table.cells + (g * width + h) * depth + at;
-                double* lower = table.cells + (h * width + g) * depth + at;
+                double *upper = table.cells + (g * width + h) * depth + at;
+                double *lower = table.cells + (h * width + g) * depth + at;
                 for (std::size_t c = 0; c < n_classes; ++c, ++counts) {
                     upper[c] += sign * *counts;
                     lower[c] += sign * *counts;
@@ -42,13 +42,13 @@ void add_pair(const Plan& plan, const PairTable& table, std::size_t i, std::size
 }
 
 // The ones of slot v >= 1 of member p, within a context.
-std::size_t ones_cell(const Plan& plan, const PairTable& table, std::size_t p, std::size_t v) {
+std::size_t ones_cell(const Plan &plan, const PairTable &table, std::size_t p, std::size_t v) {
     const bool missing = v + 1 == plan.slots[table.members[p]];
     return 1 + (missing ? table.n_value_slices() + p : table.value_begin[p] + v - 1);
 }
 
 // The conjunction of slot v >= 1 of member p and slot w >= 1 of member q > p, within a context.
-std::size_t both_cell(const Plan& plan, const PairTable& table, std::size_t p, std::size_t v, std::size_t q,
+std::size_t both_cell(const Plan &plan, const PairTable &table, std::size_t p, std::size_t v, std::size_t q,
                       std::size_t w) {
     const bool p_missing = v + 1 == plan.slots[table.members[p]], q_missing = w + 1 == plan.slots[table.members[q]];
     const std::size_t x = table.value_begin[p] + v - 1, y = table.value_begin[q] + w - 1;
@@ -57,8 +57,8 @@ std::size_t both_cell(const Plan& plan, const PairTable& table, std::size_t p, s
 }
 
 // One context of a pair of members; counts[v, w] step apart. Slot 0 is what the sliced slots leave of the margins.
-void derive_pair(const Plan& plan, const PairTable& table, std::size_t p, std::size_t q, const std::uint32_t* context,
-                 double* counts, std::size_t step) {
+void derive_pair(const Plan &plan, const PairTable &table, std::size_t p, std::size_t q, const std::uint32_t *context,
+                 double *counts, std::size_t step) {
     const std::size_t a = plan.slots[table.members[p]], b = plan.slots[table.members[q]];
     double rest = context[0];
     for (std::size_t w = 1; w < b; ++w) {
@@ -80,7 +80,7 @@ void derive_pair(const Plan& plan, const PairTable& table, std::size_t p, std::s
     counts[0] = rest;
 }
 
-void add_bit_pairs(const Plan& plan, const PairTable& table, const std::uint32_t* cells, double sign) {
+void add_bit_pairs(const Plan &plan, const PairTable &table, const std::uint32_t *cells, double sign) {
     std::vector<double> counts;
     for (std::size_t p = 0; p < table.members.size(); ++p) {
         for (std::size_t q = p + 1; q < table.limit[p]; ++q) {
@@ -94,13 +94,13 @@ void add_bit_pairs(const Plan& plan, const PairTable& table, const std::uint32_t
     }
 }
 
-void add_bit_singles(const Plan& plan, const std::uint32_t* cells, double sign) {
-    const PairTable& table = plan.tables.front();
+void add_bit_singles(const Plan &plan, const std::uint32_t *cells, double sign) {
+    const PairTable &table = plan.tables.front();
     for (std::size_t p = 0; p < table.members.size(); ++p) {
         const std::size_t i = table.members[p];
         for (std::size_t c = 0; c < plan.n_classes; ++c) {
-            const std::uint32_t* context = cells + table.start + c * table.context_cells;
-            double* column = plan.store.singles + plan.store.offset(i) * plan.n_classes + c;
+            const std::uint32_t *context = cells + table.start + c * table.context_cells;
+            double *column = plan.store.singles + plan.store.offset(i) * plan.n_classes + c;
             double rest = context[0];
             for (std::size_t v = 1; v < plan.slots[i]; ++v) {
                 const double count = context[ones_cell(plan, table, p, v)];
@@ -113,8 +113,8 @@ void add_bit_singles(const Plan& plan, const std::uint32_t* cells, double sign) 
 }
 
 template <class Cell>
-void add_families(const Plan& plan, const Cell* cells, double sign) {
-    for (const auto& [family, block] : plan.families) {
+void add_families(const Plan &plan, const Cell *cells, double sign) {
+    for (const auto &[family, block] : plan.families) {
         for (std::size_t cell = 0; cell < block.cells; ++cell) {
             // The digits of the cell, from the class outwards, in the sizes of the plan and then of the store.
             std::size_t rest = cell / plan.n_classes, at = cell % plan.n_classes, size = plan.n_classes;
@@ -132,8 +132,8 @@ void add_families(const Plan& plan, const Cell* cells, double sign) {
 }  // namespace
 
 template <class Cell>
-void add_to_store(const Plan& plan, const std::vector<Cell>& cells, double sign) {
-    const Store& store = plan.store;
+void add_to_store(const Plan &plan, const std::vector<Cell> &cells, double sign) {
+    const Store &store = plan.store;
     for (std::size_t c = 0; c < plan.n_classes; ++c) store.classes[c] += sign * static_cast<double>(cells[c]);
     for (std::size_t i = 0; i < plan.slots.size(); ++i) {
         for (std::size_t cell = 0; cell < plan.singles[i].cells; ++cell) {
@@ -143,8 +143,8 @@ void add_to_store(const Plan& plan, const std::vector<Cell>& cells, double sign)
         }
     }
     std::vector<double> counts;
-    for (const PairTable& table : plan.tables) {
-        for (const auto& [i, j, block] : table.increments) {
+    for (const PairTable &table : plan.tables) {
+        for (const auto &[i, j, block] : table.increments) {
             counts.resize(block.cells);
             for (std::size_t cell = 0; cell < block.cells; ++cell)
                 counts[cell] = sum_of_copies(cells.data(), block, cell);
@@ -154,11 +154,11 @@ void add_to_store(const Plan& plan, const std::vector<Cell>& cells, double sign)
     add_families(plan, cells.data(), sign);
     if constexpr (std::is_same_v<Cell, std::uint32_t>) {
         add_bit_singles(plan, cells.data(), sign);
-        for (const PairTable& table : plan.tables) add_bit_pairs(plan, table, cells.data(), sign);
+        for (const PairTable &table : plan.tables) add_bit_pairs(plan, table, cells.data(), sign);
     }
 }
 
-template void add_to_store(const Plan&, const std::vector<std::uint32_t>&, double);
-template void add_to_store(const Plan&, const std::vector<double>&, double);
+template void add_to_store(const Plan &, const std::vector<std::uint32_t> &, double);
+template void add_to_store(const Plan &, const std::vector<double> &, double);
 
 }  // namespace tanager

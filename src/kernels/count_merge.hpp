@@ -6,6 +6,6 @@ namespace tanager {
 
 // Adds sign times the cells (layout: count_plan.hpp) to the tables of plan.store.
 template <class Cell>
-void add_to_store(const Plan& plan, const std::vector<Cell>& cells, double sign);
+void add_to_store(const Plan &plan, const std::vector<Cell> &cells, double sign);
 
 }  // namespace tanager

@@ -18,7 +18,7 @@ constexpr std::size_t kCacheBudget = std::size_t{5} << 18;  // 1.25 MB of slices
 
 }  // namespace
 
-Plan::Plan(const Store& store, const Rows& rows, Method method)
+Plan::Plan(const Store &store, const Rows &rows, Method method)
     : store(store), bits(bits_at(chosen_cpu_level())), n_classes(store.n_classes) {
     for (std::size_t i = 0; i < store.n_attributes(); ++i) slots.push_back(store.values(i) + 1);
     expect_slices(rows);
@@ -33,7 +33,7 @@ Plan::Plan(const Store& store, const Rows& rows, Method method)
     pairs.cells = store.pairs;
     pairs.n_contexts = n_classes;
     tables.push_back(std::move(pairs));
-    for (const auto& [anchor, first, cells] : store.triples) {
+    for (const auto &[anchor, first, cells] : store.triples) {
         PairTable table;
         table.anchored = true;
         table.anchor = anchor;
@@ -42,8 +42,8 @@ Plan::Plan(const Store& store, const Rows& rows, Method method)
         table.n_contexts = slots[anchor] * n_classes;
         tables.push_back(std::move(table));
     }
-    for (auto& table : tables) lay_out(table, method);
-    for (const auto& family : store.families) {
+    for (auto &table : tables) lay_out(table, method);
+    for (const auto &family : store.families) {
         std::size_t cells = n_classes;
         for (const std::size_t i : family.attributes) cells *= slots[i];
         families.push_back({&family, take(cells)});
@@ -57,7 +57,7 @@ Block Plan::take(std::size_t cells) {
     return block;
 }
 
-void Plan::expect_slices(const Rows& rows) {
+void Plan::expect_slices(const Rows &rows) {
     const std::size_t n_sample = std::min(kSample, rows.n_rows);
     for (std::size_t i = 0; i < slots.size(); ++i) {
         bool missing = false;
@@ -77,7 +77,7 @@ double Plan::conjunction_cost(bool by_group) const {
 
 // The cycles per row that slicing the attributes saves over increments. Where it may, it drops those whose slices cost
 // more than they save, largest first, and reckons with increments for pairs that are better off with them.
-double Plan::gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size_t>& attributes) const {
+double Plan::gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size_t> &attributes) const {
     const bool with_pairs = store.pairs != nullptr || !store.triples.empty();
     const double cell = conjunction_cost(by_group);
     const double k = static_cast<double>(n_classes);
@@ -85,8 +85,7 @@ double Plan::gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size
     slice += by_group ? 0.0 : k * bits.costs.mask / kVectorRows;
     double group = 0.0;
     if (by_group) group = kGather;
-    if (by_group && bits.compress != nullptr)
-        group = std::min(group, k * bits.costs.compress / 64);
+    if (by_group && bits.compress != nullptr) group = std::min(group, k * bits.costs.compress / 64);
     double saved = 0.0;
     for (std::size_t p = attributes.size(); p-- > 0;) {
         const double a = expected_slices_[attributes[p]];
@@ -99,15 +98,13 @@ double Plan::gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size
             gain += one;
             if (q < p) counted += one;
         }
-        if (may_drop && gain < price)
-            attributes.erase(attributes.begin() + static_cast<std::ptrdiff_t>(p));
-        else
-            saved += counted + kSingleIncrement - price;
+        if (may_drop && gain < price) attributes.erase(attributes.begin() + static_cast<std::ptrdiff_t>(p));
+        else saved += counted + kSingleIncrement - price;
     }
     return saved;
 }
 
-void Plan::choose_slices(const Rows& rows, Method method) {
+void Plan::choose_slices(const Rows &rows, Method method) {
     // Slices are cut from bytes, and weights cannot be counted by popcount.
     if (method == Method::increments || rows.weights != nullptr || n_classes > 255) return;
     std::vector<std::size_t> all;
@@ -133,11 +130,11 @@ void Plan::number_slices() {
         n_slices += n_value_slices(i);
     }
     for (const std::size_t i : sliced) missing_slice[i] = n_slices++;
-    for (const auto& [anchor, first, cells] : store.triples)
+    for (const auto &[anchor, first, cells] : store.triples)
         if (is_sliced(anchor) && anchor_slice[anchor] == none) anchor_slice[anchor] = n_slices++;
 }
 
-void Plan::choose_block_rows(const Rows& rows) {
+void Plan::choose_block_rows(const Rows &rows) {
     const bool in_place = rows.row_step == static_cast<std::ptrdiff_t>(rows.code_size) && rows.code_size == 1;
     const std::size_t bits_per_row = n_slices + (in_place ? 0 : 8 * rows.code_size * slots.size());
     block_rows = kUsualBlock;
@@ -147,7 +144,7 @@ void Plan::choose_block_rows(const Rows& rows) {
     block_rows = std::min(block_rows, vectors_of(std::max<std::size_t>(rows.n_rows, 1)) * kVectorRows);
 }
 
-void Plan::lay_out(PairTable& table, Method method) {
+void Plan::lay_out(PairTable &table, Method method) {
     const auto takes_part = [&](std::size_t i) { return !table.anchored || (i >= table.first && i != table.anchor); };
     const bool by_bits = !table.anchored || is_sliced(table.anchor);
     for (const std::size_t i : sliced)
@@ -180,7 +177,7 @@ void Plan::lay_out(PairTable& table, Method method) {
     }
 }
 
-void Plan::lay_out_bits(PairTable& table) {
+void Plan::lay_out_bits(PairTable &table) {
     const std::size_t n = table.members.size();
     for (std::size_t p = 0; p < n; ++p) {
         const std::size_t i = table.members[p];

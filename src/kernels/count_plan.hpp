@@ -31,7 +31,7 @@ struct IncrementPair {
 struct PairTable {
     bool anchored = false;
     std::size_t anchor = 0, first = 0;
-    double* cells = nullptr;
+    double *cells = nullptr;
     std::size_t n_contexts = 0;
 
     // Pairs by bits. Members are sliced attributes, fewest slices first, so the members that member p is counted with
@@ -55,21 +55,21 @@ struct PairTable {
 };
 
 struct FamilyTable {
-    const Family* family = nullptr;
+    const Family *family = nullptr;
     Block block;
 };
 
 struct Plan {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
-    const Store& store;
-    const BitFunctions& bits;
+    const Store &store;
+    const BitFunctions &bits;
     std::size_t n_classes;
-    bool grouped = false;         // rows are put in class order before slicing; else slices are masked by class
+    bool grouped = false;  // rows are put in class order before slicing; else slices are masked by class
     std::size_t block_rows = 0;
-    std::vector<std::size_t> slots;         // per attribute: n_values + 1
-    std::vector<std::size_t> sliced;        // attributes, fewest slices first
-    std::vector<std::size_t> value_slices;  // per attribute: number of its first value slice, or none
+    std::vector<std::size_t> slots;                        // per attribute: n_values + 1
+    std::vector<std::size_t> sliced;                       // attributes, fewest slices first
+    std::vector<std::size_t> value_slices;                 // per attribute: number of its first value slice, or none
     std::vector<std::size_t> missing_slice, anchor_slice;  // per attribute, or none
     std::size_t n_slices = 0;
     std::vector<PairTable> tables;  // the first without anchor; its contexts also give the singles of sliced attributes
@@ -77,20 +77,20 @@ struct Plan {
     std::vector<FamilyTable> families;
     std::size_t n_cells = 0;
 
-    Plan(const Store& store, const Rows& rows, Method method);
+    Plan(const Store &store, const Rows &rows, Method method);
 
     bool is_sliced(std::size_t i) const { return value_slices[i] != none; }
     std::size_t n_value_slices(std::size_t i) const { return slots[i] > 2 ? slots[i] - 2 : 0; }
 
   private:
-    void expect_slices(const Rows& rows);
-    void choose_slices(const Rows& rows, Method method);
-    double gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size_t>& attributes) const;
+    void expect_slices(const Rows &rows);
+    void choose_slices(const Rows &rows, Method method);
+    double gain_of_slicing(bool by_group, bool may_drop, std::vector<std::size_t> &attributes) const;
     double conjunction_cost(bool by_group) const;
     void number_slices();
-    void choose_block_rows(const Rows& rows);
-    void lay_out(PairTable& table, Method method);
-    void lay_out_bits(PairTable& table);
+    void choose_block_rows(const Rows &rows);
+    void lay_out(PairTable &table, Method method);
+    void lay_out_bits(PairTable &table);
     Block take(std::size_t cells);
 
     std::vector<double> expected_slices_;  // per attribute: value slices, and one for missing if that seems likely

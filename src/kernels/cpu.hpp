@@ -43,7 +43,7 @@ inline CpuLevel best_cpu_level() {
 #endif
 }
 
-inline std::atomic<CpuLevel>& chosen_cpu_level() {
+inline std::atomic<CpuLevel> &chosen_cpu_level() {
     static std::atomic<CpuLevel> level{best_cpu_level()};
     return level;
 }

@@ -16,10 +16,10 @@ namespace tanager {
 // limits[i] = 1 + largest code in column i, missing codes left out: adding one turns "missing" into 0.
 // Column-major: cell (r, i) is at codes[i * stride + r].
 template <class Code>
-void code_limits_columns(const Code* codes, std::size_t n_rows, std::size_t n_features, std::ptrdiff_t stride,
-                         Code* limits) {
+void code_limits_columns(const Code *codes, std::size_t n_rows, std::size_t n_features, std::ptrdiff_t stride,
+                         Code *limits) {
     for (std::size_t i = 0; i < n_features; ++i) {
-        const Code* column = codes + static_cast<std::ptrdiff_t>(i) * stride;
+        const Code *column = codes + static_cast<std::ptrdiff_t>(i) * stride;
         Code limit = 0;
         for (std::size_t r = 0; r < n_rows; ++r) limit = std::max(limit, static_cast<Code>(column[r] + 1));
         limits[i] = limit;
@@ -29,7 +29,7 @@ void code_limits_columns(const Code* codes, std::size_t n_rows, std::size_t n_fe
 // The same for rows: cell (r, i) is at codes[r * n_features + i]. Many rows at once form one long lane of maxima,
 // because a loop over a handful of features is too short for vector registers.
 template <class Code>
-void code_limits_rows(const Code* codes, std::size_t n_rows, std::size_t n_features, Code* limits) {
+void code_limits_rows(const Code *codes, std::size_t n_rows, std::size_t n_features, Code *limits) {
     if (n_features == 0) return;
     const std::size_t rows_per_lane = std::max<std::size_t>(1, 1024 / n_features);
     std::vector<Code> lane(rows_per_lane * n_features, 0);
@@ -44,7 +44,7 @@ void code_limits_rows(const Code* codes, std::size_t n_rows, std::size_t n_featu
 
 // out[r * stride] = table[index[r]]; the last cell of the table serves index -1.
 template <class Code>
-void recode(const std::int32_t* index, std::size_t n_rows, const Code* table, std::size_t n_table, Code* out,
+void recode(const std::int32_t *index, std::size_t n_rows, const Code *table, std::size_t n_table, Code *out,
             std::ptrdiff_t stride) {
     const auto last = static_cast<std::uint32_t>(n_table - 1);
     for (std::size_t r = 0; r < n_rows; ++r)
@@ -53,16 +53,15 @@ void recode(const std::int32_t* index, std::size_t n_rows, const Code* table, st
 
 // out = number of cut points below the value; NaN is missing. Few cuts: compare with all of them, without a branch.
 template <class Code>
-void cut(const double* values, std::size_t n_rows, std::ptrdiff_t value_stride, const double* cuts, std::size_t n_cuts,
-         Code* out, std::ptrdiff_t out_stride) {
+void cut(const double *values, std::size_t n_rows, std::ptrdiff_t value_stride, const double *cuts, std::size_t n_cuts,
+         Code *out, std::ptrdiff_t out_stride) {
     constexpr Code missing = std::numeric_limits<Code>::max();
     constexpr std::size_t block = 512, few = 24;
     double x[block];
     std::int64_t below[block];
     for (std::size_t start = 0; start < n_rows; start += block) {
         const std::size_t width = std::min(block, n_rows - start);
-        for (std::size_t b = 0; b < width; ++b)
-            x[b] = values[static_cast<std::ptrdiff_t>(start + b) * value_stride];
+        for (std::size_t b = 0; b < width; ++b) x[b] = values[static_cast<std::ptrdiff_t>(start + b) * value_stride];
         if (n_cuts <= few) {
             std::fill(below, below + width, 0);
             for (std::size_t j = 0; j < n_cuts; ++j)
@@ -80,10 +79,10 @@ void cut(const double* values, std::size_t n_rows, std::ptrdiff_t value_stride, 
 // One pass when the first rows hold the smallest number; else one look at all rows and a second pass.
 template <class Number, class Code>
 class WholeIndex {
-public:
+  public:
     // The distances from the smallest number that occur, in ascending order; empty when one is too large for a code.
     // out[r] = place of row r's distance among them.
-    std::vector<std::uint32_t> run(const Number* numbers, std::size_t n_rows, Code* out) {
+    std::vector<std::uint32_t> run(const Number *numbers, std::size_t n_rows, Code *out) {
         bool fits = false;
         if constexpr (sizeof(Number) > sizeof(Code))
             fits = pass(numbers, n_rows, smallest(numbers, std::min<std::size_t>(n_rows, block)), out);
@@ -91,26 +90,27 @@ public:
         return rank(n_rows, out);
     }
 
-private:
+  private:
     using Unsigned = std::make_unsigned_t<Number>;
     static constexpr std::size_t block = 8192, n_codes = std::size_t{std::numeric_limits<Code>::max()} + 1;
     std::vector<std::uint8_t> seen_;
 
-    static Number smallest(const Number* numbers, std::size_t n) {
+    static Number smallest(const Number *numbers, std::size_t n) {
         Number low = numbers[0];
         for (std::size_t r = 0; r < n; ++r) low = numbers[r] < low ? numbers[r] : low;
         return low;
     }
 
     // Distances are unsigned and wrap around, so a number below `low` shows as a distance too large for a code.
-    bool pass(const Number* numbers, std::size_t n_rows, Number low, Code* out) {
+    bool pass(const Number *numbers, std::size_t n_rows, Number low, Code *out) {
         seen_.assign(n_codes, 0);
-        std::uint8_t* seen = seen_.data();  // a byte store may alias the vector itself, so keep its address at hand
+        std::uint8_t *seen = seen_.data();  // a byte store may alias the vector itself, so keep its address at hand
         for (std::size_t start = 0; start < n_rows; start += block) {
             const std::size_t n = std::min(block, n_rows - start);
             Unsigned bits = 0;
             for (std::size_t b = 0; b < n; ++b) {
-                const auto distance = static_cast<Unsigned>(static_cast<Unsigned>(numbers[start + b]) - static_cast<Unsigned>(low));
+                const auto distance =
+                    static_cast<Unsigned>(static_cast<Unsigned>(numbers[start + b]) - static_cast<Unsigned>(low));
                 bits = static_cast<Unsigned>(bits | distance);
                 out[start + b] = static_cast<Code>(distance);
             }
@@ -120,7 +120,7 @@ private:
         return true;
     }
 
-    std::vector<std::uint32_t> rank(std::size_t n_rows, Code* out) const {
+    std::vector<std::uint32_t> rank(std::size_t n_rows, Code *out) const {
         std::vector<std::uint32_t> distances;
         std::vector<Code> place(n_codes);
         for (std::uint32_t d = 0; d < n_codes; ++d) {
@@ -129,7 +129,7 @@ private:
             distances.push_back(d);
         }
         if (distances.size() <= distances.back()) {
-            const Code* places = place.data();
+            const Code *places = place.data();
             for (std::size_t r = 0; r < n_rows; ++r) out[r] = places[out[r]];
         }
         return distances;
@@ -139,11 +139,11 @@ private:
 // Fayyad and Irani's cut points: split where the class entropy falls most, as long as the gain pays for its encoding.
 // Rows come sorted by value. Entropies in bits.
 class MdlCuts {
-public:
-    MdlCuts(const double* values, const std::uint16_t* labels, const double* weights, std::size_t n_rows,
+  public:
+    MdlCuts(const double *values, const std::uint16_t *labels, const double *weights, std::size_t n_rows,
             std::size_t n_classes, bool by_candidates)
-        : labels_(labels), weights_(weights), n_classes_(n_classes), by_candidates_(by_candidates),
-          left_(n_classes), right_(n_classes), n_left_(n_classes), n_right_(n_classes), term_(n_classes) {
+        : labels_(labels), weights_(weights), n_classes_(n_classes), by_candidates_(by_candidates), left_(n_classes),
+          right_(n_classes), n_left_(n_classes), n_right_(n_classes), term_(n_classes) {
         group(values, n_rows);
         if (weights) return;
         for (std::size_t n = 0; n <= n_rows; ++n) table_.push_back(compute(static_cast<double>(n)));
@@ -166,12 +166,12 @@ public:
         return cuts;
     }
 
-private:
+  private:
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
     static constexpr std::int32_t mixed = -1;
 
-    const std::uint16_t* labels_;
-    const double* weights_;  // null: every row weighs one
+    const std::uint16_t *labels_;
+    const double *weights_;  // null: every row weighs one
     std::size_t n_classes_;
     bool by_candidates_;
     std::vector<double> low_;          // the distinct values
@@ -192,7 +192,7 @@ private:
         return a <= m && m < b ? m : a;
     }
 
-    void group(const double* values, std::size_t n_rows) {
+    void group(const double *values, std::size_t n_rows) {
         for (std::size_t r = 0; r < n_rows; ++r) {
             const auto label = static_cast<std::int32_t>(labels_[r]);
             if (r == 0 || values[r] != values[r - 1]) {
@@ -234,12 +234,12 @@ private:
         right_[c] = n_right_[c] ? right_[c] - weight(r) : 0.0;
     }
 
-    static std::size_t present(const std::vector<std::size_t>& rows) {
+    static std::size_t present(const std::vector<std::size_t> &rows) {
         return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [](std::size_t n) { return n > 0; }));
     }
 
     // W * entropy of one side, from its class weights.
-    double bits(const std::vector<double>& side) const {
+    double bits(const std::vector<double> &side) const {
         double total = 0, terms = 0;
         for (double w : side) {
             total += w;

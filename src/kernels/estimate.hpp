@@ -10,8 +10,8 @@ namespace tanager::scoring {
 
 enum class Smoothing { lidstone, m_estimate, bdeu, prior_counts, back_off };
 
-// `strength` is alpha, M, ess or N0; `first` is M where back-off has no attribute parents. Decayed stores hold true counts
-// times `unit`; whoever adds a pseudo-count to one of their cells multiplies it by `unit` first.
+// `strength` is alpha, M, ess or N0; `first` is M where back-off has no attribute parents. Decayed stores hold true
+// counts times `unit`; whoever adds a pseudo-count to one of their cells multiplies it by `unit` first.
 struct Estimate {
     Smoothing kind = Smoothing::lidstone;
     double strength = 1, unit = 1, first = 1;
@@ -29,10 +29,10 @@ struct Term {
     int child = 0;
     std::vector<int> parents;
     double weight = 1;
-    Place counts, context;      // context: N(parents, y); not used beyond two parents
-    double cell = 0, total = 0; // pseudo-counts of constant kinds, before the unit
-    int prefix = -1;            // the same child without its last parent
-    bool free = false;          // P(x_child | parents), the class summed out
+    Place counts, context;       // context: N(parents, y); not used beyond two parents
+    double cell = 0, total = 0;  // pseudo-counts of constant kinds, before the unit
+    int prefix = -1;             // the same child without its last parent
+    bool free = false;           // P(x_child | parents), the class summed out
 };
 
 inline double at_least_zero(double x) { return x > 0 ? x : 0; }
@@ -70,15 +70,13 @@ inline void class_prior(const Store &s, const Estimate &e, const double *sub, do
     }
     double cell = e.unit * e.cell(s.k, 1);
     if (e.kind == Smoothing::prior_counts) cell = all ? 0 : e.unit;
-    for (int c = 0; c < s.k; ++c)
-        out[c] = total + cell * s.k > 0 ? (out[c] + cell) / (total + cell * s.k) : 1.0 / s.k;
+    for (int c = 0; c < s.k; ++c) out[c] = total + cell * s.k > 0 ? (out[c] + cell) / (total + cell * s.k) : 1.0 / s.k;
 }
 
 // Computes P(x_child | y, parents) into out for every class; false where the child or a parent is missing. `absent`
 // says which attributes were missing when the row that is left out was counted, though they have a value now.
 inline bool term_value(const Store &s, const Estimate &e, const std::vector<Term> &terms, const Term &t,
-                       const int *slot, const double *sub, double left_out, double *out,
-                       const char *absent = nullptr) {
+                       const int *slot, const double *sub, double left_out, double *out, const char *absent = nullptr) {
     const int i = t.child, k = s.k;
     if (slot[i] == s.missing_slot(i)) return false;
     bool counted = sub && !(absent && absent[i]);  // whether the row that is left out is in this family

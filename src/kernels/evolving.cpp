@@ -11,8 +11,8 @@ namespace tanager {
 
 namespace {
 
-constexpr double tie = 1e-12;         // probabilities and log-likelihoods closer than this are alike
-constexpr double nothing = 1e-9;      // a weight that is only rounding
+constexpr double tie = 1e-12;     // probabilities and log-likelihoods closer than this are alike
+constexpr double nothing = 1e-9;  // a weight that is only rounding
 constexpr double least_variance = 1e-250;
 constexpr double most = 1e100;        // numbers beyond it are missing: their squares must stay finite
 constexpr double alike = 0.05;        // Bhattacharyya's distance per column, and the level of the test
@@ -356,17 +356,19 @@ void Evolving::promote(int c) {
 }
 
 void Evolving::simplify(int c) {
-    if (active_[c].size() < 2 || loss_[c] > options_.max_loss || rows_ - promoted_[c] < patience * options_.wait) return;
-    while (remove_weakest(c)) {}
-    while (merge_closest(c)) {}
+    if (active_[c].size() < 2 || loss_[c] > options_.max_loss || rows_ - promoted_[c] < patience * options_.wait)
+        return;
+    while (remove_weakest(c)) {
+    }
+    while (merge_closest(c)) {
+    }
     list_active();
 }
 
 bool Evolving::remove_weakest(int c) {
     std::vector<int> &own = active_[c];
     if (own.size() < 2) return false;
-    const auto weakest =
-        std::min_element(own.begin(), own.end(), [&](int a, int b) { return prior_[a] < prior_[b]; });
+    const auto weakest = std::min_element(own.begin(), own.end(), [&](int a, int b) { return prior_[a] < prior_[b]; });
     const int slot = *weakest;
     const double lost = prior_[slot];
     if (!(lost < options_.p_min)) return false;
@@ -430,7 +432,8 @@ double Evolving::p_value(int a, int b) const {
         df += 2;
     }
     for (int i = 0; i < n_columns(); ++i) {
-        const double na = totals_[at(a, n_columns()) + std::size_t(i)], nb = totals_[at(b, n_columns()) + std::size_t(i)];
+        const double na = totals_[at(a, n_columns()) + std::size_t(i)],
+                     nb = totals_[at(b, n_columns()) + std::size_t(i)];
         if (na <= 0 || nb <= 0) continue;
         int seen = 0;
         for (int v = 0; v < n_values_[i]; ++v) {
@@ -460,7 +463,8 @@ void Evolving::merge(int from, int into) {
         set_variance(into, i);
     }
     const std::size_t width = std::size_t(offsets_.back()), q = std::size_t(n_columns());
-    for (std::size_t j = 0; j < width; ++j) counts_[std::size_t(into) * width + j] += counts_[std::size_t(from) * width + j];
+    for (std::size_t j = 0; j < width; ++j)
+        counts_[std::size_t(into) * width + j] += counts_[std::size_t(from) * width + j];
     for (std::size_t j = 0; j < q; ++j) totals_[std::size_t(into) * q + j] += totals_[std::size_t(from) * q + j];
     set_norm(into);
     prior_[into] += prior_[from];

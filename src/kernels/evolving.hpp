@@ -1,8 +1,9 @@
-// Evolving extended naive Bayes: classes that are made of pseudo-classes, which appear, grow, merge and fade as labelled
-// rows come by.
+// Evolving extended naive Bayes: classes that are made of pseudo-classes, which appear, grow, merge and fade as
+// labelled rows come by.
 //
-// Every class has active pseudo-classes, which answer, and one hidden one, which only learns the rows that were answered
-// wrongly and becomes active where the class goes on failing. Each pseudo-class owns a slot; arrays are slot by slot:
+// Every class has active pseudo-classes, which answer, and one hidden one, which only learns the rows that were
+// answered wrongly and becomes active where the class goes on failing. Each pseudo-class owns a slot; arrays are slot
+// by slot:
 //
 //   prior (slots)                           active priors sum to one
 //   weight, mean, squares (slots, numbers)  moments; weight 0 is fresh, and reads the base
@@ -19,22 +20,22 @@
 namespace tanager {
 
 struct EvolvingOptions {
-    double alpha = 0;             // step of forgetting; 0 remembers everything
-    std::int64_t window = 0;      // rows that are remembered; 0 remembers everything
-    double eta = 0.02;            // least step of the tracked losses
-    double max_loss = 0.1;        // tracked loss above which a class gets a further pseudo-class
-    std::int64_t wait = 100;      // rows between promotions
-    double min_hidden = 20;       // weight a hidden pseudo-class needs before its promotion
-    int max_pseudo = 8;           // active pseudo-classes of a class
-    double prior_weight = 1;      // pseudo-observations of a fresh Gaussian
+    double alpha = 0;                      // step of forgetting; 0 remembers everything
+    std::int64_t window = 0;               // rows that are remembered; 0 remembers everything
+    double eta = 0.02;                     // least step of the tracked losses
+    double max_loss = 0.1;                 // tracked loss above which a class gets a further pseudo-class
+    std::int64_t wait = 100;               // rows between promotions
+    double min_hidden = 20;                // weight a hidden pseudo-class needs before its promotion
+    int max_pseudo = 8;                    // active pseudo-classes of a class
+    double prior_weight = 1;               // pseudo-observations of a fresh Gaussian
     std::vector<double> means, variances;  // base of the numbers; empty: as in all rows so far
-    double var_floor = 1e-6;      // least variance, as a share of the variance of all rows
-    double unlabelled = 0;        // weight of rows without a label
-    double confidence = 0.95;     // posterior that such a row needs
-    double p_min = 0.005;         // prior below which a pseudo-class is removed
-    bool test = false;            // merge by a chi-square test in place of Bhattacharyya's distance
+    double var_floor = 1e-6;               // least variance, as a share of the variance of all rows
+    double unlabelled = 0;                 // weight of rows without a label
+    double confidence = 0.95;              // posterior that such a row needs
+    double p_min = 0.005;                  // prior below which a pseudo-class is removed
+    bool test = false;                     // merge by a chi-square test in place of Bhattacharyya's distance
     bool simplify = true;
-    bool smooth_unseen = false;   // a value that was never learned has count 0; else it is missing
+    bool smooth_unseen = false;  // a value that was never learned has count 0; else it is missing
 };
 
 enum class Change : std::int64_t { promoted, merged, removed };
@@ -42,9 +43,9 @@ enum class Change : std::int64_t { promoted, merged, removed };
 // Everything there is: numbers of pseudo-classes (class by class, the active ones by age, then the hidden one), of
 // classes, of number columns, of the rows in the window (oldest first), and of what has changed.
 //
-// A change was made after `row` rows because `found` crossed `limit`: a loss (promoted), a distance or p-value (merged) or
-// a prior (removed). Its weight is that of the hidden pseudo-class, or the prior of the merged one, or the weight that
-// the removed one had learned; `active` counts the pseudo-classes of the class afterwards.
+// A change was made after `row` rows because `found` crossed `limit`: a loss (promoted), a distance or p-value (merged)
+// or a prior (removed). Its weight is that of the hidden pseudo-class, or the prior of the merged one, or the weight
+// that the removed one had learned; `active` counts the pseudo-classes of the class afterwards.
 struct EvolvingState {
     using Integers = std::vector<std::int64_t>;
     using Doubles = std::vector<double>;
@@ -63,7 +64,7 @@ struct EvolvingState {
 };
 
 class Evolving {
-   public:
+  public:
     // n_values: known values of each categorical column; more come with the rows that are learned.
     Evolving(const std::vector<int> &n_values, int n_numbers, int n_classes, EvolvingOptions options);
 
@@ -105,7 +106,7 @@ class Evolving {
     EvolvingState state() const;
     void set_state(const EvolvingState &state);
 
-   private:
+  private:
     double log_likelihood(int slot, const Row &row, bool complete) const;
     bool complete(const Row &row) const;
     int decide(Scores &scores) const;

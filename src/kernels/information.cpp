@@ -10,7 +10,7 @@ namespace {
 // Written so that an empty cell, and one that subtraction left a hair below zero, counts nothing.
 double n_log_n(double n) { return n > 0.0 ? n * std::log(n) : 0.0; }
 
-double sum_n_log_n(const std::vector<double>& counts) {
+double sum_n_log_n(const std::vector<double> &counts) {
     double sum = 0.0;
     for (const double n : counts) sum += n_log_n(n);
     return sum;
@@ -18,8 +18,8 @@ double sum_n_log_n(const std::vector<double>& counts) {
 
 }  // namespace
 
-void pair_sums(const double* pairs, const std::vector<std::int64_t>& offsets, const std::vector<std::int64_t>& n_values,
-               std::size_t n_classes, double* sums) {
+void pair_sums(const double *pairs, const std::vector<std::int64_t> &offsets, const std::vector<std::int64_t> &n_values,
+               std::size_t n_classes, double *sums) {
     const std::size_t n = n_values.size(), n_slots = static_cast<std::size_t>(offsets.back());
     std::vector<double> iy, jy, y(n_classes), only_i, only_j;
     for (std::size_t i = 0; i < n; ++i) {
@@ -32,8 +32,9 @@ void pair_sums(const double* pairs, const std::vector<std::int64_t>& offsets, co
             only_j.assign(a_j, 0.0);
             double s_ijy = 0.0, s_ij = 0.0, total = 0.0;
             for (std::size_t v = 0; v < a_i; ++v) {
-                const double* cell = pairs + ((static_cast<std::size_t>(offsets[i]) + v) * n_slots +
-                                              static_cast<std::size_t>(offsets[j])) * n_classes;
+                const double *cell = pairs + ((static_cast<std::size_t>(offsets[i]) + v) * n_slots +
+                                              static_cast<std::size_t>(offsets[j])) *
+                                                 n_classes;
                 for (std::size_t w = 0; w < a_j; ++w) {
                     double both = 0.0;
                     for (std::size_t c = 0; c < n_classes; ++c, ++cell) {

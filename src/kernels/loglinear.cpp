@@ -36,8 +36,8 @@ inline double normalise(double *s, int k) {
 
 // Adds the derivatives of rows begin..end to the tables, and returns their log-likelihood.
 template <int K>
-double add_rows(const LabelledRows &rows, std::int64_t begin, std::int64_t end, const double *prior, const double *cells,
-                double *d_prior, double *d_cells) {
+double add_rows(const LabelledRows &rows, std::int64_t begin, std::int64_t end, const double *prior,
+                const double *cells, double *d_prior, double *d_cells) {
     const int k = K ? K : rows.k;
     std::vector<double> room(K ? 0 : std::size_t(k));
     double few[K ? K : 1], *s = K ? few : room.data();
@@ -148,7 +148,8 @@ double LabelledRows::gradient(const double *prior, const double *cells, double *
     std::vector<std::vector<double>> own(std::size_t(parts - 1), std::vector<double>(std::size_t(k + n_cells)));
     std::vector<double> values(std::size_t(parts), 0.0);
     using Add = decltype(&add_rows<0>);
-    const Add few[] = {add_rows<1>, add_rows<2>, add_rows<3>, add_rows<4>, add_rows<5>, add_rows<6>, add_rows<7>, add_rows<8>};
+    const Add few[] = {add_rows<1>, add_rows<2>, add_rows<3>, add_rows<4>,
+                       add_rows<5>, add_rows<6>, add_rows<7>, add_rows<8>};
     const Add add = k <= 8 ? few[k - 1] : add_rows<0>;
     run_threads(std::size_t(parts), [&](std::size_t t) {
         double *mine = t ? own[t - 1].data() : d_prior, *my_cells = t ? mine + k : d_cells;

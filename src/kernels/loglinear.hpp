@@ -3,8 +3,8 @@
 //
 //   log P(y, x) = prior[y] + sum over terms of cells[place of (x_child, x_parents), y]
 //
-// Term t owns a block of (slots of parent 1, ..., slots of parent d, values of the child) places, in this order. A parent
-// has one slot more than values, the last, for missing; a row whose child is missing reads nothing of the term.
+// Term t owns a block of (slots of parent 1, ..., slots of parent d, values of the child) places, in this order. A
+// parent has one slot more than values, the last, for missing; a row whose child is missing reads nothing of the term.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -41,8 +41,8 @@ struct LogLinear {
 struct LabelledRows {
     int k;
     std::int64_t n_cells;
-    std::vector<std::uint32_t> first;   // all rows one after the other
-    std::vector<std::int64_t> begins;   // where row r begins in `first`; one more at the end
+    std::vector<std::uint32_t> first;  // all rows one after the other
+    std::vector<std::int64_t> begins;  // where row r begins in `first`; one more at the end
     std::vector<std::uint16_t> labels;
     std::vector<double> weights;
 

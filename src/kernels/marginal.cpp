@@ -41,7 +41,8 @@ Marginal::Marginal(const Plan &plan) : plan_(plan), families_(plan.store, plan.e
 // An attribute without a single value is always missing: it is no child, and of the parents those before it are left.
 void Marginal::add_family(Network &network, int child, std::vector<int> parents, bool free) {
     if (child >= 0 && !has_values(child)) return;
-    parents.erase(std::find_if_not(parents.begin(), parents.end(), [&](int p) { return has_values(p); }), parents.end());
+    parents.erase(std::find_if_not(parents.begin(), parents.end(), [&](int p) { return has_values(p); }),
+                  parents.end());
     for (int p : parents) ++network.uses[p];
     Family family{-1, child, parents, free};
     if (child >= 0) {
@@ -53,11 +54,7 @@ void Marginal::add_family(Network &network, int child, std::vector<int> parents,
 }
 
 Marginal::Work::Work(const Marginal &m)
-    : row(m.plan_),
-      gap(m.plan_.store.n),
-      slot(m.plan_.store.n),
-      place(m.plan_.store.n),
-      value(m.plan_.store.k),
+    : row(m.plan_), gap(m.plan_.store.n), slot(m.plan_.store.n), place(m.plan_.store.n), value(m.plan_.store.k),
       power(m.plan_.store.k) {}
 
 Marginal::Table &Marginal::Work::add_table() {
@@ -289,7 +286,8 @@ void Marginal::rescale(Table &table, Work &w) const {
         for (std::size_t at = c; at < table.cells.size(); at += k) top = std::max(top, table.cells[at]);
         if (top == 0 || top > 0x1p-100) continue;
         const int power = std::ilogb(top);
-        for (std::size_t at = c; at < table.cells.size(); at += k) table.cells[at] = std::ldexp(table.cells[at], -power);
+        for (std::size_t at = c; at < table.cells.size(); at += k)
+            table.cells[at] = std::ldexp(table.cells[at], -power);
         w.power[c] += power;
     }
 }

@@ -12,14 +12,14 @@ class Marginal {
   public:
     static constexpr double most_cells = 1e7;  // of one table
 
-    struct Table {                 // (values of the scope ..., classes)
-        std::vector<int> scope;    // ascending
+    struct Table {               // (values of the scope ..., classes)
+        std::vector<int> scope;  // ascending
         std::vector<double> cells;
-        bool used = false;         // multiplied into another one
+        bool used = false;  // multiplied into another one
     };
-    struct Work {                  // of one thread
+    struct Work {  // of one thread
         Scratch row;
-        std::vector<char> gap, kept, linked;  // linked: by two places
+        std::vector<char> gap, kept, linked;                 // linked: by two places
         std::vector<int> slot, uses, left, place, near, at;  // left: to be summed out; place: of these at first
         std::vector<Table> tables;
         std::size_t n_tables = 0, width = 0;  // of the row at hand; width: of `linked`
@@ -43,7 +43,7 @@ class Marginal {
         bool free = false;
     };
     struct Network {
-        std::vector<char> classes;         // that it speaks for
+        std::vector<char> classes;  // that it speaks for
         std::vector<Family> families;
         std::vector<int> family_of, uses;  // per attribute: its own family or -1, and how many it is a parent in
     };

@@ -20,8 +20,7 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
         if (!p.is_read[i]) continue;
         w.cell[i] = (s.offsets[i] + slot[i]) * k;
         if (slot[i] == s.missing_slot(i)) {
-            for (int u = 0; u < n_totals; ++u)
-                std::fill_n(&w.reciprocal[(std::size_t(u) * n + i) * k], k, 0.0);
+            for (int u = 0; u < n_totals; ++u) std::fill_n(&w.reciprocal[(std::size_t(u) * n + i) * k], k, 0.0);
             continue;
         }
         w.here.push_back(i);
@@ -30,8 +29,7 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
         const bool back_off = p.estimate.kind == Smoothing::back_off;
         const double total = unit * (back_off ? p.estimate.first : p.totals[p.total_of[i]]);
         double start = unit * p.cells[i];
-        if (p.estimate.kind == Smoothing::prior_counts)
-            start = strength * marginal(s, p.estimate, i, slot, left_out);
+        if (p.estimate.kind == Smoothing::prior_counts) start = strength * marginal(s, p.estimate, i, slot, left_out);
         const bool needs_base = !p.sum_of_products || !p.estimate.constant();
         const bool careful_base = p.ever_missing[i] || !p.shared_totals;
         if constexpr (Fixed > 0) {
@@ -60,8 +58,7 @@ void prepare_row(const Plan &p, const int *slot, double left_out, Scratch &w) {
                 base[c] = den > 0 ? (count[c] + start) / den : (s.n_values[i] ? 1.0 / s.n_values[i] : 1);
             }
         }
-        for (int c = 0; c < k; ++c)
-            pseudo[c] = back_off ? strength * base[c] : start;
+        for (int c = 0; c < k; ++c) pseudo[c] = back_off ? strength * base[c] : start;
     }
 }
 
@@ -116,8 +113,7 @@ void product(const Plan &p, const int *slot, Scratch &w) {
                 for (; t + 4 <= g.n_before; t += 4)
                     for (int u = 0; u < 4; ++u) total[u] = total[u] + term(t + u, row + w.cell[parents[t + u]]);
                 for (; t < g.n_before; ++t) total[t & 3] = total[t & 3] + term(t, row + w.cell[parents[t]]);
-                for (; t < n_parents; ++t)
-                    total[t & 3] = total[t & 3] + term(t, column + w.cell[parents[t]] * s.width);
+                for (; t < n_parents; ++t) total[t & 3] = total[t & 3] + term(t, column + w.cell[parents[t]] * s.width);
                 ((total[0] + total[1]) + (total[2] + total[3])).store(sum);
             } else {
                 for (int t = 0; t < n_parents; ++t) {
@@ -236,8 +232,8 @@ void numerators(const Plan &p, double shrink, const Scratch &w, double *out) {
 
 // The usual sum: all children have the same pseudo-count and total, nothing was ever missing, and no product can leave
 // the range. So a member is the product of its numerators N + pseudo, over its denominator to the power of the
-// children. `shrink` is a power of two that brings both back to where true counts are, or 1. Calls take(member, its joint
-// times its weight) and returns the weight of all that speak.
+// children. `shrink` is a power of two that brings both back to where true counts are, or 1. Calls take(member, its
+// joint times its weight) and returns the weight of all that speak.
 template <int Fixed, bool LeaveOut, class Take>
 double simple_members(const Plan &p, const int *slot, double rows, double shrink, Scratch &w, const Take &take) {
     using L = Lanes<Fixed>;

@@ -77,8 +77,7 @@ void Plan::add_group(int child, const std::vector<int> &sets, const std::vector<
         if (parents[t].empty()) g.base_weight += weight[t];
         else if (weight[t] != 0) order.push_back(t);
     }
-    const auto middle =
-        std::stable_partition(order.begin(), order.end(), [&](int t) { return parents[t][0] < child; });
+    const auto middle = std::stable_partition(order.begin(), order.end(), [&](int t) { return parents[t][0] < child; });
     g.n_before = int(middle - order.begin());
     for (int t : order) {
         g.in_order = g.in_order && parents[t][0] == int(g.terms.size());
@@ -134,8 +133,10 @@ void Plan::prepare_fast() {
         if (cells[i] != cells[0]) same_cells = false;
     }
     is_parent.assign(store.n, 0);
-    for (const Member &m : members) for (int i : m.attributes) is_parent[i] = 1;
-    for (const Group &g : groups) for (int i : g.parents) is_parent[i] = 1;
+    for (const Member &m : members)
+        for (int i : m.attributes) is_parent[i] = 1;
+    for (const Group &g : groups)
+        for (int i : g.parents) is_parent[i] = 1;
     is_read = is_parent;
     if (sum_of_products) is_read.assign(store.n, 1);
     for (const Group &g : groups) is_read[g.child] = 1;
@@ -193,8 +194,7 @@ const double *Plan::class_counts(int n_parents, const int *slot) const {
     return place.cells + at;
 }
 
-void Plan::class_value(const int *slot, const double *sub, const double *prior, double *out,
-                       const char *absent) const {
+void Plan::class_value(const int *slot, const double *sub, const double *prior, double *out, const char *absent) const {
     const int k = store.k, known = n_class_parents(slot);
     const double strength = estimate.unit * estimate.strength;
     std::copy_n(prior, k, out);
@@ -239,7 +239,7 @@ const double *member_counts(const Plan &p, const Member &m, const int *slot, dou
 }
 
 bool joint_value(const Plan &p, const Member &m, const int *slot, const double *sub, double left_out,
-                        const double *prior, double *out) {
+                 const double *prior, double *out) {
     const Store &s = p.store;
     const double *cells = member_counts(p, m, slot, left_out);
     if (!cells) return false;
@@ -251,8 +251,7 @@ bool joint_value(const Plan &p, const Member &m, const int *slot, const double *
         const double strength = p.estimate.unit * p.estimate.strength;
         double p0 = strength;
         for (int i : m.attributes) p0 *= marginal(s, p.estimate, i, slot, left_out);
-        for (int c = 0; c < s.k; ++c)
-            out[c] = (at_least_zero(cells[c] - sub[c]) + p0 * prior[c]) / (total + strength);
+        for (int c = 0; c < s.k; ++c) out[c] = (at_least_zero(cells[c] - sub[c]) + p0 * prior[c]) / (total + strength);
     } else {  // back-off: the chain P(y) P(x_1 | y) P(x_2 | y, x_1)
         for (int c = 0; c < s.k; ++c) out[c] = prior[c];
         double few[32];
@@ -305,7 +304,8 @@ void plain_product(const Plan &p, const int *slot, const double *sub, double lef
         bool any = false;
         std::fill(sum, sum + k, 0.0);
         auto add = [&](int t, double weight) {
-            if (weight <= 0 || !term_value(p.store, p.estimate, p.terms, p.terms[t], slot, sub, left_out, w.once.data()))
+            if (weight <= 0 ||
+                !term_value(p.store, p.estimate, p.terms, p.terms[t], slot, sub, left_out, w.once.data()))
                 return;
             any = true;
             for (int c = 0; c < k; ++c) sum[c] += weight * w.once[c];
@@ -360,8 +360,7 @@ void Plan::score(const int *slot, int left_out_class, double left_out, bool log_
 double Plan::joint(const int *slot, bool leave_out, double left_out, Scratch &w) const {
     const double *sub = w.sub.data();
     std::fill(w.e.begin(), w.e.end(), 0.0);
-    if (!sum_of_products || !priors.empty() || !estimate.constant())
-        class_prior(store, estimate, sub, w.prior.data());
+    if (!sum_of_products || !priors.empty() || !estimate.constant()) class_prior(store, estimate, sub, w.prior.data());
     if (sum_of_products) std::fill(w.m.begin(), w.m.end(), 0.0);
     else class_value(slot, sub, w.prior.data(), w.m.data());
     if (fast) return score_pairwise(*this, slot, leave_out, left_out, w);

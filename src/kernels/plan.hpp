@@ -18,21 +18,21 @@ namespace tanager::scoring {
 struct Member {
     std::vector<int> attributes;
     double weight = 1;
-    Place counts;                  // N(x_s, y)
-    double cell = 0, total = 0;    // pseudo-counts of the joint P(y, x_s), before the unit
+    Place counts;                // N(x_s, y)
+    double cell = 0, total = 0;  // pseudo-counts of the joint P(y, x_s), before the unit
 };
 
-struct Group {                     // one attribute of a product of sums, for all classes or for those with one network
-    int child = 0, base = -1;      // base: the term P(x_child | y)
-    std::vector<char> classes;     // one flag per class, or empty: it speaks for all
+struct Group {                  // one attribute of a product of sums, for all classes or for those with one network
+    int child = 0, base = -1;   // base: the term P(x_child | y)
+    std::vector<char> classes;  // one flag per class, or empty: it speaks for all
     double base_weight = 0;
-    std::vector<int> terms;        // the other terms
-    std::vector<int> parents;      // of terms with one parent each, for the short cut; those before the child first
-    int n_before = 0;              // how many parents come before the child in the table
+    std::vector<int> terms;    // the other terms
+    std::vector<int> parents;  // of terms with one parent each, for the short cut; those before the child first
+    int n_before = 0;          // how many parents come before the child in the table
     std::vector<double> weights;
-    bool uniform = true;           // all these weights are 1
-    bool in_order = true;          // these parents are the columns 0, 1, 2, ...
-    int fallback = -1;             // where to look when no term is available; follow `prefix` from there
+    bool uniform = true;   // all these weights are 1
+    bool in_order = true;  // these parents are the columns 0, 1, 2, ...
+    int fallback = -1;     // where to look when no term is available; follow `prefix` from there
 };
 
 struct Scratch;
@@ -51,8 +51,8 @@ struct Plan {
     std::vector<Member> members;
     std::vector<std::vector<int>> member_terms;  // per member, terms of its children; only where not fast
     std::vector<int> class_parents;
-    std::vector<Place> class_places;  // N(x_p1, ..., x_pq, y) for q = 1, 2, ...
-    std::vector<double> class_cells;  // their pseudo-counts, before the unit
+    std::vector<Place> class_places;                     // N(x_p1, ..., x_pq, y) for q = 1, 2, ...
+    std::vector<double> class_cells;                     // their pseudo-counts, before the unit
     std::vector<std::pair<int, std::vector<int>>> free;  // families without the class: for missing values alone
     // For the short cut: pseudo-count totals that occur (before the unit), and which of them attribute i has.
     std::vector<double> totals, cells, parent_factor;
@@ -75,8 +75,8 @@ struct Plan {
     // A member speaks from this weight on. What was faded, or taken out again, may fall short by rounding.
     double least_seen() const { return min_count * estimate.unit * (1 - 1e-9); }
     void refresh_missing();
-    bool note_missing(const int *slot);  // of a row about to be learned; true where that is new
-    bool reads_half() const;             // whether answers read the lower triangle of the pairs alone
+    bool note_missing(const int *slot);          // of a row about to be learned; true where that is new
+    bool reads_half() const;                     // whether answers read the lower triangle of the pairs alone
     int n_class_parents(const int *slot) const;  // how many parents of the class come before the first missing one
     const double *class_counts(int n_parents, const int *slot) const;  // N(y, the first parents of the class)
     // P(y | its parents up to the first missing one) into out; `prior` is P(y), `absent` as in term_value.

@@ -8,11 +8,11 @@ namespace tanager {
 
 namespace {
 
-constexpr std::size_t kMostSliced = 16;         // values; slices of more take more memory than they save time
-constexpr std::size_t kMostMasks = 4096;        // configurations of the base that are kept as bits
-constexpr std::size_t kMaskVectors = 4096;      // memory for these masks: 256 KB, within the second-level cache
-constexpr std::size_t kIndexRows = 4096;        // rows whose cells are computed together
-constexpr std::size_t kSpreadCells = 2048;      // up to here increments go to four tables in turn
+constexpr std::size_t kMostSliced = 16;     // values; slices of more take more memory than they save time
+constexpr std::size_t kMostMasks = 4096;    // configurations of the base that are kept as bits
+constexpr std::size_t kMaskVectors = 4096;  // memory for these masks: 256 KB, within the second-level cache
+constexpr std::size_t kIndexRows = 4096;    // rows whose cells are computed together
+constexpr std::size_t kSpreadCells = 2048;  // up to here increments go to four tables in turn
 constexpr std::size_t kSpread = 4;
 constexpr std::uint64_t kMissing = ~std::uint64_t{0};
 
@@ -20,8 +20,8 @@ constexpr std::uint64_t kMissing = ~std::uint64_t{0};
 
 // cell = cell * n_values + code; all bits of `missing` are set where a code is no value.
 template <class Code, class Index>
-[[gnu::always_inline]] inline void fold_in(const Code* codes, std::size_t n_rows, std::uint32_t n_values, Index* cell,
-                                           Index* missing) {
+[[gnu::always_inline]] inline void fold_in(const Code *codes, std::size_t n_rows, std::uint32_t n_values, Index *cell,
+                                           Index *missing) {
     for (std::size_t r = 0; r < n_rows; ++r) {
         cell[r] = static_cast<Index>(static_cast<std::uint32_t>(cell[r]) * n_values + codes[r]);
         missing[r] = static_cast<Index>(missing[r] | (codes[r] < n_values ? Index{0} : static_cast<Index>(-1)));
@@ -30,8 +30,8 @@ template <class Code, class Index>
 
 // The same for the last variable of a table: rows that lack something go to the cell after the last.
 template <class Code, class Index>
-[[gnu::always_inline]] inline void finish_with(const Code* codes, std::size_t n_rows, std::uint32_t n_values,
-                                               const Index* cell, const Index* missing, Index dump, Index* out) {
+[[gnu::always_inline]] inline void finish_with(const Code *codes, std::size_t n_rows, std::uint32_t n_values,
+                                               const Index *cell, const Index *missing, Index dump, Index *out) {
     for (std::size_t r = 0; r < n_rows; ++r) {
         const auto at = static_cast<Index>(static_cast<std::uint32_t>(cell[r]) * n_values + codes[r]);
         const auto lost = static_cast<Index>(missing[r] | (codes[r] < n_values ? Index{0} : static_cast<Index>(-1)));
@@ -41,19 +41,19 @@ template <class Code, class Index>
 
 template <class Code, class Index>
 struct Folding {
-    void (*fold)(const Code*, std::size_t, std::uint32_t, Index*, Index*);
-    void (*finish)(const Code*, std::size_t, std::uint32_t, const Index*, const Index*, Index, Index*);
+    void (*fold)(const Code *, std::size_t, std::uint32_t, Index *, Index *);
+    void (*finish)(const Code *, std::size_t, std::uint32_t, const Index *, const Index *, Index, Index *);
 };
 
-#define TANAGER_FOLDING(name, target)                                                                              \
-    template <class Code, class Index>                                                                             \
-    target void fold_##name(const Code* codes, std::size_t n, std::uint32_t n_values, Index* cell, Index* missing) { \
-        fold_in(codes, n, n_values, cell, missing);                                                                \
-    }                                                                                                              \
-    template <class Code, class Index>                                                                             \
-    target void finish_##name(const Code* codes, std::size_t n, std::uint32_t n_values, const Index* cell,         \
-                              const Index* missing, Index dump, Index* out) {                                      \
-        finish_with(codes, n, n_values, cell, missing, dump, out);                                                 \
+#define TANAGER_FOLDING(name, target)                                                                                \
+    template <class Code, class Index>                                                                               \
+    target void fold_##name(const Code *codes, std::size_t n, std::uint32_t n_values, Index *cell, Index *missing) { \
+        fold_in(codes, n, n_values, cell, missing);                                                                  \
+    }                                                                                                                \
+    template <class Code, class Index>                                                                               \
+    target void finish_##name(const Code *codes, std::size_t n, std::uint32_t n_values, const Index *cell,           \
+                              const Index *missing, Index dump, Index *out) {                                        \
+        finish_with(codes, n, n_values, cell, missing, dump, out);                                                   \
     }
 
 TANAGER_FOLDING(plain, )
@@ -75,7 +75,7 @@ Folding<Code, Index> folding() {
 
 // One row in every `spread` goes to each of the tables, so that rows of the same cell need not wait for each other.
 template <class Index, class Cell>
-void add_rows(const Index* cell, std::size_t n_rows, const double* weights, Cell* cells, std::size_t step) {
+void add_rows(const Index *cell, std::size_t n_rows, const double *weights, Cell *cells, std::size_t step) {
     const auto add = [&](std::size_t r, std::size_t t) {
         if constexpr (std::is_same_v<Cell, double>) cells[t * step + cell[r]] += weights[r];
         else ++cells[t * step + cell[r]];
@@ -90,13 +90,13 @@ void add_rows(const Index* cell, std::size_t n_rows, const double* weights, Cell
 // --- groups ------------------------------------------------------------------------------------------------------
 
 // Numbers equal keys 0, 1, ... by first appearance; missing stays missing. Returns how many there are.
-std::size_t number(std::vector<std::uint64_t>& keys) {
+std::size_t number(std::vector<std::uint64_t> &keys) {
     constexpr std::uint32_t empty = ~std::uint32_t{0};
     std::size_t n_slots = 1024;
     while (n_slots < 2 * keys.size()) n_slots *= 2;
     std::vector<std::uint32_t> slots(n_slots, empty);
     std::vector<std::uint64_t> known;  // the key of every number
-    for (std::uint64_t& key : keys) {
+    for (std::uint64_t &key : keys) {
         if (key == kMissing) continue;
         std::size_t at = (key * 0x9E3779B97F4A7C15u >> 20) & (n_slots - 1);
         while (slots[at] != empty && known[slots[at]] != key) at = (at + 1) & (n_slots - 1);
@@ -111,12 +111,12 @@ std::size_t number(std::vector<std::uint64_t>& keys) {
 
 }  // namespace
 
-Sample::Sample(const std::byte* codes, std::size_t code_size, std::size_t n_rows, std::vector<std::size_t> n_values,
-               const double* weights)
+Sample::Sample(const std::byte *codes, std::size_t code_size, std::size_t n_rows, std::vector<std::size_t> n_values,
+               const double *weights)
     : codes_(codes), code_size_(code_size), n_rows_(n_rows), n_values_(std::move(n_values)), weights_(weights),
       slices_(n_values_.size()) {}
 
-double Sample::n_cells(const Variables& variables) const {
+double Sample::n_cells(const Variables &variables) const {
     double cells = 1.0;
     for (const std::size_t i : variables) cells *= static_cast<double>(n_values_[i]);
     return cells;
@@ -124,15 +124,15 @@ double Sample::n_cells(const Variables& variables) const {
 
 // --- the choice --------------------------------------------------------------------------------------------------
 
-bool Sample::may_slice(const Variables& base, const Variables& others) const {
+bool Sample::may_slice(const Variables &base, const Variables &others) const {
     if (weights_ != nullptr || n_cells(base) > kMostMasks) return false;
     const auto few = [this](std::size_t i) { return n_values_[i] <= kMostSliced; };
     return std::all_of(base.begin(), base.end(), few) && std::all_of(others.begin(), others.end(), few);
 }
 
 // Costs are rough, in cycles.
-double Sample::bits_cost(const Variables& base, const Variables& others) const {
-    const BitCosts& costs = bits_at(chosen_cpu_level()).costs;
+double Sample::bits_cost(const Variables &base, const Variables &others) const {
+    const BitCosts &costs = bits_at(chosen_cpu_level()).costs;
     double masks = 1.0, cost = 0.0, n_slices = 0.0;
     for (const std::size_t i : base) {
         masks *= static_cast<double>(n_values_[i]);
@@ -143,7 +143,7 @@ double Sample::bits_cost(const Variables& base, const Variables& others) const {
     return cost * static_cast<double>(vectors_of(n_rows_));
 }
 
-double Sample::increments_cost(const Variables& base, const Variables& others) const {
+double Sample::increments_cost(const Variables &base, const Variables &others) const {
     const double masks = n_cells(base);
     double per_row = 0.2 * static_cast<double>(base.size());
     for (const std::size_t i : others) {
@@ -153,7 +153,7 @@ double Sample::increments_cost(const Variables& base, const Variables& others) c
     return per_row * static_cast<double>(n_rows_);
 }
 
-SampleMethod Sample::choose(const Variables& base, const Variables& others) const {
+SampleMethod Sample::choose(const Variables &base, const Variables &others) const {
     const double bits = may_slice(base, others) ? bits_cost(base, others) : std::numeric_limits<double>::infinity();
     const double increments = increments_cost(base, others);
     double sweep = 0.0;  // every cell of a table is looked at once it is counted
@@ -165,7 +165,7 @@ SampleMethod Sample::choose(const Variables& base, const Variables& others) cons
 
 // --- bits --------------------------------------------------------------------------------------------------------
 
-const Sample::Slices& Sample::slices(std::size_t i) const {
+const Sample::Slices &Sample::slices(std::size_t i) const {
     const std::lock_guard<std::mutex> lock(cutting_);
     if (slices_[i] == nullptr) {
         auto made = std::make_unique<Slices>();
@@ -175,20 +175,20 @@ const Sample::Slices& Sample::slices(std::size_t i) const {
     return *slices_[i];
 }
 
-void Sample::cut(std::size_t i, Slices& made) const {
-    const BitFunctions& bits = bits_at(chosen_cpu_level());
+void Sample::cut(std::size_t i, Slices &made) const {
+    const BitFunctions &bits = bits_at(chosen_cpu_level());
     const std::size_t n = n_values_[i];
     // One vector more than needed, lest equal places of all slices fall into the same set of the cache.
     made.bits.resize(n * (vectors_of(n_rows_) + 1));
     std::uint8_t values[kMostSliced], narrow[kIndexRows];
-    std::uint64_t* outs[kMostSliced];
+    std::uint64_t *outs[kMostSliced];
     for (std::size_t start = 0; start < n_rows_; start += kIndexRows) {
         const std::size_t rows = std::min(kIndexRows, n_rows_ - start);
         for (std::size_t v = 0; v < n; ++v) {
             values[v] = static_cast<std::uint8_t>(v);
             outs[v] = made.bits[v * (vectors_of(n_rows_) + 1)].words + start / 64;
         }
-        const std::uint8_t* codes = narrow;
+        const std::uint8_t *codes = narrow;
         if (code_size_ == 1) codes = column<std::uint8_t>(i) + start;
         else
             for (std::size_t r = 0; r < rows; ++r) narrow[r] = static_cast<std::uint8_t>(code(start + r, i));
@@ -207,14 +207,14 @@ namespace {
 // The configurations of the base that occur in a block of rows, each with the bits of its rows.
 struct Masks {
     std::vector<std::size_t> configuration;
-    std::vector<const std::uint64_t*> bits;
+    std::vector<const std::uint64_t *> bits;
     std::vector<double> ones;
     void clear() {
         configuration.clear();
         bits.clear();
         ones.clear();
     }
-    void add(std::size_t which, const std::uint64_t* words, std::uint64_t n) {
+    void add(std::size_t which, const std::uint64_t *words, std::uint64_t n) {
         configuration.push_back(which);
         bits.push_back(words);
         ones.push_back(static_cast<double>(n));
@@ -223,30 +223,31 @@ struct Masks {
 
 // One value of one of the other variables: its slice, and where its counts go.
 struct Counted {
-    const std::uint64_t* bits;
-    double* cells;
+    const std::uint64_t *bits;
+    double *cells;
     std::size_t step;  // from one configuration of the base to the next
 };
 
 template <class Item, class Pick>
-void four_of(const std::vector<Item>& items, std::size_t k, std::size_t word, const Pick& pick,
-             const std::uint64_t** four) {
+void four_of(const std::vector<Item> &items, std::size_t k, std::size_t word, const Pick &pick,
+             const std::uint64_t **four) {
     for (std::size_t a = 0; a < kTile; ++a) four[a] = pick(items[std::min(k + a, items.size() - 1)]) + word;
 }
 
-// The popcounts of every mask with every slice, sixteen at a time. The masks begin with the block, the slices at `word`.
-void add_conjunctions(const BitFunctions& bits, const Masks& masks, const std::vector<Counted>& counted,
+// The popcounts of every mask with every slice, sixteen at a time. The masks begin with the block, the slices at
+// `word`.
+void add_conjunctions(const BitFunctions &bits, const Masks &masks, const std::vector<Counted> &counted,
                       std::size_t word, std::size_t n_vectors) {
     const std::uint64_t *xs[kTile], *ys[kTile];
     std::uint32_t tile[kTile * kTile];
     for (std::size_t x = 0; x < masks.bits.size(); x += kTile) {
-        four_of(masks.bits, x, 0, [](const std::uint64_t* words) { return words; }, xs);
+        four_of(masks.bits, x, 0, [](const std::uint64_t *words) { return words; }, xs);
         for (std::size_t y = 0; y < counted.size(); y += kTile) {
-            four_of(counted, y, word, [](const Counted& one) { return one.bits; }, ys);
+            four_of(counted, y, word, [](const Counted &one) { return one.bits; }, ys);
             bits.tile(xs, ys, n_vectors, tile);
             for (std::size_t a = 0; a < std::min(kTile, masks.bits.size() - x); ++a)
                 for (std::size_t b = 0; b < std::min(kTile, counted.size() - y); ++b) {
-                    const Counted& to = counted[y + b];
+                    const Counted &to = counted[y + b];
                     to.cells[masks.configuration[x + a] * to.step] += tile[a * kTile + b];
                 }
         }
@@ -256,12 +257,12 @@ void add_conjunctions(const BitFunctions& bits, const Masks& masks, const std::v
 }  // namespace
 
 // Of a variable that no row lacks, the last value needs no popcount: it has what the others leave of the base.
-void Sample::extend_by_bits(const Variables& base, const Variables& others, const std::vector<double*>& tables) const {
-    const BitFunctions& bits = bits_at(chosen_cpu_level());
+void Sample::extend_by_bits(const Variables &base, const Variables &others, const std::vector<double *> &tables) const {
+    const BitFunctions &bits = bits_at(chosen_cpu_level());
     const auto n_masks = static_cast<std::size_t>(n_cells(base));
     std::vector<Counted> counted;
     for (std::size_t k = 0; k < others.size(); ++k) {
-        const Slices& own = slices(others[k]);
+        const Slices &own = slices(others[k]);
         const std::size_t n = n_values_[others[k]];
         std::fill_n(tables[k], n_masks * n, 0.0);
         if (base.empty()) std::copy(own.ones.begin(), own.ones.end(), tables[k]);
@@ -270,24 +271,24 @@ void Sample::extend_by_bits(const Variables& base, const Variables& others, cons
     }
     if (base.empty() || n_masks == 0) return;
 
-    std::vector<const Slices*> of_base;
+    std::vector<const Slices *> of_base;
     for (const std::size_t i : base) of_base.push_back(&slices(i));
     const std::size_t all = vectors_of(n_rows_);
     const std::size_t block = std::min(all, std::clamp<std::size_t>(kMaskVectors / n_masks, 4, 64));
     std::unique_ptr<BitVector[]> room[2];  // for the masks of one variable more than those they are made from
-    for (auto& half : room) half = std::make_unique_for_overwrite<BitVector[]>(base.size() > 1 ? n_masks * block : 0);
+    for (auto &half : room) half = std::make_unique_for_overwrite<BitVector[]>(base.size() > 1 ? n_masks * block : 0);
     std::vector<double> totals(n_masks, 0.0);
     Masks masks, next;
     for (std::size_t start = 0; start < all; start += block) {
         const std::size_t n_vectors = std::min(block, all - start), word = start * kVectorWords;
         masks.clear();
         for (std::size_t v = 0; v < n_values_[base[0]]; ++v) {
-            const std::uint64_t* own = slice(*of_base[0], v) + word;
+            const std::uint64_t *own = slice(*of_base[0], v) + word;
             if (const std::uint64_t n = bits.ones(own, n_vectors); n > 0) masks.add(v, own, n);
         }
         for (std::size_t d = 1; d < base.size(); ++d) {
             next.clear();
-            std::uint64_t* out = room[d % 2].get()->words;
+            std::uint64_t *out = room[d % 2].get()->words;
             for (std::size_t x = 0; x < masks.bits.size(); ++x)
                 for (std::size_t v = 0; v < n_values_[base[d]]; ++v) {
                     const std::uint64_t n = bits.mask(masks.bits[x], slice(*of_base[d], v) + word, n_vectors, out);
@@ -304,7 +305,7 @@ void Sample::extend_by_bits(const Variables& base, const Variables& others, cons
         const std::size_t n = n_values_[others[k]];
         if (!slices(others[k]).complete) continue;
         for (std::size_t x = 0; x < n_masks; ++x) {
-            double* cells = tables[k] + x * n;
+            double *cells = tables[k] + x * n;
             cells[n - 1] = totals[x];
             for (std::size_t v = 0; v + 1 < n; ++v) cells[n - 1] -= cells[v];
         }
@@ -314,7 +315,7 @@ void Sample::extend_by_bits(const Variables& base, const Variables& others, cons
 // --- increments --------------------------------------------------------------------------------------------------
 
 template <class Code, class Index, class Cell>
-void Sample::increment(const Variables& base, const Variables& others, const std::vector<double*>& tables) const {
+void Sample::increment(const Variables &base, const Variables &others, const std::vector<double *> &tables) const {
     const Folding<Code, Index> functions = folding<Code, Index>();
     const auto n_base = static_cast<std::size_t>(n_cells(base));
     std::vector<std::vector<Cell>> cells(others.size());
@@ -348,13 +349,13 @@ void Sample::increment(const Variables& base, const Variables& others, const std
 }
 
 template <class Code, class Index>
-void Sample::extend_by_increments(const Variables& base, const Variables& others,
-                                  const std::vector<double*>& tables) const {
+void Sample::extend_by_increments(const Variables &base, const Variables &others,
+                                  const std::vector<double *> &tables) const {
     if (weights_ != nullptr) increment<Code, Index, double>(base, others, tables);
     else increment<Code, Index, std::uint32_t>(base, others, tables);
 }
 
-void Sample::extend(const Variables& base, const Variables& others, const std::vector<double*>& tables,
+void Sample::extend(const Variables &base, const Variables &others, const std::vector<double *> &tables,
                     SampleMethod method) const {
     if (method == SampleMethod::automatic) method = choose(base, others);
     if (method == SampleMethod::bits && may_slice(base, others)) return extend_by_bits(base, others, tables);
@@ -374,7 +375,7 @@ void Sample::extend(const Variables& base, const Variables& others, const std::v
 
 // keys = keys * (configurations of the variables) + configuration
 template <class Code>
-void Sample::add_to_keys(const Variables& variables, std::vector<std::uint64_t>& keys) const {
+void Sample::add_to_keys(const Variables &variables, std::vector<std::uint64_t> &keys) const {
     const Folding<Code, std::uint32_t> functions = folding<Code, std::uint32_t>();
     const auto n = static_cast<std::uint64_t>(n_cells(variables));
     std::vector<std::uint32_t> cell(kIndexRows), missing(kIndexRows);
@@ -386,13 +387,13 @@ void Sample::add_to_keys(const Variables& variables, std::vector<std::uint64_t>&
             functions.fold(column<Code>(i) + start, rows, static_cast<std::uint32_t>(n_values_[i]), cell.data(),
                            missing.data());
         for (std::size_t r = 0; r < rows; ++r) {
-            std::uint64_t& key = keys[start + r];
+            std::uint64_t &key = keys[start + r];
             key = key == kMissing || missing[r] != 0 ? kMissing : key * n + cell[r];
         }
     }
 }
 
-Groups Sample::group(const Variables& variables) const {
+Groups Sample::group(const Variables &variables) const {
     std::vector<std::uint64_t> keys(n_rows_, 0);
     std::uint64_t n_keys = 1;
     for (std::size_t from = 0, to = 0; from < variables.size(); from = to) {

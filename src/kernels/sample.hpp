@@ -30,28 +30,28 @@ struct Groups {
 };
 
 class Sample {
-   public:
+  public:
     // Code r of variable i lies at codes + (i * n_rows + r) * code_size; n_values[i] and above mean missing. Weights
     // may be nullptr. Neither is copied.
-    Sample(const std::byte* codes, std::size_t code_size, std::size_t n_rows, std::vector<std::size_t> n_values,
-           const double* weights);
+    Sample(const std::byte *codes, std::size_t code_size, std::size_t n_rows, std::vector<std::size_t> n_values,
+           const double *weights);
 
     std::size_t n_rows() const { return n_rows_; }
     std::size_t n_variables() const { return n_values_.size(); }
     std::size_t n_values(std::size_t i) const { return n_values_[i]; }
     double weight(std::size_t r) const { return weights_ == nullptr ? 1.0 : weights_[r]; }
     // The product of their numbers of values.
-    double n_cells(const Variables& variables) const;
+    double n_cells(const Variables &variables) const;
     // Which method answers a question about these variables together.
-    SampleMethod choose(const Variables& base, const Variables& others) const;
+    SampleMethod choose(const Variables &base, const Variables &others) const;
 
     // tables[k][configuration of the base, v] = weight of the rows with this configuration and others[k] = v; the first
     // of the base is outermost. Rows that lack a variable of base or others[k] are left out of tables[k]. Not by hash.
-    void extend(const Variables& base, const Variables& others, const std::vector<double*>& tables,
+    void extend(const Variables &base, const Variables &others, const std::vector<double *> &tables,
                 SampleMethod method) const;
 
     // The rows in which all variables are present, in groups.
-    Groups group(const Variables& variables) const;
+    Groups group(const Variables &variables) const;
 
     // The code of variable i in row r, or n_values(i) where it is missing.
     std::size_t code(std::size_t r, std::size_t i) const {
@@ -59,38 +59,39 @@ class Sample {
         return code < n_values_[i] ? code : n_values_[i];
     }
 
-   private:
+  private:
     struct Slices {
         std::vector<BitVector> bits;
         std::vector<double> ones;  // of every value
         bool complete = false;     // no row lacks this variable
     };
 
-    bool may_slice(const Variables& base, const Variables& others) const;
-    double bits_cost(const Variables& base, const Variables& others) const;
-    double increments_cost(const Variables& base, const Variables& others) const;
-    const Slices& slices(std::size_t i) const;
-    void cut(std::size_t i, Slices& slices) const;
-    const std::uint64_t* slice(const Slices& slices, std::size_t v) const {
+    bool may_slice(const Variables &base, const Variables &others) const;
+    double bits_cost(const Variables &base, const Variables &others) const;
+    double increments_cost(const Variables &base, const Variables &others) const;
+    const Slices &slices(std::size_t i) const;
+    void cut(std::size_t i, Slices &slices) const;
+    const std::uint64_t *slice(const Slices &slices, std::size_t v) const {
         return slices.bits[v * (vectors_of(n_rows_) + 1)].words;
     }
-    void extend_by_bits(const Variables& base, const Variables& others, const std::vector<double*>& tables) const;
+    void extend_by_bits(const Variables &base, const Variables &others, const std::vector<double *> &tables) const;
     template <class Code, class Index>
-    void extend_by_increments(const Variables& base, const Variables& others, const std::vector<double*>& tables) const;
+    void extend_by_increments(const Variables &base, const Variables &others,
+                              const std::vector<double *> &tables) const;
     template <class Code, class Index, class Cell>
-    void increment(const Variables& base, const Variables& others, const std::vector<double*>& tables) const;
+    void increment(const Variables &base, const Variables &others, const std::vector<double *> &tables) const;
     template <class Code>
-    void add_to_keys(const Variables& variables, std::vector<std::uint64_t>& keys) const;
+    void add_to_keys(const Variables &variables, std::vector<std::uint64_t> &keys) const;
 
     template <class Code>
-    const Code* column(std::size_t i) const {
-        return reinterpret_cast<const Code*>(codes_) + i * n_rows_;
+    const Code *column(std::size_t i) const {
+        return reinterpret_cast<const Code *>(codes_) + i * n_rows_;
     }
 
-    const std::byte* codes_;
+    const std::byte *codes_;
     std::size_t code_size_, n_rows_;
     std::vector<std::size_t> n_values_;
-    const double* weights_;
+    const double *weights_;
     // Cut when first needed, by whichever thread comes first.
     mutable std::mutex cutting_;
     mutable std::vector<std::unique_ptr<Slices>> slices_;

@@ -35,13 +35,13 @@ double log_gamma(double x) {
 }
 
 // In a wide table most layers are empty; looking at bits is cheaper than adding.
-bool all_zero(const double* cells, std::size_t n) {
+bool all_zero(const double *cells, std::size_t n) {
     std::uint64_t any = 0;
     for (std::size_t k = 0; k < n; ++k) any |= std::bit_cast<std::uint64_t>(cells[k]);
     return any == 0;
 }
 
-bool by_hash(const Sample& sample, const Variables& base, std::size_t other, SampleMethod method) {
+bool by_hash(const Sample &sample, const Variables &base, std::size_t other, SampleMethod method) {
     const double n_cells = sample.n_cells(base) * static_cast<double>(sample.n_values(other));
     if (n_cells > kMostCells || method == SampleMethod::hash) return true;
     return method == SampleMethod::automatic && sample.choose(base, {other}) == SampleMethod::hash;
@@ -49,11 +49,11 @@ bool by_hash(const Sample& sample, const Variables& base, std::size_t other, Sam
 
 // Adds up the layers of a table, one per configuration of what is given. Between layers all margins are zero.
 class InformationSum {
-   public:
+  public:
     InformationSum(std::size_t n_x, std::size_t n_z) : n_x_(n_x), n_z_(n_z), x_(n_x), z_(n_z) {}
 
     // A layer from its cells [x, z].
-    void add(const double* cells) {
+    void add(const double *cells) {
         if (all_zero(cells, n_x_ * n_z_)) return;
         for (std::size_t v = 0; v < n_x_; ++v, cells += n_z_) {
             if (all_zero(cells, n_z_)) continue;
@@ -71,8 +71,8 @@ class InformationSum {
 
     // A layer from its rows; cells [x, z] come as zeros and leave as zeros. Most layers have few rows, so only what
     // they touch is looked at.
-    void add(const Sample& sample, std::size_t x, std::size_t z, const std::uint32_t* rows, std::size_t n,
-             double* cells) {
+    void add(const Sample &sample, std::size_t x, std::size_t z, const std::uint32_t *rows, std::size_t n,
+             double *cells) {
         for (std::size_t r = 0; r < n; ++r) {
             const std::size_t v = sample.code(rows[r], x), w = sample.code(rows[r], z);
             const double weight = sample.weight(rows[r]);
@@ -102,9 +102,9 @@ class InformationSum {
         return out;
     }
 
-   private:
+  private:
     // xs_ and zs_ are the values that occur in the layer.
-    void add_present(const double* cells) {
+    void add_present(const double *cells) {
         double total = 0.0;
         for (const std::size_t v : xs_) total += x_[v];
         rows_ += total;
@@ -137,7 +137,7 @@ class InformationSum {
 
 // Adds up what the cells and the parent configurations of a family contribute; empty ones contribute nothing.
 class FamilySum {
-   public:
+  public:
     FamilySum(ScoreKind kind, double n_values, double n_configurations, double strength)
         : kind_(kind), n_values_(n_values), n_configurations_(n_configurations) {
         if (kind == ScoreKind::k2) {
@@ -173,7 +173,7 @@ class FamilySum {
         return sum_;
     }
 
-   private:
+  private:
     bool likelihood() const { return kind_ != ScoreKind::k2 && kind_ != ScoreKind::bdeu; }
 
     ScoreKind kind_;
@@ -184,13 +184,13 @@ class FamilySum {
 
 // Of the counts [child, rest of the parents, added parent] the configurations are visited in the order of the sorted
 // parents, whichever of them was added: the same family has the same score to the last bit.
-double score_of_table(const double* cells, std::size_t n_child, std::size_t n_before, std::size_t n_added,
+double score_of_table(const double *cells, std::size_t n_child, std::size_t n_before, std::size_t n_added,
                       std::size_t n_after, FamilySum sum) {
     const std::size_t n_configurations = n_before * n_added * n_after;
     for (std::size_t before = 0; before < n_before; ++before)
         for (std::size_t added = 0; added < n_added; ++added)
             for (std::size_t after = 0; after < n_after; ++after) {
-                const double* cell = cells + (before * n_after + after) * n_added + added;
+                const double *cell = cells + (before * n_after + after) * n_added + added;
                 double total = 0.0;
                 for (std::size_t v = 0; v < n_child; ++v, cell += n_configurations) {
                     total += *cell;
@@ -201,7 +201,7 @@ double score_of_table(const double* cells, std::size_t n_child, std::size_t n_be
     return sum.result();
 }
 
-double score_by_groups(const Sample& sample, std::size_t child, const Variables& parents, FamilySum sum) {
+double score_by_groups(const Sample &sample, std::size_t child, const Variables &parents, FamilySum sum) {
     const Groups groups = sample.group(parents);
     const std::size_t n_child = sample.n_values(child);
     std::vector<double> cells(n_child);
@@ -227,8 +227,8 @@ struct Shared {
 };
 
 // Every family gives up the parent whose absence leaves what most other families have as well.
-std::map<Variables, Shared> share(const std::vector<Variables>& parents) {
-    const auto without = [](const Variables& all, std::size_t left_out) {
+std::map<Variables, Shared> share(const std::vector<Variables> &parents) {
+    const auto without = [](const Variables &all, std::size_t left_out) {
         Variables rest;
         for (std::size_t k = 0; k < all.size(); ++k)
             if (k != left_out) rest.push_back(all[k]);
@@ -236,16 +236,16 @@ std::map<Variables, Shared> share(const std::vector<Variables>& parents) {
         return rest;
     };
     std::map<Variables, std::size_t> frequency;
-    for (const Variables& own : parents)
+    for (const Variables &own : parents)
         for (std::size_t k = 0; k < own.size(); ++k) ++frequency[without(own, k)];
     std::map<Variables, Shared> result;
     for (std::size_t f = 0; f < parents.size(); ++f) {
-        const Variables& own = parents[f];
+        const Variables &own = parents[f];
         if (own.empty()) continue;
         std::size_t best = 0;
         for (std::size_t k = 1; k < own.size(); ++k)
             if (frequency[without(own, k)] > frequency[without(own, best)]) best = k;
-        Shared& shared = result[without(own, best)];
+        Shared &shared = result[without(own, best)];
         shared.families.push_back(f);
         shared.added.push_back(own[best]);
     }
@@ -254,7 +254,7 @@ std::map<Variables, Shared> share(const std::vector<Variables>& parents) {
 
 }  // namespace
 
-Information information(const Sample& sample, std::size_t x, std::size_t z, const Variables& given,
+Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given,
                         SampleMethod method) {
     const std::size_t n_x = sample.n_values(x), n_z = sample.n_values(z);
     const double n_layers = sample.n_cells(given);
@@ -275,10 +275,10 @@ Information information(const Sample& sample, std::size_t x, std::size_t z, cons
     return sum.result(n_layers);
 }
 
-void family_scores(const Sample& sample, ScoreKind kind, std::size_t child, const std::vector<Variables>& parents,
-                   double strength, SampleMethod method, double* out) {
+void family_scores(const Sample &sample, ScoreKind kind, std::size_t child, const std::vector<Variables> &parents,
+                   double strength, SampleMethod method, double *out) {
     const std::size_t n_child = sample.n_values(child);
-    const auto new_sum = [&](const Variables& own) {
+    const auto new_sum = [&](const Variables &own) {
         return FamilySum(kind, static_cast<double>(n_child), sample.n_cells(own), strength);
     };
     for (std::size_t f = 0; f < parents.size(); ++f) {
@@ -287,7 +287,7 @@ void family_scores(const Sample& sample, ScoreKind kind, std::size_t child, cons
         sample.extend({}, {child}, {cells.data()}, method);
         out[f] = score_of_table(cells.data(), n_child, 1, 1, 1, new_sum({}));
     }
-    for (const auto& [rest, shared] : share(parents)) {
+    for (const auto &[rest, shared] : share(parents)) {
         Variables base{child}, added;
         base.insert(base.end(), rest.begin(), rest.end());
         std::vector<std::size_t> families;
@@ -303,7 +303,7 @@ void family_scores(const Sample& sample, ScoreKind kind, std::size_t child, cons
         }
         if (families.empty()) continue;
         std::vector<std::vector<double>> tables;
-        std::vector<double*> cells;
+        std::vector<double *> cells;
         for (const std::size_t i : added) {
             tables.emplace_back(static_cast<std::size_t>(sample.n_cells(base)) * sample.n_values(i));
             cells.push_back(tables.back().data());

@@ -16,14 +16,14 @@ struct Information {
     double pearson = 0.0;   // X^2 = sum (O - E)^2 / E over cells with E > 0
 };
 
-Information information(const Sample& sample, std::size_t x, std::size_t z, const Variables& given,
+Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given,
                         SampleMethod method);
 
 enum class ScoreKind { ll, aic, bic, k2, bdeu };
 
 // out[k] = the score of the child with parents[k], over the rows in which all of them are present. Families that differ
 // in one parent share the counting of the rest.
-void family_scores(const Sample& sample, ScoreKind kind, std::size_t child, const std::vector<Variables>& parents,
-                   double strength, SampleMethod method, double* out);
+void family_scores(const Sample &sample, ScoreKind kind, std::size_t child, const std::vector<Variables> &parents,
+                   double strength, SampleMethod method, double *out);
 
 }  // namespace tanager

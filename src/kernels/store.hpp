@@ -57,7 +57,8 @@ inline bool locate_triple(const Store &s, const std::vector<int> &parents, int c
     const int a[3] = {parents[0], parents[1], child};
     for (const Triple &t : s.triples) {
         int at = -1;
-        for (int q = 0; q < 3; ++q) if (a[q] == t.anchor) at = q;
+        for (int q = 0; q < 3; ++q)
+            if (a[q] == t.anchor) at = q;
         if (at < 0) continue;
         const int u = at == 0 ? 1 : 0, v = at == 2 ? 1 : 2;  // positions of the other two
         if (a[u] < t.first || a[v] < t.first) continue;

@@ -11,20 +11,19 @@
 namespace tanager {
 
 // columns[i * column_step + r] = rows[r * row_step + i]
-inline void transpose_plain(const std::uint8_t* rows, std::ptrdiff_t row_step, std::size_t n_rows,
-                            std::size_t n_columns, std::uint8_t* columns, std::size_t column_step) {
+inline void transpose_plain(const std::uint8_t *rows, std::ptrdiff_t row_step, std::size_t n_rows,
+                            std::size_t n_columns, std::uint8_t *columns, std::size_t column_step) {
     for (std::size_t r = 0; r < n_rows; ++r, rows += row_step)
         for (std::size_t i = 0; i < n_columns; ++i) columns[i * column_step + r] = rows[i];
 }
 
 #if defined(__x86_64__)
 // Four rounds of interleaving, each pairing row k with row k + 8: after them, register i holds column i.
-inline void transpose_16(const std::uint8_t* rows, std::ptrdiff_t row_step, std::uint8_t* columns,
+inline void transpose_16(const std::uint8_t *rows, std::ptrdiff_t row_step, std::uint8_t *columns,
                          std::size_t column_step, std::size_t n_columns) {
     __m128i now[16], next[16];
     for (std::size_t k = 0; k < 16; ++k)
-        now[k] = _mm_loadu_si128(
-            reinterpret_cast<const __m128i*>(rows + static_cast<std::ptrdiff_t>(k) * row_step));
+        now[k] = _mm_loadu_si128(reinterpret_cast<const __m128i *>(rows + static_cast<std::ptrdiff_t>(k) * row_step));
 #pragma GCC unroll 4
     for (int round = 0; round < 4; ++round) {
 #pragma GCC unroll 8
@@ -38,16 +37,16 @@ inline void transpose_16(const std::uint8_t* rows, std::ptrdiff_t row_step, std:
     if (n_columns == 16) {
 #pragma GCC unroll 16
         for (std::size_t i = 0; i < 16; ++i)
-            _mm_storeu_si128(reinterpret_cast<__m128i*>(columns + i * column_step), now[i]);
+            _mm_storeu_si128(reinterpret_cast<__m128i *>(columns + i * column_step), now[i]);
     } else {
         for (std::size_t i = 0; i < n_columns; ++i)
-            _mm_storeu_si128(reinterpret_cast<__m128i*>(columns + i * column_step), now[i]);
+            _mm_storeu_si128(reinterpret_cast<__m128i *>(columns + i * column_step), now[i]);
     }
 }
 #endif
 
-inline void transpose(const std::uint8_t* rows, std::ptrdiff_t row_step, std::size_t n_rows, std::size_t n_columns,
-                      std::uint8_t* columns, std::size_t column_step) {
+inline void transpose(const std::uint8_t *rows, std::ptrdiff_t row_step, std::size_t n_rows, std::size_t n_columns,
+                      std::uint8_t *columns, std::size_t column_step) {
     std::size_t done = 0;
 #if defined(__x86_64__)
     // Sixteen bytes are read from each row. With fewer columns they reach into the rows after it, so those stay with
@@ -58,7 +57,7 @@ inline void transpose(const std::uint8_t* rows, std::ptrdiff_t row_step, std::si
         safe = n_rows > reach ? n_rows - reach : 0;
     }
     for (; done + 16 <= safe; done += 16) {
-        const std::uint8_t* from = rows + static_cast<std::ptrdiff_t>(done) * row_step;
+        const std::uint8_t *from = rows + static_cast<std::ptrdiff_t>(done) * row_step;
         std::size_t i = 0;
         for (; i + 16 <= n_columns; i += 16)
             transpose_16(from + i, row_step, columns + i * column_step + done, column_step, 16);
@@ -67,8 +66,7 @@ inline void transpose(const std::uint8_t* rows, std::ptrdiff_t row_step, std::si
         if (n_columns > 16)
             transpose_16(from + (n_columns - 16), row_step, columns + (n_columns - 16) * column_step + done,
                          column_step, 16);
-        else
-            transpose_16(from, row_step, columns + done, column_step, n_columns);
+        else transpose_16(from, row_step, columns + done, column_step, n_columns);
     }
 #endif
     transpose_plain(rows + static_cast<std::ptrdiff_t>(done) * row_step, row_step, n_rows - done, n_columns,

@@ -2,7 +2,6 @@
 
 from tanager.classifiers.a2de import A2DE as A2DE
 from tanager.classifiers.anytime import AnytimeA2DE as AnytimeA2DE
-from tanager.classifiers.anytime import AnytimeAnswer as AnytimeAnswer
 from tanager.classifiers.anytime import AnytimeAODE as AnytimeAODE
 from tanager.classifiers.aode import AODE as AODE
 from tanager.classifiers.ban import BAN as BAN
@@ -43,7 +42,7 @@ from tanager.errors import MemoryBudgetError as MemoryBudgetError
 from tanager.errors import ModelFileError as ModelFileError
 from tanager.errors import OptionError as OptionError
 from tanager.errors import SchemaMismatch as SchemaMismatch
-from tanager.learning.recut import Recut as Recut
+from tanager.learning.recut_option import Recut as Recut
 from tanager.networks.files import read_network as read_network
 from tanager.networks.files import write_network as write_network
 from tanager.networks.network import Network as Network
@@ -53,6 +52,7 @@ from tanager.plot import network_text as network_text
 from tanager.plot import plot_anytime as plot_anytime
 from tanager.plot import plot_fuzzy_sets as plot_fuzzy_sets
 from tanager.plot import plot_network as plot_network
+from tanager.scoring.staged import AnytimeAnswer as AnytimeAnswer
 from tanager.streams.detectors import DDM as DDM
 from tanager.streams.drift import DriftAware as DriftAware
 from tanager.streams.evolving import EvolvingNaiveBayes as EvolvingNaiveBayes

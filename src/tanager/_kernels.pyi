@@ -111,7 +111,7 @@ class Store:
     ) -> None:
         """Copy codes into out; values that only repeat a more special one of the same row become missing."""
 
-class Plan:
+class ScoringPlan:
     """How a classifier reads the counts of a Store."""
 
     def __init__(
@@ -139,15 +139,15 @@ class Plan:
         only: Sequence[Sequence[int]] = (),
         free: Sequence[tuple[int, Sequence[int]]] = (),
     ) -> None:
-        """A product of sums. `only`: per term the classes it speaks for (none is all); `free`: families without y."""
+        """A product of sums. `only`: per term the classes it applies to (none is all); `free`: families without y."""
     def sum(self, sets: Sequence[Sequence[int]], weight: Sequence[float], min_count: float) -> None: ...
-    def otherwise(self, plan: Plan) -> None:
-        """The plan that answers where no member of this one speaks."""
-    def in_turn(self, naive: Plan, mix: str, limit: int = -1, margin: float = ...) -> None:
-        """Of a sum: answer with naive Bayes first, then with one member more after every step.
+    def otherwise(self, plan: ScoringPlan) -> None:
+        """The plan that answers where no member of this one is eligible."""
+    def staged(self, naive: ScoringPlan, mix: str, limit: int = -1, margin: float = ...) -> None:
+        """Of a sum: score with naive Bayes first, then with one member more after every step.
 
-        `mix` is "joint", "posterior" or "replace". At most `limit` members are heard (-1: all), and no more once the
-        same class was ahead by more than `margin` in log-odds after two steps in a row. All answers are such then.
+        `mix` is "joint", "posterior" or "replace". At most `limit` members are added (-1: all), and no more once the
+        same class led by more than `margin` in log-odds after two steps in a row. From then on all answers are staged.
         """
     def run(
         self,
@@ -160,19 +160,19 @@ class Plan:
 
         Limit and margin are those of the plan unless given.
         """
-    def judge(
+    def validate_members(
         self,
         codes: _Codes,
         labels: _Codes,
         weights: _Floats | None,
-        judged: _Floats,
+        member_scores: _Floats,
         leave_out: bool,
         unit: float = 1.0,
         begin: int = 0,
         nanoseconds: int = -1,
         n_jobs: int = 1,
     ) -> int:
-        """Add to `judged` (6, members + 1) how each member alone, and each number of members, answers the rows.
+        """Add to `member_scores` (6, members + 1) how each member alone, and each number of members, answers the rows.
 
         Three rows of weights (wrong answers, probability of the true class, all rows) for naive Bayes and each member
         alone, and three for the first 0, 1, ... members. With `leave_out` every row is answered without itself. Returns
@@ -215,14 +215,14 @@ class Plan:
         fade: _Floats | None = None,
         queue: tuple[_Codes, _Codes, _Floats] | None = None,
         gone: _Integers | None = None,
-        judged: _Floats | None = None,
+        member_scores: _Floats | None = None,
         keep: float = 1.0,
     ) -> tuple[int, float, int]:
         """Answer each row (or that of `answered`), fade all counts by fade[r], learn it; then gone[r] rows leave.
 
         The queue has the codes, labels and raw weights (times their unit) of rows that can leave: those learned before,
         oldest first, then the rows of this call, whose raw weights are written when they are learned. Before a row with
-        a label is learned, `judged` fades by `keep` and the row is judged.
+        a label is learned, `member_scores` fade by `keep` and the row is added to them.
 
         Returns the rows done before one with an unknown value or class, the unit at the end, and how many times all
         cells (and raw weights still in the queue) were halved on the way because the unit had become too large.
@@ -262,7 +262,7 @@ class Compiled:
     def nbytes(self) -> int: ...
 
 class Run:
-    """Rows that hear one member after the other."""
+    """Rows that are scored by one member after the other."""
 
     def advance(self, steps: int = -1, nanoseconds: int = -1, n_jobs: int = 1) -> bool:
         """Naive Bayes for all rows at first; then rounds, in which every row that is not done gets its next member.
@@ -273,7 +273,7 @@ class Run:
         """
     def answer(self, out: _Floats, log_joint: bool = False) -> None: ...
     def used(self, out: NDArray[np.int32] | NDArray[np.int64]) -> None:
-        """How many members each row has heard."""
+        """How many members were added for each row."""
 
 # Structure learning.
 class Sample:

@@ -63,3 +63,9 @@ def check_option(name: str, value: object, known: Iterable[object]) -> None:
     if not any(value is option or (type(value) is type(option) and value == option) for option in known):
         options = ", ".join(repr(option) for option in known)
         raise OptionError(f"{name}={value!r} is not an option; choose one of {options}.{nearest(value, known)}")
+
+
+def check_number(name: str, value: object, what: str = "a number", least: float = 0.0) -> None:
+    """Refuse an option that is no finite number of at least that much."""
+    if not is_number(value, least):
+        raise OptionError(f"{name}={value!r}: give {what} of at least {least:g}.")

@@ -18,17 +18,18 @@ import numpy as np
 import tanager
 from tanager import archive
 from tanager.counts.align import labels_from_plain, labels_to_plain
-from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema
 from tanager.errors import ModelFileError
+from tanager.learning.batch import Batch
 from tanager.learning.classifier import Classifier
-from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.rows import Rows, WarmUp
+from tanager.learning.warm_up import WarmUp
 from tanager.plain import (
+    RENAMED,
     classifiers,
     form_from_plain,
     form_to_plain,
     from_plain,
+    option_names,
     table_from_plain,
     table_to_plain,
     to_plain,
@@ -67,8 +68,8 @@ def to_bytes(model: Classifier) -> bytes:
     """A classifier as the bytes of a model file."""
     header = {"kind": "classifier", "tanager": tanager.__version__, **to_plain(model, "model")}
     arrays: dict[str, np.ndarray] = {}
-    if hasattr(model, "classes_"):
-        header["learned"], arrays = _learned(model)
+    if "classes_" in vars(model):
+        header["learned"], arrays = _state_to_plain(model.to_state())
     try:
         return archive.pack(header, arrays)
     except TypeError as error:
@@ -86,7 +87,7 @@ def from_bytes(data: bytes, source: str = "the data") -> Classifier:
     with archive.reading(source):
         model = from_plain({name: header[name] for name in ("classifier", "params")})
         if "learned" in header:
-            _take(model, header["learned"], arrays)
+            model.from_state(_state_from_plain(header["learned"], arrays))
         return model
 
 
@@ -97,7 +98,11 @@ def _refuse_strangers(header: dict[str, Any], source: str) -> None:
     if cls is None:
         raise ModelFileError(f"{written} for {header.get('classifier')!r}, which is none of the classifiers here.")
     params = header.get("params")
-    unknown = sorted(set(params) - set(cls._get_param_names())) if isinstance(params, dict) else []
+    unknown = (
+        sorted({RENAMED.get(name, name) for name in params} - set(option_names(cls)))
+        if isinstance(params, dict)
+        else []
+    )
     if unknown:
         raise ModelFileError(
             f"{written} and has the option {unknown[0]!r}, which {cls.__name__} of tanager {tanager.__version__} does "
@@ -105,148 +110,63 @@ def _refuse_strangers(header: dict[str, Any], source: str) -> None:
         )
 
 
-# --- what was learned --------------------------------------------------------------------------------------------
+# --- what was learned: the state of a model with plain data in place of objects ----------------------------------
+
+_OBJECTS = ("classes", "encoder", "view", "warm_up", "models", "arrays")  # all else is plain data already
 
 
-def _learned(model: Classifier) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    names = getattr(model, "feature_names_in_", None)
-    data: dict[str, Any] = {
-        "classes": labels_to_plain(model.classes_),
-        "target": model.target_name_,
-        "n_features_in": getattr(model, "n_features_in_", None),
-        "feature_names_in": None if names is None else names.tolist(),
-    }
-    arrays: dict[str, np.ndarray] = {}
-    if hasattr(model, "encoder_"):
-        options = {name: value for name, value in vars(model.encoder_).items() if not name.startswith("_")}
-        data["encoder"] = {"options": to_plain(options, "encoder"), "given": model.encoder_._given}
-        if isinstance(model, CountsClassifier):
-            more, arrays = _counts_to_plain(model)
-            data |= more
-        else:
-            data["schema"] = model.encoder_.schema.to_dict()
-            data["state"], arrays = model._state()
-    if model._warm is not None:
-        data["warm"], more = _warm_to_plain(model._warm)
-        arrays |= more
+def _state_to_plain(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    data = {name: value for name, value in state.items() if name not in _OBJECTS}
+    arrays: dict[str, np.ndarray] = dict(state["arrays"])
+    data["classes"] = labels_to_plain(state["classes"])
+    if "encoder" in state:
+        encoder: Encoder = state["encoder"]
+        data["encoder"] = {"options": to_plain(encoder.options, "encoder"), "given": encoder.given}
+        if "counts" not in data:
+            data["schema"] = encoder.schema.to_dict()
+    if "view" in state:
+        view = state["view"]
+        data["view"] = view if view is None or "form" not in view else view | {"form": form_to_plain(view["form"])}
+    if "warm_up" in state:
+        data["warm"], table = _warm_up_to_plain(state["warm_up"])
+        arrays |= table
+    for at, model in enumerate(state.get("models", ())):
+        arrays[f"model-{at}"] = np.frombuffer(to_bytes(model), dtype=np.uint8)
     return data, arrays
 
 
-def _counts_to_plain(model: CountsClassifier) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    model._sync()
-    counts, arrays = model.counts_.to_header()
-    arrays |= model._extra_arrays()
-    if model._rows is not None and len(model._rows):
-        codes, labels, weights = model._rows.all()
-        kept = {"weights": weights, "times": model._rows.times, "numbers": model._rows.numbers}
-        arrays |= {"rows-codes": codes, "rows-labels": labels}
-        arrays |= {f"rows-{name}": cells for name, cells in kept.items() if cells is not None}
-    clock = None if model._clock is None else model._clock.to_plain()
-    return {"counts": counts, "clock": clock, "view": _view_to_plain(model)}, arrays
-
-
-def _take(model: Classifier, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    model._start()
-    model.classes_ = labels_from_plain(data["classes"])
+def _state_from_plain(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    state = {name: value for name, value in data.items() if name not in _OBJECTS}
+    state |= {"classes": labels_from_plain(data["classes"]), "arrays": arrays}
     target = data.get("target")  # files of the first format do not have it
-    model.target_name_ = None if target is None else str(target)
-    if data["n_features_in"] is not None:
-        model.n_features_in_ = int(data["n_features_in"])
-    names = data["feature_names_in"]
-    if names is not None:
-        if not isinstance(names, list) or len(names) != data["n_features_in"]:
-            raise ModelFileError("its columns have more or fewer names")
-        model.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+    state["target"] = None if target is None else str(target)
     if "counts" in data or "state" in data:
         schema = Schema.from_dict(data["counts"]["schema"] if "counts" in data else data["schema"])
-        model.encoder_ = Encoder.from_schema(schema, **from_plain(data["encoder"]["options"]))
-        model.encoder_._given = bool(data["encoder"]["given"])
-        if isinstance(model, CountsClassifier):
-            _take_counts(model, data, arrays)
-        else:
-            model._take_state(data["state"], arrays)
+        options = from_plain(data["encoder"]["options"])
+        state["encoder"] = Encoder.from_schema(schema, given=bool(data["encoder"]["given"]), **options)
+    view = data.get("view")
+    if view is not None:
+        state["view"] = view if "form" not in view else view | {"form": form_from_plain(view["form"])}
     if "warm" in data:
-        model._warm = _warm_from_plain(data["warm"], arrays, len(model.classes_))
-    if isinstance(model, CountsClassifier) and data.get("view") is not None:
-        _take_view(model, data["view"])
+        state["warm_up"] = _warm_up_from_plain(data["warm"], arrays, len(state["classes"]))
+    files = [arrays[f"model-{at}"] for at in range(sum(name.startswith("model-") for name in arrays))]
+    state["models"] = [from_bytes(file.tobytes()) for file in files]
+    return state
 
 
-def _take_counts(model: CountsClassifier, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-    counts = JointCounts.from_header(data["counts"], arrays)
-    counts.schema = model.encoder_.schema  # the same, and one of them
-    if counts.classes.tolist() != model.classes_.tolist():
-        raise ModelFileError("its counts are of other classes")
-    counts.require(type(model).__name__, **model._shape(counts.schema))
-    model.classes_, model.counts_ = counts.classes, counts
-    model._take_extra_arrays(arrays)
-    if model._rows is not None and "rows-codes" in arrays:
-        model._rows = _rows(arrays, counts)
-    if model._clock is not None:
-        model._clock.take_plain(data["clock"])
-
-
-def _rows(arrays: dict[str, np.ndarray], counts: JointCounts) -> Rows:
-    """The kept rows, with codes that the counts know."""
-    codes, labels = arrays["rows-codes"], arrays["rows-labels"]
-    weights = arrays.get("rows-weights", np.ones(len(labels)))
-    sound = codes.shape == (len(labels), counts.n_features) and weights.shape == labels.shape == (len(codes),)
-    if not sound or weights.dtype != np.float64 or {codes.dtype, labels.dtype} - {np.dtype("u1"), np.dtype("u2")}:
-        raise ModelFileError("its rows do not fit its counts")
-    known = (codes < counts.schema.n_values) | (codes == np.iinfo(codes.dtype).max)
-    if not known.all() or (labels >= counts.n_classes).any() or not np.isfinite(weights).all():
-        raise ModelFileError("its rows have values that its counts do not know")
-    times, numbers = arrays.get("rows-times"), arrays.get("rows-numbers")
-    n_numbers = sum(column.kind == "continuous" for column in counts.schema.columns)
-    shapes = ((times, (len(labels),)), (numbers, (len(labels), n_numbers)))
-    if any(cells is not None and (cells.shape != shape or cells.dtype != np.float64) for cells, shape in shapes):
-        raise ModelFileError("its rows do not fit its counts")
-    if times is not None and not (np.isfinite(times).all() and (np.diff(times) >= 0).all()):
-        raise ModelFileError("its rows are not in the order of time")
-    rows = Rows()
-    rows.follow(counts)
-    rows.append(codes, labels, weights, times, numbers)
-    return rows
-
-
-def _view_to_plain(model: CountsClassifier) -> dict[str, Any] | None:
-    """Nothing where no structure was chosen yet; the structure itself where it lags behind or took long to learn."""
-    view = model._view
-    if view is None or not view.valid or view.counts is not model.counts_:
-        return None
-    current = not model._adaptive() or view.form_version == model.counts_.version
-    if current and not model.keeps_form:
-        return {}
-    kept = {"form": form_to_plain(view.form), "factor": view.factor, "rows": model._view_rows, "current": current}
-    kept["weight"] = model._view_weight
-    return kept | model._choice()
-
-
-def _take_view(model: CountsClassifier, data: dict[str, Any]) -> None:
-    if "form" not in data:
-        model._structure(fresh=True)
-        return
-    model._take_choice(data)
-    view = model._view_of(form_from_plain(data["form"]))
-    view.factor = [float(factor) for factor in data["factor"]]
-    view._bind()
-    view.form_version = model.counts_.version if data.get("current") else -1
-    model._view, model._view_rows = view, float(data["rows"])
-    model._view_weight = float(data.get("weight", model._view_rows))
-
-
-def _warm_to_plain(warm: WarmUp) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _warm_up_to_plain(warm: WarmUp) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     table, arrays = table_to_plain(warm.X, "warm-table")
-    arrays |= {"warm-labels": warm.labels, "warm-weights": warm._weights}
+    arrays |= {"warm-labels": warm.labels, "warm-weights": warm.all_weights}
     arrays |= {} if warm.times is None else {"warm-times": warm.times}
     return {"table": table, "counted": warm.counted, "stage": warm.stage}, arrays
 
 
-def _warm_from_plain(data: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> WarmUp:
+def _warm_up_from_plain(data: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> WarmUp:
     labels, weights = arrays["warm-labels"], arrays["warm-weights"]
     counted, stage = int(data["counted"]), int(data["stage"])
     warm = WarmUp()
     times = arrays.get("warm-times")
-    warm.append(table_from_plain(data["table"], arrays, "warm-table"), labels, weights, times)
+    warm.append(Batch(table_from_plain(data["table"], arrays, "warm-table"), labels, weights, times))
     unknown = (labels >= n_classes) & (labels != 65535)
     sound = labels.shape == weights.shape == (warm.n_rows,) and labels.dtype == np.uint16 and not unknown.any()
     sound = sound and (times is None or (times.shape == labels.shape and times.dtype == np.float64))

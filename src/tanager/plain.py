@@ -23,15 +23,17 @@ from tanager.encoding import Schema
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.errors import ModelFileError
 from tanager.learning.classifier import Classifier
-from tanager.learning.recut import Recut
+from tanager.learning.recut_option import Recut
 from tanager.networks.network import Network
-from tanager.scoring.forms import Form, InTurn, ProductOfSums, SumOfProducts
+from tanager.scoring.forms import Form, ProductOfSums, StagedSum, SumOfProducts
 from tanager.streams.detectors import DDM
 from tanager.structure.cbl import CBL
 from tanager.structure.chow_liu import ChowLiu
 from tanager.structure.hill_climb import HillClimb
 from tanager.structure.k2 import K2
 from tanager.structure.tests import GSquared, Pearson, Threshold
+
+RENAMED = {"judged_rows": "validation_rows"}  # options that older files know by another name
 
 
 def to_plain(value: Any, place: str) -> Any:
@@ -93,6 +95,11 @@ def classifiers() -> dict[str, type[Classifier]]:
     return {name: cls for name, cls in public.items() if isinstance(cls, type) and issubclass(cls, Classifier)}
 
 
+def option_names(cls: type[Classifier]) -> list[str]:
+    """The options of a classifier."""
+    return [item.name for item in fields(cls)]  # type: ignore[arg-type]  # all of them are dataclasses
+
+
 def _classifier_to_plain(model: Classifier, place: str) -> dict[str, Any]:
     name = type(model).__name__
     if classifiers().get(name) is not type(model):
@@ -105,7 +112,8 @@ def _classifier_to_plain(model: Classifier, place: str) -> dict[str, Any]:
 
 
 def _classifier_from_plain(data: dict[str, Any]) -> Classifier:
-    return classifiers()[data["classifier"]](**{key: from_plain(item) for key, item in data["params"].items()})
+    params = {RENAMED.get(key, key): from_plain(item) for key, item in data["params"].items()}
+    return classifiers()[data["classifier"]](**params)
 
 
 def _array(data: list[Any]) -> Any:
@@ -152,7 +160,7 @@ def form_to_plain(form: Form) -> dict[str, Any]:
         return asdict(form)
     rest = None if form.otherwise is None else form_to_plain(form.otherwise)
     plain = {"members": form.members, "weight": form.weight, "min_count": form.min_count, "otherwise": rest}
-    if isinstance(form, InTurn):
+    if isinstance(form, StagedSum):
         margin = None if math.isinf(form.margin) else form.margin
         plain["in_turn"] = {"mix": form.mix, "limit": form.limit, "margin": margin}
     return plain
@@ -175,7 +183,7 @@ def form_from_plain(data: dict[str, Any]) -> Form:
     if turn is None:
         return SumOfProducts(members, weight, least, rest)
     margin = math.inf if turn["margin"] is None else float(turn["margin"])
-    return InTurn(members, weight, least, rest, turn["mix"], int(turn["limit"]), margin)
+    return StagedSum(members, weight, least, rest, turn["mix"], int(turn["limit"]), margin)
 
 
 def _tuples(lists: Iterable[Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:

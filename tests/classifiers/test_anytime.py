@@ -83,7 +83,7 @@ def test_rows_of_a_batch_differ_by_few_members_when_the_time_is_up(table):
 @pytest.mark.parametrize("mix", ["joint", "posterior", "replace"])
 def test_answers_after_every_step_are_probabilities(cls, mix):
     X, y = small_table()
-    steps = list(cls(mix=mix, stop="all").fit(X, y).improving(X))
+    steps = list(cls(mix=mix, stop="all").fit(X, y).staged_answers(X))
     assert len(steps) == (6 if cls is AnytimeAODE else 11)
     assert [answer.complete for answer in steps] == [False] * (len(steps) - 1) + [True]
     for answer in steps:
@@ -156,17 +156,18 @@ def test_without_a_budget_the_order_follows_the_last_row(table):
     X, y = table
     model = AnytimeAODE().fit(X[:2000], y[:2000])
     model.partial_fit(X[2000:2003], y[2000:2003])
+    before = model.validation.scores.weight
     model.predict(X[:1], budget=1.0)
-    assert model._view.form_version != model.counts_.version  # a percent of new rows may wait where time is short
+    assert model.validation.scores.weight == before  # a percent of new rows may wait where time is short
     model.predict(X[:1])
-    assert model._view.form_version == model.counts_.version
+    assert model.validation.scores.weight > before
 
 
 def test_stopping_by_margin_asks_fewer_members_where_the_answer_is_clear(table):
     X, y = table
     everyone = AnytimeAODE(member_order="mi", stop="all").fit(X, y)
     model = AnytimeAODE(member_order="mi", stop="margin", odds=20.0).fit(X, y)
-    steps = np.stack([answer.proba for answer in everyone.improving(X)])
+    steps = np.stack([answer.proba for answer in everyone.staged_answers(X)])
     model.predict_proba(X)
     for r in range(0, len(X), 97):
         expected, held, leader = len(steps) - 1, 0, -1
@@ -201,16 +202,16 @@ def test_learned_weights_make_left_out_rows_more_probable(table):
         own = np.arange(len(y)), y
         loss = [-np.log(model.leave_one_out(X, y)[own]).sum() for model in (plain, weighted)]
         assert loss[1] < loss[0]
-    assert len(set(AnytimeAODE(weights="mi").fit(X, y)._structure(fresh=True).form.weight)) > 1
+    assert len(set(AnytimeAODE(weights="mi").fit(X, y).structure_.weight)) > 1
 
 
 @pytest.mark.parametrize("cls", BOTH)
-def test_a_member_speaks_for_rows_whose_values_were_seen_in_other_rows(cls, table):
+def test_a_member_is_eligible_for_rows_whose_values_were_seen_in_other_rows(cls, table):
     X, y = table[0][:60, :4], table[1][:60]  # four values and three classes
     model = cls(weights="loo").fit(X, y)
-    for member in model._members(4):
+    for member in model.members_of(4):
         same = (X[:, None, list(member)] == X[None, :, list(member)]).all(axis=2).sum(axis=1)
-        np.testing.assert_array_equal(model._speaks(member, X, None), same > 1)
+        np.testing.assert_array_equal(model.validation.eligible(member, model.known_rows(X, y)), same > 1)
 
 
 # --- anytime learning -------------------------------------------------------------------------------------------
@@ -238,7 +239,7 @@ def test_learning_keeps_to_its_budget(table):
     X, y = table
     many = np.tile(X, (40, 1)), np.tile(y, 40)
     start = time.perf_counter()
-    model = AnytimeAODE(judged_rows=10**6).fit(*many, budget=0.05)
+    model = AnytimeAODE(validation_rows=10**6).fit(*many, budget=0.05)
     assert time.perf_counter() - start < 5  # counting alone may take longer than the budget on a busy machine
     assert model.improve(0.0)
     assert not model.improve()
@@ -248,12 +249,12 @@ def test_rows_learned_later_wait_for_improve_once_it_was_called(table):
     X, y = table
     model = AnytimeAODE().fit(X[:1000], y[:1000])
     assert not model.improve()
-    before = model._sums().weight
+    before = model.validation.scores.weight
     model.partial_fit(X[1000:], y[1000:])
     model.predict(X)
-    assert model._sums().weight == before
+    assert model.validation.scores.weight == before
     assert not model.improve()
-    assert model._sums().weight > before
+    assert model.validation.scores.weight > before
 
 
 def test_half_of_the_work_survives_a_file(table, tmp_path):
@@ -270,10 +271,10 @@ def test_half_of_the_work_survives_a_file(table, tmp_path):
     np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-6)
 
 
-def test_a_file_whose_evidence_does_not_fit_is_refused(table):
+def test_a_file_whose_member_scores_do_not_fit_is_refused(table):
     X, y = table
     model = AnytimeAODE().fit(X, y, budget=0)
-    good = model._extra_arrays()
+    good = model.validation.to_arrays()
     for name, bad in {
         "anytime-order": np.zeros(8, dtype=np.int64),
         "anytime-alone": np.zeros((3, 4)),
@@ -283,7 +284,7 @@ def test_a_file_whose_evidence_does_not_fit_is_refused(table):
     }.items():
         fresh = clone(model).fit(X, y, budget=0)
         with pytest.raises(ModelFileError):
-            fresh._take_judging_arrays({**good, name: bad})
+            fresh.validation.take_arrays({**good, name: bad})
 
 
 # --- streams ----------------------------------------------------------------------------------------------------
@@ -338,13 +339,13 @@ def test_rows_that_wait_follow_cut_points_that_move():
     rng = np.random.default_rng(0)
     model = AnytimeAODE(recut="grid", warm_up=200)
     model.fit(*moving(rng, 0)).improve()
-    assert model._watch is not None  # cut points are watched after fit, too
+    assert model.recutting.watches  # cut points are watched after fit, too
     for step in range(1, 12):
         before = model.counts_
         model.partial_fit(*moving(rng, step))
-        codes = model._pending.all()[0]
+        codes = model.validation.to_arrays()["anytime-codes"]
         if model.counts_ is not before:
-            np.testing.assert_array_equal(codes, model._watch.kept()[0])
+            np.testing.assert_array_equal(codes, model.recutting.kept_rows().codes)
         assert (codes < model.counts_.schema.n_values).all()
     assert model.events_
     assert not model.improve()
@@ -357,23 +358,23 @@ def moving(rng, step):
 
 
 @pytest.mark.parametrize("cls", BOTH)
-def test_merged_models_pool_what_their_rows_have_said(cls, table):
+def test_merged_models_pool_the_scores_of_their_members(cls, table):
     X, y = table
     schema = cls().fit(X, y).encoder_.schema
     parts = [cls(schema=schema).fit(X[s], y[s]) for s in (slice(0, 1500), slice(1500, 3000))]
-    weight = sum(part._sums().weight for part in parts)
+    weight = sum(part.validation.scores.weight for part in parts)
     merged = parts[0].merge(parts[1])
-    assert merged._sums().weight == pytest.approx(weight)
+    assert merged.validation.scores.weight == pytest.approx(weight)
     np.testing.assert_allclose(merged.predict_proba(X).sum(axis=1), 1.0)
 
 
-def test_unlearned_rows_take_back_what_they_have_said(table):
+def test_unlearned_rows_take_back_what_they_add_to_the_scores(table):
     X, y = table
     model = AnytimeAODE().fit(X, y)
     model.unlearn(X[:2900], y[:2900])
-    assert model._sums().weight == pytest.approx(100)
+    assert model.validation.scores.weight == pytest.approx(100)
     rest = AnytimeAODE(member_order=model.order_, mix="replace", stop="all").fit(X[2900:], y[2900:])
-    ours = model._view_of(rest._structure(fresh=True).form).score(model._encode(X[:50]))
+    ours = model.view_of(rest.structure_).score(model.encode(X[:50]))
     np.testing.assert_allclose(ours, rest.predict_proba(X[:50]), atol=1e-9)
 
 
@@ -393,7 +394,7 @@ def test_unlearned_rows_take_back_what_they_have_said(table):
         ({"stop": "budget", "members": 1.5}, "members=1.5"),
         ({"odds": 0.5}, "odds=0.5"),
         ({"weights": "best"}, "weights"),
-        ({"judged_rows": 0}, "judged_rows=0"),
+        ({"validation_rows": 0}, "validation_rows=0"),
         ({"member_order": ["x0", "x1"]}, "each of the 8 columns once"),
     ],
     ids=str,

@@ -17,9 +17,9 @@ from every import name_of, small_table
 from strategies import tables
 from tanager import BAN, FAN, TAN, NaiveBayes, evaluate, files, load, persist
 from tanager.classifiers import discriminative
+from tanager.counts.block import Block
 from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch
-from tanager.learning.counts_classifier import CountsClassifier
-from tanager.scoring.discriminative import DiscriminativeMixin, perfect
+from tanager.scoring.discriminative import perfect
 from tanager.scoring.forms import ProductOfSums
 from tanager.scoring.parameters import Cells, Exponents, Probabilities, Tables, fit_parameters, maximise
 
@@ -42,11 +42,11 @@ def fresh(model, **options):
 def learned_tables(model, table, kind):
     """Numbers of a kind at the start, and the rows, of a classifier that has counted a table."""
     model.fit(table.X, table.y, sample_weight=table.w)
-    view = model._structure(fresh=True)
+    view = model.view_
     where = Tables(view)
     labels = np.searchsorted(model.classes_, table.y).astype(np.uint8)
     numbers = kind(where, *where.generative(view))
-    return where, numbers, (model._encode(table.X), labels, table.w)
+    return where, numbers, (model.encode(table.X).codes, labels, table.w)
 
 
 # --- the search --------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def some_rows(m=600, n=5, k=3, seed=0, missing=0.0):
 
 def test_from_zero_it_is_the_logistic_regression_of_scikit_learn():
     X, y = some_rows()
-    view = NaiveBayes().fit(X, y)._structure(fresh=True)
+    view = NaiveBayes().fit(X, y).view_
     where = Tables(view)
     from_zero = Cells(where, np.zeros(3), np.zeros((where.n_places, 3)))
     rows = where.kernel.rows(X, y.astype(np.uint8))
@@ -120,7 +120,7 @@ def test_from_zero_it_is_the_logistic_regression_of_scikit_learn():
 def test_at_the_maximum_the_penalty_balances_the_slope():
     X, y = some_rows(missing=0.1)
     model = TAN(fit_by="conditional_likelihood", penalty=0.7).fit(X, y)
-    found, view = model._parameters, model._structure(fresh=True)
+    found, view = model.scorer_.parameters, model.view_
     prior, cells = found.tables.generative(view)
     d_prior, d_cells = np.empty_like(prior), np.empty_like(cells)
     found.tables.kernel.rows(X, y.astype(np.uint8)).gradient(found.prior, found.cells, d_prior, d_cells)
@@ -159,12 +159,13 @@ def test_a_weight_is_a_repetition(fit_by):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Collider(DiscriminativeMixin, CountsClassifier):
+class Collider(NaiveBayes):
     """The third column has the first two as parents, which have nothing to do with each other."""
 
-    order = 3
+    def counts_shape(self, schema):
+        return {"order": 3}
 
-    def _form(self, counts, rows):
+    def _structure(self, counts, rows):
         return ProductOfSums.one_each([(), (), (0, 1)])
 
 
@@ -172,7 +173,7 @@ class Collider(DiscriminativeMixin, CountsClassifier):
 def test_a_network_that_must_stay_one_does(model):
     X, y = some_rows(n=3, missing=0.1)
     model.fit(X, y)
-    found = model._parameters
+    found = model.scorer_.parameters
     np.testing.assert_allclose(np.exp(found.prior).sum(), 1, rtol=1e-12)
     for t in range(len(found.tables.shapes)):
         sums = np.exp(found.tables.of_term(found.cells, t)).sum(axis=-2)
@@ -189,7 +190,7 @@ def test_a_start_with_one_of_two_parents_missing_has_the_other(fit_by):
 
 def test_free_cells_of_a_perfect_form_are_no_probabilities():
     X, y = some_rows()
-    found = TAN(fit_by="conditional_likelihood").fit(X, y)._parameters
+    found = TAN(fit_by="conditional_likelihood").fit(X, y).scorer_.parameters
     assert np.abs(np.exp(found.tables.of_term(found.cells, 0)).sum(axis=-2) - 1).max() > 0.01
 
 
@@ -206,7 +207,7 @@ def test_the_tables_of_the_network_give_the_same_answers_to_rows_without_gaps(ki
 
 def test_where_no_tables_give_the_same_answers_there_are_none():
     X, y = some_rows(n=3)
-    found = Collider(fit_by="weights").fit(X, y)._parameters
+    found = Collider(fit_by="weights").fit(X, y).scorer_.parameters
     assert replace(found, cells=found.cells * 0.5).probabilities()[1] == {}
 
 
@@ -233,7 +234,7 @@ def test_a_missing_parent_is_a_context_of_its_own_and_is_learned():
 def test_nothing_known_gives_the_learned_prior():
     X, y = some_rows(missing=0.2)
     model = NaiveBayes(fit_by="conditional_likelihood").fit(X, y)
-    prior = np.exp(model._parameters.prior)
+    prior = np.exp(model.scorer_.parameters.prior)
     np.testing.assert_allclose(model.predict_proba([[255] * 5])[0], prior / prior.sum(), rtol=1e-12)
 
 
@@ -348,12 +349,12 @@ def test_parameters_that_lag_behind_a_stream_do_so_after_loading(model):
 
 def test_stored_parameters_that_do_not_fit_are_refused(monkeypatch):
     model = NaiveBayes(fit_by="conditional_likelihood").fit(*some_rows())
-    arrays = model._extra_arrays()
+    arrays = model.scorer_.to_arrays()
     for name in arrays:
         for bad in (arrays[name][..., :-1], np.full_like(arrays[name], np.nan), arrays[name].astype(np.float32)):
             if bad.size == 0 and name == "parameters-exponents":
                 continue
-            monkeypatch.setattr(model, "_extra_arrays", lambda name=name, bad=bad: arrays | {name: bad})
+            monkeypatch.setattr(model.scorer_, "to_arrays", lambda name=name, bad=bad: arrays | {name: bad})
             with pytest.raises(ModelFileError, match="parameters do not fit"):
                 persist.from_bytes(persist.to_bytes(model))
 
@@ -441,7 +442,7 @@ def test_fewer_rows_than_anything_still_give_an_answer():
 
 def test_parameters_need_no_classifier():
     X, y = some_rows()
-    view = NaiveBayes().fit(X, y)._structure(fresh=True)
-    found = fit_parameters(Tables(view), view, (X, y.astype(np.uint8), None), Cells, 1.0)
+    view = NaiveBayes().fit(X, y).view_
+    found = fit_parameters(Tables(view), view, Block(X, y.astype(np.uint8)), Cells, 1.0)
     model = NaiveBayes(fit_by="conditional_likelihood").fit(X, y)
     np.testing.assert_array_equal(found.score(X, view, log_joint=False, n_jobs=1), model.predict_proba(X))

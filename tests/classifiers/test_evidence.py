@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager.learning.member_scores import Evidence
+from tanager.learning.member_scores import MemberScores
 
 MEMBERS = ((0,), (1,), (2,), (3,))
 
@@ -21,7 +21,7 @@ def judged(draw, order):
 @given(st.data())
 def test_sums_over_first_members_stay_where_these_are_the_same_and_start_again_where_not(data):
     orders = [data.draw(st.permutations(range(4))) for _ in range(4)]
-    sums = Evidence(MEMBERS)
+    sums = MemberScores(MEMBERS)
     alone, first = np.zeros((3, 5)), {}
     for order in orders:
         said = judged(data.draw, order)
@@ -39,7 +39,7 @@ def test_sums_over_first_members_stay_where_these_are_the_same_and_start_again_w
 def test_rows_that_are_given_back_leave_what_others_have_said(data):
     order = data.draw(st.permutations(range(4)))
     ours, theirs = (judged(data.draw, order) for _ in range(2))
-    sums = Evidence(MEMBERS)
+    sums = MemberScores(MEMBERS)
     sums.take(ours, order)
     before = sums.alone.copy(), sums.first.copy()
     sums.take(theirs, order)
@@ -49,7 +49,7 @@ def test_rows_that_are_given_back_leave_what_others_have_said(data):
 
 
 def test_more_may_be_given_back_than_was_said_and_nothing_is_known_then():
-    sums = Evidence(MEMBERS)
+    sums = MemberScores(MEMBERS)
     said = np.ones((6, 5))
     sums.take(said, [0, 1, 2, 3])
     sums.give_back(np.vstack([said[:1] * 0.5, said[1:] * 2]))
@@ -59,7 +59,7 @@ def test_more_may_be_given_back_than_was_said_and_nothing_is_known_then():
 
 
 def test_the_best_number_of_members_is_the_smallest_with_the_fewest_errors():
-    sums = Evidence(MEMBERS)
+    sums = MemberScores(MEMBERS)
     said = np.ones((6, 5)) * 100
     said[3] = [30, 20, 10, 10, 15]
     sums.take(said, [3, 1, 0, 2])

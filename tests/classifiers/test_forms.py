@@ -14,10 +14,13 @@ import oracle
 from instances import terms_of, view_of
 from strategies import tables
 from tanager import BackOff, BDeu, Lidstone, MEstimate, NaiveBayes, PriorCounts
+from tanager.counts.block import Query
 from tanager.counts.joint import JointCounts
 from tanager.plain import form_from_plain, form_to_plain
 from tanager.scoring.explain import explain_row
-from tanager.scoring.forms import InTurn, ProductOfSums, SumOfProducts, View
+from tanager.scoring.forms import ProductOfSums, StagedSum, SumOfProducts
+from tanager.scoring.view import View
+from view_calls import score, stream
 
 SMOOTHINGS = [Lidstone(1.0), Lidstone(0.0), MEstimate(2.0), BDeu(3.0), PriorCounts(2.0), BackOff(1.5, first=0.7)]
 
@@ -64,8 +67,8 @@ def test_a_form_answers_as_its_formula_says(made, smoothing, smooth, fast):
     """Straight from the counts, one row alone, and from compiled tables."""
     table, form = made
     table = table.without_weightless_rows()
-    view, _, _, model = view_of(table, form, smoothing, unseen="smooth" if smooth else "ignore", w=table.w, fast=fast)
-    data, Q = table.data(), model._encode(table.Q)
+    view, _, model = view_of(table, form, smoothing, unseen="smooth" if smooth else "ignore", w=table.w, fast=fast)
+    data, Q = table.data(), model.encode(table.Q).codes
     straight, compiled = np.empty((2, len(Q), data.k))
     view.plan.score(Q, straight)
     view.plan.compile().score(Q, compiled)
@@ -81,7 +84,8 @@ def test_a_form_answers_as_its_formula_says(made, smoothing, smooth, fast):
 @given(made=forms_on_tables(min_rows=2, max_rows=10), smoothing=st.sampled_from(SMOOTHINGS), fast=st.booleans())
 def test_a_form_leaves_rows_out_as_if_they_had_not_been_counted(made, smoothing, fast):
     table, form = made
-    view, codes, labels, _ = view_of(table, form, smoothing, fast=fast)
+    view, block, _ = view_of(table, form, smoothing, fast=fast)
+    codes, labels = block.codes, block.labels
     data = table.data()
     got = np.empty((len(codes), data.k))
     view.plan.score(codes, got, False, labels)
@@ -99,15 +103,16 @@ def test_a_form_leaves_rows_out_as_if_they_had_not_been_counted(made, smoothing,
 @given(made=forms_on_tables(min_rows=3), smoothing=st.sampled_from(SMOOTHINGS), fast=st.booleans())
 def test_a_form_answers_streams_from_the_rows_before(made, smoothing, fast):
     table, form = made
-    full, codes, labels, _ = view_of(table, form, smoothing)
+    full, block, _ = view_of(table, form, smoothing)
+    codes, labels = block.codes, block.labels
     old = full.counts
     counts = JointCounts(old.schema, old.classes, families=form.families())
     view = View(counts, form, smoothing, fast=fast)
     got = np.empty((len(codes), counts.n_classes))
-    assert view.stream(codes, labels, None, got) == len(codes)
+    assert stream(view, codes, labels, None, got) == len(codes)
     again = JointCounts(old.schema, old.classes, families=form.families())
     for r in range(len(codes)):
-        expected = View(again, form, smoothing, fast=False).score(codes[r : r + 1])[0]
+        expected = score(View(again, form, smoothing, fast=False), codes[r : r + 1])[0]
         np.testing.assert_allclose(got[r], expected, rtol=1e-9, atol=1e-12)
         again.update(codes[r : r + 1], labels[r : r + 1])
     assert counts == again
@@ -122,7 +127,7 @@ def test_a_long_stream_reads_two_parents_of_the_class_in_any_order():
         form = ProductOfSums((1, 2), ((), (1,)), (1.0, 1.0), class_parents=parents)
         quick, slow = np.empty((2, 200, 2))
         for fast, out in ((True, quick), (False, slow)):
-            View(JointCounts(schema, [0, 1]), form, Lidstone(1.0), fast=fast).stream(codes, labels, None, out)
+            stream(View(JointCounts(schema, [0, 1]), form, Lidstone(1.0), fast=fast), codes, labels, None, out)
         np.testing.assert_allclose(quick, slow, rtol=1e-10)
 
 
@@ -131,13 +136,13 @@ def test_a_long_stream_reads_two_parents_of_the_class_in_any_order():
 def test_explanations_of_a_form_add_up(made, smoothing):
     """To its log-odds, with what the classes say alone left over."""
     table, form = made
-    view, _, _, model = view_of(table, form, smoothing, fast=False)
+    view, _, model = view_of(table, form, smoothing, fast=False)
     data = table.data()
-    for x, codes in zip(table.coded_queries(), model._encode(table.Q), strict=True):
+    for x, codes in zip(table.coded_queries(), model.encode(table.Q).codes, strict=True):
         joint = expected_of(data, x, form, smoothing)
         alone = [oracle.prior(data, y, oracle.rule_of(smoothing)) for y in range(data.k)]
         for a, b in itertools.permutations([y for y in range(data.k) if joint[y] > 0], 2):
-            prior, parts = explain_row(view, codes[None, :], a, b)
+            prior, parts = explain_row(view, Query(codes[None, :]), a, b)
             np.testing.assert_allclose(prior, np.log(alone[a] / alone[b]), atol=1e-9)
             np.testing.assert_allclose(sum(part[2] for part in parts), np.log(joint[a] / joint[b]) - prior, atol=1e-9)
             assert {part[0] for part in parts} <= {*form.child, *form.class_parents}
@@ -151,11 +156,11 @@ def test_given_priors_change_the_posterior_odds_also_where_the_class_has_parents
     counts = JointCounts(model.counts_.schema, model.classes_)
     counts.update(codes, labels)
     form = ProductOfSums((1,), ((0,),), (1.0,), class_parents=(0,))
-    plain = View(counts, form, Lidstone(1.0)).score(codes)
+    plain = score(View(counts, form, Lidstone(1.0)), codes)
     given_ = View(counts, form, Lidstone(1.0), priors=[0.8, 0.2])
     odds = (plain[:, 0] / plain[:, 1]) * (0.8 / 0.2) / (4 / 3)  # P(y) is 4/7 and 3/7
-    np.testing.assert_allclose(given_.score(codes)[:, 0], odds / (1 + odds), rtol=1e-12)
-    np.testing.assert_allclose(given_.score(codes[:1])[:, 0], (odds / (1 + odds))[:1], rtol=1e-12)
+    np.testing.assert_allclose(score(given_, codes)[:, 0], odds / (1 + odds), rtol=1e-12)
+    np.testing.assert_allclose(score(given_, codes[:1])[:, 0], (odds / (1 + odds))[:1], rtol=1e-12)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
@@ -192,7 +197,7 @@ def test_a_form_comes_back_from_plain_data(form):
 def test_a_form_in_turn_comes_back_from_plain_data():
     one_by_one = SumOfProducts(((1,), (0,)), (1.0, 0.5), 2.0, ProductOfSums.one_each([(), ()]))
     for limit, margin in ((-1, math.inf), (3, 4.5)):
-        form = InTurn(((0, 1),), (2.0,), 1.0, one_by_one, "posterior", limit, margin)
+        form = StagedSum(((0, 1),), (2.0,), 1.0, one_by_one, "posterior", limit, margin)
         assert form_from_plain(json.loads(json.dumps(form_to_plain(form), allow_nan=False))) == form
 
 

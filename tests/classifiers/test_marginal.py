@@ -11,9 +11,12 @@ import oracle
 from instances import terms_of, view_of
 from strategies import Table, tables
 from tanager import TAN, BackOff, BDeu, DataWarning, Lidstone, NaiveBayes, PriorCounts
+from tanager.counts.block import Query
 from tanager.counts.joint import JointCounts
-from tanager.learning.marginal import score_with_gaps
-from tanager.scoring.forms import ProductOfSums, View
+from tanager.scoring.forms import ProductOfSums
+from tanager.scoring.marginal import Marginal
+from tanager.scoring.view import View
+from view_calls import leave_one_out
 
 SMOOTHINGS = [Lidstone(1.0), Lidstone(0.0), BDeu(3.0), PriorCounts(2.0), BackOff(1.5, first=0.7)]
 
@@ -70,10 +73,10 @@ def expected_of(data, x, form, smoothing):
 @given(made=networks_on_tables(), smoothing=st.sampled_from(SMOOTHINGS), smooth=st.booleans())
 def test_missing_values_are_summed_out(made, smoothing, smooth):
     table, form = made
-    view, _, _, model = view_of(table, form, smoothing, unseen="smooth" if smooth else "ignore")
+    view, _, model = view_of(table, form, smoothing, unseen="smooth" if smooth else "ignore")
     data = table.data()
-    got = score_with_gaps(view, model._encode(table.Q), log_joint=False)
-    logs = score_with_gaps(view, model._encode(table.Q), log_joint=True)
+    got = Marginal(view).score(model.encode(table.Q), log_joint=False)
+    logs = Marginal(view).score(model.encode(table.Q), log_joint=True)
     for r, x in enumerate(table.coded_queries(oracle.UNSEEN if smooth else None)):
         np.testing.assert_allclose(got[r], expected_of(data, x, form, smoothing), rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(np.exp(logs[r]) / np.exp(logs[r]).sum(), got[r], rtol=1e-9, atol=1e-12)
@@ -85,9 +88,9 @@ def test_missing_values_are_summed_out(made, smoothing, smooth):
 def test_rows_with_gaps_are_left_out_exactly(smoothing, made):
     """A family with a missing member does not hold the row, but shorter ones behind its estimate may."""
     table, form = made
-    view, codes, labels, _ = view_of(table, form, smoothing)
+    view, block, _ = view_of(table, form, smoothing)
     data = table.data()
-    got = score_with_gaps(view, codes, log_joint=False, left_out=(labels, None))
+    got = leave_one_out(Marginal(view), block)
     for r, row in enumerate(data.rows):
         rest = data.without(r)
         np.testing.assert_allclose(got[r], expected_of(rest, row, form, smoothing), rtol=1e-9, atol=1e-12)
@@ -99,8 +102,8 @@ def test_a_row_that_is_left_out_was_never_part_of_what_it_misses(smoothing):
     rows = (("a", "p"), ("b", "q"), ("a", "q"), (None, "p"), ("b", "p"), (None, "q"), ("b", "q"))
     table = Table(rows, (0, 1, 0, 0, 1, 1, 1), (), (2, 2), 2)
     form = ProductOfSums.one_each([(), (0,)])
-    view, codes, labels, _ = view_of(table, form, smoothing)
-    got = score_with_gaps(view, codes, log_joint=False, left_out=(labels, None))
+    view, block, _ = view_of(table, form, smoothing)
+    got = leave_one_out(Marginal(view), block)
     data = table.data()
     for r, row in enumerate(data.rows):
         np.testing.assert_allclose(got[r], expected_of(data.without(r), row, form, smoothing), rtol=1e-12)
@@ -109,14 +112,10 @@ def test_a_row_that_is_left_out_was_never_part_of_what_it_misses(smoothing):
 @given(made=networks_on_tables(missing=False), smoothing=st.sampled_from(SMOOTHINGS))
 def test_rows_without_gaps_are_answered_alike_either_way(made, smoothing):
     table, form = made
-    view, codes, labels, _ = view_of(
-        table, form, smoothing, priors=[1 / len(set(table.labels))] * len(set(table.labels))
-    )
-    np.testing.assert_allclose(score_with_gaps(view, codes, log_joint=False), view.score(codes), rtol=1e-9, atol=1e-12)
-    alone = view.leave_one_out(codes, labels)
-    np.testing.assert_allclose(
-        score_with_gaps(view, codes, log_joint=False, left_out=(labels, None)), alone, rtol=1e-9, atol=1e-12
-    )
+    view, block, _ = view_of(table, form, smoothing, priors=[1 / len(set(table.labels))] * len(set(table.labels)))
+    np.testing.assert_allclose(Marginal(view).score(block.query), view.score(block.query), rtol=1e-9, atol=1e-12)
+    alone = leave_one_out(view, block)
+    np.testing.assert_allclose(leave_one_out(Marginal(view), block), alone, rtol=1e-9, atol=1e-12)
 
 
 @given(table=tables(min_columns=3))
@@ -125,8 +124,8 @@ def test_a_parent_without_a_family_stands_alone(table):
     told = ProductOfSums((0,), ((1, 2),), (1.0,), class_parents=(2,), free=((1, ()), (2, ())))
     answers = []
     for form in (bare, told):
-        view, _, _, model = view_of(table, form, Lidstone(1.0))
-        answers.append(score_with_gaps(view, model._encode(table.Q), log_joint=False))
+        view, _, model = view_of(table, form, Lidstone(1.0))
+        answers.append(Marginal(view).score(model.encode(table.Q), log_joint=False))
     np.testing.assert_array_equal(*answers)
 
 
@@ -138,11 +137,12 @@ def test_columns_without_a_value_change_nothing(table, smoothing):
     wide = ProductOfSums(tuple(range(n + 1)), ((n,),) * n + ((0,),), (1.0,) * (n + 1), class_parents=(n,))
     X, Q = ([[*row, None] for row in rows] for rows in (table.X, table.Q))
     model = NaiveBayes().fit(X, table.y)
-    view, _, _, narrow = view_of(table, alone, smoothing)
+    view, _, narrow = view_of(table, alone, smoothing)
     counts = JointCounts(model.counts_.schema, model.classes_)
-    counts.update(*model._known_rows(X, table.y, None)[:2])
-    got = score_with_gaps(View(counts, wide, smoothing), model._encode(Q), log_joint=False)
-    expected = score_with_gaps(view, narrow._encode(table.Q), log_joint=False)
+    block = model.known_rows(X, table.y)
+    counts.update(block.codes, block.labels)
+    got = Marginal(View(counts, wide, smoothing)).score(model.encode(Q), log_joint=False)
+    expected = Marginal(view).score(narrow.encode(table.Q), log_joint=False)
     np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
@@ -156,7 +156,7 @@ def test_products_of_hundreds_of_rare_values_do_not_vanish(parent_of):
     view = View(TAN().fit(X, y).counts_, form, Lidstone(0.001))
     X[:, 0] = 255
     X[1::2, 5::2] = 255
-    joint = score_with_gaps(view, X, log_joint=True)
+    joint = Marginal(view).score(Query(X), log_joint=True)
     assert (joint < -745).any()
     for r in (0, 1):
         below = np.zeros((300, 6, 2))  # log P(all columns below i | y, x_i), by value and class
@@ -183,13 +183,13 @@ def test_tables_beyond_ten_million_cells_are_dropped_with_a_warning():
     view = View(JointCounts(schema, [0, 1], families=form.families()).update(codes, labels), form, Lidstone(1.0))
     codes[0, :24], codes[1, :6] = 255, 255
     with pytest.warns(DataWarning, match="1 of 2 rows"):
-        got = score_with_gaps(view, codes[:2], log_joint=False)
-    np.testing.assert_array_equal(got[0], view.score(codes[:1])[0])
-    assert (got[1] != view.score(codes[1:2])[0]).any()
+        got = Marginal(view).score(Query(codes[:2]))
+    np.testing.assert_array_equal(got[0], view.score(Query(codes[:1]))[0])
+    assert (got[1] != view.score(Query(codes[1:2]))[0]).any()
 
 
 def test_votes_of_many_networks_are_refused():
     form = ProductOfSums((0, 0), ((), (1,)), (1.0, 1.0))
     model = TAN().fit([["a", "b"], ["b", "b"]], [0, 1])
     with pytest.raises(ValueError, match="single networks only"):
-        score_with_gaps(View(model.counts_, form, Lidstone(1.0)), np.array([[0, 255]], dtype=np.uint8), log_joint=False)
+        Marginal(View(model.counts_, form, Lidstone(1.0))).score(Query(np.array([[0, 255]], dtype=np.uint8)))

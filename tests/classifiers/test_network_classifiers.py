@@ -156,7 +156,7 @@ def test_complete_rows_are_answered_as_by_inference_in_the_network(model, table)
     from sklearn.base import clone
 
     model = clone(model).fit(table.X, table.y)
-    network, target = model.network_, model._class_name()
+    network, target = model.network_, model.class_name
     seen = table.seen()
     for row in table.Q:
         if any(value not in known for value, known in zip(row, seen, strict=True)):
@@ -179,7 +179,7 @@ def test_missing_cells_are_summed_out_as_by_inference_in_the_network(model, tabl
     from sklearn.base import clone
 
     model = clone(model).fit(table.X, table.y)
-    network, target = model.network_, model._class_name()
+    network, target = model.network_, model.class_name
     seen = table.seen()
     for row in table.Q:
         known = [value if value in values else None for value, values in zip(row, seen, strict=True)]
@@ -223,7 +223,7 @@ def network_log(model, label):
 def test_the_network_of_a_classifier_answers_the_same_when_given(model):
     X, y = small_table(200)
     fitted = model.fit(X, y)
-    drawn = NetworkClassifier(fitted.network_, smoothing=fitted._estimate()).fit(X, y)
+    drawn = NetworkClassifier(fitted.network_, smoothing=fitted.estimate).fit(X, y)
     np.testing.assert_allclose(drawn.predict_proba(X), fitted.predict_proba(X), rtol=1e-12)
     assert drawn.network_ == fitted.network_
 
@@ -261,7 +261,7 @@ def test_an_edited_network_is_learned_as_a_stream_without_rows():
     model = NetworkClassifier(network, schema=schema)
     for start in range(0, 200, 50):
         model.partial_fit(X[start : start + 50], y[start : start + 50])
-    assert model._rows is None
+    assert model.memory.rows is None
     assert (model.predict_proba(X) == whole.predict_proba(X)).all()
 
 
@@ -289,7 +289,7 @@ def test_the_structure_in_a_file_is_taken_as_it_is(tmp_path, monkeypatch):
     X, y = chained()
     model = GeneralNetwork().fit(X, y)
     model.save(tmp_path / "m.tanager")
-    monkeypatch.setattr(GeneralNetwork, "_find", lambda *a: pytest.fail("learned again"))
+    monkeypatch.setattr(GeneralNetwork, "find", lambda *a: pytest.fail("learned again"))
     loaded = load(tmp_path / "m.tanager")
     assert (loaded.predict_proba(X) == model.predict_proba(X)).all()
 
@@ -307,8 +307,8 @@ def test_single_rows_use_a_structure_until_the_rows_have_doubled(monkeypatch):
     model = GeneralNetwork(learner=HillClimb(score="aic")).partial_fit(rows[:100], y[:100].tolist())
     model.predict_proba_one(rows[0])
     found = []
-    original = GeneralNetwork._find
-    monkeypatch.setattr(GeneralNetwork, "_find", lambda self, *a: found.append(1) or original(self, *a))
+    original = GeneralNetwork.find
+    monkeypatch.setattr(GeneralNetwork, "find", lambda self, *a: found.append(1) or original(self, *a))
     for row, label in zip(rows[100:], y[100:].tolist(), strict=True):
         model.predict_proba_one(row)
         model.learn_one(row, label)
@@ -350,7 +350,7 @@ def test_classes_with_few_rows_have_no_arcs():
 
 def test_terms_shared_by_all_classes_are_counted_once():
     X, y = chained(300)
-    form = ChowLiuMultiNet().fit(X, y)._structure(fresh=True).form
+    form = ChowLiuMultiNet().fit(X, y).structure_
     assert isinstance(form, ProductOfSums)
     assert len(form.child) < 2 * len(X)
     for i in range(len(X)):

@@ -14,7 +14,7 @@ from every import CLASSES
 from tanager import Decay, NaiveBayes, Recut, Window
 from tanager.encoding.bins import find_cuts
 from tanager.errors import ModelFileError, OptionError, SchemaMismatch
-from tanager.learning.recut import Watch, moved
+from tanager.learning.number_watch import NumberWatch, moved
 
 HALF = 500
 
@@ -351,7 +351,7 @@ def test_a_column_of_labels_is_taken_with_one_warning():
         with pytest.warns(Warning, match="A column-vector y was passed") as told:
             model = learn(X, y[:, None])
         assert len(told) == 1
-        assert model._watch.n_rows == len(y)
+        assert model.recutting.n_watched == len(y)
 
 
 def test_unlearning_ends_the_moving_of_cut_points():
@@ -420,7 +420,7 @@ def test_a_saved_model_goes_on_as_if_it_had_not_been_saved(by, options, tmp_path
     times = np.arange(len(y)) * 1.5
     model = NaiveBayes(warm_up=100, recut=Recut(by, every=70), **options)
     for end in (130, 590, 900):  # before the first look, between two, after a move
-        start = 0 if model.__dict__.get("counts_") is None else int(model._watch.n_rows)
+        start = model.recutting.n_watched if hasattr(model, "counts_") else 0
         model.partial_fit(X[start:end], y[start:end], times=times[start:end])
         model.save(tmp_path / "model.tanager")
         loaded = tanager.load(tmp_path / "model.tanager")
@@ -431,7 +431,8 @@ def test_a_saved_model_goes_on_as_if_it_had_not_been_saved(by, options, tmp_path
 
 def state():
     X, y = drifting(m=230)
-    return quick().partial_fit(X, y)._watch.to_arrays()
+    model = quick().partial_fit(X, y)
+    return {name.removeprefix("recut-"): array for name, array in model.recutting.to_arrays(model).items()}
 
 
 GOOD = state()
@@ -461,5 +462,5 @@ GOOD = state()
 def test_a_file_with_a_damaged_state_is_refused(name, bad):
     cutters = {0: ("mdl", 5, "n-1"), 1: ("mdl", 5, "n-1")}
     with pytest.raises(ModelFileError):
-        Watch(Recut("sketch"), cutters, 2, None).take_arrays(GOOD | {name: bad}, np.array([20, 20]))
-    Watch(Recut("sketch"), cutters, 2, None).take_arrays(GOOD, np.array([20, 20]))
+        NumberWatch(Recut("sketch"), cutters, 2, None).take_arrays(GOOD | {name: bad}, np.array([20, 20]))
+    NumberWatch(Recut("sketch"), cutters, 2, None).take_arrays(GOOD, np.array([20, 20]))

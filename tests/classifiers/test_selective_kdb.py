@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import oracle
 from strategies import tables
 from tanager import KDB, BackOff, BDeu, Lidstone, OptionError, PriorCounts, SchemaMismatch, SelectiveKDB, load
-from tanager.learning.rows import Rows
+from tanager.learning.rows import KeptRows
 
 
 def slow_losses(data, k, loss, smoothing):
@@ -125,4 +125,4 @@ def test_counts_alone_and_unknown_losses_are_refused(noisy):
         SelectiveKDB.from_counts(counts)
     with pytest.raises(OptionError, match="loss"):
         SelectiveKDB(loss="mse").fit(*noisy)
-    assert isinstance(SelectiveKDB(k=0).fit(*noisy)._rows, Rows)
+    assert isinstance(SelectiveKDB(k=0).fit(*noisy).memory.rows, KeptRows)

@@ -13,12 +13,13 @@ from tanager.scoring.forms import ProductOfSums
 
 def plain_search(model, X, y, w):
     """Every candidate network is asked about every row, left out, from scratch."""
-    codes, labels, weights = model._known_rows(X, y, w)
+    block = model.known_rows(X, y, w)
+    codes, labels, weights = block.codes, block.labels, block.weights
     weight = np.ones(len(y)) if weights is None else weights
     n = model.counts_.n_features
 
     def quality(parents):
-        view = model._view_of(ProductOfSums.one_each(parents))
+        view = model.view_of(ProductOfSums.one_each(parents))
         proba = np.empty((len(y), len(model.classes_)))
         view.plan.score(codes, proba, False, labels, weights)
         right = decide(proba, model.counts_.class_counts, None) == labels

@@ -17,7 +17,7 @@ def test_large_compiled_tables_answer_as_the_counts_do(model, n_classes):
     Q = rng.integers(0, 6, (70, 90), dtype=np.uint8)
     Q[rng.random(Q.shape) < 0.2] = 255
     Q[7] = 255
-    view = model._structure(fresh=True)
+    view = model.view_
     straight = np.empty((70, n_classes))
     for log_joint in (False, True):
         compiled = np.empty((70, n_classes))
@@ -55,7 +55,7 @@ def test_compiled_tables_leave_rows_out_as_the_counts_do(model, n_classes):
     if model.class_weight is not None:
         model.set_params(class_weight=[1, 2, 3, 1, 1][:n_classes])
     model.fit(X, y)
-    view = model._structure(fresh=True)
+    view = model.view_
     straight, compiled = np.empty((150, n_classes)), np.empty((150, n_classes))
     tables = view.plan.compile(leave_out=True)
     for log_joint in (False, True):
@@ -90,7 +90,7 @@ def test_terms_that_were_added_up_beforehand_answer_as_the_counts_do(model, n_va
     y = np.resize(np.arange(n_classes), 40).astype(np.uint8)
     Q = (rng.random((200, n)) * (sizes + 0.1)).astype(np.uint8)
     Q[rng.random(Q.shape) < rng.random((200, 1))] = 255
-    view = model.fit(X, y)._structure(fresh=True)
+    view = model.fit(X, y).view_
     tables = view.plan.compile()
     assert (tables.nbytes > 8 * view.n_cells) == (n_classes < 9) or n_values != (2,)
     straight, compiled = np.empty((200, n_classes)), np.empty((200, n_classes))
@@ -107,7 +107,7 @@ def test_terms_that_were_added_up_beforehand_answer_as_the_counts_do(model, n_va
 
 def test_labels_go_with_tables_that_leave_rows_out():
     X, y = np.array([[0, 1], [1, 0], [1, 1]], dtype=np.uint8), np.array([0, 1, 1], dtype=np.uint8)
-    plan, out = AODE().fit(X, y)._structure(fresh=True).plan, np.empty((3, 2))
+    plan, out = AODE().fit(X, y).view_.plan, np.empty((3, 2))
     with pytest.raises(ValueError, match="only with them"):
         plan.compile(leave_out=True).score(X, out)
     with pytest.raises(ValueError, match="only with them"):
@@ -115,4 +115,4 @@ def test_labels_go_with_tables_that_leave_rows_out():
     with pytest.raises(ValueError, match="none of the classes"):
         plan.compile(leave_out=True).score(X, out, labels=np.array([0, 1, 2], dtype=np.uint8))
     with pytest.raises(ValueError, match="constant and positive"):
-        AODE(smoothing=0).fit(X, y)._structure(fresh=True).plan.compile(leave_out=True)
+        AODE(smoothing=0).fit(X, y).view_.plan.compile(leave_out=True)

@@ -10,8 +10,10 @@ from test_network_classifiers import chained
 
 from tanager import BAN, CBL, GeneralNetwork, GSquared, HillClimb, MultiNet, OptionError, Threshold, Wrapped, load
 from tanager.classifiers.wrapped import THRESHOLDS, deal
+from tanager.counts.block import Query
 from tanager.counts.sample import Sample
-from tanager.scoring.forms import View
+from tanager.learning.network_learner import sample_of
+from tanager.scoring.view import View
 
 
 def a_sample(n_rows, seed, weights=None):
@@ -63,7 +65,7 @@ def test_the_setting_that_does_best_on_rows_held_out_is_kept():
 def test_a_holdout_equals_learning_two_thirds_and_asking_the_rest():
     X, y = chained(3000)
     model = Wrapped(GeneralNetwork(), grid=[0.01]).fit(X, y)
-    sample = model._sample(model.counts_, model._rows)
+    sample = sample_of(model.memory.rows, model.counts_, model.class_name)
     held = deal(sample, 3, 0)[0] > 0
     schema = model.counts_.schema
     learned = GeneralNetwork(learner=CBL(threshold=0.01), schema=schema)
@@ -72,10 +74,10 @@ def test_a_holdout_equals_learning_two_thirds_and_asking_the_rest():
     assert model.table_[0]["accuracy"] == pytest.approx(learned.score(asked, y[held]), abs=1e-12)
     proba = learned.predict_proba(asked)[np.arange(held.sum()), np.searchsorted(learned.classes_, y[held])]
     assert model.table_[0]["log_loss"] == pytest.approx(-np.log(proba).mean(), abs=1e-12)
-    assert model._structure(fresh=True).form == learned._structure(fresh=True).form  # its structure, all rows' tables
-    again = View(model.counts_, model._view.form, model.best_._estimate())
+    assert model.structure_ == learned.structure_  # its structure, all rows' tables
+    again = View(model.counts_, model.structure_, model.best_.estimate)
     codes = model.encoder_.transform(X)
-    assert (model.predict_proba(X) == again.score(codes)).all()
+    assert (model.predict_proba(X) == again.score(Query(codes))).all()
 
 
 def test_the_chosen_classifier_answers_the_same_by_itself():
@@ -93,7 +95,7 @@ def test_few_rows_are_cross_validated_and_the_structure_follows_all_rows():
     model = Wrapped(GeneralNetwork(), grid=[0.01, 0.05]).fit(X, y)
     chosen = 0.01 if model.table_[0]["note"] else 0.05
     alone = GeneralNetwork(learner=CBL(threshold=chosen)).fit(X, y)
-    assert model._structure(fresh=True).form == alone._structure(fresh=True).form
+    assert model.structure_ == alone.structure_
     assert (model.predict_proba(X) == alone.predict_proba(X)).all()
 
 

@@ -17,7 +17,7 @@ from tanager.evaluate import cross_validate, cross_validate_all, holdout, leave_
 from tanager.evaluate.folds import stratified_folds, stratified_holdout
 from tanager.evaluate.peers import AsNumbers, peers
 from tanager.evaluate.plan import Folds, make_plan
-from tanager.scoring.forms import View
+from tanager.scoring.view import View
 
 SOME = {"nb": NaiveBayes(), "tan": TAN(), "kdb": KDB(), "a2de": A2DE(), "spcr": SPC(super_parent="refined")}
 
@@ -134,20 +134,20 @@ def test_leave_one_out_equals_learning_the_other_rows(model):
         return  # reads its own tree; tests/laws leaves rows out of it by the formula
     X, y = small_table(40)
     whole = clone(model).fit(X, y)
-    view = whole._structure(fresh=True)
-    form, estimate, factor = view.form, view.estimate, view.factor
+    view = whole.view_
+    form, estimate, factor = view.form, view.estimate, view.factors
     got = leave_one_out({"it": model}, X, y).records[0]
     own = []
     for r in range(len(y)):
         rest = clone(model).set_params(schema=whole.encoder_.schema)
         rest.partial_fit(np.delete(X, r, axis=0), np.delete(y, r), classes=whole.classes_)
-        rest._ready()
-        rest._structure(fresh=True)
-        rest._count_families(form)
-        if isinstance(rest, BestOf):
-            rest.best_ = rest._attach(clone(whole.best_), rest.counts_, rest._rows)
-        held = View(rest.counts_, form, estimate, smooth_unseen=view.smooth_unseen, priors=view.priors, factor=factor)
-        proba = rest._score_codes(rest._encode(X[r : r + 1]), held, X[r : r + 1], log_joint=False)
+        rest.check_fitted()
+        rest.memory.count_families(form.families(), rest.counts_shape(rest.counts_.schema))
+        answering = clone(whole.best_) if isinstance(rest, BestOf) else rest
+        if answering is not rest:
+            answering.attach(rest.counts_, rest.encoder_, rest.memory.rows)
+        held = View(rest.counts_, form, estimate, smooth_unseen=view.smooth_unseen, priors=view.priors, factors=factor)
+        proba = held.score(rest.encode(X[r : r + 1]))
         own.append(proba[0, whole.classes_.tolist().index(y[r])])
     if model.class_weight == "balanced":
         return  # the weights follow the class counts; each row changes them a little

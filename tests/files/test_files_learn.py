@@ -138,7 +138,7 @@ def test_leaving_rows_out_is_what_leave_one_out_gives(write, monkeypatch, whole,
     assert learned.model.classes_.tolist() == [0, 1]  # whole numbers, not 0.0 and 1.0
     assert learned.model.classes_.dtype.kind == "i"
     assert learned.left_out.n_rows == 400
-    assert learned.left_out.accuracy == (learned.model._decide(proba) == y).mean()
+    assert learned.left_out.accuracy == (learned.model.decide(proba) == y).mean()
     assert learned.left_out.log_loss == pytest.approx(log_loss(y, proba))
 
 

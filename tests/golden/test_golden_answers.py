@@ -209,7 +209,7 @@ def test_the_number_of_networks_that_vote(model, networks):
     for n, expected in networks.items():
         model.fit(np.zeros((2, n), dtype=np.uint8), [0, 1])
         assert model.n_networks_ == expected
-        assert isinstance(model._structure(fresh=True).form, ProductOfSums)
+        assert isinstance(model.structure_, ProductOfSums)
 
 
 def test_the_terms_of_a_collection_on_two_columns():

@@ -7,6 +7,7 @@ import pytest
 from golden_data import QUERIES, X12, Y12
 
 from tanager import A2DE, AODE, SPODE, AnytimeA2DE, AnytimeAODE, NaiveBayes
+from view_calls import leave_one_out
 
 N_VALUES = [2, 2, 3, 2, 2]
 STEPS = {
@@ -19,7 +20,7 @@ STEPS = {
 @pytest.mark.parametrize("mix", STEPS)
 def test_the_answer_to_the_first_query_after_every_member(mix):
     model = AnytimeAODE(member_order="given", mix=mix, stop="all").fit(X12, Y12)
-    steps = [answer.proba[0, 1] for answer in model.improving(QUERIES[:1])]
+    steps = [answer.proba[0, 1] for answer in model.staged_answers(QUERIES[:1])]
     np.testing.assert_allclose(steps, STEPS[mix], rtol=0, atol=1e-6)
     asked = [model.predict_proba(QUERIES[:1], members=t)[0, 1] for t in range(6)]
     np.testing.assert_allclose(asked, STEPS[mix], rtol=0, atol=1e-6)
@@ -77,7 +78,7 @@ def test_super_parents_are_ordered_by_their_errors_on_left_out_rows():
     errors = {None: 5, "x0": 5, "x1": 8 + 2, "x2": 4 + 2, "x3": 5 + 1, "x4": 7}
     assert model.member_errors_ == pytest.approx({name: wrong / 12 for name, wrong in errors.items()})
     sums = [6.619758, 6.598704, 5.159545, 6.480405, 6.657727, 5.533120]
-    np.testing.assert_allclose(model._sums().alone[1], sums, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(model.validation.scores.alone[1], sums, rtol=0, atol=1e-6)
     assert model.order_ == ["x0", "x3", "x2", "x4", "x1"]
     assert model.super_parent_ == "x0"
 
@@ -87,9 +88,9 @@ def test_members_alone_are_judged_as_single_super_parents_are():
     own = np.arange(12), Y12
     for s in range(5):
         single = SPODE(super_parent=s).fit(X12, Y12).leave_one_out(X12, Y12)
-        np.testing.assert_allclose(model._sums().alone[1, 1 + s], single[own].sum(), rtol=1e-12)
+        np.testing.assert_allclose(model.validation.scores.alone[1, 1 + s], single[own].sum(), rtol=1e-12)
     naive = NaiveBayes().fit(X12, Y12).leave_one_out(X12, Y12)
-    np.testing.assert_allclose(model._sums().alone[1, 0], naive[own].sum(), rtol=1e-12)
+    np.testing.assert_allclose(model.validation.scores.alone[1, 0], naive[own].sum(), rtol=1e-12)
 
 
 def test_the_stopping_point_is_the_prefix_with_fewest_errors_on_left_out_rows():
@@ -98,7 +99,7 @@ def test_the_stopping_point_is_the_prefix_with_fewest_errors_on_left_out_rows():
     for t in range(6):
         some = AnytimeAODE(member_order=model.order_, stop="budget", members=t).fit(X12, Y12)
         form = some._in_turn(some._order(), t, np.inf)
-        left_out = some._view_of(form).leave_one_out(X12, Y12.astype(np.uint8))
+        left_out = leave_one_out(some.view_of(form), X12, Y12.astype(np.uint8))
         wrong.append(int((left_out.argmax(axis=1) != Y12).sum()))
     np.testing.assert_allclose(model.prefix_errors_ * 12, wrong)
     assert model.n_members_ == int(np.argmin(wrong))

@@ -64,7 +64,7 @@ def test_without_a_maximum_the_search_ends_where_nothing_is_gained():
 
 def test_exponents_cannot_do_better_than_one_on_d12():
     model = NaiveBayes().fit(X12, Y12)
-    view = model._structure(fresh=True)
+    view = model.view_
     tables = Tables(view)
     exponents = Exponents(tables, *tables.generative(view))
     rows = tables.kernel.rows(X12, Y12.astype(np.uint8))

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 import oracle
 from tanager import BackOff, BDeu, Column, JointCounts, Lidstone, MEstimate, PriorCounts, Schema
 from tanager.scoring.decision import decide
-from tanager.scoring.forms import InTurn, ProductOfSums, SumOfProducts, View
+from tanager.scoring.forms import ProductOfSums, StagedSum, SumOfProducts
+from tanager.scoring.view import View
+from view_calls import leave_one_out, score, stream, validate
 
 N_VALUES = (2, 3, 2, 1)
 N = len(N_VALUES)
@@ -140,7 +142,7 @@ AFTER_EACH = {
 
 
 def d12(mix, **options):
-    form = InTurn(tuple((i,) for i in range(5)), (1.0,) * 5, 1.0, naive(5), mix=mix, **options)
+    form = StagedSum(tuple((i,) for i in range(5)), (1.0,) * 5, 1.0, naive(5), mix=mix, **options)
     return view_of(D12_ROWS, D12_LABELS, form, Lidstone(1.0), n_values=(2, 2, 3, 2, 2))
 
 
@@ -164,7 +166,7 @@ def test_the_known_answers_after_each_member(mix):
         assert answers_of(run, 3, 2)[0, 1] == pytest.approx(expected, abs=5e-7)
         assert members_of(run, 3).tolist() == [t] * 3
         assert more == (t < 5)
-        assert d12(mix, limit=t).score(QUERIES[:1])[0, 1] == pytest.approx(expected, abs=5e-7)
+        assert score(d12(mix, limit=t), QUERIES[:1])[0, 1] == pytest.approx(expected, abs=5e-7)
 
 
 def test_naive_bayes_at_first_and_aode_at_last():
@@ -172,13 +174,13 @@ def test_naive_bayes_at_first_and_aode_at_last():
     run = view.run(QUERIES)
     run.advance(0)
     np.testing.assert_allclose(answers_of(run, 3, 2)[:, 1], [0.842200, 0.120207, 0.347988], atol=5e-7)
-    np.testing.assert_allclose(view.score(QUERIES)[:, 1], [0.802112, 0.199935, 0.419831], atol=5e-7)
+    np.testing.assert_allclose(score(view, QUERIES)[:, 1], [0.802112, 0.199935, 0.419831], atol=5e-7)
 
 
 def test_naive_bayes_and_each_member_judged_by_leaving_rows_out():
     """Errors count ties as `decide` breaks them: to the class with more rows."""
     judged = np.zeros((6, 6))
-    assert d12("joint").judge(D12_ROWS, D12_LABELS, None, judged) == 12
+    assert validate(d12("joint"), D12_ROWS, D12_LABELS, None, judged) == 12
     assert judged[0].tolist() == [5, 5, 10, 6, 6, 7]
     np.testing.assert_allclose(judged[1], [6.619758, 6.598704, 5.159545, 6.480405, 6.657727, 5.533120], atol=5e-7)
     assert (judged[[2, 5]] == 12).all()
@@ -209,7 +211,7 @@ def cases(draw, max_rows=14):
     least = draw(st.sampled_from([0.0, 1.0, 2.5]))
     rest = SumOfProducts(SINGLES, (1.0,) * N, least, naive(N)) if two else draw(st.sampled_from([None, naive(N)]))
     limit, margin = draw(st.sampled_from([-1, -1, 0, 1, 3])), draw(st.sampled_from([math.inf, math.inf, 0.3, 2.0]))
-    form = InTurn(members, weight, least, rest, draw(st.sampled_from(MIXES)), limit, margin)
+    form = StagedSum(members, weight, least, rest, draw(st.sampled_from(MIXES)), limit, margin)
     smoothing = draw(st.sampled_from(SMOOTHINGS))
     given_ = rng.dirichlet(np.ones(k)).tolist() if draw(st.booleans()) else []
     factor = rng.choice([0.5, 1.0, 2.0], k).tolist() if draw(st.booleans()) else []
@@ -229,10 +231,10 @@ def close(got, expected):
 def test_rows_are_answered_in_turn_as_the_formula_says(case):
     view, _, asked, slow, _ = case
     expected = np.array([s.proba(s.steps()) for s in slow])
-    close(view.score(asked), expected)
-    close(view.score(asked, log_joint=True), [s.log_joint(s.steps()) for s in slow])
+    close(score(view, asked), expected)
+    close(score(view, asked, log_joint=True), [s.log_joint(s.steps()) for s in slow])
     for x, row in zip(asked, expected, strict=True):
-        close(view.score(x[None, :])[0], row)
+        close(score(view, x[None, :])[0], row)
         close(view.plan.one(x), row)
 
 
@@ -264,9 +266,9 @@ def test_there_is_an_answer_after_every_step(case, compiled):
 @given(cases(max_rows=8))
 def test_a_row_that_is_left_out_is_answered_as_if_it_had_never_been_counted(case):
     view, data, _, _, (rows, labels, weights) = case
-    out = view.leave_one_out(rows, labels, weights)
+    out = leave_one_out(view, rows, labels, weights)
     for r in range(len(rows)):
-        slow = Slow(data.without(r), in_words(rows[r]), view.form, view.estimate, view.priors, view.factor)
+        slow = Slow(data.without(r), in_words(rows[r]), view.form, view.estimate, view.priors, view.factors)
         close(out[r], slow.proba(slow.steps()))
 
 
@@ -278,11 +280,11 @@ def test_members_and_prefixes_are_judged_as_plain_loops_do(case, leave_out):
     expected = np.zeros(shape)
     for r in range(len(rows)):
         rest = data.without(r) if leave_out else data
-        slow = Slow(rest, in_words(rows[r]), view.form, view.estimate, view.priors, view.factor)
+        slow = Slow(rest, in_words(rows[r]), view.form, view.estimate, view.priors, view.factors)
         expected += slow.judge(labels[r], data.weights[r], view.counts.class_counts, shape)
     judged, half = np.zeros(shape), len(rows) // 2
-    assert view.judge(rows[:half], labels[:half], _part(weights, half), judged, leave_out=leave_out) == half
-    assert view.judge(rows, labels, weights, judged, leave_out=leave_out, begin=half) == len(rows)
+    assert validate(view, rows[:half], labels[:half], _part(weights, half), judged, leave_out=leave_out) == half
+    assert validate(view, rows, labels, weights, judged, leave_out=leave_out, begin=half) == len(rows)
     close(judged, expected)
 
 
@@ -296,23 +298,23 @@ def test_a_stream_judges_members_before_it_learns(case, fading, keep, later):
     view, data, asked, _, (rows, labels, weights) = case
     k, m, form = data.k, len(rows), view.form
     fresh = counts_over(N_VALUES, k, view.counts.order)
-    stream = View(fresh, form, view.estimate, priors=view.priors, factor=view.factor, fast=view.fast)
+    streamed = View(fresh, form, view.estimate, priors=view.priors, factors=view.factors, fast=view.fast)
     answered = asked[np.arange(m) % 3] if later else None
     labels = labels.copy()
     labels[m // 2 : m // 2 + 1] = 255  # one without a label
     out, judged = np.empty((m, k)), np.full((6, len(form.members) + 1), 2.0)
     expected, kept = judged.copy(), []
     fade = np.full(m, fading)
-    assert stream.stream(rows, labels, weights, out, answered=answered, fade=fade, judged=judged, keep=keep) == m
+    assert stream(streamed, rows, labels, weights, out, answered=answered, fade=fade, scores=judged, keep=keep) == m
     for r in range(m):
         known = oracle.make([q[0] for q in kept], [q[1] for q in kept], [q[2] for q in kept], N_VALUES, k)
         x = in_words(rows[r] if answered is None else answered[r])
-        slow = Slow(known, x, form, view.estimate, view.priors, view.factor)
+        slow = Slow(known, x, form, view.estimate, view.priors, view.factors)
         close(out[r], slow.proba(slow.steps()))
         kept = [(x, y, w * fading) for x, y, w in kept]
         if labels[r] == 255:
             continue
-        own = Slow(known, in_words(rows[r]), form, view.estimate, view.priors, view.factor)
+        own = Slow(known, in_words(rows[r]), form, view.estimate, view.priors, view.factors)
         class_counts = np.array([oracle.count(known, {}, y) for y in range(k)])
         expected = expected * keep + own.judge(labels[r], data.weights[r], class_counts, expected.shape)
         kept.append((in_words(rows[r]), int(labels[r]), data.weights[r]))
@@ -327,15 +329,15 @@ def test_a_long_stream_judges_and_answers_as_row_after_row_does(mix, limit, k):
     m, n = 400, 6
     rows, labels = rng.integers(0, 3, (m, n), dtype=np.uint8), rng.integers(0, k, m).astype(np.uint8)
     rows[300, 2] = 255
-    form = InTurn(tuple((i,) for i in (3, 1, 5, 0, 2)), (1.0, 2.0, 1.0, 0.5, 1.0), 1.0, naive(n), mix, limit)
+    form = StagedSum(tuple((i,) for i in (3, 1, 5, 0, 2)), (1.0, 2.0, 1.0, 0.5, 1.0), 1.0, naive(n), mix, limit)
     whole, single = (View(counts_over((3,) * n, k), form, Lidstone(1.0)) for _ in range(2))
     out, judged, expected = np.empty((m, k)), np.zeros((6, 6)), np.zeros((6, 6))
-    assert whole.stream(rows, labels, None, out, judged=judged, keep=0.99) == m
+    assert stream(whole, rows, labels, None, out, scores=judged, keep=0.99) == m
     for r in range(m):
         one = slice(r, r + 1)
-        close(out[one], single.score(rows[one]))
+        close(out[one], score(single, rows[one]))
         expected *= 0.99
-        single.judge(rows[one], labels[one], None, expected, leave_out=False)
+        validate(single, rows[one], labels[one], None, expected, leave_out=False)
         single.counts.update(rows[one], labels[one])
     close(judged, expected)
 
@@ -361,18 +363,18 @@ def test_all_members_that_replace_naive_bayes_are_the_plain_sum(k, holes, two):
     aode = SumOfProducts(tuple((i,) for i in range(n)), (1.0,) * n, 3.0, naive(n))
     pairs = tuple(itertools.combinations(range(n), 2))
     plain = SumOfProducts(pairs, (1.0,) * len(pairs), 3.0, aode) if two else aode
-    turns = InTurn(plain.members, plain.weight, plain.min_count, plain.otherwise, mix="replace")
+    turns = StagedSum(plain.members, plain.weight, plain.min_count, plain.otherwise, mix="replace")
     expected, got = View(counts, plain, Lidstone(1.0)), View(counts, turns, Lidstone(1.0))
     for log_joint in (False, True):
         np.testing.assert_allclose(
-            got.score(asked, log_joint=log_joint), expected.score(asked, log_joint=log_joint), rtol=1e-11, atol=1e-12
+            score(got, asked, log_joint=log_joint), score(expected, asked, log_joint=log_joint), rtol=1e-11, atol=1e-12
         )
         for compiled in (False, True):
             tables = (got.plan.compile(), got._naive.compile()) if compiled else None
             run = got.plan.run(asked, tables)
             run.advance()
             np.testing.assert_allclose(
-                answers_of(run, 150, k, log_joint), expected.score(asked, log_joint=log_joint), rtol=1e-11, atol=1e-12
+                answers_of(run, 150, k, log_joint), score(expected, asked, log_joint=log_joint), rtol=1e-11, atol=1e-12
             )
 
 
@@ -384,7 +386,7 @@ def test_members_that_give_no_class_a_chance_make_way_for_those_behind(mix):
         np.array([0, 0, 0, 1], np.uint8),
     )
     single = SumOfProducts(((0,), (1,), (2,)), (1.0,) * 3, 1.0, naive(3))
-    form = InTurn(((0, 1), (0, 2), (1, 2)), (1.0,) * 3, 1.0, single, mix)
+    form = StagedSum(((0, 1), (0, 2), (1, 2)), (1.0,) * 3, 1.0, single, mix)
     view = view_of(rows, labels, form, Lidstone(0.0), n_values=(2, 2, 2))
     x = np.array([[1, 1, 1]], dtype=np.uint8)
     data = oracle.make(rows.tolist(), labels.tolist(), None, (2, 2, 2), 2)
@@ -395,7 +397,7 @@ def test_members_that_give_no_class_a_chance_make_way_for_those_behind(mix):
         close(answers_of(run, 1, 2, log_joint=True)[0], slow.log_joint(t))
     assert members_of(run, 1).tolist() == [6]
     if mix == "replace":
-        close(answers_of(run, 1, 2, log_joint=True), view.with_form(single).score(x, log_joint=True))
+        close(answers_of(run, 1, 2, log_joint=True), score(view.with_form(single), x, log_joint=True))
 
 
 @pytest.mark.parametrize("mix", MIXES)
@@ -403,7 +405,7 @@ def test_members_that_give_no_class_a_chance_make_way_for_those_behind(mix):
 def test_tables_too_large_for_the_cache_and_threads_change_nothing(mix, k):
     counts, asked = random_store(k, 60, k)
     many = np.tile(asked, (14, 1))
-    form = InTurn(tuple((i,) for i in range(60)), (1.0, 0.5) * 30, 1.0, naive(60), mix=mix, limit=41)
+    form = StagedSum(tuple((i,) for i in range(60)), (1.0, 0.5) * 30, 1.0, naive(60), mix=mix, limit=41)
     view = View(counts, form, Lidstone(1.0))
     straight = np.array([view.plan.one(row) for row in asked])
     tables = (view.plan.compile(), view._naive.compile())
@@ -420,7 +422,7 @@ def test_tables_too_large_for_the_cache_and_threads_change_nothing(mix, k):
 @pytest.mark.parametrize("mix", MIXES)
 def test_hundreds_of_columns_do_not_underflow(mix):
     counts, asked = random_store(1, 300, 3, a=3, m=60)
-    form = InTurn(tuple((i,) for i in range(300)), (1.0,) * 300, 1.0, naive(300), mix=mix)
+    form = StagedSum(tuple((i,) for i in range(300)), (1.0,) * 300, 1.0, naive(300), mix=mix)
     view = View(counts, form, Lidstone(0.01))
     for tables in (None, (view.plan.compile(), view._naive.compile())):
         run = view.plan.run(asked[:20], tables)
@@ -431,7 +433,7 @@ def test_hundreds_of_columns_do_not_underflow(mix):
             assert np.allclose(proba.sum(axis=1), 1)
             more = run.advance(50)
         assert np.isfinite(answers_of(run, 20, 3, log_joint=True)).any(axis=1).all()
-        np.testing.assert_allclose(answers_of(run, 20, 3), view.score(asked[:20]), rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(answers_of(run, 20, 3), score(view, asked[:20]), rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize("mix", MIXES)
@@ -439,17 +441,17 @@ def test_faded_counts_are_read_in_their_unit(mix):
     """Also by tables that were made before, and by the naive Bayes at the beginning."""
     rng = np.random.default_rng(6)
     rows, labels = rng.integers(0, 4, (400, 8), dtype=np.uint8), rng.integers(0, 3, 400).astype(np.uint8)
-    form = InTurn(tuple((i,) for i in range(8)), (1.0,) * 8, 1.0, naive(8), mix=mix)
+    form = StagedSum(tuple((i,) for i in range(8)), (1.0,) * 8, 1.0, naive(8), mix=mix)
     faded = view_of(rows, labels, form, Lidstone(1.0), n_values=(4,) * 8, k=3)
-    faded.score(rows)
+    score(faded, rows)
     for _ in range(3):
         faded.counts.decay(0.6)
     light = view_of(rows, labels, form, Lidstone(1.0), n_values=(4,) * 8, k=3, weights=np.full(400, 0.6**3))
     for some in (rows[:3], rows):
-        np.testing.assert_allclose(faded.score(some), light.score(some), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(score(faded, some), score(light, some), rtol=1e-9, atol=1e-12)
     judged, expected = np.zeros((2, 6, 9))
-    faded.judge(rows, labels, np.full(400, 0.5), judged)
-    light.judge(rows, labels, np.full(400, 0.5), expected)
+    validate(faded, rows, labels, np.full(400, 0.5), judged)
+    validate(light, rows, labels, np.full(400, 0.5), expected)
     np.testing.assert_allclose(judged, expected, rtol=1e-9)
 
 
@@ -459,12 +461,12 @@ def test_faded_counts_are_read_in_their_unit(mix):
 @pytest.mark.parametrize("compiled", [False, True])
 def test_without_time_every_row_gets_naive_bayes(compiled):
     counts, asked = random_store(3, 12, 2)
-    form = InTurn(tuple((i,) for i in range(12)), (1.0,) * 12, 1.0, naive(12))
+    form = StagedSum(tuple((i,) for i in range(12)), (1.0,) * 12, 1.0, naive(12))
     view = View(counts, form, Lidstone(1.0))
     run = view.plan.run(asked, (view.plan.compile(), view._naive.compile()) if compiled else None)
     assert run.advance(nanoseconds=0)
     assert not members_of(run, 150).any()
-    expected = View(counts, naive(12), Lidstone(1.0)).score(asked)
+    expected = score(View(counts, naive(12), Lidstone(1.0)), asked)
     np.testing.assert_allclose(answers_of(run, 150, 2), expected, rtol=1e-12)
 
 
@@ -472,7 +474,7 @@ def test_without_time_every_row_gets_naive_bayes(compiled):
 def test_a_run_goes_on_where_the_clock_stopped_it(n_rows):
     counts, asked = random_store(4, 12, 2)
     asked = asked[:n_rows]
-    form = InTurn(tuple((i,) for i in range(12)), (1.0,) * 12, 1.0, naive(12))
+    form = StagedSum(tuple((i,) for i in range(12)), (1.0,) * 12, 1.0, naive(12))
     view = View(counts, form, Lidstone(1.0))
     run = view.run(asked, may_compile=False)
     time = 1_000
@@ -481,23 +483,23 @@ def test_a_run_goes_on_where_the_clock_stopped_it(n_rows):
         still = used < (asked != 255).sum(axis=1)  # every value was seen
         assert np.ptp(used[still]) <= 4
         time += time // 10  # what answering takes is kept back, so that a short time may be none
-    np.testing.assert_allclose(answers_of(run, n_rows, 2), view.score(asked), rtol=1e-10)
+    np.testing.assert_allclose(answers_of(run, n_rows, 2), score(view, asked), rtol=1e-10)
     assert (members_of(run, n_rows) == (asked != 255).sum(axis=1)).all()
 
 
 def test_judging_under_a_clock_goes_on_with_the_row_it_names():
     counts, asked = random_store(5, 8, 3)
     labels = np.random.default_rng(0).integers(0, 3, 150).astype(np.uint8)
-    form = InTurn(tuple((i,) for i in range(8)), (1.0,) * 8, 1.0, naive(8))
+    form = StagedSum(tuple((i,) for i in range(8)), (1.0,) * 8, 1.0, naive(8))
     view = View(counts, form, Lidstone(1.0))
     whole, parts, threads = (np.zeros((6, 9)) for _ in range(3))
-    assert view.judge(asked, labels, None, whole) == 150
+    assert validate(view, asked, labels, None, whole) == 150
     at = 0
     while at < 150:
-        after = view.judge(asked, labels, None, parts, begin=at, seconds=0)
+        after = validate(view, asked, labels, None, parts, begin=at, seconds=0)
         assert after > at
         at = after
-    assert view.judge(asked, labels, None, threads, n_jobs=2) == 150
+    assert validate(view, asked, labels, None, threads, n_jobs=2) == 150
     np.testing.assert_allclose(parts, whole, rtol=1e-12)
     np.testing.assert_allclose(threads, whole, rtol=1e-12)
 
@@ -519,7 +521,7 @@ def test_another_limit_for_one_run_leaves_the_form_as_it_is():
     run = view.run(QUERIES, limit=4)
     run.advance()
     assert members_of(run, 3).tolist() == [4] * 3
-    assert view.score(QUERIES[:1])[0, 1] == pytest.approx(AFTER_EACH["joint"][2], abs=5e-7)
+    assert score(view, QUERIES[:1])[0, 1] == pytest.approx(AFTER_EACH["joint"][2], abs=5e-7)
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
@@ -533,19 +535,19 @@ def refused(sentence, call, error=ValueError):
 def test_turns_that_make_no_sense_are_refused():
     view, other = d12("joint"), d12("joint")
     plan, first = view.plan, view._naive
-    refused("same counts", lambda: plan.in_turn(other._naive, "joint"))
-    refused("only the members of a sum", lambda: first.in_turn(first, "joint"))
-    refused("must be naive Bayes", lambda: plan.in_turn(plan, "joint"))
+    refused("same counts", lambda: plan.staged(other._naive, "joint"))
+    refused("only the members of a sum", lambda: first.staged(first, "joint"))
+    refused("must be naive Bayes", lambda: plan.staged(plan, "joint"))
     tree = view.with_form(ProductOfSums.one_each([(), (0,), (0,), (), ()]))
-    refused("must be naive Bayes", lambda: plan.in_turn(tree.plan, "joint"))
+    refused("must be naive Bayes", lambda: plan.staged(tree.plan, "joint"))
     lean = View(view.counts, naive(5), Lidstone(0.5))
-    refused("same smoothing", lambda: plan.in_turn(lean.plan, "joint"))
-    refused("joint, posterior or replace", lambda: plan.in_turn(first, "mean"))
-    refused("margin", lambda: plan.in_turn(first, "joint", -1, math.nan))
-    refused("limit", lambda: plan.in_turn(first, "joint", -2))
+    refused("same smoothing", lambda: plan.staged(lean.plan, "joint"))
+    refused("joint, posterior or replace", lambda: plan.staged(first, "mean"))
+    refused("margin", lambda: plan.staged(first, "joint", -1, math.nan))
+    refused("limit", lambda: plan.staged(first, "joint", -2))
     refused("margin", lambda: plan.run(QUERIES, None, -1, -0.5))
     refused("limit", lambda: plan.run(QUERIES, None, -2))
-    refused("not taken in turn", lambda: first.run(QUERIES))
+    refused("not staged", lambda: first.run(QUERIES))
 
 
 def test_arrays_that_do_not_fit_are_refused():
@@ -562,7 +564,7 @@ def test_arrays_that_do_not_fit_are_refused():
     tables = (plan.compile(), view._naive.compile())
     refused("another plan", lambda: plan.run(QUERIES, tables[::-1]))
     refused("another plan", lambda: plan.run(QUERIES, (plan.compile(leave_out=True), tables[1])))
-    shorter = view.with_form(InTurn(((0,),), (1.0,), 1.0, naive(5)))
+    shorter = view.with_form(StagedSum(((0,),), (1.0,), 1.0, naive(5)))
     refused("another plan", lambda: plan.run(QUERIES, (shorter.plan.compile(), tables[1])))
 
 
@@ -571,16 +573,20 @@ def test_what_cannot_be_judged_is_refused():
     plan, judged = view.plan, np.zeros((6, 6))
     fixed = np.zeros((6, 6))
     fixed.flags.writeable = False
-    refused("six rows", lambda: plan.judge(D12_ROWS, D12_LABELS, None, np.zeros((6, 5)), True))
-    refused("incompatible", lambda: plan.judge(D12_ROWS, D12_LABELS, None, fixed, True), TypeError)
-    refused("incompatible", lambda: plan.judge(D12_ROWS, D12_LABELS, None, judged.astype(np.float32), True), TypeError)
-    refused("one label per row", lambda: plan.judge(D12_ROWS, D12_LABELS[:3], None, judged, True))
-    refused("one weight per row", lambda: plan.judge(D12_ROWS, D12_LABELS, np.ones(3), judged, True))
-    refused("none of the rows", lambda: plan.judge(D12_ROWS, D12_LABELS, None, judged, True, 1.0, -1))
-    refused("none of the rows", lambda: plan.judge(D12_ROWS, D12_LABELS, None, judged, True, 1.0, 13))
+    refused("six rows", lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, np.zeros((6, 5)), True))
+    refused("incompatible", lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, fixed, True), TypeError)
+    refused(
+        "incompatible",
+        lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, judged.astype(np.float32), True),
+        TypeError,
+    )
+    refused("one label per row", lambda: plan.validate_members(D12_ROWS, D12_LABELS[:3], None, judged, True))
+    refused("one weight per row", lambda: plan.validate_members(D12_ROWS, D12_LABELS, np.ones(3), judged, True))
+    refused("none of the rows", lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, judged, True, 1.0, -1))
+    refused("none of the rows", lambda: plan.validate_members(D12_ROWS, D12_LABELS, None, judged, True, 1.0, 13))
     out = np.empty((12, 2))
-    refused("six rows", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, judged=np.zeros((5, 6))))
-    refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, judged=judged, keep=1.5))
-    refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, judged=judged, keep=math.nan))
-    refused("not taken in turn", lambda: view._naive.stream(D12_ROWS, D12_LABELS, None, out, judged=judged))
+    refused("six rows", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, member_scores=np.zeros((5, 6))))
+    refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, member_scores=judged, keep=1.5))
+    refused("kept", lambda: plan.stream(D12_ROWS, D12_LABELS, None, out, member_scores=judged, keep=math.nan))
+    refused("not staged", lambda: view._naive.stream(D12_ROWS, D12_LABELS, None, out, member_scores=judged))
     assert not judged.any()

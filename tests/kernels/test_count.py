@@ -27,16 +27,16 @@ class Store:
 
     def __post_init__(self):
         self.n_values = np.asarray(self.n_values, dtype=np.int64)
-        self.rooms = self.n_values + 1 + self.spare
-        self.offsets = np.concatenate([[0], np.cumsum(self.rooms)]).astype(np.int64)
+        self.n_slots = self.n_values + 1 + self.spare
+        self.offsets = np.concatenate([[0], np.cumsum(self.n_slots)]).astype(np.int64)
         a, k = int(self.offsets[-1]), self.n_classes
         self.classes, self.singles = np.zeros(k), np.zeros((a, k))
         self.pairs = np.zeros((a, a, k)) if self.with_pairs else None
         self.triples = []
         for s, f in self.anchors:
             width = a - int(self.offsets[f])
-            self.triples.append((s, f, np.zeros((width, width, int(self.rooms[s]) * k))))
-        self.families = [(ids, np.zeros((*(int(self.rooms[i]) for i in ids), k))) for ids in self.family_ids]
+            self.triples.append((s, f, np.zeros((width, width, int(self.n_slots[s]) * k))))
+        self.families = [(ids, np.zeros((*(int(self.n_slots[i]) for i in ids), k))) for ids in self.family_ids]
 
     def empty_copy(self):
         return Store(self.n_values, self.n_classes, self.spare, self.with_pairs, self.anchors, self.family_ids)
@@ -68,7 +68,7 @@ def count_by_loops(store, codes, labels, weights=None):
     weights = np.ones(len(labels)) if weights is None else weights[kept]
     slots = codes.astype(np.int64)
     slots[codes == np.iinfo(codes.dtype).max] = -1
-    slots = np.where(slots < 0, store.rooms - 1, slots)
+    slots = np.where(slots < 0, store.n_slots - 1, slots)
     where, n = slots + store.offsets[:-1], codes.shape[1]
     np.add.at(store.classes, labels, weights)
     for i in range(n):

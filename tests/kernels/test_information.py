@@ -19,12 +19,12 @@ def sums_as_defined(block):
     return [block.sum(), *(n_log_n(block.sum(axis=axes)) for axes in margins)]
 
 
-def symmetric_pairs(rng, rooms, n_classes):
-    offsets = np.concatenate([[0], np.cumsum(rooms)]).astype(np.int64)
+def symmetric_pairs(rng, n_slots, n_classes):
+    offsets = np.concatenate([[0], np.cumsum(n_slots)]).astype(np.int64)
     pairs = np.zeros((offsets[-1], offsets[-1], n_classes))
-    for i in range(len(rooms)):
-        for j in range(i + 1, len(rooms)):
-            block = rng.integers(0, 5, (rooms[i], rooms[j], n_classes)).astype(float)
+    for i in range(len(n_slots)):
+        for j in range(i + 1, len(n_slots)):
+            block = rng.integers(0, 5, (n_slots[i], n_slots[j], n_classes)).astype(float)
             pairs[offsets[i] : offsets[i + 1], offsets[j] : offsets[j + 1]] = block
             pairs[offsets[j] : offsets[j + 1], offsets[i] : offsets[i + 1]] = block.transpose(1, 0, 2)
     return offsets, pairs

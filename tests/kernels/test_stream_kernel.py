@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 import oracle
 from instances import terms_of
 from tanager import BackOff, BDeu, Column, JointCounts, Lidstone, MEstimate, PriorCounts, Schema
-from tanager.scoring.forms import ProductOfSums, SumOfProducts, View
+from tanager.scoring.forms import ProductOfSums, SumOfProducts
+from tanager.scoring.view import View
+from view_calls import leave_one_out, score, stream
 
 N_VALUES = (2, 3, 2, 1)
 N = len(N_VALUES)
@@ -102,7 +104,8 @@ def in_blocks(view, stream, edges):
         raw = view.counts.raw_now(raw, halvings)
         halvings = view.counts.halvings
         held = slice(front, stop)
-        done = view.stream(
+        done = stream(
+            view,
             block["codes"],
             block["labels"],
             block["weights"],
@@ -136,7 +139,7 @@ def test_a_stream_that_forgets_answers_as_plain_loops_do(name, made, smoothing, 
     np.testing.assert_allclose(counts.class_counts, rest.class_counts, rtol=1e-9, atol=1e-12)
     assert counts == rest
     np.testing.assert_allclose(
-        view.score(stream["answered"]), View(rest, form, smoothing).score(stream["answered"]), rtol=1e-8, atol=1e-10
+        score(view, stream["answered"]), score(View(rest, form, smoothing), stream["answered"]), rtol=1e-8, atol=1e-10
     )
 
 
@@ -162,16 +165,16 @@ def test_a_long_stream_fades_through_any_unit(k, factor):
     form = averaged(9)
     view = View(binary_counts(9, k), form, Lidstone(1.0))
     got = np.empty((400, k))
-    assert view.stream(codes, labels, None, got, fade=np.full(400, factor)) == 400
+    assert stream(view, codes, labels, None, got, fade=np.full(400, factor)) == 400
     eager = binary_counts(9, k)
     other = View(eager, form, Lidstone(1.0), fast=False)
     for r in range(400):
         if r % 7 == 0:
-            np.testing.assert_allclose(got[r], other.score(codes[r : r + 1])[0], rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(got[r], score(other, codes[r : r + 1])[0], rtol=1e-9, atol=1e-12)
         eager.decay_classes([factor] * k).update(codes[r : r + 1], labels[r : r + 1])
     assert view.counts.halvings > 0 or factor == 0.9
     assert view.counts == eager
-    np.testing.assert_allclose(view.score(codes), other.score(codes), rtol=1e-9)
+    np.testing.assert_allclose(score(view, codes), score(other, codes), rtol=1e-9)
 
 
 def test_a_fade_that_leaves_nothing_is_no_overflow():
@@ -180,9 +183,9 @@ def test_a_fade_that_leaves_nothing_is_no_overflow():
     fade[[20, 21, 40]] = [1e-300, 5e-324, 1e-200]
     view = View(binary_counts(9), averaged(9), Lidstone(1.0))
     out = np.empty((60, 2))
-    view.stream(codes, labels, None, out, fade=fade)
+    stream(view, codes, labels, None, out, fade=fade)
     fresh = np.empty((20, 2))
-    View(binary_counts(9), averaged(9), Lidstone(1.0)).stream(codes[40:], labels[40:], None, fresh)
+    stream(View(binary_counts(9), averaged(9), Lidstone(1.0)), codes[40:], labels[40:], None, fresh)
     np.testing.assert_allclose(out[41:], fresh[1:], rtol=1e-12)
     np.testing.assert_allclose(view.counts.n_rows, 20)
 
@@ -197,7 +200,7 @@ def test_rows_leave_with_their_weight_however_often_cells_were_halved(factor):
     view = View(binary_counts(9), averaged(9), Lidstone(1.0))
     raw = np.empty(900)
     queue, fade = (codes, labels, raw), np.full(900, factor)
-    view.stream(codes, labels, None, np.empty((900, 2)), fade=fade, queue=queue, gone=window_of(3, 900))
+    stream(view, codes, labels, None, np.empty((900, 2)), fade=fade, queue=queue, gone=window_of(3, 900))
     assert view.counts.halvings > 332
     rest = binary_counts(9).update(codes[-3:], labels[-3:], np.array([factor**2, factor, 1.0]))
     np.testing.assert_allclose(view.counts.n_rows, 1 + factor + factor**2)
@@ -212,7 +215,7 @@ def test_rows_of_weight_one_leave_without_a_trace(form):
     codes, labels = binary(500)
     view = View(binary_counts(9), form, Lidstone(1.0))
     out, raw = np.empty((500, 2)), np.empty(500)
-    view.stream(codes, labels, None, out, queue=(codes, labels, raw), gone=window_of(50, 500))
+    stream(view, codes, labels, None, out, queue=(codes, labels, raw), gone=window_of(50, 500))
     rest = binary_counts(9).update(codes[-50:], labels[-50:])
     assert view.counts == rest
     for name, table in view.counts._arrays().items():
@@ -226,7 +229,7 @@ def test_weights_that_do_not_cancel_leave_no_negative_cells():
     view = View(binary_counts(9), averaged(9), Lidstone(1e-30))
     out, weights = np.empty((3000, 2)), rng.choice([0.1, 0.7, 1e6 / 3], 3000)
     fade = np.full(3000, 0.97)
-    view.stream(codes, labels, weights, out, fade=fade, queue=(codes, labels, np.empty(3000)), gone=window_of(5, 3000))
+    stream(view, codes, labels, weights, out, fade=fade, queue=(codes, labels, np.empty(3000)), gone=window_of(5, 3000))
     assert ((out >= 0) & (out <= 1)).all()
     assert all((table >= 0).all() for table in view.counts._arrays().values())
 
@@ -242,7 +245,7 @@ def test_missing_values_may_come_and_leave_in_a_long_stream(form):
             part, held = slice(start, start + 300), slice(max(0, start - 40), start + 300)
             raw = np.ones(held.stop - held.start)
             gone = window_of(40, 300) if start == 0 else np.ones(300, dtype=np.int64)
-            view.stream(codes[part], labels[part], None, out[part], queue=(codes[held], labels[held], raw), gone=gone)
+            stream(view, codes[part], labels[part], None, out[part], queue=(codes[held], labels[held], raw), gone=gone)
         assert view.counts == binary_counts(9).update(codes[-40:], labels[-40:])
     np.testing.assert_allclose(quick, slow_, rtol=1e-10)
 
@@ -253,7 +256,7 @@ def test_an_unlabelled_row_is_answered_and_fades_what_is_there():
     view = View(binary_counts(9), averaged(9), Lidstone(1.0))
     out, raw = np.empty((6, 2)), np.full(6, -1.0)
     gone = np.array([0, 0, 0, 0, 0, 4], dtype=np.int64)
-    assert view.stream(codes, labels, None, out, fade=np.full(6, 0.5), queue=(codes, labels, raw), gone=gone) == 6
+    assert stream(view, codes, labels, None, out, fade=np.full(6, 0.5), queue=(codes, labels, raw), gone=gone) == 6
     assert raw[3] == 0
     np.testing.assert_allclose(view.counts.n_rows, 1.5)
     assert np.isfinite(out).all()
@@ -268,7 +271,7 @@ def test_a_stream_stops_before_a_value_or_class_it_does_not_know():
         view = View(binary_counts(9), averaged(9), Lidstone(1.0))
         out = np.empty((20, 2))
         fade = np.full(20, 0.5)
-        assert view.stream(X, y, None, out, fade=fade, queue=(X, y, raw), gone=window_of(3, 20)) == 7
+        assert stream(view, X, y, None, out, fade=fade, queue=(X, y, raw), gone=window_of(3, 20)) == 7
         assert raw.tolist() == [2.0 ** (r + 1) for r in range(7)] + [-1.0] * 13
         assert view.counts.scale == 2.0**7
         np.testing.assert_allclose(view.counts.n_rows, 1.75)
@@ -284,9 +287,9 @@ def test_a_row_that_is_answered_may_hold_unseen_values(smooth):
         View(JointCounts(schema, [0, 1], spare=1), averaged(9), Lidstone(1.0), smooth_unseen=smooth) for _ in range(2)
     )
     out = np.empty((30, 2))
-    assert view.stream(codes, labels, None, out, answered=odd) == 30
+    assert stream(view, codes, labels, None, out, answered=odd) == 30
     for r in range(30):
-        np.testing.assert_allclose(out[r], other.score(odd[r : r + 1])[0], rtol=1e-10)
+        np.testing.assert_allclose(out[r], score(other, odd[r : r + 1])[0], rtol=1e-10)
         other.counts.learn_rows(codes[r : r + 1], labels[r : r + 1])
 
 
@@ -329,7 +332,7 @@ def test_wrong_arguments_are_refused_before_anything_changes(options, error):
     codes, labels = binary(10)
     view = View(binary_counts(9), averaged(9), Lidstone(1.0))
     with pytest.raises(error):
-        view.stream(codes, labels, None, np.empty((10, 2)), **options)
+        stream(view, codes, labels, None, np.empty((10, 2)), **options)
     assert view.counts.n_rows == 0
     assert view.counts.scale == 1
 
@@ -338,12 +341,12 @@ def test_the_output_and_the_queue_are_written_in_place_or_refused():
     codes, labels = binary(10)
     view = View(binary_counts(9), averaged(9), Lidstone(1.0))
     with pytest.raises(TypeError):
-        view.stream(codes, labels, None, np.empty((10, 2), dtype=np.float32))
+        stream(view, codes, labels, None, np.empty((10, 2), dtype=np.float32))
     raw = np.zeros(10)
     raw.flags.writeable = False
     with pytest.raises((TypeError, ValueError)):
-        view.stream(
-            codes, labels, None, np.empty((10, 2)), queue=(codes, labels, raw), gone=np.zeros(10, dtype=np.int64)
+        stream(
+            view, codes, labels, None, np.empty((10, 2)), queue=(codes, labels, raw), gone=np.zeros(10, dtype=np.int64)
         )
 
 
@@ -359,7 +362,7 @@ def test_no_rows_are_a_stream_too():
     none, no_labels = np.empty((0, 9), dtype=np.uint8), np.empty(0, dtype=np.uint8)
     queue = (none, no_labels, np.empty(0))
     empty_ = np.empty(0)
-    assert view.stream(none, no_labels, None, np.empty((0, 2)), fade=empty_, queue=queue, gone=empty_.astype(int)) == 0
+    assert stream(view, none, no_labels, None, np.empty((0, 2)), fade=empty_, queue=queue, gone=empty_.astype(int)) == 0
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS, ids=repr)
@@ -370,13 +373,13 @@ def test_a_view_follows_counts_that_fade(name, smoothing):
     codes, labels = random_rows(rng, 60, True), rng.integers(0, 3, 60).astype(np.uint8)
     counts = empty(form, 3).update(codes, labels)
     view = View(counts, form, smoothing)
-    view.score(codes)
+    score(view, codes)
     for _ in range(3):
         counts.decay(0.3).update(codes[:20], labels[:20])
         assert view.valid
         fresh = View(counts, form, smoothing)
         for r in range(10):
             np.testing.assert_allclose(view.plan.one(codes[r]), fresh.plan.one(codes[r]), rtol=1e-12)
-        np.testing.assert_allclose(view.score(codes), fresh.score(codes), rtol=1e-12)
-        left_out = view.leave_one_out(codes[:20], labels[:20])
-        np.testing.assert_allclose(left_out, fresh.leave_one_out(codes[:20], labels[:20]), rtol=1e-12)
+        np.testing.assert_allclose(score(view, codes), score(fresh, codes), rtol=1e-12)
+        left_out = leave_one_out(view, codes[:20], labels[:20])
+        np.testing.assert_allclose(left_out, leave_one_out(fresh, codes[:20], labels[:20]), rtol=1e-12)

@@ -10,7 +10,9 @@ from instances import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, FANC, HNB, KDB, SPC, SPODE, TAN, TC, Column, NaiveBayes, Schema
 from tanager.errors import DataError, MemoryBudgetError, OptionError, SchemaMismatch
-from tanager.scoring.forms import InTurn, View
+from tanager.scoring.forms import StagedSum
+from tanager.scoring.view import View
+from view_calls import score
 
 every = pytest.mark.parametrize("name", NAMES)
 FEW = settings(max_examples=8)
@@ -49,22 +51,30 @@ def test_probabilities_are_probabilities(name, table):
 def test_compiled_tables_the_short_cut_and_the_long_way_agree(name, table, factors):
     options = {"class_weight": {"c0": 2.0} if 0 in table.labels else None} if factors else {}
     model = make(name, table.n, **options).fit(table.X, table.y, sample_weight=table.w)
-    codes = model._encode(table.Q)
-    view = model._structure(fresh=True)
+    codes = model.encode(table.Q).codes
+    view = model.view_
     answers = []
     for fast in (True, False):
-        other = model._view_of(view.form, fast=fast)
+        other = View(
+            view.counts,
+            view.form,
+            view.estimate,
+            smooth_unseen=view.smooth_unseen,
+            priors=view.priors,
+            factors=view.factors,
+            fast=fast,
+        )
         for log_joint in (False, True):
             compiled, straight = np.empty((2, len(codes), len(model.classes_)))
             other.plan.score(codes, straight, log_joint)
-            if isinstance(view.form, InTurn):  # its tables are read member by member
-                compiled[:] = other.score(np.repeat(codes, 500, axis=0), log_joint=log_joint)[::500]
+            if isinstance(view.form, StagedSum):  # its tables are read member by member
+                compiled[:] = score(other, np.repeat(codes, 500, axis=0), log_joint=log_joint)[::500]
             else:
                 other.plan.compile().score(codes, compiled, log_joint)
             silent = np.isnan(compiled[:, 0])
             same(compiled[~silent], straight[~silent])
             if silent.any():
-                same(other.score(np.repeat(codes, 500, axis=0), log_joint=log_joint)[::500], straight)
+                same(score(other, np.repeat(codes, 500, axis=0), log_joint=log_joint)[::500], straight)
             answers.append(straight)
     same(answers[0], answers[2])
     same(answers[1], answers[3])
@@ -92,7 +102,7 @@ def test_given_priors_take_the_place_of_the_learned_ones(name, table, seed):
     priors = np.random.default_rng(seed).dirichlet(np.ones(k))
     model = make(name, table.n, priors=priors).fit(table.X, table.y)
     data = table.data()
-    kind = plain._structure(fresh=True)
+    kind = plain.view_
     learned = [oracle.prior(data, y, (kind_of(plain))) for y in range(k)]
     expected = plain.predict_proba(table.Q) * priors / learned
     same(model.predict_proba(table.Q), expected / expected.sum(1, keepdims=True))
@@ -103,7 +113,7 @@ def test_given_priors_take_the_place_of_the_learned_ones(name, table, seed):
 
 def kind_of(model):
 
-    rule = model._estimate()
+    rule = model.estimate
     return rule.kind, rule.strength
 
 
@@ -292,13 +302,13 @@ def test_small_pseudo_counts_do_not_underflow_on_both_sides_of_a_super_parent():
     row[0, 16] = 1
     joint = model.predict_log_joint(row)
     assert np.isfinite(joint).all()
-    generic = View(model.counts_, model._structure(fresh=True).form, model_estimate(model), fast=False)
-    np.testing.assert_allclose(joint, generic.score(row, log_joint=True), rtol=1e-9)
+    generic = View(model.counts_, model.structure_, model_estimate(model), fast=False)
+    np.testing.assert_allclose(joint, score(generic, row, log_joint=True), rtol=1e-9)
 
 
 def model_estimate(model):
 
-    return model._estimate()
+    return model.estimate
 
 
 # --- refusals -----------------------------------------------------------------------------------------------------

@@ -272,7 +272,7 @@ def test_structure_follows_the_rows_that_still_count(cls):
     X[:, 3] ^= y.astype(np.uint8) & rng.integers(0, 2, 4000).astype(np.uint8)
     streamed = cls(window=500)
     streamed.test_then_train(X, y)
-    assert streamed._structure(fresh=True).form == cls().fit(X[-500:], y[-500:])._structure(fresh=True).form
+    assert streamed.structure_ == cls().fit(X[-500:], y[-500:]).structure_
 
 
 def test_refresh_says_after_how_many_rows_a_structure_is_learned_again():
@@ -281,9 +281,9 @@ def test_refresh_says_after_how_many_rows_a_structure_is_learned_again():
     learned = []
 
     class Watched(TAN):
-        def _form(self, counts, rows):
+        def _structure(self, counts, rows):
             learned.append(counts.n_rows)
-            return super()._form(counts, rows)
+            return super()._structure(counts, rows)
 
     for options, expected in (
         ({"refresh": 100}, [*range(20, 1000, 100)]),

@@ -172,7 +172,7 @@ def test_rows_unlearned_during_a_warm_up_stay_away():
 @FEW
 @given(table=tables(min_rows=2), data=st.data())
 def test_merged_parts_equal_the_whole(name, table, data):
-    if make(name, table.n)._needs_rows():
+    if make(name, table.n).looks_at_rows:
         return  # these look at rows again, which counts do not hold
     cut = data.draw(st.integers(1, len(table.rows) - 1))
     whole = make(name, table.n).fit(table.X, table.y)
@@ -193,7 +193,7 @@ def test_a_classifier_from_counts_answers_like_one_that_learned_them(name, table
     fitted = make(name, table.n).fit(table.X, table.y)
     answer = fitted.predict_proba(table.Q)
     params = fitted.get_params(deep=False)
-    if fitted._needs_rows() and "kdb" not in name:
+    if fitted.looks_at_rows and "kdb" not in name:
         with pytest.raises(SchemaMismatch):
             type(fitted).from_counts(fitted.counts_, **params)
     else:

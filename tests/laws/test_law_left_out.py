@@ -10,7 +10,7 @@ from instances import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, FANC, TAN, BackOff, BDeu, MEstimate, NaiveBayes, PriorCounts
 from tanager.counts.estimates import as_estimate
-from tanager.scoring.forms import View
+from tanager.scoring.view import View
 
 every = pytest.mark.parametrize("name", NAMES)
 
@@ -25,13 +25,13 @@ def test_leaving_a_row_out_equals_learning_without_it(name, table, weighted):
     if name == "nb-balanced":
         return  # class weights are a structure of their own
     left_out = model.leave_one_out(table.X, table.y, w)
-    view = model._structure(fresh=True)
+    view, scorer = model.view_, model.scorer_
     for r in range(len(table.rows)):
         some = slice(r, r + 1)
-        codes, labels, weights = model._known_rows(table.X[some], table.y[some], None if w is None else w[some])
-        view.counts.subtract(codes, labels, weights)
-        expected = model._score_codes(codes, view, table.X[some], log_joint=False)
-        view.counts.update(codes, labels, weights)
+        row = model.known_rows(table.X[some], table.y[some], None if w is None else w[some])
+        view.counts.subtract(row.codes, row.labels, row.weights)
+        expected = scorer.score(row.query)
+        view.counts.update(row.codes, row.labels, row.weights)
         np.testing.assert_allclose(left_out[r], expected[0], rtol=1e-7, atol=1e-10, err_msg=f"row {r}")
 
 
@@ -89,4 +89,4 @@ def test_decayed_counts_leave_rows_out_at_their_present_weight():
     model.counts_.decay(0.5)
     half = AODE().fit(X, y, sample_weight=[0.5] * 3)
     np.testing.assert_allclose(model.leave_one_out(X, y, [0.5] * 3), half.leave_one_out(X, y, [0.5] * 3), rtol=1e-12)
-    assert isinstance(model._structure(fresh=True), View)
+    assert isinstance(model.view_, View)

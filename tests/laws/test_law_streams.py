@@ -159,7 +159,7 @@ def test_a_stream_goes_on_after_decay(model):
     rng = np.random.default_rng(6)
     X = [[f"v{v}" for v in row] for row in rng.integers(0, 3, (60, 3))]
     y = rng.integers(0, 2, 60)
-    if model._needs_rows():
+    if model.looks_at_rows:
         pytest.skip("kept rows do not fade")
     single, stream = clone(model).fit(X[:30], y[:30]), clone(model).fit(X[:30], y[:30])
     for m in (single, stream):

@@ -196,7 +196,7 @@ def test_a_model_that_has_learned_nothing_warms_up_the_same_with_and_without_cra
         crash(durable)
         durable = opened(path)
     same(durable.model, twin(path, lessons))
-    assert durable.model._warm is None
+    assert durable.model.columns_fixed
     durable.close()
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
-import numpy as np
-
 from tanager.counts.joint import JointCounts
-from tanager.learning.averaged import AveragedClassifier, one_dependence
-from tanager.learning.rows import Rows
-from tanager.scoring.forms import Form, SumOfProducts
+from tanager.errors import check_number
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import KeptRows
+from tanager.scoring.forms import Form, SumOfProducts, one_dependence
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class A2DE(AveragedClassifier):
+class A2DE(CountsClassifier):
     """Averaged two-dependence estimators: the mean over all pairs of columns as parents of all others.
 
     Lower bias and higher variance than AODE: choose it with many rows and few columns. Counts triples.
@@ -34,10 +33,16 @@ class A2DE(AveragedClassifier):
     array([[0.8182, 0.1818]])
     """
 
+    min_count: float = 1.0
+
     order = 3
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def check_options(self) -> None:
+        super().check_options()
+        check_number("min_count", self.min_count, "a number of rows")
+
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         n = counts.n_features
-        single = one_dependence(np.ones(n), self.min_count)
+        single = one_dependence([1.0] * n, self.min_count)
         pairs = tuple(combinations(range(n), 2))
         return SumOfProducts(pairs, (1.0,) * len(pairs), self.min_count, single) if n > 2 else single

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from tanager.counts.joint import JointCounts
-from tanager.learning.averaged import AveragedClassifier, one_dependence
-from tanager.learning.rows import Rows
-from tanager.scoring.forms import Form
-from tanager.scoring.subsumption import SubsumptionMixin
+from tanager.errors import check_number
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import KeptRows
+from tanager.scoring.forms import Form, one_dependence
+from tanager.scoring.scorer import Scorer
+from tanager.scoring.subsumption import Subsumption, check_subsumption
+from tanager.scoring.view import View
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class AODE(SubsumptionMixin, AveragedClassifier):
+class AODE(CountsClassifier):
     """Averaged one-dependence estimators: the mean over all columns as a parent of all others.
 
     The first classifier to try: no structure to choose, exact in streams, usually more accurate than naive Bayes and
@@ -40,5 +41,16 @@ class AODE(SubsumptionMixin, AveragedClassifier):
     array([[0.7941, 0.2059]])
     """
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
-        return one_dependence(np.ones(counts.n_features), self.min_count)
+    min_count: float = 1.0
+    subsumption: float | None = None
+
+    def check_options(self) -> None:
+        super().check_options()
+        check_number("min_count", self.min_count, "a number of rows")
+        check_subsumption(self.subsumption)
+
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
+        return one_dependence([1.0] * counts.n_features, self.min_count)
+
+    def _scorer(self, view: View) -> Scorer:
+        return view if self.subsumption is None else Subsumption(view, self.counts_, self.subsumption)

@@ -6,16 +6,19 @@ from dataclasses import dataclass
 
 from tanager.counts.estimates import BackOff
 from tanager.counts.sample import Sample
-from tanager.learning.network_learner import Found, LearnsNetwork, by_information, places
-from tanager.scoring.discriminative import DiscriminativeMixin
+from tanager.learning.fit_by import discriminative, fitting_of, weights_of
+from tanager.learning.network_learner import Found, NetworkLearner, by_information, places
+from tanager.learning.network_view import blanket_of, network_of, parents_of
+from tanager.scoring.discriminative import check_fit_by
 from tanager.scoring.forms import ProductOfSums
-from tanager.scoring.network_view import SingleNetworkMixin
+from tanager.scoring.scorer import Scorer
+from tanager.scoring.view import View
 from tanager.structure.hill_climb import HillClimb
 from tanager.structure.learner import Learner
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class BAN(DiscriminativeMixin, SingleNetworkMixin, LearnsNetwork):
+class BAN(NetworkLearner):
     """Bayesian network augmented naive Bayes: the class is a parent of all columns, and these form any network.
 
     Where TAN gives every column one parent, this one learns how many it needs. Choose it when columns depend on
@@ -55,13 +58,28 @@ class BAN(DiscriminativeMixin, SingleNetworkMixin, LearnsNetwork):
     {'x0': (), 'x1': ('x0',)}
     """
 
-    usual = HillClimb()
-    published = BackOff(5.0, first=1.0)
+    fit_by: str = "likelihood"
+    penalty: float = 1.0
 
-    def _likelihood_only(self) -> list[str]:
-        return ['missing="marginal"'] * (self.missing == "marginal")
+    default_learner = HillClimb()
+    default_estimate = BackOff(5.0, first=1.0)
 
-    def _find(self, sample: Sample, learner: Learner) -> Found:
+    parents_ = property(parents_of)
+    network_ = property(network_of)
+    blanket_ = property(blanket_of)
+    fitting_ = property(fitting_of)
+    weights_ = property(weights_of)
+
+    def check_options(self) -> None:
+        super().check_options()
+        check_fit_by(self.fit_by, self.penalty, {'missing="marginal"': self.missing == "marginal"})
+
+    def _scorer(self, view: View) -> Scorer:
+        if self.fit_by != "likelihood":
+            return discriminative(self, view, self.fit_by, self.penalty)
+        return super()._scorer(view)
+
+    def find(self, sample: Sample, learner: Learner) -> Found:
         n = len(sample.names) - 1
         learned = learner.learn(sample, nodes=range(n), given=[n])
         parents = places(learned.network, sample)

@@ -20,15 +20,17 @@ from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, SchemaMismatch, check_option
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.delegate import DelegatesMixin
-from tanager.learning.rows import Rows
+from tanager.learning.delegate import Delegating
+from tanager.learning.rows import KeptRows
 from tanager.learning.shared_counts import joint_shape
 from tanager.scoring.decision import decide
 from tanager.scoring.forms import Form
 
+TRIPLES = 2e8  # bytes of triples up to which A2DE is a candidate
+
 
 @dataclass(eq=False, repr=False)
-class BestOf(DelegatesMixin, CountsClassifier):
+class BestOf(Delegating):
     """Learns the counts once, tries every candidate by leave-one-out, and answers with the best.
 
     One counting pass serves all candidates, and leaving each row out costs one prediction pass per candidate, so this
@@ -62,8 +64,8 @@ class BestOf(DelegatesMixin, CountsClassifier):
     candidates: Any = None
     criterion: str = "log_loss"
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    def check_options(self) -> None:
+        super().check_options()
         check_option("criterion", self.criterion, ("log_loss", "accuracy", "rmse"))
         if not isinstance(self.candidates, list | tuple | None):
             raise OptionError(f"candidates={self.candidates!r} is no list; give a list of classifiers, or None.")
@@ -71,7 +73,7 @@ class BestOf(DelegatesMixin, CountsClassifier):
             if not isinstance(candidate, CountsClassifier):
                 raise OptionError(f"candidates: {candidate!r} is no classifier of tanager, so counts cannot be shared.")
         if self.candidates is not None and not len(self.candidates):
-            raise OptionError("candidates is empty; give at least one classifier, or None for the usual ones.")
+            raise OptionError("candidates is empty; give at least one classifier, or None for the default ones.")
 
     def _needs_rows(self) -> bool:
         return True
@@ -79,22 +81,23 @@ class BestOf(DelegatesMixin, CountsClassifier):
     def _all_candidates(self, schema: Schema) -> Sequence[CountsClassifier]:
         if self.candidates is not None:
             return self.candidates
-        usual = [NaiveBayes(), TAN(), FAN(), AODE(), WAODE(), HNB(), FANC()]
+        default: list[CountsClassifier] = [NaiveBayes(), TAN(), FAN(), AODE(), WAODE(), HNB(), FANC()]
         triples = JointCounts.estimate_bytes(schema.n_values, max(len(self.classes_), 2), order=3)
-        return [*usual, A2DE()] if triples < 2e8 else usual
+        return [*default, A2DE()] if triples < TRIPLES else default
 
-    def _shape(self, schema: Schema) -> dict[str, Any]:
+    def counts_shape(self, schema: Schema) -> dict[str, Any]:
+        """As wide as any candidate needs."""
         return joint_shape(self._all_candidates(schema), schema)
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         if rows is None:
             raise SchemaMismatch("BestOf compares by leave-one-out over the rows, and counts alone do not hold them.")
-        candidates = [c for c in self._all_candidates(counts.schema) if counts.holds(**c._shape(counts.schema))]
-        tried = [self._attach(clone(candidate), counts, rows) for candidate in candidates]
+        candidates = [c for c in self._all_candidates(counts.schema) if counts.holds(**c.counts_shape(counts.schema))]
+        tried = [self._adopt(clone(candidate)) for candidate in candidates]
         self.table_ = sorted((_measures(model, rows) for model in tried), key=self._rank)
         self.best_ = self.table_[0]["model"]
         self._place = next(place for place, model in enumerate(tried) if model is self.best_)
-        return self.best_._structure(fresh=True).form
+        return self.best_.structure_
 
     def _rank(self, line: dict[str, Any]) -> float:
         return -line["accuracy"] if self.criterion == "accuracy" else line[self.criterion]
@@ -105,18 +108,12 @@ class BestOf(DelegatesMixin, CountsClassifier):
     def _take_choice(self, data: dict[str, Any]) -> None:
         self._place = int(data["best"])
         chosen = self._all_candidates(self.counts_.schema)[self._place]
-        assert self._rows is not None
-        self.best_ = self._attach(clone(chosen), self.counts_, self._rows)
-
-    def _answers_by_kernel(self) -> bool:
-        if self.class_weight is not None or self.unseen == "error":
-            return False
-        return all(candidate._answers_by_kernel() for candidate in self._all_candidates(self.counts_.schema))
+        self.best_ = self._adopt(clone(chosen))
 
     def table(self) -> str:
         """The candidates and their leave-one-out figures, best first, as text."""
-        self._ready()
-        self._structure(fresh=True)
+        self.check_fitted()
+        self._answers(fresh=True)
         width = max(9, *(len(line["candidate"]) for line in self.table_))
         lines = [f"{'candidate':<{width}}  accuracy  log loss    rmse"]
         for line in self.table_:
@@ -125,9 +122,10 @@ class BestOf(DelegatesMixin, CountsClassifier):
         return "\n".join(lines)
 
 
-def _measures(model: CountsClassifier, rows: Rows) -> dict[str, Any]:
-    codes, labels, weights = rows.all()
-    proba = model._leave_one_out(codes, labels, weights)
+def _measures(model: CountsClassifier, rows: KeptRows) -> dict[str, Any]:
+    block = rows.block
+    labels, weights = block.labels, block.weights
+    proba = model.leave_out(block)
     w = np.ones(len(labels)) if weights is None else weights
     own = proba[np.arange(len(labels)), labels]
     right = decide(proba, model.counts_.class_counts, None) == labels

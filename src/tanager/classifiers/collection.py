@@ -9,14 +9,15 @@ from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.rows import Rows
+from tanager.learning.network_view import n_networks_of
+from tanager.learning.rows import KeptRows
 from tanager.learning.selection import column_place
-from tanager.learning.voting import Sets, VotingMixin, collect
+from tanager.learning.voting import Sets, collect
 from tanager.scoring.forms import Form
 
 
 @dataclass(eq=False, repr=False)
-class Collection(VotingMixin, CountsClassifier):
+class Collection(CountsClassifier):
     """Any collection: for every column the parent sets that vote, each with a weight.
 
     Parameters
@@ -39,6 +40,8 @@ class Collection(VotingMixin, CountsClassifier):
 
     parent_sets: Any = None
     weights: Any = None
+
+    n_networks_ = property(n_networks_of)
 
     def _resolve(self, schema: Schema) -> Sets:
         given = dict(self.parent_sets or {})
@@ -65,11 +68,11 @@ class Collection(VotingMixin, CountsClassifier):
         _refuse_cycles(sets, schema)
         return sets
 
-    def _shape(self, schema: Schema) -> dict[str, Any]:
+    def counts_shape(self, schema: Schema) -> dict[str, Any]:
         sets = self._resolve(schema)
         return {"order": 1 if all(not p for _, p, _ in sets) else 2, "families": collect(sets).families()}
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         return collect(self._resolve(counts.schema))
 
 

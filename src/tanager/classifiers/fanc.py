@@ -10,7 +10,7 @@ import numpy as np
 
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, is_number
-from tanager.learning.rows import Rows
+from tanager.learning.rows import KeptRows
 from tanager.learning.selection import column_place
 from tanager.learning.voting import OrderedCollection, Sets
 
@@ -48,13 +48,13 @@ class FANC(OrderedCollection):
     max_parents_from: int | None = None
     weights: Any = None
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    def check_options(self) -> None:
+        super().check_options()
         limit = self.max_parents_from
         if limit is not None and (not isinstance(limit, int | np.integer) or isinstance(limit, bool) or limit < 0):
             raise OptionError(f"max_parents_from={limit!r}: give a number of columns of at least 0, or None.")
 
-    def _sets(self, counts: JointCounts, order: list[int], rows: Rows | None) -> Sets:
+    def _sets(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> Sets:
         first = order if self.max_parents_from is None else order[: self.max_parents_from]
         sets: Sets = []
         for place, i in enumerate(order):

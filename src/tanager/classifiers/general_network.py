@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from tanager.counts.sample import Sample
 from tanager.errors import check_option
-from tanager.learning.network_learner import Found, LearnsNetwork, by_information, places
+from tanager.learning.network_learner import Found, NetworkLearner, by_information, places
+from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.scoring.forms import ProductOfSums
-from tanager.scoring.network_view import SingleNetworkMixin
 from tanager.structure.learner import Learner
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GeneralNetwork(SingleNetworkMixin, LearnsNetwork):
+class GeneralNetwork(NetworkLearner):
     """A Bayesian network over the class and all columns; only the Markov blanket of the class is kept.
 
     The class is a variable like the others, so columns that say nothing beside the rest drop out: it selects features
@@ -61,11 +61,15 @@ class GeneralNetwork(SingleNetworkMixin, LearnsNetwork):
 
     class_root: bool = True
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    parents_ = property(parents_of)
+    network_ = property(network_of)
+    blanket_ = property(blanket_of)
+
+    def check_options(self) -> None:
+        super().check_options()
         check_option("class_root", self.class_root, (True, False))
 
-    def _find(self, sample: Sample, learner: Learner) -> Found:
+    def find(self, sample: Sample, learner: Learner) -> Found:
         target = len(sample.names) - 1
         nodes = [target, *range(target)]  # where all else is equal, arcs point away from the class
         learned = learner.learn(sample, nodes=nodes, root=target if self.class_root else None)

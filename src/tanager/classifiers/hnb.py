@@ -9,7 +9,7 @@ import numpy as np
 from tanager.counts.estimates import Estimate, MEstimate
 from tanager.counts.joint import JointCounts
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.rows import Rows
+from tanager.learning.rows import KeptRows
 from tanager.scoring.forms import Form, ProductOfSums
 from tanager.structure.measures import conditional_information
 
@@ -42,12 +42,12 @@ class HNB(CountsClassifier):
 
     smoothing: float | Estimate | None = None
 
-    published = MEstimate(1.0)
+    default_estimate = MEstimate(1.0)
 
     def _adaptive(self) -> bool:
         return True
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         n = counts.n_features
         information = conditional_information(counts)
         np.fill_diagonal(information, 0.0)

@@ -10,14 +10,14 @@ from tanager.counts.estimates import BackOff, Estimate
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.rows import Rows
+from tanager.learning.network_view import blanket_of, network_of, parents_of
+from tanager.learning.rows import KeptRows
 from tanager.scoring.forms import Form, ProductOfSums
-from tanager.scoring.network_view import SingleNetworkMixin
 from tanager.structure.orders import k_dependence
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class KDB(SingleNetworkMixin, CountsClassifier):
+class KDB(CountsClassifier):
     """k-dependence Bayes: columns in order of information on the class, each with its k best earlier columns.
 
     The larger k, the more rows it needs; 2 is good from some ten thousand rows on. Learning takes two passes: pairs for
@@ -58,10 +58,14 @@ class KDB(SingleNetworkMixin, CountsClassifier):
     threshold: float = 0.0
     smoothing: float | Estimate | None = None
 
-    published = BackOff(1.0)
+    default_estimate = BackOff(1.0)
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    parents_ = property(parents_of)
+    network_ = property(network_of)
+    blanket_ = property(blanket_of)
+
+    def check_options(self) -> None:
+        super().check_options()
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or not 0 <= self.k <= 6:
             raise OptionError(f"k={self.k!r}: give a number of parents from 0 to 6.")
         if not is_number(self.threshold, 0):
@@ -73,5 +77,5 @@ class KDB(SingleNetworkMixin, CountsClassifier):
     def _adaptive(self) -> bool:
         return True
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         return ProductOfSums.one_each(k_dependence(counts, self.k, self.threshold))

@@ -12,16 +12,15 @@ from tanager.classifiers.general_network import blanket_form
 from tanager.counts.estimates import Estimate
 from tanager.counts.sample import Sample
 from tanager.errors import OptionError, nearest
-from tanager.learning.network_learner import Found, LearnsNetwork, by_information, places
+from tanager.learning.network_learner import Found, NetworkLearner, by_information, places
 from tanager.networks.network import Network
-from tanager.scoring.forms import ProductOfSums
-from tanager.scoring.network_view import form_columns
+from tanager.scoring.forms import ProductOfSums, form_columns
 from tanager.structure.chow_liu import ChowLiu
 from tanager.structure.learner import Learned, Learner
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class MultiNet(LearnsNetwork):
+class MultiNet(NetworkLearner):
     """One network among the columns for every class, learned from the rows of that class alone.
 
     Columns may depend on each other in one class and not in another. Choose it when the classes are different kinds of
@@ -75,26 +74,26 @@ class MultiNet(LearnsNetwork):
 
     fewest_rows: ClassVar[int] = 10  # a class with fewer has no arcs
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    def check_options(self) -> None:
+        super().check_options()
         if self.thresholds is not None and not isinstance(self.thresholds, Mapping):
             raise OptionError(f"thresholds={self.thresholds!r}: give a dict from class to threshold, or None.")
-        if self.thresholds and not hasattr(self._own_learner(), "threshold"):
-            raise OptionError(f"thresholds: {type(self._own_learner()).__name__} has no threshold. Use CBL or ChowLiu.")
+        if self.thresholds and not hasattr(self.own_learner, "threshold"):
+            raise OptionError(f"thresholds: {type(self.own_learner).__name__} has no threshold. Use CBL or ChowLiu.")
         named = isinstance(self.features, Sequence | np.ndarray) and not isinstance(self.features, str)
         if self.features is not None and self.features != "blanket" and not named:
             raise OptionError(
                 f'features={self.features!r} is not an option; give "blanket", a list of columns, or None.'
             )
 
-    def _check_learned(self) -> None:
+    def check_learned(self) -> None:
         classes = self.classes_.tolist()
         for label in self.thresholds or ():  # in a stream a class may still come
             if label not in classes:
                 raise OptionError(f"thresholds: {label!r} is none of the classes.{nearest(label, classes)}")
-        super()._check_learned()
+        super().check_learned()
 
-    def _find(self, sample: Sample, learner: Learner) -> Found:
+    def find(self, sample: Sample, learner: Learner) -> Found:
         columns = self._columns(sample, learner)
         if not columns:  # an empty blanket: naive Bayes on all columns
             return Found(ProductOfSums.one_each([()] * (len(sample.names) - 1)), ())
@@ -130,10 +129,10 @@ class MultiNet(LearnsNetwork):
     @property
     def networks_(self) -> dict[Any, Network]:
         """The network among the columns of every class, with tables."""
-        self._ready()
-        form = self._structure(fresh=True).form
+        self.check_fitted()
+        form = self._answers(fresh=True).view.form
         assert isinstance(form, ProductOfSums)
-        sample = self._sample(self.counts_, self._rows)
+        sample = self._sample(self.counts_, self._learned.rows)
         target = len(sample.names) - 1
         columns = {sample.names[i]: sample.values[i] for i in sorted(set(form.child))}
         networks = {}
@@ -143,14 +142,14 @@ class MultiNet(LearnsNetwork):
                 term for term, ours in zip(zip(form.child, form.parents, strict=True), spoken, strict=True) if ours
             ]
             arcs = [(sample.names[j], sample.names[i]) for i, parents in terms for j in parents]
-            networks[label] = Network(columns, arcs).estimate(sample.where(target, c), self._estimate())
+            networks[label] = Network(columns, arcs).estimate(sample.where(target, c), self.estimate)
         return networks
 
     @property
     def features_(self) -> tuple[str, ...]:
         """The columns in use."""
-        self._ready()
-        form = self._structure(fresh=True).form
+        self.check_fitted()
+        form = self._answers(fresh=True).view.form
         assert isinstance(form, ProductOfSums)
         return tuple(self.counts_.schema.names[i] for i in sorted(set(form.child)))
 
@@ -214,5 +213,5 @@ class ChowLiuMultiNet(MultiNet):
 
     smoothing: float | Estimate | None = 1.0
 
-    usual = ChowLiu()
+    default_learner = ChowLiu()
     fewest_rows = 1

@@ -9,15 +9,18 @@ from tanager.counts.estimates import BackOff, Estimate
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, nearest
-from tanager.learning.marginal import MarginalMixin
-from tanager.learning.rows import Rows
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.network_view import blanket_of, network_of, parents_of
+from tanager.learning.rows import KeptRows
 from tanager.networks.network import Network
 from tanager.scoring.forms import Form, ProductOfSums
-from tanager.scoring.network_view import SingleNetworkMixin
+from tanager.scoring.marginal import check_missing, with_missing
+from tanager.scoring.scorer import Scorer
+from tanager.scoring.view import View
 
 
 @dataclass(eq=False, repr=False)
-class NetworkClassifier(SingleNetworkMixin, MarginalMixin):
+class NetworkClassifier(CountsClassifier):
     """Answers with a network that is given: an expert's drawing, a file, or a learned network that a person has edited.
 
     Only the arcs are taken from the network; its tables are learned from the data, in batch or as a stream, without
@@ -56,12 +59,18 @@ class NetworkClassifier(SingleNetworkMixin, MarginalMixin):
     network: Network | None = None
     target: str | None = None
     _: KW_ONLY
+    missing: str = "drop"
     smoothing: float | Estimate | None = None
 
-    published = BackOff(5.0, first=1.0)
+    default_estimate = BackOff(5.0, first=1.0)
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    parents_ = property(parents_of)
+    network_ = property(network_of)
+    blanket_ = property(blanket_of)
+
+    def check_options(self) -> None:
+        super().check_options()
+        check_missing(self.missing)
         if self.network is not None and not isinstance(self.network, Network):
             kind = type(self.network).__name__
             raise OptionError(f"network={self.network!r} is a {kind}; give a Network, such as read_network gives.")
@@ -70,11 +79,15 @@ class NetworkClassifier(SingleNetworkMixin, MarginalMixin):
                 f"target={self.target!r} is no variable of the network.{nearest(self.target, self.network.names)}"
             )
 
-    def _shape(self, schema: Schema) -> dict[str, Any]:
+    def counts_shape(self, schema: Schema) -> dict[str, Any]:
+        """Pairs, and the families of the network."""
         return {"order": self.order, "families": self._blanket(schema).families()}
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         return self._blanket(counts.schema)
+
+    def _scorer(self, view: View) -> Scorer:
+        return with_missing(self.missing, view)
 
     def _blanket(self, schema: Schema) -> ProductOfSums:
         network = self.network
@@ -117,5 +130,7 @@ class NetworkClassifier(SingleNetworkMixin, MarginalMixin):
             )
         return others[0]
 
-    def _class_name(self) -> str:
-        return self._target(self.counts_.schema) if self.network is not None else super()._class_name()
+    @property
+    def class_name(self) -> str:
+        """The variable of the network that is the class."""
+        return self._target(self.counts_.schema) if self.network is not None else super().class_name

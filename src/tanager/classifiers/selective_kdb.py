@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tanager.classifiers.kdb import KDB
+from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.errors import SchemaMismatch, check_option
-from tanager.learning.rows import Rows
+from tanager.learning.rows import KeptRows
 from tanager.scoring.decision import decide, posterior
-from tanager.scoring.forms import Form, ProductOfSums, View
+from tanager.scoring.forms import Form, ProductOfSums
+from tanager.scoring.view import View
 from tanager.structure.measures import class_information
 from tanager.structure.orders import descending, k_dependence
 
@@ -70,48 +72,45 @@ class SelectiveKDB(KDB):
 
     loss: str = "rmse"
 
-    keeps_form: ClassVar[bool] = True
+    saves_structure: ClassVar[bool] = True
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    def check_options(self) -> None:
+        super().check_options()
         check_option("loss", self.loss, ("rmse", "zero_one"))
 
     def _needs_rows(self) -> bool:
         return True
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         if rows is None:
             raise SchemaMismatch("SelectiveKDB looks at the rows again, and counts alone do not hold them. Use fit.")
         parents = k_dependence(counts, self.k, self.threshold)
         order = descending(class_information(counts))
         full = ProductOfSums.one_each(parents)
-        self._count_families(full)
-        self.losses_ = self._losses(self._view_of(full), order, parents, rows)
+        self.memory.count_families(full.families(), self.counts_shape(counts.schema), self.n_threads)
+        self.losses_ = self._losses(self.view_of(full), order, parents, rows)
         rounded = np.round(self.losses_, 12)
         self.k_, n_columns = (int(place) for place in np.unravel_index(np.argmin(rounded), rounded.shape))
         self.columns_ = tuple(counts.schema.names[i] for i in order[:n_columns])
         used = sorted(order[:n_columns])
         return ProductOfSums(tuple(used), tuple(parents[i][: self.k_] for i in used), (1.0,) * n_columns)
 
-    def _losses(self, view: View, order: list[int], parents: list[tuple[int, ...]], rows: Rows) -> np.ndarray:
+    def _losses(self, view: View, order: list[int], parents: list[tuple[int, ...]], rows: KeptRows) -> np.ndarray:
         """The loss of every nested network, most parents by columns, each row left out."""
-        codes, labels, weights = rows.all()
+        block = rows.block
         total = np.zeros((self.k + 1, len(order) + 1))
-        for start in range(0, len(codes), BLOCK):
-            part = slice(start, start + BLOCK)
-            total += self._lost(
-                view, order, parents, codes[part], labels[part], None if weights is None else weights[part]
-            )
+        for start in range(0, len(block), BLOCK):
+            total += self._lost(view, order, parents, block.part(slice(start, start + BLOCK)))
         mean = total / max(rows.weight, TINY)
         return np.sqrt(mean) if self.loss == "rmse" else mean
 
-    def _lost(
-        self, view: View, order: list[int], parents: list[Any], codes: Any, labels: Any, weights: Any
-    ) -> np.ndarray:
+    def _lost(self, view: View, order: list[int], parents: list[tuple[int, ...]], rows: Block) -> np.ndarray:
         """What some rows add to the loss: one factor more for each column, and for each number of parents."""
-        once = None if weights is None else np.minimum(weights, 1.0)  # a weight of two is two rows: one is left out
-        classes = self._view_of(ProductOfSums((), (), ()))
-        start = np.maximum(classes.leave_one_out(codes, labels, once, log_joint=True), np.log(TINY))
+        labels, weights = rows.labels, rows.weights
+        # A weight of two is two rows: one of them is left out.
+        once = rows.weighing(None if weights is None else np.minimum(weights, 1.0))
+        classes = self.view_of(ProductOfSums((), (), ()))
+        start = np.maximum(classes.leave_one_out(once, log_joint=True), np.log(TINY))
         joint = [start.copy() for _ in range(self.k + 1)]
         lost = np.zeros((self.k + 1, len(order) + 1))
         lost[:, 0] = self._loss_of(start, labels, weights)
@@ -119,7 +118,7 @@ class SelectiveKDB(KDB):
             factor = np.ones_like(start)
             for j in range(self.k + 1):
                 if j <= len(parents[i]):  # a missing parent leaves the parents before it
-                    term = view.term(i, parents[i][:j], codes, (labels, once))
+                    term = view.term(i, parents[i][:j], once)
                     factor = np.where(np.isnan(term), factor, term)
                 joint[j] += np.log(np.maximum(factor, TINY))
                 lost[j, t] = self._loss_of(joint[j], labels, weights)

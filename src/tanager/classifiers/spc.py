@@ -9,7 +9,7 @@ from typing import Any
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import check_option
-from tanager.learning.rows import Rows
+from tanager.learning.rows import KeptRows
 from tanager.learning.selection import best_by_rows, column_place
 from tanager.learning.voting import OrderedCollection, Sets, collect
 
@@ -47,8 +47,8 @@ class SPC(OrderedCollection):
     super_parent: Any = None
     select: str = "loo"
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    def check_options(self) -> None:
+        super().check_options()
         check_option("select", self.select, ("loo", "resub"))
 
     def _needs_rows(self) -> bool:
@@ -60,13 +60,13 @@ class SPC(OrderedCollection):
     def _chosen(self) -> bool:
         return isinstance(self.super_parent, str) and self.super_parent in ("refined", "mi")
 
-    def _shape(self, schema: Schema) -> dict[str, Any]:
+    def counts_shape(self, schema: Schema) -> dict[str, Any]:
         if self._adaptive() or (self.super_parent is None and not self._given_order()):
             return {"order": 3}
         s = 0 if self.super_parent is None else self.super_parent
         return {"order": 2, "anchors": (column_place("super_parent", s, schema),)}
 
-    def _sets(self, counts: JointCounts, order: list[int], rows: Rows | None) -> Sets:
+    def _sets(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> Sets:
         how = self.select if self._needs_rows() else self.super_parent
         best = order[0] if how is None else best_by_rows(self, how, lambda s: collect(_spc(s, order)), counts, rows)
         self.super_parent_ = counts.schema.names[best]

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from tanager.counts.joint import JointCounts
-from tanager.learning.averaged import AveragedClassifier, naive
-from tanager.learning.rows import Rows
+from tanager.errors import check_number
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import KeptRows
 from tanager.learning.selection import SELECTIONS, best_by_rows
-from tanager.scoring.forms import Form, SumOfProducts
+from tanager.scoring.forms import Form, SumOfProducts, naive
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SPODE(AveragedClassifier):
+class SPODE(CountsClassifier):
     """One super-parent: every column depends on the class and on the same other column.
 
     Parameters
@@ -39,6 +40,11 @@ class SPODE(AveragedClassifier):
     """
 
     super_parent: Any = "loo"
+    min_count: float = 1.0
+
+    def check_options(self) -> None:
+        super().check_options()
+        check_number("min_count", self.min_count, "a number of rows")
 
     def _needs_rows(self) -> bool:
         return self.super_parent in ("loo", "resub")
@@ -46,7 +52,7 @@ class SPODE(AveragedClassifier):
     def _adaptive(self) -> bool:
         return self.super_parent in SELECTIONS
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         def form(s: int) -> SumOfProducts:
             return SumOfProducts(((s,),), (1.0,), 0.0, naive(counts.n_features))
 

@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, SchemaMismatch, is_number
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.rows import Rows
+from tanager.learning.network_view import blanket_of, network_of, parents_of
+from tanager.learning.rows import KeptRows
 from tanager.scoring.decision import decide, posterior
 from tanager.scoring.forms import Form, ProductOfSums
-from tanager.scoring.network_view import SingleNetworkMixin
 
 TINY = 1e-300  # stands for a probability of zero in logarithms
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
+class SuperParentTAN(CountsClassifier):
     """A tree-augmented naive Bayes whose arcs are added only while leave-one-out accuracy rises.
 
     Each step finds the best super-parent for all orphans together, then its favourite child. More accurate than TAN on
@@ -51,15 +52,19 @@ class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
 
     min_gain: float = 0.0
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    parents_ = property(parents_of)
+    network_ = property(network_of)
+    blanket_ = property(blanket_of)
+
+    def check_options(self) -> None:
+        super().check_options()
         if not is_number(self.min_gain, 0):
             raise OptionError(f"min_gain={self.min_gain!r}: give an accuracy gain of at least 0.")
 
     def _needs_rows(self) -> bool:
         return True
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         if rows is None:
             raise SchemaMismatch("SuperParentTAN looks at the rows again, and counts alone do not hold them. Use fit.")
         parents: list[tuple[int, ...]] = [()] * counts.n_features
@@ -83,18 +88,18 @@ class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
             joint, current = joint + arcs.gain(child), gained[child]
         return ProductOfSums.one_each(parents)
 
-    def _with(self, parents: list[Any], s: int, children: list[int], rows: Rows) -> tuple[float, float]:
+    def _with(self, parents: list[Any], s: int, children: list[int], rows: KeptRows) -> tuple[float, float]:
         changed = [(s,) if i in children else p for i, p in enumerate(parents)]
         return self._quality(self._left_out(changed, rows), rows)
 
-    def _left_out(self, parents: list[Any], rows: Rows, *, log_joint: bool = False) -> np.ndarray:
+    def _left_out(self, parents: list[Any], rows: KeptRows, *, log_joint: bool = False) -> np.ndarray:
         """Probabilities (or log joints) of the classes under these parents, every row left out."""
-        view = self._view_of(ProductOfSums.one_each(parents))
-        return view.leave_one_out(*rows.all(), log_joint=log_joint, n_jobs=self._threads())
+        view = self.view_of(ProductOfSums.one_each(parents))
+        return view.leave_one_out(rows.block, log_joint=log_joint, n_jobs=self.n_threads)
 
-    def _quality(self, proba: np.ndarray, rows: Rows) -> tuple[float, float]:
+    def _quality(self, proba: np.ndarray, rows: KeptRows) -> tuple[float, float]:
         """Accuracy, and the sum of probabilities of the true classes for ties."""
-        _, labels, weights = rows.all()
+        labels, weights = rows.block.labels, rows.block.weights
         right = decide(proba, self.counts_.class_counts, None) == labels
         own = proba[np.arange(len(labels)), labels]
         if weights is None:
@@ -105,31 +110,32 @@ class SuperParentTAN(SingleNetworkMixin, CountsClassifier):
 class _Arcs:
     """What arcs from one super-parent to each of some children add to the log joint of every row, left out."""
 
-    def __init__(self, model: SuperParentTAN, s: int, children: list[int], rows: Rows) -> None:
+    def __init__(self, model: SuperParentTAN, s: int, children: list[int], rows: KeptRows) -> None:
         sets = [(c, parents) for c in children for parents in ((), (s,))]
         form = ProductOfSums(tuple(c for c, _ in sets), tuple(p for _, p in sets), (1.0,) * len(sets))
-        self.view, self.s = model._view_of(form), s
-        self.codes, self.labels, self.weights = rows.all()
+        self.view, self.s, self.rows = model.view_of(form), s, rows.block
 
     def gain(self, c: int) -> np.ndarray:
         """log P(x_c | y, x_s) - log P(x_c | y); 0 where one of them is missing."""
-        if self.weights is not None:
-            return self._gain(c, self.codes, self.labels, self.weights)
-        # A row of weight 1 is told by its class and two cells: look at each combination once.
-        missing = int(np.iinfo(self.codes.dtype).max)
+        if self.rows.weights is not None:
+            return self._gain(c, self.rows)
+        # Of a row of weight 1 only the class and two cells matter: look at each combination once.
+        all_codes, all_labels = self.rows.codes, self.rows.labels
+        missing = int(np.iinfo(all_codes.dtype).max)
         sizes = self.view.counts.schema.n_values[[self.s, c]] + 1  # missing comes last
-        own = [np.minimum(self.codes[:, i], size - 1) for i, size in zip((self.s, c), sizes, strict=True)]
+        own = [np.minimum(all_codes[:, i], size - 1) for i, size in zip((self.s, c), sizes, strict=True)]
         seen, place = np.unique(
-            (self.labels.astype(np.int64) * sizes[0] + own[0]) * sizes[1] + own[1], return_inverse=True
+            (all_labels.astype(np.int64) * sizes[0] + own[0]) * sizes[1] + own[1], return_inverse=True
         )
-        codes = np.full((len(seen), self.codes.shape[1]), missing, dtype=self.codes.dtype)
+        codes = np.full((len(seen), all_codes.shape[1]), missing, dtype=all_codes.dtype)
         for i, cell, size in ((c, seen % sizes[1], sizes[1]), (self.s, seen // sizes[1] % sizes[0], sizes[0])):
             codes[:, i] = np.where(cell == size - 1, missing, cell)
-        labels = (seen // (sizes[0] * sizes[1])).astype(self.labels.dtype)
-        return self._gain(c, codes, labels, None)[place]
+        labels = (seen // (sizes[0] * sizes[1])).astype(all_labels.dtype)
+        gain: np.ndarray = self._gain(c, Block(codes, labels))[place]
+        return gain
 
-    def _gain(self, c: int, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        with_arc, without = (self.view.term(c, parents, codes, (labels, weights)) for parents in ((self.s,), ()))
+    def _gain(self, c: int, rows: Block) -> np.ndarray:
+        with_arc, without = (self.view.term(c, parents, rows) for parents in ((self.s,), ()))
         return np.nan_to_num(np.log(np.maximum(with_arc, TINY)) - np.log(np.maximum(without, TINY)), nan=0.0)
 
 

@@ -6,19 +6,44 @@ from dataclasses import dataclass
 
 from tanager.counts.joint import JointCounts
 from tanager.errors import check_option
-from tanager.learning.marginal import MarginalMixin
-from tanager.learning.rows import Rows
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.fit_by import discriminative, fitting_of, weights_of
+from tanager.learning.network_view import blanket_of, network_of, parents_of
+from tanager.learning.rows import KeptRows
 from tanager.learning.selection import column_place
-from tanager.scoring.discriminative import DiscriminativeMixin
+from tanager.scoring.discriminative import check_fit_by
 from tanager.scoring.forms import Form, ProductOfSums
-from tanager.scoring.network_view import SingleNetworkMixin
+from tanager.scoring.marginal import check_missing, with_missing
+from tanager.scoring.scorer import Scorer
+from tanager.scoring.view import View
 from tanager.structure.measures import class_information, conditional_information
 from tanager.structure.trees import GAINS, NO_PARENT, Edge, direct, heaviest_forest
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class _Augmented(DiscriminativeMixin, SingleNetworkMixin, MarginalMixin):
+class AugmentedNaiveBayes(CountsClassifier):
     """What trees and forests share: edges chosen from the counts, hung up by a root, one parent per column."""
+
+    missing: str = "drop"
+    fit_by: str = "likelihood"
+    penalty: float = 1.0
+
+    parents_ = property(parents_of)
+    network_ = property(network_of)
+    blanket_ = property(blanket_of)
+    fitting_ = property(fitting_of)
+    weights_ = property(weights_of)
+
+    def check_options(self) -> None:
+        super().check_options()
+        check_missing(self.missing)
+        check_fit_by(self.fit_by, self.penalty, {'missing="marginal"': self.missing == "marginal"})
+
+    def _adaptive(self) -> bool:
+        return True
+
+    def _needs_rows(self) -> bool:
+        return self.fit_by != "likelihood"
 
     def _edges(self, counts: JointCounts) -> list[Edge]:
         raise NotImplementedError
@@ -26,20 +51,19 @@ class _Augmented(DiscriminativeMixin, SingleNetworkMixin, MarginalMixin):
     def _root(self, counts: JointCounts) -> int | None:
         return None
 
-    def _adaptive(self) -> bool:
-        return True
-
-    def _likelihood_only(self) -> list[str]:
-        return ['missing="marginal"'] * (self.missing == "marginal")
-
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         score = class_information(counts)
         parents = direct(self._edges(counts), counts.n_features, score, self._root(counts))
         return ProductOfSums.one_each(() if parent == NO_PARENT else (parent,) for parent in parents)
 
+    def _scorer(self, view: View) -> Scorer:
+        if self.fit_by != "likelihood":
+            return discriminative(self, view, self.fit_by, self.penalty)
+        return with_missing(self.missing, view)
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class TAN(_Augmented):
+class TAN(AugmentedNaiveBayes):
     """Tree-augmented naive Bayes: every column depends on the class and on one other column.
 
     The tree is the one of largest likelihood, by conditional mutual information. Choose it when pairs of columns
@@ -79,13 +103,11 @@ class TAN(_Augmented):
         return heaviest_forest(conditional_information(counts))
 
     def _root(self, counts: JointCounts) -> int | None:
-        if self.root is None:
-            return None
-        return column_place("root", self.root, counts.schema)
+        return None if self.root is None else column_place("root", self.root, counts.schema)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class FAN(_Augmented):
+class FAN(AugmentedNaiveBayes):
     """Forest-augmented naive Bayes: TAN with only the edges that pay for themselves.
 
     Small or independent data give naive Bayes itself, large dependent data the tree. Choose it instead of TAN when
@@ -111,8 +133,8 @@ class FAN(_Augmented):
 
     criterion: str = "bic"
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    def check_options(self) -> None:
+        super().check_options()
         check_option("criterion", self.criterion, GAINS)
 
     def _edges(self, counts: JointCounts) -> list[Edge]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, is_number
-from tanager.learning.rows import Rows
+from tanager.learning.rows import KeptRows
 from tanager.learning.voting import OrderedCollection, Sets
 
 
@@ -41,7 +41,7 @@ class TC(OrderedCollection):
     order = 3
     order_weights: Any = None
 
-    def _sets(self, counts: JointCounts, order: list[int], rows: Rows | None) -> Sets:
+    def _sets(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> Sets:
         sets: Sets = []
         for place, i in enumerate(order):
             for size in range(3):
@@ -50,8 +50,8 @@ class TC(OrderedCollection):
                 sets += [(i, parents, weight) for parents in found]
         return sets
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    def check_options(self) -> None:
+        super().check_options()
         given = self.order_weights
         if given is not None and (len(given) != 3 or not all(is_number(w, 0) for w in given) or not given[0]):
             raise OptionError(f"order_weights={given!r}: give three numbers of at least 0, the first above 0.")

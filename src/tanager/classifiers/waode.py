@@ -8,14 +8,15 @@ import numpy as np
 
 from tanager.counts.estimates import Estimate, MEstimate
 from tanager.counts.joint import JointCounts
-from tanager.learning.averaged import AveragedClassifier, one_dependence
-from tanager.learning.rows import Rows
-from tanager.scoring.forms import Form
+from tanager.errors import check_number
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import KeptRows
+from tanager.scoring.forms import Form, one_dependence
 from tanager.structure.measures import class_information
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class WAODE(AveragedClassifier):
+class WAODE(CountsClassifier):
     """AODE with every super-parent weighted by what it tells about the class.
 
     Choose it over AODE when some columns carry no information. The weights follow the counts.
@@ -38,12 +39,17 @@ class WAODE(AveragedClassifier):
     """
 
     smoothing: float | Estimate | None = None
+    min_count: float = 1.0
 
-    published = MEstimate(1.0)
+    default_estimate = MEstimate(1.0)
+
+    def check_options(self) -> None:
+        super().check_options()
+        check_number("min_count", self.min_count, "a number of rows")
 
     def _adaptive(self) -> bool:
         return True
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         weights = class_information(counts)
         return one_dependence(weights if weights.any() else np.ones(counts.n_features), self.min_count)

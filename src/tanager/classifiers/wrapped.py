@@ -12,15 +12,13 @@ from sklearn.base import clone
 
 from tanager.classifiers.general_network import GeneralNetwork
 from tanager.classifiers.multinet import MultiNet
+from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
-from tanager.encoding import Schema
 from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option
-from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.delegate import DelegatesMixin
-from tanager.learning.network_learner import Found, LearnsNetwork
-from tanager.learning.rows import Rows
-from tanager.learning.shared_counts import attach
+from tanager.learning.delegate import Delegating
+from tanager.learning.network_learner import Found, NetworkLearner, sample_of
+from tanager.learning.rows import KeptRows
 from tanager.scoring.decision import decide
 from tanager.scoring.forms import Form, ProductOfSums
 from tanager.structure.cbl import CBL
@@ -69,7 +67,7 @@ class _Trial:
 
 
 @dataclass(eq=False, repr=False)
-class Wrapped(DelegatesMixin, CountsClassifier):
+class Wrapped(Delegating):
     """Chooses the learner's threshold for a network classifier by holding rows out, then learns all rows.
 
     A network learned with a low threshold fits the rows too closely, with a high one it is naive. Each setting of a
@@ -122,18 +120,18 @@ class Wrapped(DelegatesMixin, CountsClassifier):
     criterion: str = "accuracy"
     random_state: int | None = None
 
-    keeps_form = True
-    stale = 2.0
+    saves_structure = True
+    refresh_ratio = 2.0
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    def check_options(self) -> None:
+        super().check_options()
         check_option("criterion", self.criterion, ("accuracy", "log_loss"))
         model = self._model()
-        if not isinstance(model, LearnsNetwork):
+        if not isinstance(model, NetworkLearner):
             raise OptionError(
                 f"model={model!r} learns no network. Wrap GeneralNetwork, BAN, MultiNet or ChowLiuMultiNet."
             )
-        model._check_options()
+        model.check_options()
         if getattr(model, "fit_by", "likelihood") != "likelihood":
             raise OptionError(
                 f"model={model!r}: settings are tried with counted parameters. Wrap it without fit_by=, then fit it "
@@ -143,14 +141,14 @@ class Wrapped(DelegatesMixin, CountsClassifier):
             raise OptionError(f"folds={self.folds!r}: give a number of folds of at least 2, or None.")
         if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer | None):
             raise OptionError(f"random_state={self.random_state!r}: give a whole number, or None.")
-        list(self._settings(model._own_learner()))
+        list(self._settings(model.own_learner))
 
-    def _model(self) -> LearnsNetwork:
+    def _model(self) -> NetworkLearner:
         return GeneralNetwork() if self.model is None else self.model
 
     def _settings(self, learner: Learner) -> Iterator[tuple[str, Learner]]:
         """Every setting of the grid in words, and the learner that has it."""
-        grid = _usual_grid(learner) if self.grid is None else self.grid
+        grid = _default_grid(learner) if self.grid is None else self.grid
         if isinstance(grid, Sequence | np.ndarray) and not isinstance(grid, str):
             grid = {"threshold": grid}
             if getattr(learner, "test", None) is not None:
@@ -169,10 +167,7 @@ class Wrapped(DelegatesMixin, CountsClassifier):
     def _needs_rows(self) -> bool:
         return True
 
-    def _shape(self, schema: Schema) -> dict[str, Any]:
-        return {"order": self.order}
-
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         if rows is None:
             raise SchemaMismatch("Wrapped tries settings on the rows, and counts alone do not hold them. Use fit.")
         model = clone(self._model())
@@ -180,7 +175,7 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         parts = self._parts(sample, rows)
         columns: tuple[int, ...] | None = None
         if isinstance(model, MultiNet) and isinstance(model.features, str):
-            general = GeneralNetwork(learner=model._own_learner(), missing=model.missing, smoothing=model.smoothing)
+            general = GeneralNetwork(learner=model.own_learner, missing=model.missing, smoothing=model.smoothing)
             chosen, found, self.features_table_ = self._choose(general, sample, parts, counts)
             columns = found.columns
             model.set_params(features=[counts.schema.names[i] for i in columns] or None)
@@ -189,18 +184,18 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         else:
             chosen, found, self.table_ = self._choose(model, sample, parts, counts)
         model.set_params(learner=chosen)
-        model._found = found
-        self.best_ = self._attach(model, counts, rows)
+        model.take_found(found)
+        self.best_ = self._adopt(model)
         return found.form
 
-    def _sample(self, counts: JointCounts, rows: Rows) -> Sample:
-        return Sample.of_rows(*rows.all(), counts.schema, counts.classes, self._class_name())
+    def _sample(self, counts: JointCounts, rows: KeptRows) -> Sample:
+        return sample_of(rows, counts, self.class_name)
 
     def _choose(
-        self, model: LearnsNetwork, sample: Sample, parts: list[tuple[Rows, Rows]], counts: JointCounts
+        self, model: NetworkLearner, sample: Sample, parts: list[tuple[KeptRows, KeptRows]], counts: JointCounts
     ) -> tuple[Learner, Found, list[dict[str, Any]]]:
         """The best setting, its structure, and what was tried."""
-        trials = [_Trial(*setting) for setting in self._settings(model._own_learner())]
+        trials = [_Trial(*setting) for setting in self._settings(model.own_learner)]
         halves = [(self._sample(counts, learned), learned, asked) for learned, asked in parts]
         figures: list[dict[ProductOfSums, tuple[float, ...] | None]] = [{} for _ in parts]
         best, floor = trials[-1], chance(halves[0][0]) if self.grid is None else 0.0
@@ -209,12 +204,12 @@ class Wrapped(DelegatesMixin, CountsClassifier):
                 trial.note = f"not tried: chance alone gives two columns {floor:.2g}"
                 continue
             for (own, learned, asked), known in zip(halves, figures, strict=True):
-                found = model._find(own, trial.learner)
+                found = model.find(own, trial.learner)
                 if found.form not in known:
                     known[found.form] = self._figures(model, found.form, learned, asked, counts)
                 trial.add(found, known[found.form])
             best = min(best, trial, key=self._rank)
-        found = best.found[0] if len(parts) == 1 else model._find(sample, best.learner)
+        found = best.found[0] if len(parts) == 1 else model.find(sample, best.learner)
         best.note = "* chosen"
         return best.learner, found, [trial.line() for trial in trials]
 
@@ -226,7 +221,7 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         return round(first, 12), -round(line["mean_probability"], 12), trial.n_arcs
 
     def _figures(
-        self, model: LearnsNetwork, form: ProductOfSums, learned: Rows, asked: Rows, counts: JointCounts
+        self, model: NetworkLearner, form: ProductOfSums, learned: KeptRows, asked: KeptRows, counts: JointCounts
     ) -> tuple[float, ...] | None:
         """How a structure with tables from some rows answers others; None where its tables do not fit into memory."""
         try:
@@ -235,30 +230,29 @@ class Wrapped(DelegatesMixin, CountsClassifier):
             )
         except MemoryBudgetError:
             return None
-        own.update(*learned.all(), n_jobs=self._threads())
+        rows = learned.block
+        own.update(rows.codes, rows.labels, rows.weights, n_jobs=self.n_threads)
         plain = clone(model).set_params(priors=None, class_weight=None)  # a structure is as good as its own answers
-        answering = attach(plain, own, self.encoder_, learned)
-        codes, labels, weights = asked.all()
-        proba = answering._score_codes(codes, answering._view_of(form), None, log_joint=False)
+        answering = plain.attach(own, self.encoder_, learned)
+        test = asked.block
+        labels, weights = test.labels, test.weights
+        proba = answering.score_structure(form, test.query)
         w = np.ones(len(labels)) if weights is None else weights
         of_class = proba[np.arange(len(labels)), labels]
         right = decide(proba, own.class_counts, None) == labels
         log = np.log(np.maximum(of_class, 1e-15))
         return float(right @ w), float(of_class @ w), float(log @ w), float(w.sum())
 
-    def _parts(self, sample: Sample, rows: Rows) -> list[tuple[Rows, Rows]]:
+    def _parts(self, sample: Sample, rows: KeptRows) -> list[tuple[KeptRows, KeptRows]]:
         """What is learned and what is asked: a third held out, or folds."""
         n_parts = self.folds or (5 if rows.weight < FEW_ROWS else 3)
         dealt = deal(sample, n_parts, 0 if self.random_state is None else int(self.random_state))
         n_tried = 1 if self.folds is None and n_parts == 3 else n_parts
-        codes, labels, _ = rows.all()
+        codes, labels = rows.block.codes, rows.block.labels
         return [
             (_weighted(codes, labels, dealt.sum(axis=0) - dealt[part]), _weighted(codes, labels, dealt[part]))
             for part in range(n_tried)
         ]
-
-    def _answers_by_kernel(self) -> bool:
-        return self.class_weight is None and self.unseen != "error" and self._model()._answers_by_kernel()
 
     def _choice(self) -> dict[str, Any]:
         return {"setting": [line["note"] for line in self.table_].index("* chosen"), "table": self.table_}
@@ -266,14 +260,13 @@ class Wrapped(DelegatesMixin, CountsClassifier):
     def _take_choice(self, data: dict[str, Any]) -> None:
         self.table_ = [dict(line) for line in data["table"]]
         model = clone(self._model())
-        chosen = list(self._settings(model._own_learner()))[int(data["setting"])][1]
-        assert self._rows is not None
-        self.best_ = self._attach(model.set_params(learner=chosen), self.counts_, self._rows)
+        chosen = list(self._settings(model.own_learner))[int(data["setting"])][1]
+        self.best_ = self._adopt(model.set_params(learner=chosen))
 
     def table(self) -> str:
         """What was tried and how it did, as text."""
-        self._ready()
-        self._structure(fresh=True)
+        self.check_fitted()
+        self._answers(fresh=True)
         width = max(7, *(len(line["setting"]) for line in self.table_))
         lines = [f"{'setting':<{width}}  accuracy  log loss  arcs  columns"]
         for line in self.table_:
@@ -283,7 +276,7 @@ class Wrapped(DelegatesMixin, CountsClassifier):
         return "\n".join(lines)
 
 
-def _usual_grid(learner: Learner) -> dict[str, Sequence[Any]]:
+def _default_grid(learner: Learner) -> dict[str, Sequence[Any]]:
     test = learner.test if isinstance(learner, CBL) else None
     if isinstance(test, Threshold):
         return {"test": [Threshold(tau) for tau in THRESHOLDS]}
@@ -338,8 +331,7 @@ def _ranks(sample: Sample, i: int) -> np.ndarray:
     return rank[sample.codes[:, i]]
 
 
-def _weighted(codes: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Rows:
+def _weighted(codes: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> KeptRows:
     """The rows that have a weight."""
-    rows, kept = Rows(), weights > 1e-12
-    rows.replace(codes[kept], labels[kept], np.where(np.abs(weights - 1) < 1e-9, 1.0, weights)[kept])
-    return rows
+    kept = weights > 1e-12
+    return KeptRows.of(Block(codes[kept], labels[kept], np.where(np.abs(weights - 1) < 1e-9, 1.0, weights)[kept]))

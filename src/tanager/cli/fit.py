@@ -89,7 +89,7 @@ def command(
     measured = not given["no_loo"] and getattr(model, "fit_by", "likelihood") == "likelihood"
     if not measured and not given["no_loo"]:
         screen.note("rows cannot be left out of parameters that were searched for; how good they are is not measured")
-    elif measured and not model._leaves_out():
+    elif measured and not model.can_leave_out:
         screen.note(f"what {name} learns depends on the order of the rows; measure it with: tanager prequential")
     with screen.progress(f"learning {source.name}") as tick, all_cores(model):
         learned = learn(model, source, target, drop=drop, times=given["times"], progress=tick, leave_one_out=measured)
@@ -148,7 +148,7 @@ def _report(learned: Any) -> dict[str, Any]:
     from tanager.cli.columns import told
 
     model, left_out = learned.model, learned.left_out
-    counts = model._class_sizes().tolist()
+    counts = model.class_count_.tolist()
     shares = [n / sum(counts) for n in counts if n > 0]
     information = told(model)
     measured = (

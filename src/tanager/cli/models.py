@@ -84,7 +84,7 @@ def make(name: str, settings: Mapping[str, Any]) -> Any:
     if inner:
         options["model"] = _class(inner)(**{key: options.pop(key) for key in [*options] if key in _own_options(inner)})
     model = _class(name)(**options)
-    model._check_options()
+    model.check_options()
     return model
 
 

@@ -111,7 +111,7 @@ class _Answers:
         model = self.model
         X = chunk.select(self.features)
         proba = model.predict_proba(X)
-        codes = decide(proba, model._class_sizes(), check_costs(model.cost_matrix, model.classes_))
+        codes = decide(proba, model.class_count_, check_costs(model.cost_matrix, model.classes_))
         if self.target:
             self.score.add(chunk.column(self.target), codes, proba, model.classes_)
         columns = [_plain_column(chunk.column(name)) for name in self.keep]

@@ -44,13 +44,13 @@ def load_model(path: str) -> Any:
     model = tanager.load(path)
     if not hasattr(model, "classes_"):
         raise DataError(f"the model in {path!r} has learned nothing yet. Fit one with: tanager fit DATA -o {path}")
-    model._ready()
+    model.check_fitted()
     return model
 
 
 def rows_in(model: Any) -> float:
     """The weight of all rows that a model has learned."""
-    return float(model._class_sizes().sum())
+    return float(model.class_count_.sum())
 
 
 def usual_target(source: Any) -> str | None:

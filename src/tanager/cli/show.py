@@ -97,7 +97,7 @@ def _print_network(screen: Screen, network: Any, report: dict[str, Any]) -> None
 def _of_model(model: Any) -> dict[str, Any]:
     from tanager.cli.columns import told
 
-    sizes = model._class_sizes().tolist()
+    sizes = model.class_count_.tolist()
     changed = {key: value for key, value in model.get_params(deep=False).items() if not _usual(model, key, value)}
     kinds = {column.name: column.kind for column in model.encoder_.schema.columns}
     information = dict(sorted(told(model).items(), key=lambda item: -item[1]))
@@ -136,7 +136,7 @@ def _structure(model: Any) -> dict[str, Any]:
     if hasattr(model, "rules"):
         return {"rules": [str(rule) for rule in model.rules()]}
     if hasattr(type(model), "table"):
-        model._structure(fresh=True)
+        _ = model.structure_  # so that the table follows all rows
         found["tried"] = [{key: value for key, value in line.items() if key != "model"} for line in model.table_]
     if not one_network(model):
         return found | _pairs(model.counts_)

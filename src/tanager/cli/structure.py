@@ -187,5 +187,5 @@ def used_columns(model: Any) -> list[str]:
     names = model.encoder_.schema.names
     if not hasattr(model, "counts_"):
         return list(names)
-    form = model._structure(fresh=True).form
+    form = model.structure_
     return [names[i] for i in sorted(form_columns(form))] if isinstance(form, ProductOfSums) else list(names)

@@ -4,8 +4,8 @@ Counts are a value with an algebra: ``update`` adds rows, ``subtract`` takes row
 ``decay`` fades, ``project`` forgets columns. All cells are float64: with unit weights every count is a whole number and
 exact up to 2^53, whatever the order of rows, chunks, threads or machines.
 
-Memory layout (the kernels read it as it is; the class is always innermost): column i owns ``rooms[i]`` slots, first its
-values, then spare ones, and last the slot for *missing*, which is counted like a value. So the weight of rows with
+Memory layout (the kernels read it as it is; the class is always innermost): column i owns ``n_slots[i]`` slots, first
+its values, then spare ones, and last the slot for *missing*, which is counted like a value. So the weight of rows with
 x_i = v and x_j missing is a cell too, and the total behind P(x_j | y, x_i = v) is N(v, y) less that cell.
 """
 
@@ -36,6 +36,7 @@ from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatc
 
 Family = tuple[int, ...]  # parents in order of importance, then the child
 _MOST_BITS = 332  # of the scale: some 1e100
+_SLOTS_IN_FILES = "rooms"  # the name of n_slots in files; it stays, so that old and new files read each other
 
 
 def place_of(schema: Schema, name: str | int) -> int:
@@ -142,17 +143,17 @@ class JointCounts:
         >>> JointCounts.estimate_bytes([2] * 19, 2)
         52912.0
         """
-        rooms = np.asarray(n_values, dtype=float) + 1
-        width = rooms.sum()
+        n_slots = np.asarray(n_values, dtype=float) + 1
+        width = n_slots.sum()
         cells = 1 + width
         if order >= 2:
             cells += width**2
-        after = width - np.cumsum(rooms)  # slots of later columns
+        after = width - np.cumsum(n_slots)  # slots of later columns
         if order == 3:
-            cells += float((rooms * after**2)[:-2].sum())
+            cells += float((n_slots * after**2)[:-2].sum())
         else:
-            cells += sum(rooms[s] * width**2 for s in anchors)
-        cells += sum(float(np.prod(rooms[list(family)])) for family in families)
+            cells += sum(n_slots[s] * width**2 for s in anchors)
+        cells += sum(float(np.prod(n_slots[list(family)])) for family in families)
         return float(cells * n_classes * 8)
 
     def _allocate(self, capacity: np.ndarray) -> None:
@@ -165,8 +166,8 @@ class JointCounts:
             "Use a classifier of lower order (NaiveBayes counts single columns), fewer bins or columns, "
             "or raise max_memory.",
         )
-        self.rooms = capacity.astype(np.int64) + 1
-        self.offsets = np.concatenate([[0], np.cumsum(self.rooms)]).astype(np.int64)
+        self.n_slots = capacity.astype(np.int64) + 1
+        self.offsets = np.concatenate([[0], np.cumsum(self.n_slots)]).astype(np.int64)
         self._take({name: np.zeros(shape) for name, shape in self._shapes().items()})
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
@@ -177,9 +178,9 @@ class JointCounts:
             shapes["pairs"] = (width, width, k)
         for anchor, first in self._starts():
             side = width - int(self.offsets[first])
-            shapes[f"triples-{anchor}-{first}"] = (side, side, int(self.rooms[anchor]) * k)
+            shapes[f"triples-{anchor}-{first}"] = (side, side, int(self.n_slots[anchor]) * k)
         for number, family in enumerate(self.families):
-            shapes[f"family-{number}"] = (*(int(self.rooms[i]) for i in family), k)
+            shapes[f"family-{number}"] = (*(int(self.n_slots[i]) for i in family), k)
         return shapes
 
     def _starts(self) -> list[tuple[int, int]]:
@@ -456,13 +457,13 @@ class JointCounts:
         classes = as_label_array(classes)
         same_classes = len(classes) == self.n_classes
         wanted = schema.n_values + self.spare
-        if same_classes and (wanted <= self.rooms - 1).all() and extends(schema, self.schema):
+        if same_classes and (wanted <= self.n_slots - 1).all() and extends(schema, self.schema):
             self.schema, self._handle, self.version = schema, None, self.version + 1
             return self
-        # Room to double in columns that grow, so that a growing vocabulary costs a move only now and then.
-        capacity = np.where(wanted > self.rooms - 1, np.maximum(wanted, 2 * (self.rooms - 1)), self.rooms - 1)
-        roomy = self.estimate_bytes(capacity, len(classes), self.order, self.anchors, self.families)
-        if self.n_rows == 0 or roomy > min(2 * self.nbytes + 2**24, as_bytes(self.max_memory)):
+        # Slots to double in columns that grow, so that a growing vocabulary costs a move only now and then.
+        capacity = np.where(wanted > self.n_slots - 1, np.maximum(wanted, 2 * (self.n_slots - 1)), self.n_slots - 1)
+        spacious = self.estimate_bytes(capacity, len(classes), self.order, self.anchors, self.families)
+        if self.n_rows == 0 or spacious > min(2 * self.nbytes + 2**24, as_bytes(self.max_memory)):
             capacity = wanted
         new = self._blank(schema, classes)
         new._allocate(capacity)
@@ -473,7 +474,7 @@ class JointCounts:
 
     def merge(self, other: JointCounts) -> JointCounts:
         """Add other counts to these. Vocabularies are aligned by value; cut points must agree."""
-        places = self._places_of(other)
+        places = self.places_of(other)
         columns = tuple(
             union_column(mine, other.schema.columns[i]) for mine, i in zip(self.schema.columns, places, strict=True)
         )
@@ -512,7 +513,7 @@ class JointCounts:
         new.scale, new.halvings, new.version = self.scale, self.halvings, self.version
         return new
 
-    def _places_of(self, other: JointCounts) -> list[int]:
+    def places_of(self, other: JointCounts) -> list[int]:
         """For each of our columns its position in `other`."""
         if set(self.schema.names) != set(other.schema.names):
             odd = sorted(set(self.schema.names) ^ set(other.schema.names))
@@ -540,8 +541,8 @@ class JointCounts:
         ours, theirs = [], []  # slots within a column that belong together; missing last
         for i, place in enumerate(places):
             known = np.arange(0) if place is None else value_map(other.schema.columns[place], self.schema.columns[i])
-            ours.append(np.append(known, self.rooms[i] - 1))
-            theirs.append(np.append(np.arange(len(known)), 0 if place is None else other.rooms[place] - 1))
+            ours.append(np.append(known, self.n_slots[i] - 1))
+            theirs.append(np.append(np.arange(len(known)), 0 if place is None else other.n_slots[place] - 1))
 
         def add(mine: np.ndarray, columns: Sequence[int]) -> None:
             shared = [i for i in columns if places[i] is not None]
@@ -581,7 +582,7 @@ class JointCounts:
         block = cells[
             self.offsets[j] - start : self.offsets[j + 1] - start, self.offsets[m] - start : self.offsets[m + 1] - start
         ]
-        return block.reshape(*block.shape[:2], int(self.rooms[anchor]), self.n_classes)
+        return block.reshape(*block.shape[:2], int(self.n_slots[anchor]), self.n_classes)
 
     def __eq__(self, other: object) -> bool:
         """Same columns, values, classes and counts; the order of columns, values and classes does not matter.
@@ -596,7 +597,7 @@ class JointCounts:
             other.classes.tolist()
         ):
             return False
-        places = self._places_of(other)
+        places = self.places_of(other)
         for mine, place in zip(self.schema.columns, places, strict=True):
             theirs = other.schema.columns[place]
             if (mine.kind, mine.cuts, mine.n_values, set(mine.values)) != (
@@ -607,7 +608,7 @@ class JointCounts:
             ):
                 return False
         aligned = self._blank(self.schema, self.classes)
-        aligned._allocate(self.rooms - 1)
+        aligned._allocate(self.n_slots - 1)
         aligned._absorb(other, places, self.scale / other.scale)
         pairs = zip(self._arrays().values(), aligned._arrays().values(), strict=True)
         faded = self.scale != 1.0 or other.scale != 1.0
@@ -639,7 +640,7 @@ class JointCounts:
             "scale": self.scale,
             "classes": labels_to_plain(self.classes),
         }
-        return header, {"rooms": self.rooms, **self._arrays()}
+        return header, {_SLOTS_IN_FILES: self.n_slots, **self._arrays()}
 
     @classmethod
     def from_header(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> JointCounts:
@@ -651,9 +652,9 @@ class JointCounts:
         new.anchors = tuple(int(s) for s in header["anchors"])
         new.families = tuple(tuple(int(i) for i in family) for family in header["families"])
         new.scale, new.halvings, new.version = float(header["scale"]), 0, 0
-        new.rooms = arrays["rooms"]
+        new.n_slots = arrays[_SLOTS_IN_FILES]
         new._check_layout()
-        new.offsets = np.concatenate([[0], np.cumsum(new.rooms)]).astype(np.int64)
+        new.offsets = np.concatenate([[0], np.cumsum(new.n_slots)]).astype(np.int64)
         tables = {}
         for name, shape in new._shapes().items():
             cells = arrays.get(name)
@@ -668,9 +669,9 @@ class JointCounts:
         n, n_values = self.n_features, self.schema.n_values
         named = {*self.anchors, *(i for family in self.families for i in family)}
         twice = any(len(set(family)) != len(family) for family in self.families)
-        rooms_fit = self.rooms.dtype == np.int64 and self.rooms.shape == (n,) and (n_values >= 0).all()
-        if not rooms_fit or not ((self.rooms > n_values + self.spare) & (self.rooms < 2**24)).all():
-            raise ModelFileError("its columns have less room than values")
+        fits = self.n_slots.dtype == np.int64 and self.n_slots.shape == (n,) and (n_values >= 0).all()
+        if not fits or not ((self.n_slots > n_values + self.spare) & (self.n_slots < 2**24)).all():
+            raise ModelFileError("its columns have fewer slots than values")
         if self.order not in (1, 2, 3) or not 0 <= self.spare < 2**16 or not 0 < self.scale < np.inf:
             raise ModelFileError("its header has a number that means nothing")
         if twice or not all(0 <= i < n for i in named) or len(set(self.classes.tolist())) != len(self.classes):

@@ -91,9 +91,10 @@ class Encoder:
             self._set_schema(schema.close())
 
     @classmethod
-    def from_schema(cls, schema: Schema, **options: Any) -> Encoder:
+    def from_schema(cls, schema: Schema, *, given: bool = False, **options: Any) -> Encoder:
         """An encoder that goes on where another one stopped: open columns stay open."""
         encoder = cls(**options)
+        encoder._given = given
         encoder._set_schema(schema)
         return encoder
 
@@ -109,6 +110,16 @@ class Encoder:
         self._codecs = []
         if schema is not None:
             self._set_schema(schema)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that it was made with, but for the schema."""
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    @property
+    def given(self) -> bool:
+        """Whether the schema was given beforehand, so that nothing is learned."""
+        return self._given
 
     @property
     def schema(self) -> Schema:
@@ -149,7 +160,7 @@ class Encoder:
             self._order(table, "Encoder")
             return self
         names = table.names or tuple(f"x{i}" for i in range(table.n_columns))
-        rules = self._rules(names)
+        rules = self.rules(names)
         y = None if y_codes is None else _as_column("y", y_codes, table.n_rows)
         w = None if weights is None else _as_column("sample_weight", weights, table.n_rows)
         keep = _rows_to_learn_from(w, y, n_classes)
@@ -163,7 +174,8 @@ class Encoder:
         self._set_schema(Schema(tuple(_for_each(learn, range(len(names)), table.n_rows))))
         return self
 
-    def _rules(self, names: Sequence[str]) -> Rules:
+    def rules(self, names: Sequence[str]) -> Rules:
+        """How the columns of these names are to be treated, by the options."""
         return make_rules(
             names,
             bins=self.bins,

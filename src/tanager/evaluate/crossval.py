@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from tanager.counts.block import Block
 from tanager.errors import OptionError
 from tanager.evaluate.ledger import Ledger
 from tanager.evaluate.plan import Folds, Holdout, Plan, make_plan
@@ -177,7 +178,7 @@ def leave_one_out(models: Mapping[str, CountsClassifier], X: Any, y: Any, *, nam
         counted = Counted({key: plan.models[key] for key in group}, plan.data)
         with counted.without(np.zeros(len(plan.data.labels), dtype=bool), group) as (codes, attached):
             for key, model in attached.items():
-                note(key, model._leave_one_out(codes, plan.data.labels, None))
+                note(key, model.leave_out(Block(codes, plan.data.labels)))
     for key in plan.fitted:
         model = clone(models[key]).fit(plan.data.X, plan.data.labels)
         note(key, model.leave_one_out(plan.data.X, plan.data.labels))

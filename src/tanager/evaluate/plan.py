@@ -112,12 +112,12 @@ class Plan:
         counting: dict[str, list[str]] = {}
         self.fitted: list[str] = []  # classifiers that are fitted on their own
         for name, model in self.models.items():
-            alone = not isinstance(model, CountsClassifier) or model._forgets()
-            if alone or model._encoder_options().get("continuous"):
+            alone = not isinstance(model, CountsClassifier) or model.forgets
+            if alone or model.encoder_options().get("continuous"):
                 self.fitted.append(name)
                 continue
-            model._check_options()
-            counting.setdefault(repr((sorted(model._encoder_options().items()), model.unseen)), []).append(name)
+            model.check_options()
+            counting.setdefault(repr((sorted(model.encoder_options().items()), model.unseen)), []).append(name)
         self.groups = list(counting.values())  # classifiers that see the columns alike, and share their counts
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import as_bytes
 from tanager.encoding import Encoder
@@ -18,8 +19,8 @@ from tanager.encoding.kinds import settled
 from tanager.evaluate.measures import measure, reliability
 from tanager.evaluate.plan import Data, Plan
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.rows import Rows
-from tanager.learning.shared_counts import attach, joint_shape
+from tanager.learning.rows import KeptRows
+from tanager.learning.shared_counts import joint_shape
 from tanager.scoring.decision import check_costs, decide
 
 Record = dict[str, Any]
@@ -42,7 +43,7 @@ class Work:
             if names:
                 with counted.without(test, names) as (codes, models):
                     for name, model in models.items():
-                        proba = model._score_codes(codes[test], model._structure(fresh=True), None, log_joint=False)
+                        proba = model.scorer_.score(Query(codes[test]), n_jobs=model.n_threads)
                         records[name] = record(plan, name, part, test, proba, model.cost_matrix)
         for name in plan.fitted:
             if name in wanted:
@@ -60,11 +61,11 @@ class Counted:
     def __init__(self, models: dict[str, CountsClassifier], data: Data) -> None:
         self.models = {name: clone(model) for name, model in models.items()}
         for model in self.models.values():
-            model._start()
+            model.start()
             model.classes_ = data.classes  # what some need to say how wide they count
         self.data = data
         first = next(iter(models.values()))
-        self.options, self.unseen = first._encoder_options(), first.unseen
+        self.options, self.unseen = first.encoder_options(), first.unseen
         everything = self._encoder(np.ones(len(data.labels), dtype=bool))
         given = first.schema is not None
         self.fixed = all(given or (settled(c) and not c.other) for c in everything.schema.columns)
@@ -82,13 +83,13 @@ class Counted:
             encoder = self._encoder(learned)
             codes = encoder.transform(self.data.table, self.unseen)
             counts = self._empty(encoder, names).update(codes[learned], labels[learned])
-        rows = Rows()
-        if any(self.models[name]._looks_at_rows() for name in names):
-            rows.append(codes[learned], labels[learned], None)
+        rows = KeptRows()
+        if any(self.models[name].looks_at_rows for name in names):
+            rows.append(Block(codes[learned], labels[learned]))
         assert encoder is not None
-        fitting = [name for name in names if counts.holds(**self.models[name]._shape(encoder.schema))]
+        fitting = [name for name in names if counts.holds(**self.models[name].counts_shape(encoder.schema))]
         try:
-            yield codes, {name: attach(clone(self.models[name]), counts, encoder, rows) for name in fitting}
+            yield codes, {name: clone(self.models[name]).attach(counts, encoder, rows) for name in fitting}
         finally:
             if reduced is not None:
                 counts.update(codes[test], labels[test])
@@ -103,7 +104,8 @@ class Counted:
         fitting = [
             model
             for model in (self.models[name] for name in names)
-            if JointCounts.estimate_bytes(schema.n_values, k, **model._shape(schema)) <= as_bytes(model.max_memory)
+            if JointCounts.estimate_bytes(schema.n_values, k, **model.counts_shape(schema))
+            <= as_bytes(model.max_memory)
         ]
         shape = joint_shape(fitting, schema) if fitting else {"order": 1}
         return JointCounts(schema, self.data.classes, max_memory=None, spare=int(self.unseen == "smooth"), **shape)

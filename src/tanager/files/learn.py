@@ -113,32 +113,24 @@ def learn(
     columns = [name for name in columns if name not in own]
     if not columns:
         raise DataError(f"{source.name}: no column is left to learn from. Every row has its own value in {own[0]!r}.")
-    leave_one_out = leave_one_out and model._leaves_out()
+    leave_one_out = leave_one_out and model.can_leave_out
     kept = _EvenRows(LEFT_OUT if leave_one_out else 0)
     if ended:
         _refuse_one_class(source, target, sample[target])
-        _fit(model, sample, columns, target, times)
+        labels = as_labels(sample[target], target)
+        model.fit_table(sample.select(columns), labels, target, times=_seconds(sample, times))
         kept.add(sample)
     else:
-        model._begin(sample.select(columns), as_labels(sample[target], target))
-        model.target_name_ = target
+        model.fit_schema(sample.select(columns), as_labels(sample[target], target), target)
         kept.expect(rows.n_rows / (source.done or 1.0))
         for chunk in chain(_drain(head), chunks):
-            model.partial_fit(chunk.select(columns), as_labels(chunk[target], target), times=_moments(chunk, times))
+            model.partial_fit(chunk.select(columns), as_labels(chunk[target], target), times=_seconds(chunk, times))
             kept.add(chunk)
         _refuse_one_class(source, target, pa.array(model.classes_))
-        model._check_learned()
+        model.check_learned()
     missing = {name: n for name, n in rows.missing.items() if n and name in columns}
     left_out = _leave_one_out(model, kept.table(), columns, target) if leave_one_out else None
     return Learned(model, rows.n_rows, rows.n_unlabelled, ended, sample.num_rows, dropped, missing, left_out)
-
-
-def _fit(model: Any, table: pa.Table, columns: list[str], target: str, times: str | None) -> None:
-    """``model.fit`` with a name for the class, which arcs that a network must or must not have may speak of."""
-    model._start()
-    model.target_name_ = target
-    model._learn(table.select(columns), as_labels(table[target], target), None, _moments(table, times), whole=True)
-    model._check_learned()
 
 
 def _time_column(source: Source, times: str | None) -> list[str]:
@@ -147,7 +139,7 @@ def _time_column(source: Source, times: str | None) -> list[str]:
     return [] if times is None else [times]
 
 
-def _moments(table: pa.Table, times: str | None) -> np.ndarray | None:
+def _seconds(table: pa.Table, times: str | None) -> np.ndarray | None:
     return None if times is None else np.asarray(table[times])
 
 
@@ -177,12 +169,11 @@ def _change(model: Any, source: Source, times: str | None, progress: Progress | 
     work = copy.deepcopy(model)
     for chunk in rows:
         try:
-            getattr(work, verb)(chunk.select(names), as_labels(chunk[target], target), times=_moments(chunk, times))
+            getattr(work, verb)(chunk.select(names), as_labels(chunk[target], target), times=_seconds(chunk, times))
         except DataError as error:
             first = rows.n_rows - chunk.num_rows + 1
             raise type(error)(f"{source.name}, data rows {first:,} to {rows.n_rows:,}: {error}") from None
-    model.__dict__.clear()
-    model.__dict__.update(work.__dict__)
+    model.take_over(work)
     return rows.n_rows
 
 
@@ -348,9 +339,9 @@ def _no_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _leave_one_out(model: Any, rows: pa.Table, columns: list[str], target: str) -> LeftOut:
     """Accuracy by the model's own rule, and log loss; exact for these rows."""
-    codes, labels, _ = model._known_rows(rows.select(columns), as_labels(rows[target], target), None)
-    proba = model._leave_one_out(codes, labels, None, rows.select(columns))
-    answers = decide(proba, model._class_sizes(), check_costs(model.cost_matrix, model.classes_))
+    block = model.known_rows(rows.select(columns), as_labels(rows[target], target))
+    proba, labels = model.leave_out(block), block.labels
+    answers = decide(proba, model.class_count_, check_costs(model.cost_matrix, model.classes_))
     right = proba[np.arange(len(labels)), labels]
     return LeftOut(
         accuracy=float((answers == labels).mean()),

@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tanager.counts.align import class_map, sort_labels, union_labels
+from tanager.counts.align import as_label_array, class_map, sort_labels, union_labels
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
-from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
+from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.kinds import settled
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.validation import (
@@ -29,15 +29,19 @@ from tanager.encoding.validation import (
     one_dimensional,
     refuse_fractions,
 )
+from tanager.encoding.values import is_missing
 from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, SchemaMismatch
-from tanager.learning.one_row import OneRowMixin
-from tanager.learning.rows import WarmUp
+from tanager.learning.batch import Batch, StreamPart
+from tanager.learning.warm_up import WarmUp
 from tanager.scoring.decision import check_costs, decide
+from tanager.shortcuts import public
 
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
 
+Answers = tuple[np.ndarray, np.ndarray]  # the classes known when rows were answered, and their probabilities
 
-class Classifier(OneRowMixin, ClassifierMixin, BaseEstimator):
+
+class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A classifier that takes any table, as a whole or as a stream.
 
     Subclasses are keyword dataclasses and have at least these options: ``cost_matrix``, ``categorical``, ``numeric``,
@@ -51,7 +55,12 @@ class Classifier(OneRowMixin, ClassifierMixin, BaseEstimator):
     schema: Schema | None
     warm_up: int
     n_jobs: int | None
+
+    classes_: np.ndarray  # there once learning has begun
+    encoder_: Encoder  # there once the columns are known
     n_features_in_: int
+    target_name_: str | None
+    _warm_up: WarmUp | None = None  # the first rows of a stream, while cut points are not fixed
 
     # --- what a subclass says -----------------------------------------------------------------------------------
 
@@ -59,15 +68,8 @@ class Classifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """Make an empty model for the schema of the encoder and the classes known so far."""
         raise NotImplementedError
 
-    def _count(
-        self,
-        X: Any,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-        classes: np.ndarray | None = None,
-        times: np.ndarray | None = None,
-    ) -> None:
-        """Learn rows whose labels are codes; `classes` are all classes, some of them perhaps new."""
+    def _count(self, batch: Batch, classes: np.ndarray | None = None) -> None:
+        """Learn rows; `classes` are all classes, some of them perhaps new."""
         raise NotImplementedError
 
     def _move_classes(self, places: np.ndarray, classes: np.ndarray) -> None:
@@ -78,19 +80,17 @@ class Classifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """Probabilities of the classes for each row, or logs of the joint."""
         raise NotImplementedError
 
-    def _class_sizes(self) -> np.ndarray:
-        """How much each class weighs; the heavier one wins a tie."""
+    @property
+    def class_count_(self) -> np.ndarray:
+        """How much the rows of each class weigh; the heavier class wins a tie."""
         raise NotImplementedError
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """What was learned beyond schema and classes, as plain data and arrays for a model file."""
-        raise NotImplementedError
+    @property
+    def can_leave_out(self) -> bool:
+        """Whether ``leave_one_out`` can work out the answer without a learned row."""
+        return False
 
-    def _take_state(self, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Take back what ``_state`` gave; ``encoder_`` and ``classes_`` are there. Unsound data are refused."""
-        raise NotImplementedError
-
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
         """Refuse options that mean nothing, before anything is learned."""
         if isinstance(self.warm_up, bool) or not isinstance(self.warm_up, int | np.integer) or self.warm_up < 1:
             raise OptionError(f"warm_up={self.warm_up!r}: give a number of rows of at least 1.")
@@ -99,82 +99,134 @@ class Classifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise OptionError(f"schema={self.schema!r} is a {type(self.schema).__name__}; give a Schema, or None.")
 
+    # --- the life of a model: nothing learned, warming up, columns fixed ----------------------------------------
+
+    def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
+        """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
+        self.check_options()
+        for name in ("n_features_in_", "feature_names_in_", "encoder_"):
+            self.__dict__.pop(name, None)
+        self.classes_ = np.array([], dtype=object)
+        self.target_name_ = target
+        self._warm_up = None
+        if classes is not None:
+            self.add_classes(classes)
+        return self
+
+    @property
+    def _started(self) -> bool:
+        return "classes_" in self.__dict__
+
+    @property
+    def _knows_columns(self) -> bool:
+        return "encoder_" in self.__dict__
+
+    @property
+    def columns_fixed(self) -> bool:
+        """Whether kinds and cut points are no longer provisional."""
+        return self._knows_columns and self._warm_up is None
+
+    @property
+    def warm_up_left(self) -> int:
+        """How many more rows end the warm-up; 0 when columns are fixed."""
+        if self.columns_fixed:
+            return 0
+        return self.warm_up - (0 if self._warm_up is None else self._warm_up.n_rows)
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether there are rows to answer from; those of a warm-up are counted first."""
+        if self._started:
+            self._count_warm_up()
+        return self._knows_columns
+
+    def check_fitted(self) -> None:
+        """Refuse a model that has learned no rows; those of a warm-up are counted first."""
+        check_is_fitted(self, "classes_")
+        if not self.has_learned:
+            raise DataError(f"{type(self).__name__} has learned no rows yet. Call fit or partial_fit with rows first.")
+
     # --- learning -----------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None) -> Classifier:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None) -> Self:
         """Learn from a table, forgetting all that was learned before. Rows without a label are left out.
 
         ``times`` says when each row happened (numbers in seconds, or dates), for models that forget by time.
         """
-        self._start()
-        self._learn(X, y, sample_weight, times, whole=True)
-        self._check_learned()
+        return self._fit(X, y, sample_weight, times)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, times: Any, target: str | None = None) -> Self:
+        self.start(target=target)
+        batch, classes = self._read(X, y, sample_weight, times)
+        if batch.weights is not None and not batch.weights.any():
+            raise DataError("every sample weight is zero; at least one row must count.")
+        self.add_classes(classes)
+        self._start_encoder(batch)
+        self._count(batch)
+        self._note_columns()
+        self.check_learned()
+        self._columns_fixed_by(batch)
         return self
 
-    def _check_learned(self) -> None:
-        """After all rows: options that speak of classes fit them."""
-        check_costs(self.cost_matrix, self.classes_)
+    def fit_table(self, X: Any, y: Any, target: str, times: Any = None) -> Self:
+        """``fit`` with a name for the class, which arcs that a network must or must not have may refer to."""
+        return self._fit(X, y, None, times, target)
 
-    def _begin(self, X: Any, y: Any) -> None:
+    def fit_schema(self, X: Any, y: Any, target: str | None = None) -> Self:
         """Fix kinds and cut points by a sample of the rows that ``partial_fit`` will bring; nothing is counted yet."""
-        self._start()
+        self.start(target=target)
         table = self._validate(X, reset=True)
         labels, classes = self._labels(one_dimensional(y))
-        self._add_classes(classes)
-        self._start_encoder(table, labels, None)
-        self.n_features_in_ = len(self.encoder_.schema.names)
+        self.add_classes(classes)
+        self._start_encoder(Batch(table, labels))
+        self._note_columns()
+        return self
+
+    def check_learned(self) -> None:
+        """After all rows: refuse options that do not fit the classes."""
+        check_costs(self.cost_matrix, self.classes_)
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, times: Any = None
-    ) -> Classifier:
+    ) -> Self:
         """Learn more rows. New values and classes are welcome; ``classes`` may declare some beforehand."""
-        if not hasattr(self, "classes_"):
-            self._start()
+        if not self._started:
+            self.start()
         if classes is not None:
-            self._add_classes(sort_labels(np.asarray(classes)))
-        return self._learn(X, y, sample_weight, times, whole=False)
+            self.add_classes(sort_labels(np.asarray(classes)))
+        self._learn(X, y, sample_weight, times)
+        return self
 
-    def _start(self) -> None:
-        """Forget everything."""
-        self._check_options()
-        for name in ("n_features_in_", "feature_names_in_", "encoder_"):
-            self.__dict__.pop(name, None)
-        self.classes_ = np.array([], dtype=object)
-        self.target_name_: str | None = None
-        self._warm: WarmUp | None = None
+    def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
+        batch, classes = self._read(X, y, sample_weight, times)
+        if batch.weights is not None and not batch.weights.any():
+            self.add_classes(classes)  # such rows teach their class and nothing else
+            return
+        if not self.columns_fixed:
+            self._warm_up_with(Batch(X, batch.labels, batch.weights, batch.times), classes)
+        else:  # dicts may bring new columns, so they are passed as they came
+            rows = X if rows_of_dicts(X) else batch.X
+            self._count(Batch(rows, batch.labels, batch.weights, batch.times), classes)
+        self._note_columns()
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any = None, *, whole: bool) -> Classifier:
+    def _read(self, X: Any, y: Any, sample_weight: Any, times: Any) -> tuple[Batch, np.ndarray]:
+        """Checked rows, and all classes, some of them perhaps new; nothing is changed but the names that are noted."""
         if y is None:
             raise DataError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
-        table = self._validate(X, reset=not hasattr(self, "n_features_in_"))
+        table = self._validate(X, reset="n_features_in_" not in self.__dict__)
         self.target_name_ = self.target_name_ or column_name(y)
         y = one_dimensional(y)
         check_lengths(table.n_rows, y)
-        weights, moments = check_weights(sample_weight, table.n_rows), check_times(times, table.n_rows)
+        weights, seconds = check_weights(sample_weight, table.n_rows), check_times(times, table.n_rows)
         labels, classes = self._labels(y)
-        self._tell_unlabelled(int(np.count_nonzero(labels == np.iinfo(labels.dtype).max)))
-        if weights is not None and not weights.any():
-            if whole:
-                raise DataError("every sample weight is zero; at least one row must count.")
-            self._add_classes(classes)
-            return self  # such rows teach their class and nothing else
-        if whole:
-            self._add_classes(classes)
-            self._start_encoder(table, labels, weights)
-            self._count(table, labels, weights, None, moments)
-        elif not hasattr(self, "encoder_") or self._warm is not None:
-            self._warm_up(X, labels, weights, classes, moments)
-        else:  # dicts may bring new columns
-            self._count(X if rows_of_dicts(X) else table, labels, weights, classes, moments)
-        if hasattr(self, "encoder_"):
-            self.n_features_in_ = len(self.encoder_.schema.names)
-        return self
+        self._warn_of_unlabelled(int(np.count_nonzero(labels == np.iinfo(labels.dtype).max)))
+        return Batch(table, labels, weights, seconds), classes
 
-    def _tell_unlabelled(self, n: int) -> None:
+    def _warn_of_unlabelled(self, n: int) -> None:
         """Rows without a label teach nothing, unless a subclass knows better."""
         if n:
             these = "1 row has no label and is" if n == 1 else f"{n:,} rows have no label and are"
-            warnings.warn(f"{these} left out.", DataWarning, stacklevel=4)
+            warnings.warn(f"{these} left out.", DataWarning, stacklevel=5)
 
     def _validate(self, X: Any, *, reset: bool) -> Table:
         """The table, sound in itself. scikit-learn notes (or checks) number and names of columns where it knows X."""
@@ -186,6 +238,16 @@ class Classifier(OneRowMixin, ClassifierMixin, BaseEstimator):
                 raise SchemaMismatch(str(error).strip()) from None
         return table
 
+    def _note_columns(self) -> None:
+        if self._knows_columns:
+            self.n_features_in_ = len(self.encoder_.schema.names)
+
+    # --- classes ------------------------------------------------------------------------------------------------
+
+    def check_labels(self, y: Any) -> None:
+        """Refuse labels that cannot be classes; nothing is learned."""
+        self._labels(one_dimensional(y))
+
     def _labels(self, y: Any) -> tuple[np.ndarray, np.ndarray]:
         """Class codes among the classes known and new, and these classes; nothing is changed yet."""
         if len(self.classes_) == 0:
@@ -195,91 +257,94 @@ class Classifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         refuse_fractions(classes)
         return labels, classes
 
-    def _add_classes(self, classes: np.ndarray) -> None:
+    def classes_with(self, y: Any) -> np.ndarray:
+        """All classes, with those of these labels; nothing is changed."""
+        return self._labels(y)[1]
+
+    def add_classes(self, classes: np.ndarray) -> None:
+        """Take in classes before their first rows are learned."""
         everything = union_labels(self.classes_, classes) if len(self.classes_) else classes
         if everything is self.classes_:
             return
         places = class_map(self.classes_, everything)
-        if hasattr(self, "encoder_"):
+        if self._knows_columns:
             self._move_classes(places, everything)  # first, because it may be refused
-        if self._warm is not None:
-            self._warm.move_classes(places)
+        if self._warm_up is not None:
+            self._warm_up.move_classes(places)
         self.classes_ = everything
 
-    def _encoder_options(self) -> dict[str, Any]:
+    @property
+    def class_codes(self) -> dict[Any, int]:
+        """Label to class code; made again when classes have come."""
+        cached: tuple[np.ndarray, dict[Any, int]] | None = self.__dict__.get("_codes_of_classes")
+        if cached is None or cached[0] is not self.classes_:
+            codes = {label: c for c, label in enumerate(self.classes_.tolist())}
+            cached = self._codes_of_classes = (self.classes_, codes)
+        return cached[1]
+
+    # --- columns, and the first rows of a stream ----------------------------------------------------------------
+
+    def encoder_options(self) -> dict[str, Any]:
         """How columns become codes; see ``Encoder``."""
         return {name: getattr(self, name) for name in ("categorical", "numeric", "max_values", "schema")}
 
-    def _start_encoder(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> None:
+    def _start_encoder(self, batch: Batch) -> None:
         """Learn the schema from these rows and make an empty model for it."""
-        self.encoder_ = Encoder(**self._encoder_options())
-        codes = read_table(X).codes
+        self.encoder_ = Encoder(**self.encoder_options())
+        codes = read_table(batch.X).codes
         if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
-            X, labels = codes[:_SAMPLE], labels[:_SAMPLE]
-            weights = None if weights is None else weights[:_SAMPLE]
-        self.encoder_.fit(X, labels, weights, len(self.classes_))
+            batch = Batch(codes, batch.labels, batch.weights).part(0, _SAMPLE)
+        self.encoder_.fit(batch.X, batch.labels, batch.weights, len(self.classes_))
         self._start_model()
 
-    def _warm_up(
-        self,
-        X: Any,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-        classes: np.ndarray,
-        times: np.ndarray | None = None,
-    ) -> None:
+    def _warm_up_with(self, batch: Batch, classes: np.ndarray) -> None:
         """Collect first rows until kinds and cut points can be fixed; then count them all."""
-        table = read_table(X)
+        table = read_table(batch.X)
         for i in range(table.n_columns):
             table.column(i)  # refuses cells that cannot be used while they are not yet kept
-        self._add_classes(classes)
-        warm = self._warm = self._warm or WarmUp()
-        warm.append(X, labels, weights, times)
-        first = warm.n_rows == n_rows(X)
+        self.add_classes(classes)
+        warm = self._warm_up = self._warm_up or WarmUp()
+        warm.append(batch)
+        first = warm.n_rows == table.n_rows
         if warm.n_rows >= self.warm_up:
-            self._freeze(self.warm_up)
-        elif self.schema is not None or (first and self._settled(X, labels, weights)):
-            self._freeze(warm.n_rows)
+            self._end_warm_up(self.warm_up)
+        elif self.schema is not None or (first and self._nothing_to_cut(batch)):
+            self._end_warm_up(warm.n_rows)
 
-    def _settled(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> bool:
+    def _nothing_to_cut(self, batch: Batch) -> bool:
         """Whether these rows hold no numbers to cut, so that nothing needs to wait."""
-        trial = Encoder(**self._encoder_options()).fit(X, labels, weights, len(self.classes_))
+        trial = Encoder(**self.encoder_options()).fit(batch.X, batch.labels, batch.weights, len(self.classes_))
         return all(settled(column) for column in trial.schema.columns)
 
-    def _freeze(self, n_first: int) -> None:
-        warm, self._warm = self._warm, None
+    def _end_warm_up(self, n_first: int) -> None:
+        """Fix the columns by the first rows, and count all rows of the warm-up."""
+        warm, self._warm_up = self._warm_up, None
         assert warm is not None
-        self._recount(warm, n_first)
+        self._count_from_start(warm, n_first)
+        self._columns_fixed_by(warm.batch)
 
-    def _recount(self, warm: WarmUp, n_first: int) -> None:
+    def _columns_fixed_by(self, batch: Batch) -> None:
+        """Kinds and cut points were fixed by these rows, which have been counted."""
+
+    def _count_from_start(self, warm: WarmUp, n_first: int) -> None:
         """Learn the schema from the first rows of a warm-up and count all its rows anew."""
-        X, labels, weights = warm.X, warm.labels, warm.weights
-        head = None if weights is None else weights[:n_first]
-        self._start_encoder(take_rows(X, 0, n_first), labels[:n_first], head)
-        self._count(X, labels, weights, None, warm.times)
+        batch = warm.batch
+        self._start_encoder(batch.part(0, n_first))
+        self._count(batch)
 
-    def _settle(self) -> None:
-        """Before an answer: learn the rows of a warm-up, with cut points from its last doubling."""
-        warm = self._warm
+    def _count_warm_up(self) -> None:
+        """Before an answer: count the rows of a warm-up, with cut points from its last doubling."""
+        warm = self._warm_up
         if warm is None or warm.counted == warm.n_rows or warm.n_rows == 0:
             return
-        stage = 1 << (warm.n_rows.bit_length() - 1)
-        if stage != warm.stage or not hasattr(self, "encoder_"):
-            self._recount(warm, stage)
-            warm.stage = stage
+        if warm.doubled_stage != warm.stage or not self._knows_columns:
+            self._count_from_start(warm, warm.doubled_stage)
+            warm.stage = warm.doubled_stage
         else:
-            start = warm.counted
-            weights, times = (None if part is None else part[start:] for part in (warm.weights, warm.times))
-            self._count(take_rows(warm.X, start, warm.n_rows), warm.labels[start:], weights, None, times)
+            self._count(warm.batch.part(warm.counted, warm.n_rows))
         warm.counted = warm.n_rows
 
     # --- answers ------------------------------------------------------------------------------------------------
-
-    def _ready(self) -> None:
-        check_is_fitted(self, "classes_")
-        self._settle()
-        if not hasattr(self, "encoder_"):
-            raise DataError(f"{type(self).__name__} has learned no rows yet. Call fit or partial_fit with rows first.")
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of every class (columns in the order of ``classes_``) for every row."""
@@ -289,7 +354,8 @@ class Classifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         """Logarithm of ``predict_proba``, also where that is too small to write down."""
         joint = self.predict_log_joint(X)
         top = joint.max(axis=1, keepdims=True)
-        return joint - top - np.log(np.exp(joint - top).sum(axis=1, keepdims=True))
+        log_proba: np.ndarray = joint - top - np.log(np.exp(joint - top).sum(axis=1, keepdims=True))
+        return log_proba
 
     def predict_log_joint(self, X: Any) -> np.ndarray:
         """log P(class, row), up to what all classes share."""
@@ -297,25 +363,163 @@ class Classifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row, or with a cost matrix the class of least expected loss."""
-        return self._decide(self.predict_proba(X))
+        return self.decide(self.predict_proba(X))
 
-    def _decide(self, proba: np.ndarray) -> np.ndarray:
-        return self.classes_[decide(proba, self._class_sizes(), check_costs(self.cost_matrix, self.classes_))]
+    def decide(self, proba: np.ndarray) -> np.ndarray:
+        """The label to answer with, given the probabilities of the classes: see ``predict``."""
+        labels: np.ndarray = self.classes_[self._decided(proba)]
+        return labels
 
-    # --- pictures and files -------------------------------------------------------------------------------------
+    def _decided(self, proba: np.ndarray) -> np.ndarray:
+        return decide(proba, self.class_count_, check_costs(self.cost_matrix, self.classes_))
+
+    # --- one row at a time, and whole streams -------------------------------------------------------------------
+
+    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+        """Learn one row. Absent keys are missing; a missing label teaches nothing. ``time`` says when it happened."""
+        check_row(row, "learn_one")
+        if is_missing(y):
+            return self
+        weights = None if sample_weight == 1.0 else np.array([sample_weight])
+        return self.partial_fit([row], [y], sample_weight=weights, times=None if time is None else [time])
+
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+        """Probability of every class known so far; an empty dict before the first row."""
+        check_row(row, "predict_proba_one")
+        if not self.has_learned:
+            return {}
+        return dict(zip(self.class_codes, self.stream_proba([row])[0].tolist(), strict=True))
+
+    def predict_one(self, row: Mapping[str, Any]) -> Any:
+        """The answer for one row; None before the first row was learned."""
+        proba = self.predict_proba_one(row)
+        if not proba:
+            return None
+        return self.decide(np.array([list(proba.values())])).tolist()[0]
+
+    def stream_proba(self, X: Any) -> np.ndarray:
+        """``predict_proba`` as a stream answers: a structure that is due to be learned again may answer once more."""
+        return self._scores(X, log_joint=False)
+
+    def test_then_train(
+        self, X: Any, y: Any, sample_weight: Any = None, times: Any = None, answered: Any = None
+    ) -> np.ndarray:
+        """Answer every row from the rows before it, then learn it; one column per class of the final ``classes_``.
+
+        The same numbers as ``predict_proba_one`` and ``learn_one`` in turn, at the speed of compiled code. A row that
+        comes before anything was learned is answered evenly; a class that was not known yet gets 0. Where the
+        structure depends on the counts, it is learned again now and then; see ``refresh``.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows to learn.
+        times : array, default=None
+            When they happened, for models that forget by time.
+        answered : table, default=None
+            Rows to answer, as many as are learned. None: the rows of X. With late labels they are newer than those.
+        """
+        m = n_rows(X)
+        y = one_dimensional(y)
+        labels = as_label_array(y) if isinstance(y, list | tuple) else np.asarray(y)
+        check_lengths(m, labels)
+        if answered is not None and n_rows(answered) != m:
+            raise DataError(
+                f"answered has {n_rows(answered):,} rows and X has {m:,}. Give as many to answer as to learn."
+            )
+        stream = StreamPart(X, labels, check_weights(sample_weight, m), check_times(times, m), answered)
+        if not self._started:
+            self.start()
+        parts: list[Answers] = []
+        done = 0
+        while done < m:
+            parts.append(self._answer_and_learn(stream.part(done, m)))
+            done += len(parts[-1][1])
+        return self._side_by_side(parts, m)
+
+    def _side_by_side(self, parts: list[Answers], m: int) -> np.ndarray:
+        """Answers that were given while classes came, in one array."""
+        out = np.zeros((m, len(self.classes_)))
+        place = self.class_codes
+        done = 0
+        for classes, proba in parts:
+            columns = [place[label] for label in classes.tolist()]
+            out[done : done + len(proba), columns] = proba
+            if not columns:
+                out[done : done + len(proba)] = 1.0 / max(1, len(self.classes_))
+            done += len(proba)
+        return out
+
+    def _answer_and_learn(self, rows: StreamPart) -> Answers:
+        """Answer and learn at least the first of these rows."""
+        return self._answer_and_learn_first(rows)
+
+    def _answer_and_learn_first(self, rows: StreamPart) -> Answers:
+        """Answer and learn the first row, whatever it holds."""
+        first = rows.part(0, 1)
+        classes, proba = self.classes_[:0], np.zeros((1, 0))
+        if self.has_learned:
+            classes, proba = self.classes_, self.stream_proba(first.to_answer)
+        if not is_missing(first.y[0]):
+            self.partial_fit(first.X, first.y, sample_weight=first.weights, times=first.times)
+        return classes, proba
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def to_state(self) -> dict[str, Any]:
+        """All that was learned, for a model file: plain data, with arrays under "arrays"."""
+        names: np.ndarray | None = self.__dict__.get("feature_names_in_")
+        state: dict[str, Any] = {
+            "classes": self.classes_,
+            "target": self.target_name_,
+            "n_features_in": self.__dict__.get("n_features_in_"),
+            "feature_names_in": None if names is None else names.tolist(),
+            "arrays": {},
+        }
+        if self._knows_columns:
+            state["encoder"] = self.encoder_
+            state |= self._model_state()
+        if self._warm_up is not None:
+            state["warm_up"] = self._warm_up
+        return state
+
+    def from_state(self, state: dict[str, Any]) -> None:
+        """Take back what ``to_state`` gave. Unsound data are refused."""
+        self.start(target=state["target"])
+        self.classes_ = state["classes"]
+        n, names = state["n_features_in"], state["feature_names_in"]
+        if n is not None:
+            self.n_features_in_ = int(n)
+        if names is not None:
+            if not isinstance(names, list) or len(names) != n:
+                raise ModelFileError("its columns have more or fewer names")
+            self.feature_names_in_ = np.array([str(name) for name in names], dtype=object)
+        if "encoder" in state:
+            self.encoder_ = state["encoder"]
+            self._take_model_state(state)
+        self._warm_up = state.get("warm_up")
+
+    def _model_state(self) -> dict[str, Any]:
+        """What was learned beyond schema and classes."""
+        raise NotImplementedError
+
+    def _take_model_state(self, state: dict[str, Any]) -> None:
+        """Take back what ``_model_state`` gave; ``encoder_`` and ``classes_`` are there."""
+        raise NotImplementedError
+
+    def take_over(self, other: Self) -> None:
+        """Become what another model of this class is, options and all that it has learned."""
+        self.__dict__.clear()
+        self.__dict__.update(other.__dict__)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to one file; see ``tanager.save``."""
-        import tanager
-
-        tanager.save(self, path)
+        public("save")(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Classifier:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """The model in a file, which must be of this class; see ``tanager.load`` for any class."""
-        import tanager
-
-        model = tanager.load(path)
+        model = public("load")(path)
         if not isinstance(model, cls):
             name = type(model).__name__
             raise ModelFileError(f"{str(path)!r} holds {name}, not {cls.__name__}. Use {name}.load or tanager.load.")
@@ -323,14 +527,17 @@ class Classifier(OneRowMixin, ClassifierMixin, BaseEstimator):
 
     # --- small things -------------------------------------------------------------------------------------------
 
-    def _class_name(self) -> str:
+    @property
+    def class_name(self) -> str:
         """What the class is called beside the columns: the name of the target, or "class"."""
         name = self.target_name_ or "class"
         while name in self.encoder_.schema:
             name += "_"
         return name
 
-    def _threads(self) -> int:
+    @property
+    def n_threads(self) -> int:
+        """Threads that ``n_jobs`` stands for."""
         if self.n_jobs is None:
             return 1
         wanted = (os.cpu_count() or 1) + 1 + self.n_jobs if self.n_jobs < 0 else self.n_jobs
@@ -340,3 +547,9 @@ class Classifier(OneRowMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
+
+
+def check_row(row: Any, place: str) -> None:
+    """Refuse a row that is not a dict."""
+    if type(row) is not dict and not isinstance(row, Mapping):
+        raise DataError(f"{place} takes a dict of column names and values, got {type(row).__name__}.")

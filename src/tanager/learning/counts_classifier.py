@@ -1,35 +1,68 @@
 """CountsClassifier: what all classifiers share that are views of joint counts.
 
-A subclass says how wide it counts (``order``) and which form reads the counts (``_form``); learning, prediction,
-streams, leave-one-out, costs, missing and unseen values, rows and files are the same for all.
+A subclass says how wide it counts (``order``) and which form reads the counts (``_structure``); learning, prediction,
+streams, leave-one-out, costs, missing and unseen values, rows and files are the same for all. A model holds a few
+parts: the ``encoder_`` with the vocabulary, the ``Memory`` of what was learned, the scorer that answers, and, only
+where it is asked for, the ``Recutting`` of number columns.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from tanager.counts.block import Block, Query
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
+from tanager.counts.forgetting import as_decay, as_window
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Encoder, Schema, encode_more_labels
-from tanager.encoding.chunks import rows_of_dicts
+from tanager.counts.moments import Moments
+from tanager.encoding import Column, Encoder, Schema, encode_more_labels
+from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.validation import check_lengths, check_times, check_weights, one_dimensional
-from tanager.errors import DataError, MemoryBudgetError, OptionError, SchemaMismatch, check_option, nearest
-from tanager.learning.classifier import Classifier
-from tanager.learning.memory import ForgettingMixin
-from tanager.learning.recut import RecutMixin, as_recut
-from tanager.learning.rows import Rows
-from tanager.learning.stream import StreamMixin
+from tanager.encoding.values import is_missing, plain
+from tanager.errors import (
+    DataError,
+    MemoryBudgetError,
+    ModelFileError,
+    OptionError,
+    SchemaMismatch,
+    check_option,
+    is_number,
+    nearest,
+)
+from tanager.learning import stream
+from tanager.learning.batch import Batch, StreamPart
+from tanager.learning.classifier import Answers, Classifier, check_row
+from tanager.learning.memory import Memory
+from tanager.learning.merge import merge_memories
+from tanager.learning.recut import Recutting
+from tanager.learning.recut_option import MovedCuts, as_recut
+from tanager.learning.rows import KeptRows
 from tanager.scoring.decision import class_factors, class_priors
-from tanager.scoring.explain import ExplainMixin
-from tanager.scoring.forms import Form, View
+from tanager.scoring.discriminative import Discriminative
+from tanager.scoring.explain import Explanation, Part
+from tanager.scoring.forms import Form
+from tanager.scoring.scorer import Scorer
+from tanager.scoring.view import View
+from tanager.shortcuts import public
+
+
+@dataclass
+class Current:
+    """What answers now: the view of a form, the scorer around it, and how much was learned when it was chosen."""
+
+    view: View
+    scorer: Scorer
+    n_learned: float
+    weight: float  # of the rows that counted then
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class CountsClassifier(RecutMixin, StreamMixin, ForgettingMixin, ExplainMixin, Classifier):
+class CountsClassifier(Classifier):
     """A classifier that is a view of joint counts.
 
     Parameters
@@ -87,223 +120,395 @@ class CountsClassifier(RecutMixin, StreamMixin, ForgettingMixin, ExplainMixin, C
     n_jobs: int | None = None
 
     order: ClassVar[int] = 2  # columns counted together with the class
-    published: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
-    stale: ClassVar[float] = 1.01  # rows may grow by this factor before single-row answers learn the structure anew
-    keeps_form: ClassVar[bool] = False  # whether model files hold the structure, as learning it again takes long
+    default_estimate: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
+    refresh_ratio: ClassVar[float] = 1.01  # rows may grow by this before a stream's structure is learned again
+    saves_structure: ClassVar[bool] = False  # whether model files hold it, because learning it again takes long
+
+    # Parts of a model. Without an annotation they are no options of the dataclass.
+    _memory = cast("Memory | None", None)  # there once the columns are known
+    _current = cast("Current | None", None)
+    _recutting = cast("Recutting | None", None)
 
     # --- what a subclass says -----------------------------------------------------------------------------------
 
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
+        """Which families of counts answer, and how they are combined."""
+        raise NotImplementedError
+
     def _adaptive(self) -> bool:
-        """Whether the form depends on what was counted."""
+        """Whether the structure depends on what was counted."""
         return self._needs_rows()
 
     def _needs_rows(self) -> bool:
-        """Whether the form is chosen by looking at the rows again; they are then kept, as codes."""
+        """Whether the structure is chosen by looking at the rows again; they are then kept, as codes."""
         return False
 
-    def _looks_at_rows(self) -> bool:
-        """Whether learned rows are looked at again, be it once; who attaches counts must bring rows, too."""
-        return self._needs_rows()
+    def _scorer(self, view: View) -> Scorer:
+        """How answers are made from the view: the view itself, or what options lay around it."""
+        return view
 
-    def _attach_rows(self, rows: Rows | None) -> None:
-        """The rows behind counts that were attached."""
-        self._rows = rows if self._needs_rows() else None
-
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
-        """Which families, and how they are combined."""
-        raise NotImplementedError
-
-    def _shape(self, schema: Schema) -> dict[str, Any]:
-        """What to count: options of JointCounts."""
+    def counts_shape(self, schema: Schema) -> dict[str, Any]:
+        """How wide to count: options of JointCounts."""
         return {"order": self.order}
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
         """Refuse options that mean nothing, before anything is learned."""
         check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
-        self._estimate()
-        self._check_forgetting()
+        as_estimate(self.default_estimate if self.smoothing is None else self.smoothing)
+        decay, window = as_decay(self.decay), as_window(self.window)
+        if decay is not None and decay.per_class and window is not None:
+            raise OptionError(
+                "a window and a decay per class do not go together: a row would leave with a weight that depends on "
+                "all rows of its class since. Use one of them, or a decay for all classes."
+            )
+        if self.refresh is not None and not is_number(self.refresh, 1) and self.refresh != float("inf"):
+            raise OptionError(f"refresh={self.refresh!r}: give a number of rows of at least 1, or None.")
         as_recut(self.recut)
-        super()._check_options()
+        super().check_options()
 
-    def _estimate(self) -> Estimate:
-        return self.published if self.smoothing is None else as_estimate(self.smoothing)
+    def encoder_options(self) -> dict[str, Any]:
+        """How columns become codes; see ``Encoder``."""
+        return super().encoder_options() | {name: getattr(self, name) for name in ("bins", "n_bins", "mdl_encoding")}
+
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate that ``smoothing`` stands for."""
+        return self.default_estimate if self.smoothing is None else as_estimate(self.smoothing)
+
+    @property
+    def forgets(self) -> bool:
+        """Whether old rows count less than new ones, or not at all."""
+        return self.decay is not None or self.window is not None
+
+    @property
+    def looks_at_rows(self) -> bool:
+        """Whether learned rows are looked at again, if only once; whoever attaches counts must bring rows, too."""
+        return self._needs_rows()
+
+    # --- what was learned ---------------------------------------------------------------------------------------
+
+    @property
+    def _learned(self) -> Memory:
+        """The memory of a model whose columns are known."""
+        if self._memory is None:
+            raise AttributeError(f"this {type(self).__name__} has no counts yet; call fit or partial_fit first.")
+        return self._memory
+
+    @property
+    def memory(self) -> Memory:
+        """All that was learned: counts, moments of Gaussian columns, kept rows and the clock."""
+        return self._learned
+
+    @property
+    def counts_(self) -> JointCounts:
+        """The joint counts: all that was learned about columns with codes; merge, save or look at them."""
+        return self._learned.counts
+
+    @property
+    def class_count_(self) -> np.ndarray:
+        """How much the rows of each class weigh; the heavier class wins a tie."""
+        return self.counts_.class_counts
+
+    @property
+    def structure_(self) -> Form:
+        """The learned structure: which parent sets each column has, and how they are combined."""
+        self.check_fitted()
+        return self._answers(fresh=True).view.form
+
+    @property
+    def view_(self) -> View:
+        """The structure bound to the counts, before options lay anything around it."""
+        self.check_fitted()
+        return self._answers(fresh=True).view
+
+    @property
+    def recutting(self) -> Recutting | None:
+        """What watches the cut points of number columns, where they follow the stream."""
+        return self._recutting
+
+    @property
+    def current_structure(self) -> Form:
+        """The structure that answers in a stream now; ``structure_`` follows all rows first."""
+        self.check_fitted()
+        return self._answers(fresh=False).view.form
+
+    @property
+    def scorer_(self) -> Scorer:
+        """What answers: the structure bound to the counts, and what options lay around it."""
+        self.check_fitted()
+        return self._answers(fresh=True).scorer
 
     # --- learning -----------------------------------------------------------------------------------------------
 
-    def _check_learned(self) -> None:
-        """After all rows: options that speak of classes fit them, and the form follows all rows."""
-        super()._check_learned()
-        self._structure(fresh=True)
-
-    def _start(self) -> None:
-        super()._start()
-        self.__dict__.pop("counts_", None)
-        self._start_memory()
-        self._start_recut()
-        self._view: View | None = None
-        self._view_rows = self._view_weight = 0.0
-
-    def _encoder_options(self) -> dict[str, Any]:
-        return super()._encoder_options() | {name: getattr(self, name) for name in ("bins", "n_bins", "mdl_encoding")}
+    def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
+        """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
+        for name in ("_memory", "_current", "events_"):
+            self.__dict__.pop(name, None)
+        super().start(classes, target)
+        recut = as_recut(self.recut)
+        self._recutting = None if recut is None else Recutting(recut)
+        if recut is not None:
+            self.events_: list[MovedCuts] = []
+        return self
 
     def _start_model(self) -> None:
         schema = self.encoder_.schema
-        self._start_memory()
-        self.counts_ = JointCounts(
-            schema,
-            self.classes_,
+        spare = int(self.unseen == "smooth")
+        shape = self.counts_shape(schema)
+        n = sum(column.kind == "continuous" for column in schema.columns)
+        counts = JointCounts(schema, self.classes_, max_memory=self.max_memory, spare=spare, **shape)
+        self._remember(counts, Moments(len(self.classes_), n) if n else None)
+
+    def _remember(self, counts: JointCounts, moments: Moments | None = None) -> None:
+        """Start a memory with these counts; nothing else is known yet."""
+        self._memory = Memory(
+            counts,
+            moments,
+            keeps_rows=self._needs_rows(),
+            decay=as_decay(self.decay),
+            window=as_window(self.window),
             max_memory=self.max_memory,
-            spare=int(self.unseen == "smooth"),
-            **self._shape(schema),
+            owner=type(self).__name__,
         )
-        self._view = None
+        self._current = None
+
+    def check_learned(self) -> None:
+        """After all rows: refuse options that do not fit the classes, and let the structure follow all rows."""
+        super().check_learned()
+        self._answers(fresh=True)
 
     def _move_classes(self, places: np.ndarray, classes: np.ndarray) -> None:
-        self.counts_.grow(self.counts_.schema, classes)
-        if self._rows is not None:
-            self._rows.move_classes(places)
+        self._learned.move_classes(places, classes)
+        if self._recutting is not None:
+            self._recutting.move_classes(places, len(classes))
 
-    def _count(
-        self,
-        X: Any,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-        classes: np.ndarray | None = None,
-        times: np.ndarray | None = None,
-    ) -> None:
+    def _count(self, batch: Batch, classes: np.ndarray | None = None) -> None:
         """Encode rows, grow where values, classes (or, in dicts, names) are new, and add them to the counts.
 
-        Cells that cannot be used are refused first, so that a refused chunk leaves no new class behind.
+        Cells that cannot be used are refused first, so that a refused batch leaves no new class behind.
         """
+        X, name = batch.X, type(self).__name__
         if rows_of_dicts(X):
             self._add_columns(X)
-        codes = self.encoder_.own_codes(X, type(self).__name__)
+        codes = self.encoder_.own_codes(X, name)
+        raw = codes is not None
         if codes is None:
-            codes = self.encoder_.update(X, weights, type(self).__name__)
+            codes = self.encoder_.update(X, batch.weights, name)
         if classes is not None:
-            self._add_classes(classes)
-        self._sync()
-        self._add(self._numbers_of(X), codes, labels, weights, times)
-        self.encoder_.adopt(self.counts_.schema)
+            self.add_classes(classes)
+        self._follow_vocabulary()
+        block = Block(codes, batch.labels, batch.weights, batch.times, self._numbers(X))
+        self._learned.add(block, self.n_threads)
+        if raw:  # codes are not looked at before they are counted: the counts have met what is new
+            self.encoder_.adopt(self.counts_.schema)
         self.counts_.refuse_full_codes(codes.dtype)
 
-    def _sync(self) -> None:
-        """Bring counts and encoder to the same vocabulary."""
-        if self.encoder_.schema is not self.counts_.schema:
-            if self.encoder_.schema == self.counts_.schema:
-                self.counts_.schema = self.encoder_.schema
-                return
-            try:
-                self.counts_.grow(self.encoder_.schema, self.classes_)
-            except MemoryBudgetError:
-                self.encoder_ = self._encoder_for(self.counts_.schema)  # nothing was learned
-                raise
+    def _follow_vocabulary(self) -> None:
+        """Let the counts know the values that the encoder has met; refused where they take too much memory."""
+        try:
+            self._learned.follow(self.encoder_.schema, self.classes_)
+        except MemoryBudgetError:
+            self.encoder_ = self._encoder_for(self.counts_.schema)  # nothing was learned
+            raise
 
-    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> CountsClassifier:
-        """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on.
+    def _numbers(self, X: Any) -> np.ndarray | None:
+        """Cells of Gaussian columns, where there are any; absent keys of dicts are missing."""
+        if self._learned.moments is None:
+            return None
+        if rows_of_dicts(X):
+            return np.array([self.encoder_.continuous_row(row) for row in X])
+        return self.encoder_.continuous_values(X, type(self).__name__)
 
-        With a ``window``, rows leave it with whatever they weigh now; rows that have left already are refused. With a
-        ``decay`` alone, ``times`` says when they were learned: their times, or their numbers from 1 where rows fade
-        with further rows.
-        """
-        codes, labels, weights = self._known_rows(X, y, sample_weight, unseen="error")
-        weights = self._left_of(weights, check_times(times, len(codes)))
-        numbers, rows = self._numbers_of(X), self._rows
-        if rows is None:
-            self.counts_.subtract(codes, labels, weights, n_jobs=self._threads())
+    def _add_columns(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Take in names that are no column yet: categorical, missing in all rows so far."""
+        known = self.encoder_.schema
+        new = dict.fromkeys(name for row in rows for name in self.encoder_.new_names(row) if not is_missing(row[name]))
+        if self.schema is not None or not new:
+            return
+        self.encoder_.extend(Column(name, "categorical", reason="appeared in the stream") for name in new)
+        # Three columns may be needed together where there were not even three.
+        wider = self.counts_shape(self.encoder_.schema) if len(known) < 3 else {}
+        self._columns_added(len(new), wider)
+        self._note_columns()
+        if "feature_names_in_" in self.__dict__:
+            self.feature_names_in_ = np.array(self.encoder_.schema.names, dtype=object)
+
+    def _columns_added(self, n_new: int, wider: dict[str, Any]) -> None:
+        """What was learned makes room for new columns."""
+        self._learned.add_columns(self.encoder_.schema, n_new, **wider)
+        if self._recutting is not None:
+            self._recutting.add_columns(n_new)
+        self._current = None
+
+    # --- cut points that follow a stream, where that is asked for -----------------------------------------------
+
+    def _columns_fixed_by(self, batch: Batch) -> None:
+        if self._recutting is not None:
+            self._recutting.watch(self, batch, first=True)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
+        """With ``recut``, rows are learned up to the next look at the cut points, then the rest."""
+        if self._recutting is None or not hasattr(y, "__len__") or len(y) != n_rows(X):
+            super()._learn(X, y, sample_weight, times)
+            return
+        y, m = one_dimensional(y), len(y)
+        weights, seconds = check_weights(sample_weight, m), check_times(times, m)
+        self._recutting.check_numbers(self, X)
+        done = 0
+        while done < m:
+            end = m if self._recutting is None else min(m, done + self._recutting.rows_until_look(self))
+            rows, labels = take_rows(X, done, end), take_rows(y, done, end)
+            some, when = (None if cells is None else cells[done:end] for cells in (weights, seconds))
+            fixed = self.columns_fixed
+            super()._learn(rows, labels, some, when)
+            if fixed and self._recutting is not None:
+                self._recutting.watch(self, Batch(rows, self._labels(labels)[0], some, when))
+            done = end
+
+    def _cuts_moved(self, rows: Block) -> None:
+        """Bins have moved, and these rows were counted again."""
+        self._current = None
+
+    # --- one row at a time, and whole streams -------------------------------------------------------------------
+
+    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+        """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing."""
+        check_row(row, "learn_one")
+        if not self.columns_fixed:
+            return super().learn_one(row, y, sample_weight, time)
+        label = self.class_codes.get(y)
+        if label is None and is_missing(y):
+            return self
+        if sample_weight != 0:  # cells that cannot be used are refused before a new class is taken in
+            if self.encoder_.new_names(row):
+                self._add_columns([row])
+            codes = self.encoder_.update_row(row)
+        if label is None:
+            self.add_classes(np.array([plain(y)]))
+            label = self.class_codes[y]
+        if sample_weight == 0:
+            return self
+        self._follow_vocabulary()
+        memory = self._learned
+        if memory.counts_only:
+            memory.counts.learn_row(codes, label, sample_weight)
         else:
-            some = np.ones(len(codes)) if weights is None and self.window is None else weights
-            left = rows.without(codes, labels, some)
-            (codes, labels, raw), numbers = rows.queue, numbers if rows.numbers is None else rows.numbers
-            which = left < raw
-            codes, labels, weights = codes[which], labels[which], (raw - left)[which] / rows.scale
-            numbers = None if numbers is None else numbers[which]
-            self.counts_.subtract(codes, labels, weights, n_jobs=self._threads())
-            rows.weigh(left)
-        self._forgotten(numbers, labels, weights)
-        self._warm = None  # its rows would be counted again
-        self._end_recut()  # and so would those that new cut points are learned from
+            memory.add_row(self._one_row(row, codes, label, sample_weight, time))
+        if self._recutting is not None:
+            weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
+            seconds = check_times(None if time is None else [time], 1)
+            self._recutting.watch(self, Batch([row], np.array([label], dtype=np.uint16), weights, seconds))
         return self
 
-    def merge(self, other: CountsClassifier) -> CountsClassifier:
-        """Add all that another model of this class has learned, as if its rows had been learned here.
+    def _one_row(self, row: Mapping[str, Any], codes: np.ndarray, label: int, weight: float, time: Any) -> Block:
+        """One row as a block."""
+        weights = None if weight == 1.0 else np.array([float(weight)])
+        times = check_times(None if time is None else [time], 1)
+        return Block(codes[None, :], np.array([label], dtype=np.uint16), weights, times, self._numbers([row]))
 
-        Vocabularies and classes are matched; cut points must agree, so give both models one ``schema``. The options
-        stay ours.
-        """
-        from tanager.learning.merge import merge_models
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+        """Probability of every class known so far; an empty dict before the first row."""
+        if not self.has_learned:
+            return {}
+        codes = self.encoder_.encode_row(row, self.unseen)
+        current = self._answers(fresh=False)
+        view = self._kernel_view(current)
+        if view is not None and self._learned.moments is None:
+            proba = view.plan.one(codes)
+        else:
+            query = Query(codes[None, :], self._numbers([row]))
+            proba = current.scorer.score(query, n_jobs=self.n_threads)[0].tolist()
+        return dict(zip(self.class_codes, proba, strict=True))
 
-        self._check_merge(other)
-        before = self.classes_
-        merge_models(self, other)
-        self._watch_classes(before)
+    def stream_proba(self, X: Any) -> np.ndarray:
+        """``predict_proba`` as a stream answers: a structure that is due to be learned again may answer once more."""
+        self.check_fitted()
+        return self._answers(fresh=False).scorer.score(self.encode(X), n_jobs=self.n_threads)
+
+    def _answer_and_learn(self, rows: StreamPart) -> Answers:
+        """Answer and learn at least one row, and stop where a class or (for the kernel) a value is new."""
+        recutting = self._recutting
+        if recutting is None or not self.columns_fixed:
+            return stream.answer_and_learn(self, rows)
+        rows = rows.part(0, min(len(rows), recutting.rows_until_look(self)))
+        watched = recutting.n_watched
+        classes, proba = stream.answer_and_learn(self, rows)
+        if recutting.n_watched == watched and self._recutting is recutting:  # one by one, rows are watched already
+            done = rows.part(0, len(proba))
+            recutting.watch(self, Batch(done.X, self._labels(done.y)[0], done.weights, done.times))
+        return classes, proba
+
+    def _stream_scores(self) -> tuple[np.ndarray, float] | None:
+        """Where kernels add what they find out about members on the way, and by what earlier sums fade per row."""
+        return None
+
+    def _take_stream_scores(self, view: View, scores: np.ndarray, keep: float, n_rows: int) -> None:
+        """The kernels have gone through so many rows, and found these scores."""
+
+    # --- the structure, and who answers -------------------------------------------------------------------------
+
+    def _answers(self, *, fresh: bool) -> Current:
+        """What answers. With ``fresh`` its structure follows all rows; else it may lag behind by a percent."""
+        current = self._renewed(fresh=fresh)
+        maker = self._answering()
+        if maker._balanced:
+            current.view.weigh_classes(maker._class_factors())
+        return current
+
+    def _answering(self) -> CountsClassifier:
+        """Who makes views and scorers: this classifier, unless it has chosen another one."""
         return self
 
-    def _merge_extra(self, other: CountsClassifier, counts: JointCounts) -> None:
-        """Called before merged counts are taken over, for what was learned beside them."""
+    def _renewed(self, *, fresh: bool) -> Current:
+        memory, current = self._learned, self._current
+        usable = current is not None and current.view.valid and current.view.counts is memory.counts
+        if current is not None and usable:
+            if not self._adaptive() or current.view.form_version == memory.counts.version:
+                return current
+            if memory.n_learned <= self._due(current) and (not fresh or self.refresh is not None):
+                return current
+        form = self._structure(memory.counts, memory.rows)
+        memory.count_families(form.families(), self.counts_shape(memory.counts.schema), self.n_threads)
+        if current is not None and usable and self._same_answers(current, form):
+            current.view.form_version = memory.counts.version
+            current.n_learned, current.weight = memory.n_learned, memory.counts.n_rows
+            return current
+        return self._take_structure(form)
 
-    @classmethod
-    def from_counts(cls, counts: JointCounts, **params: Any) -> CountsClassifier:
-        """A classifier over counts that are there already. They are read, not copied."""
-        if not isinstance(counts, JointCounts):
-            raise DataError(f"from_counts takes JointCounts, got {type(counts).__name__}. Use fit for a table.")
-        known = cls._get_param_names()
-        for name in params:
-            if name not in known:
-                raise OptionError(f"{cls.__name__} has no option {name!r}.{nearest(name, known)}")
-        model = cls(**params)
-        model._start()
-        if model.window is not None:
-            raise OptionError("counts do not hold the rows that would leave a window. Fit on the rows instead.")
-        model._rows = None  # counts do not hold them
-        model.classes_ = counts.classes
-        model.encoder_ = model._encoder_for(counts.schema)
-        counts.require(type(model).__name__, **model._shape(counts.schema))
-        if model.unseen == "smooth" and not counts.spare:
-            raise SchemaMismatch('unseen="smooth" needs counts with a spare slot. Count with spare=1.')
-        model.counts_ = counts
-        model.n_features_in_ = counts.n_features
-        if counts.schema.names != tuple(f"x{i}" for i in range(counts.n_features)):
-            model.feature_names_in_ = np.array(counts.schema.names, dtype=object)
-        model._structure(fresh=True)
-        return model
+    def _same_answers(self, current: Current, form: Form) -> bool:
+        """Whether a scorer made earlier is the one for this form, too. Parameters of a search follow the rows."""
+        if isinstance(current.scorer, Discriminative) or current.view.counts is not self.counts_:
+            return False
+        return form == current.view.form
 
-    def _encoder_for(self, schema: Schema) -> Encoder:
-        return Encoder.from_schema(schema, max_values=self.max_values)
-
-    # --- the view on the counts ---------------------------------------------------------------------------------
-
-    def _structure(self, *, fresh: bool) -> View:
-        """The view that answers. With ``fresh`` its form follows all rows; else it may lag behind by a percent."""
-        view = self._current_view(fresh=fresh)
-        if self._balanced():
-            view.weigh_classes(self._class_factors())
-        return view
-
-    def _current_view(self, *, fresh: bool) -> View:
-        view = self._view
-        if view is not None and view.valid and view.counts is self.counts_:
-            if not self._adaptive() or view.form_version == self.counts_.version:
-                return view
-            if self._age() <= self._due() and (not fresh or self.refresh is not None):
-                return view
-        form = self._form(self.counts_, self._rows)
-        self._count_families(form)
-        if view is not None and view.valid and view.counts is self.counts_ and self._still_answers(view, form):
-            view.form_version = self.counts_.version
+    def _take_structure(self, form: Form, arrays: Mapping[str, np.ndarray] | None = None) -> Current:
+        """Answer with this structure from now on; a model file has parameters among its arrays."""
+        maker, memory = self._answering(), self._learned
+        view = maker.view_of(form)
+        fit_by = getattr(maker, "fit_by", "likelihood")
+        if arrays is not None and "parameters-prior" in arrays and fit_by != "likelihood":
+            scorer: Scorer = Discriminative.from_arrays(view, fit_by, arrays)
         else:
-            view = self._view_of(form)
-        self._view, self._view_rows, self._view_weight = view, self._age(), self.counts_.n_rows
-        return view
+            scorer = maker._scorer(view)
+        current = self._current = Current(view, scorer, memory.n_learned, memory.counts.n_rows)
+        return current
 
-    def _still_answers(self, view: View, form: Form) -> bool:
-        """Whether a view made earlier is the one for this form."""
-        return form == view.form
+    def score_structure(self, form: Form, query: Query) -> np.ndarray:
+        """Probabilities that another structure over our counts gives to encoded rows."""
+        return self._scorer(self.view_of(form)).score(query, n_jobs=self.n_threads)
 
-    def _answers_by_kernel(self) -> bool:
-        """Whether the view alone gives the answer, so that whole streams can run compiled."""
-        return not self._balanced() and self.unseen != "error"
+    def view_of(self, form: Form) -> View:
+        """A form over our counts, with our smoothing, priors and class weights."""
+        return View(
+            self.counts_,
+            form,
+            self.estimate,
+            smooth_unseen=self.unseen == "smooth",
+            priors=class_priors(self.priors, self.classes_),
+            factors=self._class_factors(),
+        )
 
+    @property
     def _balanced(self) -> bool:
         """Whether the factors of the classes follow the counts."""
         return isinstance(self.class_weight, str)
@@ -311,35 +516,29 @@ class CountsClassifier(RecutMixin, StreamMixin, ForgettingMixin, ExplainMixin, C
     def _class_factors(self) -> list[float]:
         return class_factors(self.class_weight, self.classes_, self.counts_.class_counts)
 
-    def _count_families(self, form: Form) -> None:
-        """Count what a form needs and the counts do not hold, in one more pass over the kept rows."""
-        families = form.families()
-        if self.counts_.holds(families=families):
-            return
-        if self._rows is None:
-            return self.counts_.require(type(self).__name__, families=families)
-        old = self.counts_
-        if not np.isclose(self._rows.weight, old.n_rows):
-            raise SchemaMismatch(
-                f"{type(self).__name__} must count further families, but its counts hold a weight of {old.n_rows:g} "
-                f"and the rows it kept {self._rows.weight:g}: they were faded or merged. Fit on the rows again."
-            )
-        options: dict[str, Any] = {**self._shape(old.schema), "spare": old.spare, "max_memory": self.max_memory}
-        self.counts_ = JointCounts(old.schema, old.classes, **options | {"families": families})
-        self.counts_.update(*self._rows.all(), n_jobs=self._threads())
-        return None
+    def _due(self, current: Current) -> float:
+        """How many rows may have been learned while this structure still answers in a stream."""
+        if self.refresh is not None:
+            return float(current.n_learned + self.refresh - 1)
+        if self._learned.clock is not None:
+            return float(current.n_learned + max(1.0, 0.1 * current.weight) - 1)
+        return float(current.n_learned * self.refresh_ratio)
 
-    def _view_of(self, form: Form, **options: Any) -> View:
-        """A form over our counts, with our smoothing, priors and class weights."""
-        return View(
-            self.counts_,
-            form,
-            self._estimate(),
-            smooth_unseen=self.unseen == "smooth",
-            priors=class_priors(self.priors, self.classes_),
-            factor=self._class_factors(),
-            **options,
-        )
+    def _kernel_view(self, current: Current) -> View | None:
+        """The view that answers alone in the kernels, so that whole streams can run compiled; or None."""
+        if self._answering()._balanced or self.unseen == "error":
+            return None
+        return current.scorer.compiled
+
+    def attach(self, counts: JointCounts, encoder: Encoder, rows: KeptRows | None) -> Self:
+        """Answer from counts (and, where rows are looked at, from rows) that others use as well."""
+        self.start()
+        self.classes_, self.encoder_ = counts.classes, encoder
+        self._remember(counts)
+        self._learned.rows = rows if self._needs_rows() else None
+        return self
+
+    # --- answers ------------------------------------------------------------------------------------------------
 
     def _encode(self, X: Any, unseen: str | None = None) -> np.ndarray:
         unseen = unseen or self.unseen
@@ -351,47 +550,41 @@ class CountsClassifier(RecutMixin, StreamMixin, ForgettingMixin, ExplainMixin, C
             return codes
         return self.encoder_.transform(table, unseen, type(self).__name__)
 
+    def encode(self, X: Any) -> Query:
+        """Rows to answer, as codes (and numbers, where columns are Gaussian)."""
+        return Query(self._encode(X), self._numbers(X))
+
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
-        self._ready()
-        codes = self._encode(X)
-        return self._score_codes(codes, self._structure(fresh=True), X, log_joint=log_joint)
+        self.check_fitted()
+        query = self.encode(X)
+        return self._answers(fresh=True).scorer.score(query, log_joint=log_joint, n_jobs=self.n_threads)
 
-    def _class_sizes(self) -> np.ndarray:
-        return self.counts_.class_counts
-
-    def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
-        """Posteriors or log joints of encoded rows; X is there for columns without codes."""
-        return view.score(codes, log_joint=log_joint, n_jobs=self._threads())
-
-    # --- answers ------------------------------------------------------------------------------------------------
+    @property
+    def can_leave_out(self) -> bool:
+        """Whether ``leave_one_out`` can work out the answer without a learned row."""
+        return not self.forgets and getattr(self, "fit_by", "likelihood") == "likelihood"
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
         """``predict_proba`` of learned rows, each as if it alone had not been learned.
 
         Costs one pass of prediction; nothing is learned again. Cut points and structure stay those of all rows.
         """
-        if self._forgets():
+        if self.forgets:
             raise OptionError(
                 "leave_one_out takes rows out with the weight they came with, and this model has forgotten some of it. "
                 "Use tanager.evaluate.prequential."
             )
-        codes, labels, weights = self._known_rows(X, y, sample_weight)
-        return self._leave_one_out(codes, labels, weights, X)
+        return self.leave_out(self.known_rows(X, y, sample_weight))
 
-    def _leave_one_out(
-        self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, X: Any = None
-    ) -> np.ndarray:
-        return self._structure(fresh=True).leave_one_out(codes, labels, weights, n_jobs=self._threads())
+    def leave_out(self, block: Block) -> np.ndarray:
+        """``leave_one_out`` of encoded rows."""
+        return self._answers(fresh=True).scorer.leave_one_out(block, n_jobs=self.n_threads)
 
-    def _leaves_out(self) -> bool:
-        """Whether the answer without a learned row can be worked out from counts."""
-        return not self._forgets()
-
-    def _known_rows(
-        self, X: Any, y: Any, sample_weight: Any, unseen: str | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Codes, labels and weights of rows that were learned before."""
-        self._ready()
+    def known_rows(
+        self, X: Any, y: Any, sample_weight: Any = None, times: Any = None, unseen: str | None = None
+    ) -> Block:
+        """Rows that were learned before, encoded; refused where a class was never learned."""
+        self.check_fitted()
         codes = self._encode(X, unseen)
         y = one_dimensional(y)
         check_lengths(len(codes), y)
@@ -399,29 +592,229 @@ class CountsClassifier(RecutMixin, StreamMixin, ForgettingMixin, ExplainMixin, C
         if len(classes) > len(self.classes_):
             new = [label for label in classes.tolist() if label not in self.classes_.tolist()]
             raise DataError(f"y has the label {new[0]!r}, which was never learned.")
-        return codes, labels, check_weights(sample_weight, len(codes))
+        weights, seconds = check_weights(sample_weight, len(codes)), check_times(times, len(codes))
+        return Block(codes, labels, weights, seconds, self._numbers(X))
+
+    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+        """Why a row gets its answer: log-odds of every column and parent set, adding up to those of the answer.
+
+        ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other;
+        where ``against`` is the predicted class itself, the next one is explained.
+        """
+        self.check_fitted()
+        if len(self.classes_) < 2:
+            raise DataError(f"there is nothing to explain: the only class is {self.classes_.tolist()[0]!r}.")
+        X = [row] if isinstance(row, Mapping) else row
+        query = self.encode(X)
+        if len(query) != 1:
+            raise DataError(f"explain takes one row, got {len(query)}. Explain them one by one.")
+        proba = self._scores(X, log_joint=False)
+        chosen, rival = self._explained_classes(proba, answer, against)
+        prior, parts = self._answers(fresh=True).scorer.explain(query, chosen, rival)
+        names, columns = self.counts_.schema.names, self.counts_.schema.columns
+        values = {
+            name: columns[i].describe(int(code)) if code < columns[i].n_values else "?"
+            for i, (name, code) in enumerate(zip(names, query.codes[0], strict=True))
+        }
+        return Explanation(
+            answer=self.classes_.tolist()[chosen],
+            against=self.classes_.tolist()[rival],
+            probability=float(proba[0, chosen]),
+            log_odds=prior + sum(value for _, _, value in parts),
+            prior=prior,
+            parts=tuple(Part(names[i], tuple(names[j] for j in parents), value) for i, parents, value in parts),
+            values=values,
+        )
+
+    def _explained_classes(self, proba: np.ndarray, answer: Any, against: Any) -> tuple[int, int]:
+        """Codes of the class that is explained and of the one it is set against."""
+        known = self.class_codes
+        for name, label in (("answer", answer), ("against", against)):
+            if label is not None and label not in known:
+                raise OptionError(f"{name}={label!r} is none of the classes.{nearest(label, known)}")
+        if answer is not None and answer == against:
+            raise OptionError(f"answer and against are both {answer!r}. Leave one out, or name two classes.")
+        likely = np.argsort(-proba[0], kind="stable").tolist()
+        chosen = known[self.decide(proba).tolist()[0] if answer is None else answer]
+        if against is not None and chosen == known[against]:
+            chosen = next(c for c in likely if c != chosen)
+        return chosen, next(c for c in likely if c != chosen) if against is None else known[against]
+
+    # --- forgetting, merging, counts from elsewhere -------------------------------------------------------------
+
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Self:
+        """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on.
+
+        With a ``window``, rows leave it with whatever they weigh now; rows that have left already are refused. With a
+        ``decay`` alone, ``times`` says when they were learned: their times, or their numbers from 1 where rows fade
+        with further rows.
+        """
+        block = self.known_rows(X, y, sample_weight, times, unseen="error")
+        self._learned.remove(block, self.n_threads)
+        self._warm_up = None  # its rows would be counted again
+        self._recutting = None  # and so would those that new cut points are learned from
+        return self
+
+    def advance(self, time: Any) -> Self:
+        """Let time pass without a row: what fades by time fades, and rows that are too old leave.
+
+        Learning does this by itself; before an answer that comes long after the last row it is worth asking for.
+        """
+        self.check_fitted()
+        clock = self._learned.clock
+        if clock is None or not clock.timed:
+            raise OptionError(
+                f"this {type(self).__name__} does not forget by time. Give it decay='6 h' or window='30 min'."
+            )
+        (now,) = check_times([time], 1)
+        self._warm_up = None  # its rows would be learned again
+        if clock.now is not None and now > clock.now:
+            self._learned.advance(float(now))
+        return self
+
+    def shrink(self, n_rows: int) -> Self:
+        """Let all rows of the window leave but the last ones; the window fills again from there."""
+        self.check_fitted()
+        rows = self._learned.rows
+        if self.window is None or rows is None:
+            raise OptionError(f"this {type(self).__name__} has no window that could shrink. Give it window=1000, say.")
+        if not is_number(n_rows, 0) or int(n_rows) != n_rows:
+            raise OptionError(f"shrink({n_rows!r}): give a whole number of rows of at least 0.")
+        self._warm_up = None
+        self._learned.drop_oldest(max(0, len(rows) - int(n_rows)))
+        return self
+
+    def fade(self, factor: float) -> Self:
+        """Let all that was learned fade by a factor in (0, 1] at once, so that new rows count more."""
+        self.check_fitted()
+        self._warm_up = None
+        self._learned.fade(factor)
+        if self._recutting is not None:
+            self._recutting.fade(factor)
+        return self
+
+    def merge(self, other: CountsClassifier) -> Self:
+        """Add all that another model of this class has learned, as if its rows had been learned here.
+
+        Vocabularies and classes are matched; cut points must agree, so give both models one ``schema``. The options
+        stay ours.
+        """
+        if self._recutting is not None and self._recutting.watches and self.window is not None:
+            raise SchemaMismatch(
+                "cannot merge into a window whose cut points follow the stream: they are made from the numbers in it, "
+                "and those of the other model are gone. Use recut=None, or decay in place of a window."
+            )
+        if type(other) is not type(self):
+            raise SchemaMismatch(
+                f"cannot merge {type(other).__name__} into {type(self).__name__}. Merge models of one class, or their "
+                "counts: from_counts(a.counts_ + b.counts_)."
+            )
+        self.check_fitted()
+        other.check_fitted()
+        self._merge(other)
+        return self
+
+    def _merge(self, other: Self) -> None:
+        self._warm_up = None  # its rows are counted
+        memory = merge_memories(self._learned, other._learned, self.counts_shape, self.n_threads)
+        if self._recutting is not None:
+            self._recutting.match_classes(self.classes_, memory.counts.classes)
+        self._memory, self.classes_ = memory, memory.counts.classes
+        self.encoder_ = self._encoder_for(memory.counts.schema)
+        self._current = None
+
+    @classmethod
+    def from_counts(cls, counts: JointCounts, **params: Any) -> Self:
+        """A classifier over counts that are there already. They are read, not copied."""
+        if not isinstance(counts, JointCounts):
+            raise DataError(f"from_counts takes JointCounts, got {type(counts).__name__}. Use fit for a table.")
+        known = cls._get_param_names()
+        for name in params:
+            if name not in known:
+                raise OptionError(f"{cls.__name__} has no option {name!r}.{nearest(name, known)}")
+        model = cls(**params)
+        model.start()
+        if model.window is not None:
+            raise OptionError("counts do not hold the rows that would leave a window. Fit on the rows instead.")
+        model.classes_ = counts.classes
+        model.encoder_ = model._encoder_for(counts.schema)
+        counts.require(cls.__name__, **model.counts_shape(counts.schema))
+        if model.unseen == "smooth" and not counts.spare:
+            raise SchemaMismatch('unseen="smooth" needs counts with a spare slot. Count with spare=1.')
+        model._remember(counts)
+        model._learned.rows = None  # counts do not hold them
+        model.n_features_in_ = counts.n_features
+        if counts.schema.names != tuple(f"x{i}" for i in range(counts.n_features)):
+            model.feature_names_in_ = np.array(counts.schema.names, dtype=object)
+        model._answers(fresh=True)
+        return model
+
+    def _encoder_for(self, schema: Schema) -> Encoder:
+        return Encoder.from_schema(schema, max_values=self.max_values)
 
     # --- pictures and files -------------------------------------------------------------------------------------
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw the network behind this model; see ``tanager.plot_network``."""
-        import tanager  # the door, where all layers are known
+        return public("plot_network")(self, path, **options)
 
-        return tanager.plot_network(self, path, **options)
+    def _model_state(self) -> dict[str, Any]:
+        self._follow_vocabulary()
+        state = self._learned.to_state()
+        if self._recutting is not None and self._recutting.watches:
+            state["arrays"] |= self._recutting.to_arrays(self)
+        state["view"] = self._current_state()
+        scorer = None if self._current is None else self._current.scorer
+        if state["view"] is not None and isinstance(scorer, Discriminative):
+            state["arrays"] |= scorer.to_arrays()
+        return state
 
-    def _extra_arrays(self) -> dict[str, np.ndarray]:
-        """What was learned beside the counts."""
-        return self._watch_arrays()
+    def _current_state(self) -> dict[str, Any] | None:
+        """None where no structure was chosen yet; the structure itself where it lags behind or took long to learn."""
+        current = self._current
+        if current is None or not current.view.valid or current.view.counts is not self.counts_:
+            return None
+        up_to_date = not self._adaptive() or current.view.form_version == self.counts_.version
+        if up_to_date and not self.saves_structure:
+            return {}
+        kept = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}
+        return kept | {"current": up_to_date, "weight": current.weight} | self._choice()
 
-    def _take_extra_arrays(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take back what ``_extra_arrays`` gave."""
-        self._take_watch_arrays(arrays)
+    def _take_model_state(self, state: dict[str, Any]) -> None:
+        counts = JointCounts.from_header(state["counts"], state["arrays"])
+        counts.schema = self.encoder_.schema  # the same, and one of them
+        if counts.classes.tolist() != self.classes_.tolist():
+            raise ModelFileError("its counts are of other classes")
+        counts.require(type(self).__name__, **self.counts_shape(counts.schema))
+        self.classes_ = counts.classes
+        self._remember(counts)
+        self._learned.take_state(state)
+        if self._recutting is not None:
+            self._recutting.take_arrays(self, state["arrays"])
+
+    def from_state(self, state: dict[str, Any]) -> None:
+        """Take back what ``to_state`` gave. Unsound data are refused."""
+        super().from_state(state)
+        if state.get("view") is not None:
+            self._take_current_state(state["view"], state["arrays"])
+
+    def _take_current_state(self, data: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+        memory = self._learned
+        if "form" not in data:
+            form = self._structure(memory.counts, memory.rows)
+            memory.count_families(form.families(), self.counts_shape(memory.counts.schema), self.n_threads)
+            self._take_structure(form, arrays)
+            return
+        self._take_choice(data)
+        current = self._take_structure(data["form"], arrays)
+        current.view.weigh_classes([float(factor) for factor in data["factor"]])
+        current.view.form_version = self.counts_.version if data.get("current") else -1
+        current.n_learned = float(data["rows"])
+        current.weight = float(data.get("weight", current.n_learned))
 
     def _choice(self) -> dict[str, Any]:
-        """What ``_form`` has chosen beside the form, as plain data."""
+        """What ``_structure`` has chosen beside the form, as plain data."""
         return {}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
         """Take back what ``_choice`` gave."""
-
-    # --- small things -------------------------------------------------------------------------------------------

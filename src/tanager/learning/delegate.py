@@ -1,56 +1,36 @@
-"""Classifiers that choose another one, over the same counts, and let it answer."""
+"""Classifiers that choose another one, over the same memory, and let it answer."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from tanager.counts.joint import JointCounts
-from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.rows import Rows
-from tanager.learning.shared_counts import attach
-from tanager.scoring.forms import Form, View
+from tanager.learning.counts_classifier import CountsClassifier, Current
+from tanager.scoring.forms import Form
 
 
-class DelegatesMixin:
+class Delegating(CountsClassifier):
     """Answers as ``best_`` does, which reads the same counts."""
 
     best_: CountsClassifier
 
-    def _attach(self: Any, model: CountsClassifier, counts: JointCounts, rows: Rows) -> CountsClassifier:
-        """A classifier over our counts and rows; our priors and class weights hold where it has none of its own."""
-        attach(model, counts, self.encoder_, rows)
+    def _adopt(self, model: CountsClassifier) -> CountsClassifier:
+        """A classifier over our memory; our priors and class weights hold where it has none of its own."""
+        memory = self._learned
+        model.attach(memory.counts, self.encoder_, memory.rows)
         model.set_params(**{k: getattr(self, k) for k in ("priors", "class_weight") if getattr(model, k) is None})
         model.unseen, model.n_jobs, model.target_name_ = self.unseen, self.n_jobs, self.target_name_
         return model
 
-    def _current_view(self: Any, *, fresh: bool) -> View:
-        """Our view, which is the chosen one's as well: asked by itself, it answers the same."""
-        view: View = super()._current_view(fresh=fresh)  # type: ignore[misc]
-        self.best_.counts_, self.best_._view, self.best_._view_rows = self.counts_, view, self._view_rows
-        return view
+    def _answering(self) -> CountsClassifier:
+        return self.best_
 
-    def _view_of(self: Any, form: Form, **options: Any) -> View:
-        self.best_.counts_ = self.counts_  # with its families
-        return self.best_._view_of(form, **options)
+    def _renewed(self, *, fresh: bool) -> Current:
+        """Our scorer is that of the chosen one: asked by itself, it answers the same."""
+        current = super()._renewed(fresh=fresh)
+        self.best_._memory, self.best_._current = self._memory, current
+        return current
 
-    def _still_answers(self, view: View, form: Form) -> bool:
+    def _take_structure(self, form: Form, arrays: object = None) -> Current:
+        self.best_._memory = self._memory  # whose counts may hold further families by now
+        return super()._take_structure(form)
+
+    def _same_answers(self, current: Current, form: Form) -> bool:
         return False  # another classifier may have the same form and smooth it otherwise
-
-    def _balanced(self) -> bool:
-        return self.best_._balanced()
-
-    def _class_factors(self) -> list[float]:
-        return self.best_._class_factors()
-
-    def _score_codes(self, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
-        return self.best_._score_codes(codes, view, X, log_joint=log_joint)
-
-    def _leave_one_out(self: Any, codes: Any, labels: Any, weights: Any, X: Any = None) -> np.ndarray:
-        self._structure(fresh=True)
-        return self.best_._leave_one_out(codes, labels, weights, X)
-
-    def _explain(self: Any, codes: np.ndarray, X: Any, answer: int, against: int) -> tuple[float, list[Any]]:
-        self._structure(fresh=True)
-        return self.best_._explain(codes, X, answer, against)

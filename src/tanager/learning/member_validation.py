@@ -1,191 +1,215 @@
 """Anytime learning: counts first, then what is left of the time goes into order, weights and stopping point.
 
-Rows that were learned wait here until they have been judged: each is answered as if it had not been learned, by every
-member alone and by the first so many members together (see ``evidence.py``). Judging can stop after any row and go on
-later, and the model answers well at any moment between.
+Rows that were learned wait here until the members have been validated by them: each row is answered as if it had not
+been learned, by every member alone and by the first so many members together (see ``member_scores.py``). Validation can
+stop after any row and go on later, and the model answers well at any time between.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tanager.counts.block import Block
 from tanager.counts.forgetting import as_decay, as_window
-from tanager.errors import ModelFileError, OptionError, is_number
-from tanager.learning.averaged import naive
-from tanager.learning.member_scores import Evidence
-from tanager.learning.rows import Rows, widened
-from tanager.scoring.forms import SumOfProducts, View
+from tanager.errors import ModelFileError
+from tanager.learning.member_scores import MemberScores
+from tanager.learning.rows import KeptRows, widened
+from tanager.scoring.forms import SumOfProducts, naive
+from tanager.scoring.view import View
 
-FADING = 0.5 ** (1 / 10_000)  # what is left, after one more row, of what rows of a stream have said about members
+if TYPE_CHECKING:
+    from tanager.learning.anytime import AnytimeClassifier
+
+FADING = 0.5 ** (1 / 10_000)  # what is left of earlier scores after one more row: a half-life of 10,000 rows
 ROUNDS = 100  # at most, to learn weights
 CELLS = 1_000_000  # probabilities that are kept at most while weights are learned
 
 
 @dataclass
-class Work:
-    """Rows that are being judged: the next of them, and what the pass over them is for."""
+class Pass:
+    """A pass over rows: the next of them, and what the pass is for."""
 
-    rows: Rows
+    rows: KeptRows
     order: list[int]
-    stage: str = "judge"  # then "weights", then "stop"
+    stage: str = "validate"  # then "weights", then "stop"
     place: int = 0
     view: View | None = None
-    judged: np.ndarray = field(default_factory=lambda: np.zeros((6, 1)))  # what the pass has found so far
+    scores: np.ndarray = field(default_factory=lambda: np.zeros((6, 1)))  # what the pass has found so far
     logs: list[np.ndarray] = field(default_factory=list)  # to learn weights: joints of the members so far
 
 
-class ImprovingMixin:
-    """``fit(budget=...)`` and ``improve``."""
+class MemberValidation:
+    """What an anytime model knows about its members, and the rows that are still to be used for it.
 
-    _evidence: Evidence | None
-    _pending: Rows
-    _work: Work | None
-    _scales: np.ndarray | None
-    _deferred = False  # whether rows wait for improve, and not for the next question
+    ``deferred`` says whether rows wait for ``improve``, and not for the next question.
+    """
 
-    def improve(self: Any, seconds: float | None = None) -> bool:
-        """Spend some time on the order of the members, their weights and the stopping point; for idle periods.
+    def __init__(self, model: AnytimeClassifier) -> None:
+        self.model = model
+        self.deferred = False
+        self.start()
 
-        The model can be used at any time before and after. Returns whether there is more to do. Once this was called,
-        or ``fit`` was given a budget, rows that are learned later wait for it, too: answers do not.
-        """
-        check_seconds("seconds", seconds)
-        self._ready()
-        self._deferred = True
-        if not self._judges():
-            return False
-        if self._work_off(None if seconds is None else perf_counter() + seconds):
-            if self._view is not None:
-                self._view.form_version = -1
-            self._structure(fresh=True)
-        return bool(self._waiting())
+    def start(self) -> None:
+        """Forget everything."""
+        self._scores: MemberScores | None = None
+        self._waiting = KeptRows()
+        self._pass: Pass | None = None
+        self.weights: np.ndarray | None = None  # of the members, where they are learned
 
     # --- rows that wait -----------------------------------------------------------------------------------------
 
-    def _start_judging(self: Any) -> None:
-        self._evidence, self._pending, self._work, self._scales = None, Rows(), None, None
+    @property
+    def unfinished(self) -> bool:
+        """Whether there are rows left to validate members by."""
+        return self._pass is not None or len(self._waiting) > 0
 
-    def _judges(self: Any) -> bool:
-        """Whether rows have a say in order, weights or stopping point."""
-        return "loo" in (self.stop, self.weights) or self._ranks()
-
-    def _ranks(self: Any) -> bool:
-        return isinstance(self.member_order, str) and self.member_order == "cv"
-
-    def _waiting(self: Any) -> bool:
-        return self._work is not None or len(self._pending) > 0
-
-    def _let_wait(self: Any, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Rows were learned: they will be judged. The newest are kept where they are too many."""
-        most = self.judged_rows
-        window = as_window(self.window)
+    def add(self, block: Block) -> None:
+        """Rows were learned: members will be validated by them. The newest are kept where they are too many."""
+        model = self.model
+        most = model.validation_rows
+        window = as_window(model.window)
         if window is not None and window.rows is not None:
             most = min(most, window.rows)  # older ones are not in the counts any more
-        if len(codes) > most:  # some, spread over all
-            some = np.sort(np.random.default_rng(0).choice(len(codes), most, replace=False))
-            codes, labels, weights = codes[some], labels[some], None if weights is None else weights[some]
-        self._pending.follow(self.counts_)
-        self._pending.append(codes, labels, weights)
-        self._pending.drop(max(0, len(self._pending) - most))
+        block = Block(block.codes, block.labels, block.weights)
+        if len(block) > most:  # some, spread over all
+            block = block.part(np.sort(np.random.default_rng(0).choice(len(block), most, replace=False)))
+        self._waiting.follow(model.counts_)
+        self._waiting.append(block)
+        self._waiting.drop(max(0, len(self._waiting) - most))
 
-    def _each_waiting(self: Any) -> list[Rows]:
-        return [rows for rows in (self._pending, None if self._work is None else self._work.rows) if rows is not None]
+    def replace_rows(self, block: Block) -> None:
+        """Bins have moved: codes of rows that waited mean nothing any more, and these take their place."""
+        self._waiting, self._pass = KeptRows(), None
+        self.add(block)
 
-    # --- judging ------------------------------------------------------------------------------------------------
+    def move_classes(self, places: np.ndarray) -> None:
+        """There are more classes: class c is now places[c]."""
+        for rows in self._all_rows():
+            rows.move_classes(places)
 
-    def _sums(self: Any) -> Evidence:
-        """What rows have said, about the members that there are now."""
-        members = self._members(self.counts_.n_features)
-        if self._evidence is None:
-            self._evidence = Evidence(members)
-        if self._evidence.members != members:
-            self._evidence.grow(members)
-            self._scales = None
-            if self._work is not None:  # its rows wait again
-                waiting, self._pending = self._pending, self._work.rows
-                self._work = None
+    def add_columns(self, n_new: int) -> None:
+        """Columns have come, missing in all rows so far."""
+        for rows in self._all_rows():
+            rows.add_columns(n_new)
+
+    def _all_rows(self) -> list[KeptRows]:
+        return [self._waiting] if self._pass is None else [self._waiting, self._pass.rows]
+
+    # --- validation ---------------------------------------------------------------------------------------------
+
+    @property
+    def scores(self) -> MemberScores:
+        """What is known about the members that there are now."""
+        members = self.model.members_of(self.model.counts_.n_features)
+        if self._scores is None:
+            self._scores = MemberScores(members)
+        if self._scores.members != members:
+            self._scores.grow(members)
+            self.weights = None
+            if self._pass is not None:  # its rows wait again
+                waiting, self._waiting = self._waiting, self._pass.rows
+                self._pass = None
                 if len(waiting):
-                    self._pending.append(*waiting.all())
-        return self._evidence
+                    self._waiting.append(waiting.block)
+        return self._scores
 
-    def _work_off(self: Any, until: float | None) -> bool:
-        """Judge what waits, until all is done or the time is up; says whether anything was found."""
-        self._sums()
+    def ranking(self) -> list[int] | None:
+        """Members by their errors alone; None where no row was answered yet."""
+        if self._scores is None or self._scores.weight <= 0:
+            return None
+        return self.scores.ranking()
+
+    def run(self, until: float | None) -> bool:
+        """Go on until all rows are used or the time is up; says whether anything was found."""
+        scores = self.scores
         found = False
-        while self._waiting() and not _over(until):
-            if self._work is None:
-                self._work = self._next_work()
-            work = self._work
-            work.rows.follow(self.counts_)
-            step = self._learn_weights if work.stage == "weights" else self._judge_some
-            done = step(work, until)
+        while self.unfinished and not _over(until):
+            if self._pass is None:
+                self._pass = self._next_pass(scores)
+            work = self._pass
+            work.rows.follow(self.model.counts_)
+            done = self._learn_weights(work, until) if work.stage == "weights" else self._validate(work, until)
             found = found or done or work.stage == "weights"
             if done:
-                self._next_stage(work)
+                self._pass = self._next_stage(work)
         return found
 
-    def _next_work(self: Any) -> Work:
+    def _next_pass(self, scores: MemberScores) -> Pass:
         """All rows that wait, in an order that has nothing to do with theirs."""
-        rows, self._pending = self._pending, Rows()
+        rows, self._waiting = self._waiting, KeptRows()
         rows.keep(np.random.default_rng(len(rows)).permutation(len(rows)))
-        return Work(rows, self._order(), judged=self._sums().empty())
+        return Pass(rows, self.model.member_places(), scores=scores.empty())
 
-    def _judge_some(self: Any, work: Work, until: float | None) -> bool:
-        view = work.view
-        if view is None or not view.valid or view.counts is not self.counts_:
-            view = work.view = self._turn_view(work.order)
-        codes, labels, weights = work.rows.all()
+    def _validate(self, work: Pass, until: float | None) -> bool:
+        model, view = self.model, work.view
+        if view is None or not view.valid or view.counts is not model.counts_:
+            view = work.view = self._all_members(work.order)
         left = None if until is None else until - perf_counter()
-        work.place = view.judge(
-            codes, labels, weights, work.judged, begin=work.place, seconds=left, n_jobs=self._threads()
-        )
-        return work.place >= len(codes)
+        n_jobs = model.n_threads
+        work.place = view.validate(work.rows.block, work.scores, begin=work.place, seconds=left, n_jobs=n_jobs)
+        return work.place >= len(work.rows)
 
-    def _next_stage(self: Any, work: Work) -> None:
+    def _next_stage(self, work: Pass) -> Pass | None:
         """A pass is over: take in what it found, and begin the next where the rows are most of what was seen."""
-        sums = self._sums()
-        bulk = work.rows.weight >= 0.5 * (sums.weight + work.rows.weight)
-        if work.stage == "judge":
-            sums.take(work.judged, work.order, self._keep_judged(len(work.rows)))
-            if bulk and self.weights == "loo":
+        scores, model = self.scores, self.model
+        most = work.rows.weight >= 0.5 * (scores.weight + work.rows.weight)
+        if work.stage == "validate":
+            scores.take(work.scores, work.order, self.keep(len(work.rows)))
+            if most and model.weights == "loo":
                 work.stage, work.place = "weights", 0
-                return
-        if work.stage in ("judge", "weights") and self.stop == "loo":
-            order = self._order()
-            if work.stage == "weights" or (order != work.order and bulk):
-                self._work = Work(work.rows, order, "stop", judged=sums.empty())
-                return
+                return work
+        if work.stage in ("validate", "weights") and model.stop == "loo":
+            order = model.member_places()
+            if work.stage == "weights" or (order != work.order and most):
+                return Pass(work.rows, order, "stop", scores=scores.empty())
         if work.stage == "stop":
-            sums.restart(work.order)
-            sums.first += work.judged[3:]
-        self._work = None
+            scores.restart(work.order)
+            scores.first += work.scores[3:]
+        return None
 
-    def _keep_judged(self: Any, n_rows: int) -> float:
-        """What is left of earlier sums after so many further rows."""
-        decay = as_decay(self.decay)
+    def keep(self, n_rows: int) -> float:
+        """What is left of earlier scores after so many further rows."""
+        decay = as_decay(self.model.decay)
         per_row = FADING if decay is None or decay.timed else min(FADING, decay.per_row)
         return float(per_row**n_rows)
 
-    def _turn_view(self: Any, order: list[int]) -> View:
-        """All members in an order, to judge them."""
-        return self._view_of(self._in_turn(order, limit=-1, margin=np.inf))
+    def _all_members(self, order: list[int]) -> View:
+        return self.model.view_of(self.model.staged(order, limit=-1, margin=np.inf))
+
+    def scores_of(self, block: Block) -> np.ndarray:
+        """What these rows add to the scores, members being in their present order."""
+        found = self.scores.empty()
+        self._all_members(self.scores.order).validate(block, found, n_jobs=self.model.n_threads)
+        return found
+
+    def merge(self, other: MemberValidation, columns: Sequence[int]) -> None:
+        """Add the scores of another model; our column i is its column columns[i]."""
+        ours, theirs = self.scores, other.scores
+        known = {frozenset(member): j for j, member in enumerate(theirs.members)}
+        match = [known[frozenset(columns[i] for i in member)] for member in ours.members]
+        ours.alone[:, 0] += theirs.alone[:, 0]
+        ours.alone[:, 1:] += theirs.alone[:, 1:][:, match]
+        same = [match[j] for j in ours.order] == theirs.order
+        ours.first += theirs.first if same else 0.0
+        self.weights = None
 
     # --- weights ------------------------------------------------------------------------------------------------
 
-    def _learn_weights(self: Any, work: Work, until: float | None) -> bool:
+    def _learn_weights(self, work: Pass, until: float | None) -> bool:
         """Weights under which the left-out rows are most probable, given their columns.
 
         Each round multiplies the weight of a member by what it gives to the true classes over what it gives to all.
         This never lowers the conditional likelihood (a bound from below is touched and then maximised), so that it may
         stop after any round.
         """
-        n_members = len(self._sums().members)
-        if self._scales is None:
-            self._scales = np.ones(n_members)
+        n_members = len(self.scores.members)
+        if self.weights is None:
+            self.weights = np.ones(n_members)
         while len(work.logs) < n_members + 1:
             work.logs.append(self._left_out_joints(len(work.logs) - 1, work.rows))
             if _over(until):
@@ -194,112 +218,109 @@ class ImprovingMixin:
         n_fixed = own.shape[1] - n_members  # naive Bayes, where it takes part
         while work.place < ROUNDS:
             work.place += 1
-            scales = np.concatenate([np.ones(n_fixed), self._scales])
-            up = rows @ (own / (own @ scales)[:, None])
-            down = rows @ (every / (every @ scales)[:, None])
+            weights = np.concatenate([np.ones(n_fixed), self.weights])
+            up = rows @ (own / (own @ weights)[:, None])
+            down = rows @ (every / (every @ weights)[:, None])
             step = (up / np.maximum(down, 1e-300))[n_fixed:]
-            self._scales = np.clip(self._scales * step, 1e-6, 1e6)
+            self.weights = np.clip(self.weights * step, 1e-6, 1e6)
             if np.abs(step - 1).max(initial=0.0) < 1e-3:
                 return True
             if _over(until):
                 break
         return work.place == ROUNDS
 
-    def _some(self: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def _weighed_rows(self, rows: KeptRows) -> Block:
         """The rows that weights are learned from."""
-        most = max(1, CELLS // (len(self._sums().members) + 1))
-        codes, labels, weights = rows.all()
-        return codes[:most], labels[:most], None if weights is None else weights[:most]
+        return rows.block.part(slice(max(1, CELLS // (len(self.scores.members) + 1))))
 
-    def _left_out_joints(self: Any, which: int, rows: Rows) -> np.ndarray:
+    def _left_out_joints(self, which: int, rows: KeptRows) -> np.ndarray:
         """Logs of P(row, its class) and P(row) by a member (-1 is naive Bayes), the row not learned.
 
-        -inf where the member does not speak.
+        -inf where the member is not eligible.
         """
-        codes, labels, weights = self._some(rows)
-        member = None if which < 0 else self._sums().members[which]
-        form = naive(self.counts_.n_features) if member is None else SumOfProducts((member,), (1.0,), self.min_count)
-        joint = self._view_of(form).leave_one_out(codes, labels, weights, log_joint=True)
+        model, block = self.model, self._weighed_rows(rows)
+        member = None if which < 0 else self.scores.members[which]
+        n = model.counts_.n_features
+        form = naive(n) if member is None else SumOfProducts((member,), (1.0,), model.min_count)
+        joint = model.view_of(form).leave_one_out(block, log_joint=True)
         top = joint.max(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             every = np.nan_to_num(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)), nan=-np.inf)
-        both = np.stack([joint[np.arange(len(labels)), labels], every])
+        both = np.stack([joint[np.arange(len(block)), block.labels], every])
         if member is not None:
-            both[:, ~self._speaks(member, codes, weights)] = -np.inf
+            both[:, ~self.eligible(member, block)] = -np.inf
         return both
 
-    def _member_joints(self: Any, work: Work) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _member_joints(self, work: Pass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Of rows and members: the probability of the true class, of all classes, and the weights of the rows."""
-        _, _, weights = self._some(work.rows)
-        own, every = np.stack(work.logs[1 if self.mix == "replace" else 0 :], axis=2)
+        mix, weights = self.model.mix, self._weighed_rows(work.rows).weights
+        own, every = np.stack(work.logs[1 if mix == "replace" else 0 :], axis=2)
         with np.errstate(invalid="ignore"):
-            base = every if self.mix == "posterior" else every.max(axis=1, keepdims=True)
+            base = every if mix == "posterior" else every.max(axis=1, keepdims=True)
             own, every = np.nan_to_num(np.exp(own - base)), np.nan_to_num(np.exp(every - base))
-        heard = own.sum(axis=1) > 0
-        return own[heard], every[heard], (np.ones(len(own)) if weights is None else weights)[heard]
+        answered = own.sum(axis=1) > 0
+        return own[answered], every[answered], (np.ones(len(own)) if weights is None else weights)[answered]
 
-    def _speaks(self: Any, member: tuple[int, ...], codes: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    def eligible(self, member: tuple[int, ...], block: Block) -> np.ndarray:
         """Whether the super-parents of each row are present and were seen often enough without the row."""
-        seen = self.counts_.joint(*member).sum(axis=0)  # over the classes
-        cells = [codes[:, i].astype(int) for i in member]
+        seen = self.model.counts_.joint(*member).sum(axis=0)  # over the classes
+        cells = [block.codes[:, i].astype(int) for i in member]
         here = np.all([cell < size for cell, size in zip(cells, seen.shape, strict=True)], axis=0)
-        often = np.zeros(len(codes))
+        often = np.zeros(len(block))
         often[here] = seen[tuple(cell[here] for cell in cells)]
-        return here & (often - (1.0 if weights is None else weights) >= self.min_count * (1 - 1e-9))
+        enough = often - (1.0 if block.weights is None else block.weights) >= self.model.min_count * (1 - 1e-9)
+        return np.asarray(here & enough)
 
     # --- files --------------------------------------------------------------------------------------------------
 
-    def _judging_arrays(self: Any) -> dict[str, np.ndarray]:
-        """What rows have said and the rows that still wait, for a model file."""
-        if self._evidence is None and not self._waiting():
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """What is known about the members and the rows that still wait, for a model file."""
+        if self._scores is None and not self.unfinished:
             return {}
-        sums, arrays = self._sums(), {}
-        arrays["anytime-alone"], arrays["anytime-first"] = sums.alone, sums.first
-        arrays["anytime-order"] = np.array(sums.order, dtype=np.int64)
-        if self._scales is not None:
-            arrays["anytime-weights"] = self._scales
-        waiting = [rows.all() for rows in self._each_waiting() if len(rows)]
+        scores = self.scores
+        arrays = {"anytime-alone": scores.alone, "anytime-first": scores.first}
+        arrays["anytime-order"] = np.array(scores.order, dtype=np.int64)
+        if self.weights is not None:
+            arrays["anytime-weights"] = self.weights
+        waiting = [rows.block for rows in self._all_rows() if len(rows)]
         if waiting:  # a pass that was interrupted begins again
-            codes, labels, weights = zip(*waiting, strict=True)
-            arrays["anytime-codes"] = np.concatenate([widened(part) for part in codes])
-            arrays["anytime-labels"] = np.concatenate([part.astype(np.uint16) for part in labels])
-            arrays["anytime-rows"] = np.concatenate(
-                [np.ones(len(part)) if own is None else own for part, own in zip(labels, weights, strict=True)]
-            )
-            arrays["anytime-deferred"] = np.array([self._deferred])
+            arrays["anytime-codes"] = np.concatenate([widened(block.codes) for block in waiting])
+            arrays["anytime-labels"] = np.concatenate([block.labels.astype(np.uint16) for block in waiting])
+            weights = [np.ones(len(block)) if block.weights is None else block.weights for block in waiting]
+            arrays["anytime-rows"] = np.concatenate(weights)
+            arrays["anytime-deferred"] = np.array([self.deferred])
         return arrays
 
-    def _take_judging_arrays(self: Any, arrays: dict[str, np.ndarray]) -> None:
+    def take_arrays(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Take back what ``to_arrays`` gave, where there is any."""
         if "anytime-order" not in arrays:
             return
-        sums = self._sums()
+        scores = self.scores
         alone, first, order = (arrays[f"anytime-{name}"] for name in ("alone", "first", "order"))
-        sound = alone.shape == sums.alone.shape and first.shape == sums.first.shape and order.dtype == np.int64
+        sound = alone.shape == scores.alone.shape and first.shape == scores.first.shape and order.dtype == np.int64
         sound = sound and alone.dtype == first.dtype == np.float64
-        if not sound or sorted(order.tolist()) != sums.order or not np.isfinite(alone).all():
+        if not sound or sorted(order.tolist()) != scores.order or not np.isfinite(alone).all():
             raise ModelFileError("what it says about its members does not fit them")
-        sums.alone, sums.first, sums.order = alone.copy(), first.copy(), order.tolist()
-        scales = arrays.get("anytime-weights")
-        if scales is not None:
-            if scales.shape != (len(sums.members),) or not (np.isfinite(scales).all() and (scales >= 0).all()):
+        scores.alone, scores.first, scores.order = alone.copy(), first.copy(), order.tolist()
+        weights = arrays.get("anytime-weights")
+        if weights is not None:
+            if weights.shape != (len(scores.members),) or not (np.isfinite(weights).all() and (weights >= 0).all()):
                 raise ModelFileError("the weights of its members do not fit them")
-            self._scales = scales.copy()
+            self.weights = weights.copy()
         if "anytime-codes" in arrays:
-            codes, labels, rows = (arrays[f"anytime-{name}"] for name in ("codes", "labels", "rows"))
-            sound = codes.shape == (len(labels), self.counts_.n_features) and rows.shape == labels.shape
-            sound = sound and codes.dtype == labels.dtype == np.uint16 and rows.dtype == np.float64
-            if not sound or (labels >= self.counts_.n_classes).any() or not np.isfinite(rows).all():
-                raise ModelFileError("the rows that its members are judged by do not fit its counts")
-            self._pending.follow(self.counts_)
-            self._pending.append(codes, labels, rows)
-            self._deferred = bool(arrays["anytime-deferred"][0])
+            self._take_waiting(arrays)
+
+    def _take_waiting(self, arrays: Mapping[str, np.ndarray]) -> None:
+        counts = self.model.counts_
+        codes, labels, weights = (arrays[f"anytime-{name}"] for name in ("codes", "labels", "rows"))
+        sound = codes.shape == (len(labels), counts.n_features) and weights.shape == labels.shape
+        sound = sound and codes.dtype == labels.dtype == np.uint16 and weights.dtype == np.float64
+        if not sound or (labels >= counts.n_classes).any() or not np.isfinite(weights).all():
+            raise ModelFileError("the rows that its members are validated by do not fit its counts")
+        self._waiting.follow(counts)
+        self._waiting.append(Block(codes, labels, weights))
+        self.deferred = bool(arrays["anytime-deferred"][0])
 
 
 def _over(until: float | None) -> bool:
     return until is not None and perf_counter() >= until
-
-
-def check_seconds(name: str, seconds: float | None) -> None:
-    """A span of time, or None."""
-    if seconds is not None and not is_number(seconds, 0):
-        raise OptionError(f"{name}={seconds!r}: give seconds of at least 0 (0.001 is a millisecond), or None.")

@@ -1,4 +1,4 @@
-"""Learning rows while older ones fade or leave: the one place where rows enter and leave a counting classifier.
+"""Memory: all that a model has learned, and the one place where rows enter it, fade and leave.
 
 Counts, the moments of Gaussian columns and kept rows follow the same steps (see ``counts/forgetting.py``): before a row
 is added everything fades, after it the oldest rows may leave. A block of rows is added with the weights that its rows
@@ -7,273 +7,334 @@ have at its end, which is the same up to rounding.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from tanager.counts.forgetting import SMALLEST, Clock, Steps, as_decay, as_window
-from tanager.encoding.validation import check_times
-from tanager.errors import DataError, OptionError, is_number
-from tanager.learning.rows import Rows, WarmUp
+from tanager.counts.block import Block
+from tanager.counts.forgetting import SMALLEST, Clock, Decay, Steps, Window
+from tanager.counts.joint import JointCounts
+from tanager.counts.moments import Moments
+from tanager.encoding import Schema
+from tanager.errors import DataError, ModelFileError, SchemaMismatch
+from tanager.learning.rows import KeptRows
 
-LIGHT = 1e-9  # kept rows of less weight are let go of
+LIGHT = 1e-9  # kept rows of less weight are dropped
 
 
-class ForgettingMixin:
-    """The options ``decay``, ``window`` and ``refresh`` of every counting classifier."""
+class Memory:
+    """Joint counts and what stands beside them: moments, kept rows and the clock of a model that forgets.
 
-    _clock: Clock | None
-    _warm: WarmUp | None
-    _rows: Rows | None
-    _view_rows: float
-    _view_weight: float
+    Parameters
+    ----------
+    counts : JointCounts
+        Of the columns with codes.
+    moments : Moments or None
+        Of Gaussian columns, which have no codes.
+    keeps_rows : bool
+        Whether rows are kept, because a structure is chosen by looking at them again. A window keeps them anyway.
+    decay, window : Decay, Window or None
+        How old rows are forgotten.
+    owner : str
+        Who to name in errors.
+    """
 
-    def _check_forgetting(self: Any) -> None:
-        decay, window = as_decay(self.decay), as_window(self.window)
-        if decay is not None and decay.per_class and window is not None:
-            raise OptionError(
-                "a window and a decay per class do not go together: a row would leave with a weight that depends on "
-                "all rows of its class since. Use one of them, or a decay for all classes."
-            )
-        if self.refresh is not None and not is_number(self.refresh, 1) and self.refresh != float("inf"):
-            raise OptionError(f"refresh={self.refresh!r}: give a number of rows of at least 1, or None.")
+    def __init__(
+        self,
+        counts: JointCounts,
+        moments: Moments | None = None,
+        *,
+        keeps_rows: bool = False,
+        decay: Decay | None = None,
+        window: Window | None = None,
+        max_memory: Any = None,
+        owner: str = "the model",
+    ) -> None:
+        self.counts, self.moments = counts, moments
+        self.decay, self.window = decay, window
+        self.max_memory, self.owner = max_memory, owner
+        self.clock = None if decay is None and window is None else Clock(decay, window)
+        self.rows = KeptRows() if keeps_rows or window is not None else None
+        self.listener: Callable[[Block], None] | None = None  # is told of rows that were added
 
-    def _forgets(self: Any) -> bool:
-        """Whether old rows count less than new ones, or not at all."""
-        return self.decay is not None or self.window is not None
+    @property
+    def n_learned(self) -> float:
+        """How many rows were learned, whether they still count or not."""
+        return self.counts.n_rows if self.clock is None else float(self.clock.learned)
 
-    def _start_memory(self: Any) -> None:
-        """A clock for what forgets, and empty rows for what keeps them."""
-        self._clock = Clock(as_decay(self.decay), as_window(self.window)) if self._forgets() else None
-        self._rows = Rows() if self._needs_rows() or self.window is not None else None
+    @property
+    def counts_only(self) -> bool:
+        """Whether a row leaves no trace but in the counts."""
+        return self.clock is None and self.rows is None and self.moments is None and self.listener is None
+
+    @property
+    def holds_all_rows(self) -> bool:
+        """Whether the kept rows are those behind the counts."""
+        return self.rows is not None and bool(np.isclose(self.rows.weight, self.counts.n_rows))
+
+    def follow(self, schema: Schema, classes: np.ndarray) -> None:
+        """The encoder has met new values: make room for them in the counts."""
+        if schema is not self.counts.schema:
+            if schema == self.counts.schema:
+                self.counts.schema = schema
+            else:
+                self.counts.grow(schema, classes)
 
     # --- rows enter ---------------------------------------------------------------------------------------------
 
-    def _add(
-        self: Any,
-        numbers: np.ndarray | None,
-        codes: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-        times: np.ndarray | None,
-    ) -> None:
-        """Add encoded rows to all that is learned; `numbers` are their cells in columns without codes."""
-        if self._clock is None:
-            self.counts_.update(codes, labels, weights, n_jobs=self._threads())
-            self._learned(numbers, labels, weights)
-            self._keep(numbers, codes, labels, weights)
+    def add(self, block: Block, n_jobs: int = 1) -> None:
+        """Learn rows."""
+        if self.clock is None:
+            self._enter(block, n_jobs)
             return
-        counted = labels != np.iinfo(labels.dtype).max
-        if weights is not None:
-            counted &= weights > 0
-        if not counted.all():
-            codes, labels = codes[counted], labels[counted]
-            numbers, weights, times = (None if part is None else part[counted] for part in (numbers, weights, times))
-        if len(codes):
-            self._add_block(numbers, codes, labels, weights, times, self._steps(len(codes), times))
+        block = block.counted()
+        if len(block):
+            self._add_fading(block, self.steps(len(block), block.times), self.clock, n_jobs)
 
-    def _steps(self: Any, n_rows: int, times: np.ndarray | None) -> Steps:
+    def steps(self, n_rows: int, times: np.ndarray | None) -> Steps:
         """What happens around each of the next rows."""
-        kept = (0, None) if self._rows is None else (len(self._rows), self._rows.times)
-        return self._clock.steps(n_rows, *kept, times)
+        if self.clock is None:
+            return Steps(None, None, None)
+        kept = (0, None) if self.rows is None else (len(self.rows), self.rows.times)
+        return self.clock.steps(n_rows, *kept, times)
 
-    def _add_block(
-        self: Any,
-        numbers: np.ndarray | None,
-        codes: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-        times: np.ndarray | None,
-        steps: Steps,
-    ) -> None:
-        left = self._fade(steps, labels)  # of each row at the end of the block
+    def _enter(self, block: Block, n_jobs: int) -> None:
+        self.counts.update(block.codes, block.labels, block.weights, n_jobs=n_jobs)
+        self._beside_counts(block)
+
+    def _beside_counts(self, block: Block) -> None:
+        """Rows were counted: what else is to be learned of them."""
+        if self.moments is not None and block.numbers is not None:
+            self.moments.update(block.numbers, block.labels, block.weights)
+        if self.rows is not None:
+            self.rows.follow(self.counts)
+            self.keep(block)
+            if self.clock is not None and self.window is None:
+                self.rows.prune(LIGHT)
+        if self.listener is not None:
+            self.listener(block)
+
+    def keep(self, block: Block) -> None:
+        """Keep rows; only those of a window need their times and numbers again, when they leave."""
+        assert self.rows is not None
+        self.rows.append(block if self.window is not None else Block(block.codes, block.labels, block.weights))
+        self.rows.check_budget(self.max_memory, self.owner)
+
+    def _add_fading(self, block: Block, steps: Steps, clock: Clock, n_jobs: int) -> None:
+        left = self._fade(steps, block.labels)  # of each row at the end of the block
         if left is not None:
-            weights = left if weights is None else weights * left
-        self.counts_.update(codes, labels, weights, n_jobs=self._threads())
-        self._learned(numbers, labels, weights)
-        self._keep(numbers, codes, labels, weights, times)
-        self._clock.pass_rows(len(codes), times)
+            block = block.weighing(left if block.weights is None else block.weights * left)
+        self._enter(block, n_jobs)
+        clock.pass_rows(len(block), block.times)
         if steps.gone is not None:
-            self._let_go(int(steps.gone.sum()))
+            self.drop_oldest(int(steps.gone.sum()))
 
-    def _fade(self: Any, steps: Steps, labels: np.ndarray) -> np.ndarray | None:
+    def _fade(self, steps: Steps, labels: np.ndarray) -> np.ndarray | None:
         """Fade all that was learned by what a block of rows brings; what is left of each of these rows at its end."""
         if steps.fade is None:
             return None
         logs = np.log(steps.fade)
-        if self._clock.decay.per_class:
+        if self.per_class:
             later = np.zeros(len(labels))
-            factors = np.ones(len(self.classes_))
+            factors = np.ones(self.counts.n_classes)
             for c in np.unique(labels).tolist():
                 own = np.flatnonzero(labels == c)
                 sums = np.cumsum(logs[own][::-1])[::-1]
                 later[own], factors[c] = sums - logs[own], max(np.exp(sums[0]), SMALLEST)
-            self.counts_.decay_classes(factors)
-            self._faded(factors[:, None])
-            if self._rows is not None:
-                self._rows.fade_classes(factors)
+            self.counts.decay_classes(factors)
+            if self.moments is not None:
+                self.moments.decay(factors[:, None])
+            if self.rows is not None:
+                self.rows.fade_classes(factors)
         else:
             sums = np.cumsum(logs[::-1])[::-1]
-            later, factor = sums - logs, max(float(np.exp(sums[0])), SMALLEST)
-            self.counts_.decay(factor)
-            self._faded(factor)
+            later = sums - logs
+            self._fade_all(max(float(np.exp(sums[0])), SMALLEST))
         left = np.exp(later)
         return left if steps.late is None else left * steps.late
 
-    def _keeps(self: Any) -> bool:
-        """Whether rows are kept beyond the counts."""
-        return self._rows is not None
+    @property
+    def per_class(self) -> bool:
+        """Whether a new row makes the rows of its class fade, and no others."""
+        return self.decay is not None and self.decay.per_class
 
-    def _keep(
-        self: Any,
-        numbers: np.ndarray | None,
-        codes: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-        times: np.ndarray | None = None,
-    ) -> None:
-        """Keep rows where the form is chosen by looking at rows, or where they will leave again."""
-        if self._rows is None:
+    def _fade_all(self, factor: float) -> None:
+        self.counts.decay(factor)
+        if self.moments is not None:
+            self.moments.decay(factor)
+
+    def add_row(self, block: Block, steps: Steps | None = None) -> None:
+        """``add`` for one labelled row whose codes are known to fit: the least work."""
+        weight = 1.0 if block.weights is None else float(block.weights[0])
+        if self.clock is None:
+            self.counts.learn_row(block.codes[0], int(block.labels[0]), weight)
+            self._beside_counts(block)
             return
-        self._rows.follow(self.counts_)
-        beside = (times, numbers) if self.window is not None else ()
-        self._rows.append(codes, labels, weights, *beside)
-        self._rows.check_budget(self.max_memory, type(self).__name__)
-        if self._clock is not None and self.window is None:
-            self._rows.prune(LIGHT)
-
-    def _add_one(
-        self: Any,
-        numbers: np.ndarray | None,
-        codes: np.ndarray,
-        label: int,
-        weight: float,
-        times: np.ndarray | None,
-        steps: Steps,
-    ) -> None:
-        """``_add_block`` for one row whose codes are known to fit: the least work."""
+        steps = self.steps(1, block.times) if steps is None else steps
         if steps.fade is not None:
-            if self._clock.decay.per_class:
-                self._fade(steps, np.array([label]))
+            if self.per_class:
+                self._fade(steps, block.labels)
             else:
-                self.counts_.decay(steps.fade[0])
-                self._faded(steps.fade[0])
+                self._fade_all(steps.fade[0])
         if steps.late is not None:
             weight *= steps.late[0]
-        self.counts_.learn_row(codes, label, weight)
-        if self._keeps() or numbers is not None:
-            weights = None if weight == 1.0 else np.array([weight])
-            labels = np.array([label], dtype=np.uint16)
-            self._learned(numbers, labels, weights)
-            self._keep(numbers, codes[None, :], labels, weights, times)
-        self._clock.pass_rows(1, times)
+        self.counts.learn_row(block.codes[0], int(block.labels[0]), weight)
+        if not (self.rows is None and self.moments is None and self.listener is None):
+            self._beside_counts(block.weighing(None if weight == 1.0 else np.array([weight])))
+        self.clock.pass_rows(1, block.times)
         if steps.gone is not None:
-            self._let_go(int(steps.gone[0]))
+            self.drop_oldest(int(steps.gone[0]))
 
     # --- rows leave ---------------------------------------------------------------------------------------------
 
-    def _let_go(self: Any, n: int) -> None:
+    def drop_oldest(self, n: int) -> None:
         """The oldest rows leave the window."""
-        if n == 0:
+        rows = self.rows
+        if n == 0 or rows is None:
             return
-        rows = self._rows
         codes, labels, raw = (part[:n] for part in rows.queue)
-        self._forgotten(None if rows.numbers is None else rows.numbers[:n], labels, raw / rows.scale)
+        if self.moments is not None and rows.numbers is not None:
+            self.moments.subtract(rows.numbers[:n], labels, raw / rows.scale)
         if n == 1:
-            self.counts_.forget_row(codes[0], int(labels[0]), float(raw[0]))
+            self.counts.forget_row(codes[0], int(labels[0]), float(raw[0]))
         else:
-            self.counts_.forget_rows(codes, labels, raw)
+            self.counts.forget_rows(codes, labels, raw)
         rows.drop(n)
 
-    def advance(self: Any, time: Any) -> Any:
-        """Let time pass without a row: what fades by time fades, and rows that are too old leave.
+    def remove(self, block: Block, n_jobs: int = 1) -> None:
+        """Take learned rows out again. ``times`` say when they were learned, where rows fade."""
+        block = block.weighing(self._left_of(block))
+        rows = self.rows
+        if rows is None:
+            self.counts.subtract(block.codes, block.labels, block.weights, n_jobs=n_jobs)
+        else:
+            given = block.weighing(np.ones(len(block))) if block.weights is None and self.window is None else block
+            left = rows.without(given)
+            (codes, labels, raw), numbers = rows.queue, block.numbers if rows.numbers is None else rows.numbers
+            which = left < raw
+            weights = (raw - left)[which] / rows.scale
+            block = Block(codes[which], labels[which], weights, None, None if numbers is None else numbers[which])
+            self.counts.subtract(block.codes, block.labels, block.weights, n_jobs=n_jobs)
+            rows.weigh(left)
+        if self.moments is not None and block.numbers is not None:
+            self.moments.subtract(block.numbers, block.labels, block.weights)
 
-        Learning does this by itself; before an answer that comes long after the last row it is worth asking for.
-        """
-        self._ready()
-        if self._clock is None or not self._clock.timed:
-            raise OptionError(
-                f"this {type(self).__name__} does not forget by time. Give it decay='6 h' or window='30 min'."
-            )
-        now = float(check_times([time], 1)[0])  # type: ignore[index]
-        self._warm = None  # its rows would be learned again
-        if self._clock.now is not None and now > self._clock.now:
-            self._pass_time(now)
-        return self
-
-    def _pass_time(self: Any, now: float) -> None:
-        clock = self._clock
-        if clock.decay is not None and clock.decay.timed:
-            factor = max(float(np.exp(clock.decay.rate * (now - clock.now))), SMALLEST)
-            self.counts_.decay(factor)
-            self._faded(factor)
-            if self._rows is not None:
-                self._rows.follow(self.counts_)
-        clock.now = now
-        if clock.window is not None and clock.window.seconds is not None and len(self._rows):
-            self._let_go(int(np.searchsorted(self._rows.times, now - clock.window.seconds, side="right")))
-
-    def shrink(self: Any, n_rows: int) -> Any:
-        """Let all rows of the window leave but the last ones; the window fills again from there."""
-        self._ready()
-        if self.window is None:
-            raise OptionError(f"this {type(self).__name__} has no window that could shrink. Give it window=1000, say.")
-        if not is_number(n_rows, 0) or int(n_rows) != n_rows:
-            raise OptionError(f"shrink({n_rows!r}): give a whole number of rows of at least 0.")
-        self._warm = None
-        self._let_go(max(0, len(self._rows) - int(n_rows)))
-        return self
-
-    def fade(self: Any, factor: float) -> Any:
-        """Let all that was learned fade by a factor in (0, 1] at once, so that new rows count more."""
-        self._ready()
-        self._warm = None
-        self.counts_.decay(factor)
-        self._faded(factor)
-        if self._rows is not None:
-            self._rows.follow(self.counts_)
-        return self
-
-    def _left_of(self: Any, weights: np.ndarray | None, times: np.ndarray | None) -> np.ndarray | None:
-        """What rows to be unlearned weigh now; refused where that cannot be known."""
-        decay = None if self._clock is None else self._clock.decay
-        if decay is None or self.window is not None:
+    def _left_of(self, block: Block) -> np.ndarray | None:
+        """What rows to be removed weigh now; refused where that cannot be known."""
+        weights, times, decay = block.weights, block.times, self.decay
+        if decay is None or self.clock is None or self.window is not None:
             return weights
         if decay.per_class or times is None:
             way = "Learn without per_class" if decay.per_class else "Give times= (rows: their numbers, from 1)"
             raise DataError(f"with a decay, what is left of a row depends on when it was learned. {way} to unlearn it.")
-        now = self._clock.now if decay.timed else float(self._clock.learned)
+        now = self.clock.now if decay.timed else float(self.clock.learned)
         age = (now or 0.0) - times
         if (age < 0).any():
             raise DataError("times: a row to be unlearned is newer than all that were learned; nothing was changed.")
         left = np.exp(decay.rate * age)
         return left if weights is None else weights * left
 
-    # --- what is learned beside the counts ----------------------------------------------------------------------
+    def fade(self, factor: float) -> None:
+        """All that was learned fades by a factor at once."""
+        self._fade_all(factor)
+        if self.rows is not None:
+            self.rows.follow(self.counts)
 
-    def _learned(self, numbers: np.ndarray | None, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Rows were counted; `numbers` are their cells in columns without codes."""
+    def advance(self, now: float) -> None:
+        """Let time pass without a row: what fades by time fades, and rows that are too old leave."""
+        clock, rows = self.clock, self.rows
+        assert clock is not None
+        if self.decay is not None and self.decay.timed and clock.now is not None:
+            self.fade(max(float(np.exp(self.decay.rate * (now - clock.now))), SMALLEST))
+        clock.now = now
+        if self.window is not None and self.window.seconds is not None and rows is not None and rows.times is not None:
+            self.drop_oldest(int(np.searchsorted(rows.times, now - self.window.seconds, side="right")))
 
-    def _faded(self, factor: Any) -> None:
-        """All that was learned fades by a factor, or by one per class (first axis)."""
+    # --- what else happens --------------------------------------------------------------------------------------
 
-    def _forgotten(self, numbers: np.ndarray | None, labels: np.ndarray, weights: np.ndarray | None) -> None:
-        """Rows were taken out of the counts."""
+    def move_classes(self, places: np.ndarray, classes: np.ndarray) -> None:
+        """There are more classes: class c is now places[c]."""
+        self.counts.grow(self.counts.schema, classes)
+        if self.rows is not None:
+            self.rows.move_classes(places)
+        if self.moments is not None:
+            self.moments = self.moments.move_classes(places, len(classes))
 
-    def _numbers_of(self, X: Any) -> np.ndarray | None:
-        """Cells of columns without codes."""
-        return None
+    def add_columns(self, schema: Schema, n_new: int, **wider: Any) -> None:
+        """Columns have come at the end of the schema, missing in all rows so far."""
+        self.counts.add_columns(schema, **wider)
+        if self.rows is not None:
+            self.rows.add_columns(n_new)
 
-    # --- when the structure is learned again --------------------------------------------------------------------
+    def count_families(self, families: list[tuple[int, ...]], shape: Mapping[str, Any], n_jobs: int = 1) -> None:
+        """Count families that the counts do not hold, in one more pass over the kept rows."""
+        old = self.counts
+        if old.holds(families=families):
+            return
+        if self.rows is None:
+            old.require(self.owner, families=families)
+            return
+        if not self.holds_all_rows:
+            raise SchemaMismatch(
+                f"{self.owner} must count further families, but its counts hold a weight of {old.n_rows:g} "
+                f"and the rows it kept {self.rows.weight:g}: they were faded or merged. Fit on the rows again."
+            )
+        options: dict[str, Any] = {**shape, "spare": old.spare, "max_memory": self.max_memory, "families": families}
+        self.counts = JointCounts(old.schema, old.classes, **options)
+        rows = self.rows.block
+        self.counts.update(rows.codes, rows.labels, rows.weights, n_jobs=n_jobs)
 
-    def _age(self: Any) -> float:
-        """How many rows were learned, whether they still count or not."""
-        return self.counts_.n_rows if self._clock is None else float(self._clock.learned)
+    def start_again(self, counts: JointCounts, rows: Block, n_jobs: int = 1) -> None:
+        """Count these rows, and no others, into other counts: bins have moved. The clock goes on."""
+        counts.update(rows.codes, rows.labels, rows.weights, n_jobs=n_jobs)
+        self.counts = counts
+        if self.rows is not None:
+            self.rows = KeptRows.of(rows)
 
-    def _due(self: Any) -> float:
-        """The age up to which the present structure answers in a stream."""
-        if self.refresh is not None:
-            return float(self._view_rows + self.refresh - 1)
-        if self._clock is not None:
-            return float(self._view_rows + max(1.0, 0.1 * self._view_weight) - 1)
-        return float(self._view_rows * self.stale)
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def to_state(self) -> dict[str, Any]:
+        """Plain data, with arrays under "arrays"."""
+        header, arrays = self.counts.to_header()
+        if self.moments is not None:
+            arrays |= self.moments.to_arrays()
+        if self.rows is not None and len(self.rows):
+            rows = self.rows.block
+            cells = {"weights": rows.weights, "times": rows.times, "numbers": rows.numbers}
+            arrays |= {"rows-codes": rows.codes, "rows-labels": rows.labels}
+            arrays |= {f"rows-{name}": cell for name, cell in cells.items() if cell is not None}
+        return {"counts": header, "clock": None if self.clock is None else self.clock.to_plain(), "arrays": arrays}
+
+    def take_state(self, state: Mapping[str, Any]) -> None:
+        """Take back what ``to_state`` gave beside the counts, which are ours already."""
+        arrays = state["arrays"]
+        n = sum(column.kind == "continuous" for column in self.counts.schema.columns)
+        self.moments = Moments.from_arrays(arrays, self.counts.n_classes, n) if n else None
+        if self.rows is not None and "rows-codes" in arrays:
+            self.rows = _stored_rows(arrays, self.counts)
+        if self.clock is not None:
+            self.clock.take_plain(state["clock"])
+
+
+def _stored_rows(arrays: Mapping[str, np.ndarray], counts: JointCounts) -> KeptRows:
+    """The kept rows of a model file, with codes that the counts know."""
+    codes, labels = arrays["rows-codes"], arrays["rows-labels"]
+    weights = arrays.get("rows-weights", np.ones(len(labels)))
+    sound = codes.shape == (len(labels), counts.n_features) and weights.shape == labels.shape == (len(codes),)
+    if not sound or weights.dtype != np.float64 or {codes.dtype, labels.dtype} - {np.dtype("u1"), np.dtype("u2")}:
+        raise ModelFileError("its rows do not fit its counts")
+    known = (codes < counts.schema.n_values) | (codes == np.iinfo(codes.dtype).max)
+    if not known.all() or (labels >= counts.n_classes).any() or not np.isfinite(weights).all():
+        raise ModelFileError("its rows have values that its counts do not know")
+    times, numbers = arrays.get("rows-times"), arrays.get("rows-numbers")
+    n_numbers = sum(column.kind == "continuous" for column in counts.schema.columns)
+    shapes = ((times, (len(labels),)), (numbers, (len(labels), n_numbers)))
+    if any(cells is not None and (cells.shape != shape or cells.dtype != np.float64) for cells, shape in shapes):
+        raise ModelFileError("its rows do not fit its counts")
+    if times is not None and not (np.isfinite(times).all() and (np.diff(times) >= 0).all()):
+        raise ModelFileError("its rows are not in the order of time")
+    rows = KeptRows()
+    rows.follow(counts)
+    rows.append(Block(codes, labels, weights, times, numbers))
+    return rows

@@ -1,116 +1,124 @@
-"""Two models that have learned apart become one, as if one had learned the rows of both."""
+"""Two memories that have learned apart become one, as if one had learned the rows of both."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from tanager.counts.align import class_map, union_column, union_labels, value_map
-from tanager.counts.forgetting import as_decay, as_window
+from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
+from tanager.counts.moments import Moments
 from tanager.encoding import Schema
 from tanager.errors import SchemaMismatch
-from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.rows import Rows
+from tanager.learning.memory import Memory
+from tanager.learning.rows import KeptRows
 
 
-def merge_models(model: CountsClassifier, other: CountsClassifier) -> None:
-    """Add what `other` has learned to `model`. What cannot be merged is refused before anything changes."""
-    if type(other) is not type(model):
-        raise SchemaMismatch(
-            f"cannot merge {type(other).__name__} into {type(model).__name__}. Merge models of one class, or their "
-            "counts: from_counts(a.counts_ + b.counts_)."
-        )
-    model._ready()
-    other._ready()
-    other = _at_one_time(model, other)
+def merge_memories(ours: Memory, theirs: Memory, shape: Callable[[Schema], dict[str, Any]], n_jobs: int = 1) -> Memory:
+    """What both have learned; `shape` says how wide to count. Ours is brought to the time of the later one."""
+    theirs = _at_one_time(ours, theirs)
     rows = None
-    if model._rows is None and other._rows is None:
-        counts = model.counts_ + other.counts_
+    if ours.rows is None and theirs.rows is None:
+        counts = ours.counts + theirs.counts
     else:
-        schema, classes = _union(model.counts_, other.counts_)
-        rows = _all_rows(model, other, schema, classes)
+        schema, classes = _union(ours.counts, theirs.counts)
+        rows = _all_rows(ours, theirs, schema, classes)
         rows.sort()
-        counts = JointCounts(
-            schema, classes, max_memory=model.max_memory, spare=model.counts_.spare, **model._shape(schema)
-        )
-        counts.update(*rows.all(), n_jobs=model._threads())
-    model._merge_extra(other, counts)
-    model.counts_, model.classes_, model._rows = counts, counts.classes, rows
-    model.encoder_ = model._encoder_for(counts.schema)
-    model._warm = model._view = None
+        spare = ours.counts.spare
+        counts = JointCounts(schema, classes, max_memory=ours.max_memory, spare=spare, **shape(schema))
+        block = rows.block
+        counts.update(block.codes, block.labels, block.weights, n_jobs=n_jobs)
+    merged = copy.copy(ours)
+    merged.counts, merged.rows, merged.moments = counts, rows, _moments(ours, theirs, counts)
+    if merged.clock is not None and theirs.clock is not None:
+        merged.clock.learned += theirs.clock.learned
+    return merged
 
 
-def _at_one_time(model: CountsClassifier, other: CountsClassifier) -> CountsClassifier:
+def _at_one_time(ours: Memory, theirs: Memory) -> Memory:
     """Models that forget by time are brought to the time of the later one; others cannot be merged."""
-    if not model._forgets() and not other._forgets():
-        return other
-    ours, theirs = ((as_decay(part.decay), as_window(part.window)) for part in (model, other))
-    if ours != theirs:
+    if ours.clock is None and theirs.clock is None:
+        return theirs
+    if (ours.decay, ours.window) != (theirs.decay, theirs.window):
         raise SchemaMismatch(
-            f"cannot merge: one model forgets by decay={model.decay!r}, window={model.window!r} and the other by "
-            f"decay={other.decay!r}, window={other.window!r}. Give both the same."
+            f"cannot merge: one model forgets by decay={ours.decay!r}, window={ours.window!r} and the other by "
+            f"decay={theirs.decay!r}, window={theirs.window!r}. Give both the same."
         )
-    decay, window = ours
+    decay, window = ours.decay, ours.window
     by_rows = (decay is not None and not decay.timed) or (window is not None and window.rows is not None)
     if by_rows:
         raise SchemaMismatch(
             "cannot merge models that forget with every further row: which rows of the two came first is not known. "
             "Let them forget by time (decay='6 h', window='30 min') and learn with times."
         )
-    clocks = model._clock, other._clock
-    assert clocks[0] is not None
-    assert clocks[1] is not None
-    moments = [clock.now for clock in clocks if clock is not None and clock.now is not None]
-    if not moments:
-        return other
-    now = max(moments)
-    other = copy.deepcopy(other)
-    for part in (model, other):
-        part._warm = None
-        part._pass_time(now)
-    clocks[0].learned += clocks[1].learned
-    return other
+    times = [part.clock.now for part in (ours, theirs) if part.clock is not None and part.clock.now is not None]
+    if not times:
+        return theirs
+    theirs = copy.deepcopy(theirs)
+    for part in (ours, theirs):
+        part.advance(max(times))
+    return theirs
 
 
 def _union(ours: JointCounts, theirs: JointCounts) -> tuple[Schema, np.ndarray]:
-    places = ours._places_of(theirs)
+    places = ours.places_of(theirs)
     pairs = zip(ours.schema.columns, (theirs.schema.columns[i] for i in places), strict=True)
     return Schema(tuple(union_column(*pair) for pair in pairs)), union_labels(ours.classes, theirs.classes)
 
 
-def _all_rows(model: CountsClassifier, other: CountsClassifier, schema: Schema, classes: np.ndarray) -> Rows:
+def _all_rows(ours: Memory, theirs: Memory, schema: Schema, classes: np.ndarray) -> KeptRows:
     """The rows that both have kept, in the codes of the schema."""
-    rows = Rows()
-    for part in (model, other):
-        if part._rows is None or not np.isclose(part._rows.weight, part.counts_.n_rows):
+    rows = KeptRows()
+    for part in (ours, theirs):
+        if part.rows is None or not part.holds_all_rows:
             raise SchemaMismatch(
-                f"{type(model).__name__} chooses its structure by looking at rows, and one of the models does not hold "
+                f"{ours.owner} chooses its structure by looking at rows, and one of the models does not hold "
                 "all of its rows: its counts were given, faded or merged. Fit on the rows again."
             )
-        codes, labels, weights = part._rows.all()
-        out = np.full((len(codes), len(schema)), 65535, dtype=np.uint16)
-        for i, column in enumerate(schema.columns):
-            at = part.counts_.schema.index(column.name)
-            known = value_map(part.counts_.schema.columns[at], column)
-            table = np.full(np.iinfo(codes.dtype).max + 1, 65535, dtype=np.uint16)
-            table[: len(known)] = known
-            out[:, i] = table[codes[:, at]]
-        if schema.n_values.max(initial=0) < 255:
-            out = np.where(out == 65535, 255, out).astype(np.uint8)
-        beside = part._rows.times, _numbers(part, model)
-        rows.append(out, class_map(part.classes_, classes)[labels].astype(np.uint16), weights, *beside)
+        block = part.rows.block
+        codes = _recoded(block.codes, part.counts.schema, schema)
+        labels = class_map(part.counts.classes, classes)[block.labels].astype(np.uint16)
+        rows.append(Block(codes, labels, block.weights, block.times, _numbers(block, part.counts.schema, schema)))
     return rows
 
 
-def _numbers(part: CountsClassifier, model: CountsClassifier) -> np.ndarray | None:
-    """The cells of columns without codes that a model has kept, columns in the order of `model`."""
-    assert part._rows is not None
-    if part._rows.numbers is None:
+def _recoded(codes: np.ndarray, own: Schema, schema: Schema) -> np.ndarray:
+    """Codes of one schema as codes of another, which has all its values."""
+    out = np.full((len(codes), len(schema)), 65535, dtype=np.uint16)
+    for i, column in enumerate(schema.columns):
+        at = own.index(column.name)
+        known = value_map(own.columns[at], column)
+        table = np.full(np.iinfo(codes.dtype).max + 1, 65535, dtype=np.uint16)
+        table[: len(known)] = known
+        out[:, i] = table[codes[:, at]]
+    if schema.n_values.max(initial=0) < 255:
+        out = np.where(out == 65535, 255, out).astype(np.uint8)
+    return out
+
+
+def _gaussian(schema: Schema) -> list[str]:
+    return [column.name for column in schema.columns if column.kind == "continuous"]
+
+
+def _numbers(block: Block, own: Schema, schema: Schema) -> np.ndarray | None:
+    """The cells of Gaussian columns that are kept, columns in the order of the schema."""
+    if block.numbers is None:
         return None
-    own, wanted = (
-        [column.name for column in each.encoder_.schema.columns if column.kind == "continuous"]
-        for each in (part, model)
+    names = _gaussian(own)
+    return block.numbers[:, [names.index(name) for name in _gaussian(schema)]]
+
+
+def _moments(ours: Memory, theirs: Memory, counts: JointCounts) -> Moments | None:
+    """The moments of both, columns in our order."""
+    if ours.moments is None or theirs.moments is None:
+        return ours.moments
+    names = _gaussian(theirs.counts.schema)
+    mine, others = (
+        part.move_classes(class_map(memory.counts.classes, counts.classes), counts.n_classes)
+        for part, memory in ((ours.moments, ours), (theirs.moments, theirs))
     )
-    return part._rows.numbers[:, [own.index(name) for name in wanted]]
+    return mine.merge(others.project([names.index(name) for name in _gaussian(ours.counts.schema)]))

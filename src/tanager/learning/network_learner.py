@@ -1,4 +1,4 @@
-"""What classifiers share whose network is learned from the rows: by independence tests, or by a search for a score."""
+"""Classifiers whose network is learned from the rows: by independence tests, or by a search for a score."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from tanager.counts.estimates import BackOff, Estimate
 from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.errors import OptionError, SchemaMismatch
-from tanager.learning.marginal import MarginalMixin
-from tanager.learning.rows import Rows
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import KeptRows
 from tanager.networks.network import Network
-from tanager.scoring.forms import Form, ParentSet, ProductOfSums
-from tanager.scoring.network_view import form_columns
+from tanager.scoring.forms import Form, ParentSet, ProductOfSums, form_columns
+from tanager.scoring.marginal import check_missing, with_missing
+from tanager.scoring.scorer import Scorer
+from tanager.scoring.view import View
 from tanager.structure.cbl import CBL
 from tanager.structure.learner import Learned, Learner
 
@@ -40,51 +42,62 @@ class Found:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class LearnsNetwork(MarginalMixin):
-    """Keeps the rows, as codes; a subclass says what to learn from them (``_find``).
+class NetworkLearner(CountsClassifier):
+    """A classifier whose network is learned from the rows, which are kept as codes. A subclass says how (``find``).
 
     The structure follows all rows in ``fit`` and in the batch methods after ``partial_fit``; with ``learn_one`` and
     ``test_then_train`` it is learned again whenever the rows have doubled. Its parameters are always current.
     """
 
     learner: Learner | None = None
+    missing: str = "drop"
     smoothing: float | Estimate | None = None
 
-    published = BackOff(20.0, first=1.0)
-    usual: ClassVar[Learner] = CBL()  # what learner=None stands for
-    stale = 2.0
-    keeps_form = True
+    default_estimate = BackOff(20.0, first=1.0)
+    default_learner: ClassVar[Learner] = CBL()  # what learner=None stands for
+    refresh_ratio = 2.0  # searching is dear: a stream learns its network again when its rows have doubled
+    saves_structure = True
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    def check_options(self) -> None:
+        super().check_options()
+        check_missing(self.missing)
         if self.learner is not None and not isinstance(self.learner, Learner):
             raise OptionError(
                 f"learner={self.learner!r} is a {type(self.learner).__name__}; give CBL, HillClimb, K2 or ChowLiu, or "
-                f"None for {self.usual!r}."
+                f"None for {self.default_learner!r}."
             )
 
     def _needs_rows(self) -> bool:
         return True
 
-    def _own_learner(self) -> Learner:
-        return self.usual if self.learner is None else self.learner
+    def _scorer(self, view: View) -> Scorer:
+        return with_missing(self.missing, view)
 
-    def _find(self, sample: Sample, learner: Learner) -> Found:
+    @property
+    def own_learner(self) -> Learner:
+        """The learner that the option stands for."""
+        return self.default_learner if self.learner is None else self.learner
+
+    def find(self, sample: Sample, learner: Learner) -> Found:
         """The structure in a sample whose last variable is the class."""
         raise NotImplementedError
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
-        self._found = self._find(self._sample(counts, rows), self._own_learner())
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
+        self._found = self.find(self._sample(counts, rows), self.own_learner)
         return self._found.form
 
-    def _sample(self, counts: JointCounts, rows: Rows | None) -> Sample:
+    def take_found(self, found: Found) -> None:
+        """Use a structure that was found already."""
+        self._found = found
+
+    def _sample(self, counts: JointCounts, rows: KeptRows | None) -> Sample:
         """The kept rows as a sample, the class last."""
         if rows is None:
             name = type(self).__name__
             raise SchemaMismatch(
                 f"{name} learns its network from the rows, and counts alone do not hold them. Use fit."
             )
-        return Sample.of_rows(*rows.all(), counts.schema, counts.classes, self._class_name())
+        return sample_of(rows, counts, self.class_name)
 
     @property
     def learned_(self) -> Learned:
@@ -92,11 +105,17 @@ class LearnsNetwork(MarginalMixin):
         return self._all_learned()[0]
 
     def _all_learned(self) -> tuple[Learned, ...]:
-        self._ready()
-        self._structure(fresh=True)
-        if not hasattr(self, "_found"):  # a model file holds the structure, not the way to it
-            self._form(self.counts_, self._rows)
+        self.check_fitted()
+        self._answers(fresh=True)
+        if "_found" not in self.__dict__:  # a model file holds the structure, not the way to it
+            self._structure(self.counts_, self._learned.rows)
         return self._found.learned
+
+
+def sample_of(rows: KeptRows, counts: JointCounts, class_name: str) -> Sample:
+    """Kept rows as a sample, the class last."""
+    block = rows.block
+    return Sample.of_rows(block.codes, block.labels, block.weights, counts.schema, counts.classes, class_name)
 
 
 def by_information(sample: Sample, child: int, parents: Iterable[int], given: Sequence[int] = ()) -> ParentSet:

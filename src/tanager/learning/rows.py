@@ -1,4 +1,4 @@
-"""Rows that are kept: by classifiers that choose their form by looking at rows again, and during a warm-up."""
+"""Rows that are kept, as codes: those of a window, and those that a structure is chosen by."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import check_budget
-from tanager.encoding.chunks import n_rows, own_copy, stack
 from tanager.errors import DataError
 
 _NOTHING = 1e-9  # less weight than this is rounding
 
 
-class Rows:
-    """Encoded rows, oldest first, in arrays that grow at the end and are let go of at the front.
+class KeptRows:
+    """Encoded rows, oldest first, in arrays that grow at the end and are dropped at the front.
 
     ``scale`` is that of the counts they are in: the array of weights holds true weights times it, as cells do. Times
-    and numbers (of columns without codes) are kept where they come with the first rows.
+    and numbers (of Gaussian columns) are kept where they come with the first rows.
     """
 
     def __init__(self) -> None:
@@ -27,21 +27,22 @@ class Rows:
         self.scale, self.halvings = 1.0, 0
         self._look_at = 1000
 
-    def append(
-        self,
-        codes: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-        times: np.ndarray | None = None,
-        numbers: np.ndarray | None = None,
-    ) -> None:
-        """Keep a copy of labelled rows; weights are true ones."""
-        known = labels != np.iinfo(labels.dtype).max
-        raw = np.full(len(codes), self.scale) if weights is None else weights * self.scale
-        new = {"codes": codes, "labels": labels, "weights": raw, "times": times, "numbers": numbers}
-        given = {name: array for name, array in new.items() if array is not None}
-        everyone = known.all()
-        self._put({name: array if everyone else array[known] for name, array in given.items()})
+    @classmethod
+    def of(cls, block: Block) -> KeptRows:
+        """These rows, and no others."""
+        rows = cls()
+        rows.append(block)
+        return rows
+
+    def append(self, block: Block) -> None:
+        """Keep a copy of the labelled rows; their weights are true ones."""
+        known = block.labelled
+        if not known.all():
+            block = block.part(known)
+        raw = np.full(len(block), self.scale) if block.weights is None else block.weights * self.scale
+        new = {"codes": block.codes, "labels": block.labels, "weights": raw}
+        beside = {"times": block.times, "numbers": block.numbers}
+        self._put(new | {name: cells for name, cells in beside.items() if cells is not None})
 
     def _put(self, new: dict[str, np.ndarray]) -> None:
         m = len(new["labels"])
@@ -69,28 +70,31 @@ class Rows:
     def __len__(self) -> int:
         return self._end - self._start
 
-    def _part(self, name: str) -> np.ndarray:
+    def part(self, name: str) -> np.ndarray:
+        """One of the arrays, by name: "codes", "labels", "weights" (times the scale), "times", "numbers"; a view."""
         return self._arrays[name][self._start : self._end]
 
-    def all(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """Codes, labels and true weights (None where all are 1) of all rows."""
+    @property
+    def block(self) -> Block:
+        """All rows with their true weights (None where all are 1); views where nothing has faded."""
         weights = self.raw if self.scale == 1.0 else self.raw / self.scale
-        return self._part("codes"), self._part("labels"), None if (weights == 1.0).all() else weights
+        codes, labels = self.part("codes"), self.part("labels")
+        return Block(codes, labels, None if (weights == 1.0).all() else weights, self.times, self.numbers)
 
     @property
     def raw(self) -> np.ndarray:
         """Weights times the scale of the counts; a view."""
-        return self._part("weights")
+        return self.part("weights")
 
     @property
     def times(self) -> np.ndarray | None:
         """When the rows happened, where they have times; a view."""
-        return self._part("times") if "times" in self._arrays else None
+        return self.part("times") if "times" in self._arrays else None
 
     @property
     def numbers(self) -> np.ndarray | None:
-        """Cells of columns without codes, where they are kept; a view."""
-        return self._part("numbers") if "numbers" in self._arrays else None
+        """Cells of Gaussian columns, where they are kept; a view."""
+        return self.part("numbers") if "numbers" in self._arrays else None
 
     @property
     def weight(self) -> float:
@@ -106,12 +110,12 @@ class Rows:
     @property
     def queue(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Codes, labels and raw weights, oldest first; views."""
-        return self._part("codes"), self._part("labels"), self.raw
+        return self.part("codes"), self.part("labels"), self.raw
 
     def fade_classes(self, factors: np.ndarray) -> None:
         """The rows of class c fade by factors[c]."""
         if self._arrays:
-            self.raw[:] *= factors[self._part("labels")]
+            self.raw[:] *= factors[self.part("labels")]
 
     def sort(self) -> None:
         """Oldest first, where rows have times."""
@@ -119,32 +123,26 @@ class Rows:
             self.keep(np.argsort(self.times, kind="stable"))
 
     def prune(self, least: float) -> None:
-        """Let go of the oldest rows that weigh nothing any more; looked at only now and then."""
+        """Drop the oldest rows that weigh nothing any more; looked at only now and then."""
         if len(self) > self._look_at:
             heavy = self.raw > least * self.scale
             self.drop(int(np.argmax(heavy)) if heavy.any() else len(self))
             self._look_at = 2 * len(self) + 1000
 
     def drop(self, n: int) -> None:
-        """Let go of the oldest rows."""
+        """Drop the oldest rows."""
         self._start += n
 
     def drop_last(self, n: int) -> None:
-        """Let go of the newest rows."""
+        """Drop the newest rows."""
         self._end -= n
 
     def keep(self, which: np.ndarray) -> None:
         """Keep some rows only."""
-        self._arrays = {name: self._part(name)[which] for name in self._arrays}
+        self._arrays = {name: self.part(name)[which] for name in self._arrays}
         self._start, self._end = 0, len(self._arrays["labels"])
 
-    def replace(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> None:
-        """Keep these rows instead; weights are true ones."""
-        self._start = self._end = 0
-        self._arrays = {}
-        self.append(codes, labels, weights)
-
-    def without(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    def without(self, block: Block) -> np.ndarray:
         """What is left of the raw weights when these rows are taken off the kept rows of the same values and class.
 
         The newest go first. Without weights whole rows go, whatever they weigh now.
@@ -152,13 +150,13 @@ class Rows:
         left = self.raw.copy() if self._arrays else np.zeros(0)
         places: dict[bytes, list[int]] = {}
         for at in range(len(self)):
-            places.setdefault(_key(self._part("codes")[at], self._part("labels")[at]), []).append(at)
-        for r, (row, label) in enumerate(zip(codes, labels, strict=True)):
+            places.setdefault(_key(self.part("codes")[at], self.part("labels")[at]), []).append(at)
+        for r, (row, label) in enumerate(zip(block.codes, block.labels, strict=True)):
             kept = places.get(_key(row, label), [])
-            if weights is None and kept:
+            if block.weights is None and kept:
                 left[kept.pop()] = 0.0
                 continue
-            rest = 1.0 if weights is None else float(weights[r]) * self.scale
+            rest = 1.0 if block.weights is None else float(block.weights[r]) * self.scale
             while rest > _NOTHING * self.scale:
                 if not kept:
                     raise DataError(f"row {r} was never learned with this class and weight; nothing was changed.")
@@ -170,7 +168,7 @@ class Rows:
         return left
 
     def weigh(self, raw: np.ndarray) -> None:
-        """Give the rows other raw weights; those that weigh nothing are let go of."""
+        """Give the rows other raw weights; those that weigh nothing are dropped."""
         if self._arrays:
             self.raw[:] = raw
             self.keep(raw > _NOTHING * self.scale)
@@ -212,43 +210,3 @@ def widened(codes: np.ndarray) -> np.ndarray:
 
 def _key(row: np.ndarray, label: Any) -> bytes:
     return widened(row).tobytes() + int(label).to_bytes(4, "little")
-
-
-class WarmUp:
-    """The first rows of a stream, as they came, until kinds and cut points are fixed."""
-
-    def __init__(self) -> None:
-        self._chunks: list[Any] = []
-        self.labels = np.array([], dtype=np.uint16)
-        self._weights = np.array([])
-        self.times: np.ndarray | None = None
-        self.n_rows = 0
-        self.counted = 0  # rows that the provisional counts hold
-        self.stage = 0  # rows that the provisional cut points come from
-
-    def append(self, X: Any, labels: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None = None) -> None:
-        """Keep more rows."""
-        rows = n_rows(X)
-        if self.n_rows and (times is None) != (self.times is None):
-            raise DataError("some rows came with times and some without. Give times to all rows, or to none.")
-        self.times = times if self.times is None or times is None else np.concatenate([self.times, times])
-        self._chunks.append(own_copy(X))
-        self.labels = np.concatenate([self.labels, widened(labels)])
-        self._weights = np.concatenate([self._weights, np.ones(rows) if weights is None else weights])
-        self.n_rows += rows
-
-    @property
-    def X(self) -> Any:
-        """All rows as one table."""
-        self._chunks = [stack(self._chunks)]
-        return self._chunks[0]
-
-    @property
-    def weights(self) -> np.ndarray | None:
-        """Weights, or None where all are 1."""
-        return None if (self._weights == 1.0).all() else self._weights
-
-    def move_classes(self, places: np.ndarray) -> None:
-        """Class codes have moved: code c is now places[c]. The provisional counts are made anew."""
-        known = self.labels != 65535
-        self.labels[known] = places[self.labels[known]]

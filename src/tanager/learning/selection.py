@@ -1,4 +1,4 @@
-"""Choosing a super-parent by looking at the rows again."""
+"""Choosing a column by an option: named, by information, or by looking at the rows again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, SchemaMismatch, nearest
-from tanager.learning.rows import Rows
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import KeptRows
 from tanager.scoring.forms import Form
 from tanager.structure.measures import class_information
 from tanager.structure.orders import descending
@@ -18,7 +19,9 @@ from tanager.structure.orders import descending
 SELECTIONS = ("mi", "loo", "resub")
 
 
-def best_by_rows(model: Any, how: Any, form: Callable[[int], Form], counts: JointCounts, rows: Rows | None) -> int:
+def best_by_rows(
+    model: CountsClassifier, how: Any, form: Callable[[int], Form], counts: JointCounts, rows: KeptRows | None
+) -> int:
     """The column a super-parent option stands for: given, or the best by information or by the rows."""
     if isinstance(how, str) and how in SELECTIONS and how not in counts.schema.names:
         if how == "mi":
@@ -42,20 +45,9 @@ def column_place(option: str, name: Any, schema: Schema) -> int:
     raise OptionError(f"{option}: there is no column {name!r} among the {len(schema)}.{nearest(name, schema.names)}")
 
 
-def true_class_sum(model: Any, form: Form, rows: Rows, *, leave_out: bool) -> float:
-    """Sum over the rows of the probability that the form gives to their own class."""
-    proba, labels, weights = row_probabilities(model, form, rows, leave_out=leave_out)
-    own = proba[np.arange(len(labels)), labels]
-    return float(own.sum() if weights is None else own @ weights)
-
-
-def row_probabilities(
-    model: Any, form: Form, rows: Rows, *, leave_out: bool = True
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Probabilities of the kept rows under a form, each left out or not, with labels and weights."""
-    codes, labels, weights = rows.all()
-    view = model._view_of(form)
-    n_jobs = model._threads()
-    if leave_out:
-        return view.leave_one_out(codes, labels, weights, n_jobs=n_jobs), labels, weights
-    return view.score(codes, n_jobs=n_jobs), labels, weights
+def true_class_sum(model: CountsClassifier, form: Form, rows: KeptRows, *, leave_out: bool) -> float:
+    """Sum over the rows of the probability that the form gives to their own class, each row left out or not."""
+    block, view, n_jobs = rows.block, model.view_of(form), model.n_threads
+    proba = view.leave_one_out(block, n_jobs=n_jobs) if leave_out else view.score(block.query, n_jobs=n_jobs)
+    own = proba[np.arange(len(block)), block.labels]
+    return float(own.sum() if block.weights is None else own @ block.weights)

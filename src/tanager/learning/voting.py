@@ -7,7 +7,8 @@ from typing import Any
 
 from tanager.counts.joint import JointCounts
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.rows import Rows
+from tanager.learning.network_view import n_networks_of
+from tanager.learning.rows import KeptRows
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.structure.orders import column_order
 
@@ -19,18 +20,8 @@ def collect(sets: Sets) -> ProductOfSums:
     return ProductOfSums(tuple(s[0] for s in sets), tuple(s[1] for s in sets), tuple(float(s[2]) for s in sets))
 
 
-class VotingMixin:
-    """Says how many networks a collection sums over."""
-
-    @property
-    def n_networks_(self: Any) -> int:
-        """How many networks vote."""
-        self._ready()
-        return self._structure(fresh=True).form.n_networks
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
-class OrderedCollection(VotingMixin, CountsClassifier):
+class OrderedCollection(CountsClassifier):
     """What collections share: an order of the columns, in which parents come before their children.
 
     Parameters
@@ -44,7 +35,9 @@ class OrderedCollection(VotingMixin, CountsClassifier):
     column_order: Any = "given"
     random_state: Any = None
 
-    def _sets(self, counts: JointCounts, order: list[int], rows: Rows | None) -> Sets:
+    n_networks_ = property(n_networks_of)
+
+    def _sets(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> Sets:
         raise NotImplementedError
 
     def _adaptive(self) -> bool:
@@ -53,5 +46,5 @@ class OrderedCollection(VotingMixin, CountsClassifier):
     def _given_order(self) -> bool:
         return isinstance(self.column_order, str) and self.column_order == "given"
 
-    def _form(self, counts: JointCounts, rows: Rows | None) -> Form:
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         return collect(self._sets(counts, column_order(counts, self.column_order, self.random_state), rows))

@@ -55,7 +55,7 @@ def plot_anytime(models: Any, X: Any, y: Any, path: Path | None = None, *, title
 
 def _errors(model: AnytimeClassifier, X: Any, y: np.ndarray) -> np.ndarray:
     errors = []
-    for answer in model.improving(X):
+    for answer in model.staged_answers(X):
         check_lengths(len(answer.proba), y)
-        errors.append(float(np.mean(model._decide(answer.proba) != y)))
+        errors.append(float(np.mean(model.decide(answer.proba) != y)))
     return np.array(errors)

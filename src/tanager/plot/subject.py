@@ -14,8 +14,8 @@ from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, OptionError, nearest
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.networks.network import Arc, Network
-from tanager.scoring.forms import ProductOfSums
-from tanager.scoring.network_view import as_network, form_columns
+from tanager.scoring.forms import ProductOfSums, form_columns
+from tanager.scoring.network_view import as_network
 from tanager.structure.learner import Learned
 from tanager.structure.measures import class_information
 
@@ -104,14 +104,13 @@ def _implied(network: Network, target: str, n_names: int) -> tuple[str, ...]:
 
 def one_network(model: CountsClassifier) -> bool:
     """Whether a classifier has one network, or one for every class, and is no vote of many."""
-    form = model._structure(fresh=True).form
+    form = model.structure_
     return isinstance(form, ProductOfSums) and form.n_networks == 1
 
 
 def _of_model(model: CountsClassifier, target: str | None, information: Information) -> list[Subject]:
     """The network that answers, or the network of every class."""
-    model._ready()
-    form, counts, own = model._structure(fresh=True).form, model.counts_, model._class_name()
+    form, counts, own = model.structure_, model.counts_, model.class_name
     if not isinstance(form, ProductOfSums) or not one_network(model):
         raise OptionError(
             f"{type(model).__name__} is not one network but a vote of many. Draw NaiveBayes, TAN, FAN, KDB or "

@@ -4,26 +4,30 @@ In a product every factor adds its own log-odds. Inside a factor that is a sum o
 
     (t(answer) - t(other)) / L(S(answer), S(other))        with L the logarithmic mean and S the sum,
 
-which adds up to log S(answer) - log S(other) exactly and has the sign of what the term says. A sum of products is
-shared out the same way over its members, and each member's part over its own factors.
+which adds up to log S(answer) - log S(other) exactly and has the sign of what the term contributes. A sum of products
+is shared out the same way over its members, and each member's part over its own factors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tanager.errors import DataError, OptionError, nearest
-from tanager.scoring.forms import ParentSet, ProductOfSums, SumOfProducts, View
+from tanager.counts.block import Query
+from tanager.scoring.forms import ParentSet, ProductOfSums, SumOfProducts
+
+if TYPE_CHECKING:
+    from tanager.scoring.view import View
+
+PartList = list[tuple[int, ParentSet, float]]  # column, parents and log-odds
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one column says, seen together with some other columns: log-odds for the answer."""
+    """What one column contributes, seen together with some other columns: log-odds for the answer."""
 
     column: str
     parents: tuple[str, ...]
@@ -55,105 +59,50 @@ class Explanation:
 
     def __str__(self) -> str:
         names = {column: f"{column} = {self.values[column]}" for column in self.columns}
-        width = max([len("before looking"), *map(len, names.values())])
+        width = max([len("prior"), *map(len, names.values())])
         lines = [
             f"{self.answer!r} rather than {self.against!r}: probability {self.probability:.4f}, "
             f"log-odds {self.log_odds:+.4f}"
         ]
         if abs(self.prior) >= 5e-5:  # averaged estimators have the classes inside P(class, super-parent)
-            lines.append(f"  {'before looking':<{width}}  {self.prior:+8.4f}")
+            lines.append(f"  {'prior':<{width}}  {self.prior:+8.4f}")
         lines += [f"  {names[column]:<{width}}  {value:+8.4f}" for column, value in self.columns.items()]
         return "\n".join(lines)
 
 
-class ExplainMixin:
-    """The method ``explain`` of every counting classifier."""
-
-    def explain(self: Any, row: Any, answer: Any = None, against: Any = None) -> Explanation:
-        """Why a row gets its answer: log-odds of every column and parent set, adding up to those of the answer.
-
-        ``row`` is a dict, or a table of one row. By default the predicted class is set against the most probable other;
-        where ``against`` is the predicted class itself, the next one is explained.
-        """
-        self._ready()
-        if len(self.classes_) < 2:
-            raise DataError(f"there is nothing to explain: the only class is {self.classes_.tolist()[0]!r}.")
-        X = [row] if isinstance(row, Mapping) else row
-        codes = self._encode(X)
-        if len(codes) != 1:
-            raise DataError(f"explain takes one row, got {len(codes)}. Explain them one by one.")
-        proba = self._scores(X, log_joint=False)
-        known = self._class_codes()
-        for name, label in (("answer", answer), ("against", against)):
-            if label is not None and label not in known:
-                raise OptionError(f"{name}={label!r} is none of the classes.{nearest(label, known)}")
-        if answer is not None and answer == against:
-            raise OptionError(f"answer and against are both {answer!r}. Leave one out, or name two classes.")
-        likely = np.argsort(-proba[0], kind="stable").tolist()
-        chosen = known[self._decide(proba).tolist()[0] if answer is None else answer]
-        if against is not None and chosen == known[against]:
-            chosen = next(c for c in likely if c != chosen)
-        rival = next(c for c in likely if c != chosen) if against is None else known[against]
-        prior, parts = self._explain(codes, X, chosen, rival)
-        names, columns = self.counts_.schema.names, self.counts_.schema.columns
-        values = {
-            name: columns[i].describe(int(code)) if code < columns[i].n_values else "?"
-            for i, (name, code) in enumerate(zip(names, codes[0], strict=True))
-        }
-        return Explanation(
-            answer=self.classes_.tolist()[chosen],
-            against=self.classes_.tolist()[rival],
-            probability=float(proba[0, chosen]),
-            log_odds=prior + sum(value for _, _, value in parts),
-            prior=prior,
-            parts=tuple(Part(names[i], tuple(names[j] for j in parents), value) for i, parents, value in parts),
-            values=values,
-        )
-
-    def _explain(self: Any, codes: np.ndarray, X: Any, answer: int, against: int) -> tuple[float, list[Any]]:
-        """Prior, and parts as column, parents and log-odds."""
-        return explain_row(self._view_of(self._structure(fresh=True).form, fast=False), codes, answer, against)
-
-
-def explain_row(
-    view: View, codes: np.ndarray, answer: int, against: int
-) -> tuple[float, list[tuple[int, ParentSet, float]]]:
-    """Prior and parts (column, parents, log-odds) of one encoded row; they add up to its log-odds in the view."""
-    total = _difference(view.score(codes, log_joint=True)[0], answer, against)
-    parts = _parts(view, codes, answer, against)
+def explain_row(view: View, query: Query, answer: int, against: int) -> tuple[float, PartList]:
+    """Prior and parts of one encoded row; they add up to its log-odds in the view."""
+    total = _difference(view.score(query, log_joint=True)[0], answer, against)
+    parts = _parts(view, query, answer, against)
     return total - sum(part[2] for part in parts), parts
 
 
-def _parts(view: View, codes: np.ndarray, answer: int, against: int) -> list[tuple[int, ParentSet, float]]:
+def _parts(view: View, query: Query, answer: int, against: int) -> PartList:
     form = view.form
     terms = [(child, tuple(parents)) for child, parents in view.plan.terms()]
     n_members = len(form.members) if isinstance(form, SumOfProducts) else 0
     values = np.empty((n_members + len(terms), view.counts.n_classes))
-    view.plan.parts(codes, values)
+    view.plan.parts(query.codes, values)
     pairs = values[:, [answer, against]]
     known = dict(zip(terms, pairs[n_members:], strict=True))
     if isinstance(form, ProductOfSums):
-        return [*_of_class(view, form, codes, answer, against), *_of_product(form, known, answer, against)]
+        return [*_of_class(view, form, query, answer, against), *_of_product(form, known, answer, against)]
     members = _of_sum(form, pairs[:n_members], known, view.counts.n_features)
     if members is None and form.otherwise is not None:
-        return _parts(view.with_form(form.otherwise), codes, answer, against)
+        return _parts(view.with_form(form.otherwise), query, answer, against)
     return members or []
 
 
-def _of_class(
-    view: View, form: ProductOfSums, codes: np.ndarray, answer: int, against: int
-) -> list[tuple[int, ParentSet, float]]:
+def _of_class(view: View, form: ProductOfSums, query: Query, answer: int, against: int) -> PartList:
     """What each parent of the class adds to those before it."""
     prefixes = [form.class_parents[:size] for size in range(len(form.class_parents) + 1)]
     views = [view.with_form(ProductOfSums((), (), (), parents)) for parents in prefixes] if form.class_parents else []
-    totals = [_difference(v.score(codes, log_joint=True)[0], answer, against) for v in views]
+    totals = [_difference(v.score(query, log_joint=True)[0], answer, against) for v in views]
     steps = zip(form.class_parents, prefixes, pairwise(totals), strict=False)
     return [(p, before, after_p - without) for p, before, (without, after_p) in steps if after_p != without]
 
 
-def _of_product(
-    form: ProductOfSums, known: dict[Any, np.ndarray], answer: int, against: int
-) -> list[tuple[int, ParentSet, float]]:
+def _of_product(form: ProductOfSums, known: dict[Any, np.ndarray], answer: int, against: int) -> PartList:
     out = []
     for child in dict.fromkeys(form.child):
         mine, theirs = (_alive(form, known, child, c, side) for side, c in enumerate((answer, against)))
@@ -167,7 +116,7 @@ def _of_product(
 
 
 def _alive(form: ProductOfSums, known: dict[Any, np.ndarray], child: int, c: int, side: int) -> dict[ParentSet, float]:
-    """The parent sets of a column that speak for class c, and what they say; `side` is its place in `known`."""
+    """The parent sets of a column that belong to class c, and their estimates; `side` is its place in `known`."""
     only = form.only or ((),) * len(form.child)
     terms = [t for t, i in enumerate(form.child) if i == child and (not only[t] or c in only[t])]
     out: dict[ParentSet, float] = {}
@@ -183,10 +132,8 @@ def _alive(form: ProductOfSums, known: dict[Any, np.ndarray], child: int, c: int
     return out
 
 
-def _of_sum(
-    form: SumOfProducts, joints: np.ndarray, known: dict[Any, np.ndarray], n: int
-) -> list[tuple[int, ParentSet, float]] | None:
-    """Parts of a sum of products; None where no member speaks."""
+def _of_sum(form: SumOfProducts, joints: np.ndarray, known: dict[Any, np.ndarray], n: int) -> PartList | None:
+    """Parts of a sum of products; None where no member is eligible."""
     members = []
     for s, weight, joint in zip(form.members, form.weight, joints, strict=True):
         if np.isnan(joint[0]) or weight <= 0:

@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 
 from tanager import _kernels
+from tanager.counts.block import Block, Query
 from tanager.counts.memory import check_budget
-from tanager.scoring.forms import ProductOfSums, View
+from tanager.scoring.forms import ProductOfSums
+from tanager.scoring.view import View
 
 LEAST = 1e-9  # a probability of zero has no logarithm to start from; this stands for it
 GAIN, SLOPE = 1e-12, 1e-9  # the search ends where a step gains less per row, or no number slopes more
@@ -83,7 +85,7 @@ class Tables:
                 plain.plan.term(number[child, parents[:size]], rows, shorter)
                 np.copyto(value, shorter, where=np.isnan(value))
         nothing = np.full((1, len(self.n_values)), 255, dtype=np.uint8)
-        return np.log(np.maximum(plain.score(nothing)[0], LEAST)), np.log(np.maximum(cells, LEAST))
+        return np.log(np.maximum(plain.score(Query(nothing))[0], LEAST)), np.log(np.maximum(cells, LEAST))
 
     def _all_rows(self, t: int) -> np.ndarray:
         """A row for every place of a term, in order; the other columns are missing."""
@@ -221,7 +223,7 @@ class Parameters:
         """The prior; given priors take the place of the estimated ones in it, and class weights are factors."""
         with np.errstate(divide="ignore"):
             priors = np.log(view.priors) - self.start_prior if view.priors else 0.0
-            return self.prior + priors + (np.log(view.factor) if view.factor else 0.0)
+            return self.prior + priors + (np.log(view.factors) if view.factors else 0.0)
 
     def parts(self, codes: np.ndarray, answer: int, against: int) -> list[tuple[int, tuple[int, ...], float]]:
         """What every column of a row says, seen with the parents that are present: log-odds for the answer."""
@@ -273,17 +275,17 @@ def _along(table: np.ndarray, own: tuple[int, ...], axes: tuple[int, ...]) -> np
 def fit_parameters(
     tables: Tables,
     view: View,
-    rows: tuple[np.ndarray, np.ndarray, np.ndarray | None],
+    rows: Block,
     kind: type[Numbers],
     penalty: float,
     n_jobs: int = 1,
 ) -> Parameters:
-    """Those of largest conditional likelihood, less the penalty, for labelled rows (codes, labels, weights)."""
+    """Those of largest conditional likelihood, less the penalty, for labelled rows."""
     prior, cells = tables.generative(view)
     model = kind(tables, prior, cells)
-    _, labels, weights = rows
-    total = len(labels) if weights is None else weights.sum()
-    best, fitting = maximise(model, tables.kernel.rows(*rows), penalty, float(total) or 1.0, n_jobs)
+    total = len(rows) if rows.weights is None else rows.weights.sum()
+    kernel_rows = tables.kernel.rows(rows.codes, rows.labels, rows.weights)
+    best, fitting = maximise(model, kernel_rows, penalty, float(total) or 1.0, n_jobs)
     exponents = best if kind is Exponents else np.empty(0)
     return Parameters(tables, *model.tables(best), prior, exponents, fitting)
 

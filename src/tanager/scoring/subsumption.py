@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tanager.counts.block import Block, Query
+from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, is_number
-from tanager.scoring.forms import View
+from tanager.scoring.explain import PartList
+from tanager.scoring.scorer import Scorer
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class SubsumptionMixin:
-    """Adds the option ``subsumption`` to a classifier over pair counts.
+def check_subsumption(min_count: Any) -> None:
+    """Refuse an option ``subsumption`` that means nothing."""
+    if min_count is not None and not is_number(min_count, 0):
+        raise OptionError(f"subsumption={min_count!r}: give a number of rows (50 is customary), or None.")
 
-    x_i is left out when another value x_j of the row was seen more than ``subsumption`` times and never without x_i:
+
+class Subsumption:
+    """Answers of another scorer, without the values that only repeat another value of the row.
+
+    x_i is left out when another value x_j of the row was seen more than ``min_count`` times and never without x_i:
     "female" says nothing beside "pregnant". Of two values that always come together the later is left out.
     """
 
-    subsumption: float | None = None
+    compiled = None
 
-    def _check_options(self: Any) -> None:
-        super()._check_options()  # type: ignore[misc]
-        least = self.subsumption
-        if least is not None and not is_number(least, 0):
-            raise OptionError(f"subsumption={least!r}: give a number of rows (50 is customary), or None.")
+    def __init__(self, inner: Scorer, counts: JointCounts, min_count: float) -> None:
+        self.inner, self.counts, self.min_count = inner, counts, min_count
 
-    def _resolved(self: Any, codes: np.ndarray, left_out: np.ndarray | None) -> np.ndarray:
-        if self.subsumption is None:
-            return codes
-        out = np.empty_like(codes)
-        unit = self.counts_.scale
-        self.counts_.store.resolve(codes, out, self.subsumption * unit, unit, left_out, self._threads())
+    def _resolved(self, codes: np.ndarray, left_out: np.ndarray | None = None, n_jobs: int = 1) -> np.ndarray:
+        out, unit = np.empty_like(codes), self.counts.scale
+        raw = None if left_out is None else left_out * unit
+        self.counts.store.resolve(codes, out, self.min_count * unit, unit, raw, n_jobs)
         return out
 
-    def _score_codes(self: Any, codes: np.ndarray, view: View, X: Any, *, log_joint: bool) -> np.ndarray:
-        return super()._score_codes(self._resolved(codes, None), view, X, log_joint=log_joint)  # type: ignore[misc]
+    def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors or log joints of the values that are left."""
+        rows = Query(self._resolved(query.codes, n_jobs=n_jobs), query.numbers)
+        return self.inner.score(rows, log_joint=log_joint, n_jobs=n_jobs)
 
-    def _leave_one_out(self: Any, codes: Any, labels: Any, weights: Any, X: Any = None) -> np.ndarray:
-        left_out = np.ones(len(codes)) if weights is None else weights
-        resolved = self._resolved(codes, left_out * self.counts_.scale)
-        return super()._leave_one_out(resolved, labels, weights, X)  # type: ignore[misc]
+    def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors; a row that is left out does not count for what its values repeat, either."""
+        weights = np.ones(len(block)) if block.weights is None else block.weights
+        codes = self._resolved(block.codes, weights, n_jobs)
+        return self.inner.leave_one_out(Block(codes, block.labels, block.weights, None, block.numbers), n_jobs=n_jobs)
 
-    def _explain(self: Any, codes: np.ndarray, X: Any, answer: int, against: int) -> Any:
-        return super()._explain(self._resolved(codes, None), X, answer, against)  # type: ignore[misc]
-
-    def _answers_by_kernel(self: Any) -> bool:
-        return self.subsumption is None and super()._answers_by_kernel()  # type: ignore[misc]
+    def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
+        """The explanation without the values that are left out."""
+        return self.inner.explain(Query(self._resolved(query.codes), query.numbers), answer, against)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from tanager.encoding import Schema
 from tanager.learning.classifier import Classifier
+from tanager.learning.counts_classifier import CountsClassifier
 from tanager.scoring.decision import TIE
 from tanager.service.messages import AnytimeInfo, Label
 from tanager.streams.drift import DriftAware
@@ -60,25 +61,22 @@ def is_improvable(model: object) -> TypeGuard[ImprovableModel]:
 
 def has_learned(model: Classifier) -> bool:
     """Whether the model has learned rows, so that it can answer."""
-    return bool(model._has_learned())
+    return model.has_learned
 
 
 def fixed_schema(model: Classifier) -> Schema | None:
     """The columns with their kinds and cut points; None before they are decided at the end of the warm-up."""
-    if not hasattr(model, "encoder_") or getattr(model, "_warm", None) is not None:
-        return None
-    return model.encoder_.schema
+    return model.encoder_.schema if model.columns_fixed else None
 
 
 def rows_until_fixed(model: Classifier) -> int:
     """How many rows the warm-up still needs; at least 1."""
-    warm = getattr(model, "_warm", None)
-    return max(1, model.warm_up - (0 if warm is None else warm.n_rows))
+    return max(1, model.warm_up_left)
 
 
 def check_row_times(model: Classifier, times: npt.NDArray[np.float64] | None, n_rows: int) -> None:
     """Refuse rows without times where the model forgets by time, and rows that come too late for its window."""
-    clock = getattr(model, "_clock", None)
+    clock = model.memory.clock if isinstance(model, CountsClassifier) and hasattr(model, "encoder_") else None
     if clock is not None:
         clock.check(times, n_rows)
 
@@ -92,7 +90,7 @@ def classes_of(model: Classifier) -> list[Label]:
 def class_sizes(model: Classifier) -> list[float]:
     """How much the learned rows of each class weigh; for DriftAware, in the model that answers now."""
     counting = model.model_ if isinstance(model, DriftAware) and hasattr(model, "classes_") else model
-    sizes: list[float] = counting._class_sizes().tolist() if hasattr(counting, "encoder_") else []
+    sizes: list[float] = counting.class_count_.tolist() if hasattr(counting, "encoder_") else []
     return sizes
 
 
@@ -103,7 +101,7 @@ def decide(model: Classifier, proba: Probabilities) -> list[Label]:
         *others, best = sorted(row := proba[0].tolist())
         if not others or best - others[-1] > TIE:
             return [model.classes_.item(row.index(best))]
-    labels: list[Label] = model._decide(proba).tolist()
+    labels: list[Label] = model.decide(proba).tolist()
     return labels
 
 
@@ -111,6 +109,6 @@ def anytime_info(model: Any) -> AnytimeInfo | None:
     """The members of an anytime model in their present order; asking does not make the model improve the order."""
     if not hasattr(model, "answer") or not has_learned(model):
         return None
-    form, names = model._structure(fresh=False).form, model.encoder_.schema.names
+    form, names = model.current_structure, model.encoder_.schema.names
     order = [[names[i] for i in member] for member in form.members]
     return AnytimeInfo(order, len(order) if form.limit < 0 else form.limit)

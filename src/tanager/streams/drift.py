@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import astuple, dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.naive_bayes import NaiveBayes
-from tanager.encoding.chunks import n_rows, take_rows
-from tanager.encoding.validation import check_weights, column_name, one_dimensional
+from tanager.encoding.chunks import n_rows
+from tanager.encoding.validation import check_weights, column_name
 from tanager.errors import DataError, OptionError, check_option, is_number
-from tanager.learning.classifier import Classifier
-from tanager.learning.one_row import check_row
+from tanager.learning.batch import StreamPart
+from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.streams.detectors import DDM, ask, check_detector
 from tanager.streams.runner import Duel, Runner, Share
 
@@ -110,7 +110,7 @@ class DriftAware(Classifier):
     recent: int = 300
     patience: int = 1000
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
         check_option("on_warning", self.on_warning, ("train", "fade", "nothing"))
         check_option("on_drift", self.on_drift, ("swap", "restart", "fade", "shrink", "nothing"))
         check_detector(self.detector)
@@ -123,7 +123,7 @@ class DriftAware(Classifier):
             raise OptionError(
                 f"fade_to={self.fade_to!r}: give a number above 0 and below 1, what is left of the counts."
             )
-        self._model()._check_options()
+        self._model().check_options()
         self._check_model()
 
     def _check_model(self) -> None:
@@ -140,11 +140,12 @@ class DriftAware(Classifier):
 
     # --- learning -----------------------------------------------------------------------------------------------
 
-    def _start(self) -> None:
-        self._check_options()
+    def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
+        """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
+        self.check_options()
         for name in _OF_THE_MODEL:
             self.__dict__.pop(name, None)
-        self._warm = None  # that of the model in front is its own
+        self._warm_up = None  # that of the model in front is its own
         self.n_rows_ = 0
         self.events_: list[Event] = []
         self._front = self._fresh()
@@ -153,14 +154,16 @@ class DriftAware(Classifier):
         self._warned: int | None = None  # row at which the present warning began
         self._drifted: int | None = None  # row of a drift that still waits for a better model
         self._new_detector()
+        self._front.model.target_name_ = target
         self._follow()
+        if classes is not None:
+            self.add_classes(classes)
+        return self
 
     def _fresh(self) -> Runner:
         """A model that knows the classes and nothing else."""
         model = clone(self._model())
-        model._start()
-        model._add_classes(self.__dict__.get("classes_", model.classes_))
-        model.target_name_ = self.__dict__.get("target_name_")
+        model.start(self.__dict__.get("classes_"), self.__dict__.get("target_name_"))
         return Runner(model, self.n_rows_, self.recent)
 
     def _new_detector(self) -> None:
@@ -173,48 +176,53 @@ class DriftAware(Classifier):
         own, theirs = self.__dict__, self._front.model.__dict__
         own.update({name: theirs[name] for name in _OF_THE_MODEL if name in theirs})
 
-    def _add_classes(self, classes: np.ndarray) -> None:
+    def add_classes(self, classes: np.ndarray) -> None:
+        """Take in classes before their first rows are learned."""
         for runner in self._runners():
-            runner.model._add_classes(classes)
+            runner.model.add_classes(classes)
         self._follow()
 
     def _runners(self) -> list[Runner]:
         return [self._front] if self._back is None else [self._front, self._back]
 
-    def _check_learned(self) -> None:
-        self._front.model._check_learned()
+    def check_learned(self) -> None:
+        """After all rows: refuse options that do not fit the classes."""
+        self._front.model.check_learned()
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any = None, *, whole: bool) -> DriftAware:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, times: Any, target: str | None = None) -> Self:
+        self.start(target=target)
+        weights = check_weights(sample_weight, n_rows(X))
+        if weights is not None and not weights.any():
+            raise DataError("every sample weight is zero; at least one row must count.")
+        self._learn(X, y, weights, times)
+        self.check_learned()
+        return self
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
         if y is None:
             raise DataError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         weights = check_weights(sample_weight, n_rows(X))
-        if whole and weights is not None and not weights.any():
-            raise DataError("every sample weight is zero; at least one row must count.")
         front = self._front.model
         front.target_name_ = front.target_name_ or column_name(y)
-        front._labels(one_dimensional(y))  # refuses what cannot be a class, before anything is learned
+        front.check_labels(y)  # before anything is learned
         self.test_then_train(X if hasattr(X, "__getitem__") else np.asarray(X), y, weights, times)
-        return self
 
-    def _test_some(
-        self, X: Any, y: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None, answered: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _answer_and_learn(self, rows: StreamPart) -> Answers:
         """Answer and learn rows until the block ends; one alone if the model knows nothing yet, or labels are late."""
         knows = self._front.knows()
-        size = min(len(y), self.every - len(self._front.block)) if knows and answered is None else 1
-        part, ask_for = take_rows(X, 0, size), None if answered is None else take_rows(answered, 0, size)
-        some, when = (None if rest is None else rest[:size] for rest in (weights, times))
+        size = min(len(rows), self.every - len(self._front.block)) if knows and rows.answered is None else 1
+        part = rows.part(0, size)
         even = self.classes_, self._even(1)
-        (classes, proba), *_ = [runner.run(part, y[:size], some, when, ask_for) for runner in self._runners()]
+        (classes, proba), *_ = [runner.run(part) for runner in self._runners()]
         self._follow()
         self._step(size)
         return (classes, proba) if knows else even
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> DriftAware:
+    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
         """Answer one row, for the detector, and learn it."""
         check_row(row, "learn_one")
-        if not hasattr(self, "classes_"):
-            self._start()
+        if not self._started:
+            self.start()
         for runner in self._runners():
             runner.run_one(row, y, sample_weight, time)
         self._follow()
@@ -325,37 +333,42 @@ class DriftAware(Classifier):
         """The model that is trained in the background."""
         return None if self._back is None else self._back.model
 
-    def _has_learned(self) -> bool:
-        return hasattr(self, "classes_") and len(self.classes_) > 0
+    @property
+    def has_learned(self) -> bool:
+        """Whether there are classes to answer with."""
+        return self._started and len(self.classes_) > 0
 
-    def _answer_first(self, one: Any) -> np.ndarray:
-        return self._front.model._answer_first(one) if self._front.knows() else self._even(1)
+    def stream_proba(self, X: Any) -> np.ndarray:
+        """``predict_proba`` as a stream answers; evenly where the model in front has just started anew."""
+        return self._front.model.stream_proba(X) if self._front.knows() else self._even(n_rows(X))
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
         """Probability of every class known so far; an empty dict before the first row."""
         check_row(row, "predict_proba_one")
-        if not self._has_learned():
+        if not self.has_learned:
             return {}
-        return self._front.model.predict_proba_one(row) or dict.fromkeys(self._class_codes(), 1 / len(self.classes_))
+        return self._front.model.predict_proba_one(row) or dict.fromkeys(self.class_codes, 1 / len(self.classes_))
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         check_is_fitted(self, "classes_")
-        if self._has_learned() and not self._front.knows():  # just started anew
+        if self.has_learned and not self._front.knows():  # just started anew
             return np.log(self._even(n_rows(X))) if log_joint else self._even(n_rows(X))
-        return self._front.model._scores(X, log_joint=log_joint)
+        model = self._front.model
+        return model.predict_log_joint(X) if log_joint else model.predict_proba(X)
 
     def _even(self, m: int) -> np.ndarray:
         return np.full((m, len(self.classes_)), 1 / max(1, len(self.classes_)))
 
-    def _decide(self, proba: np.ndarray) -> np.ndarray:
+    def decide(self, proba: np.ndarray) -> np.ndarray:
+        """The label to answer with, given the probabilities of the classes: see ``predict``."""
         if not self._front.knows():
             return np.repeat(self.classes_[:1], len(proba))
-        return self._front.model._decide(proba)
+        return self._front.model.decide(proba)
 
     # --- files --------------------------------------------------------------------------------------------------
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Both models as model files, and what the policy remembers."""
+    def _model_state(self) -> dict[str, Any]:
+        """Both models, and what the policy remembers."""
         state = {
             "n_rows": self.n_rows_,
             "events": [list(astuple(event)) for event in self.events_],
@@ -365,15 +378,16 @@ class DriftAware(Classifier):
             "duel": [astuple(self._duel.won), astuple(self._duel.lost)],
             "runners": [runner.state() for runner in self._runners()],
         }
-        return state, {f"model-{at}": runner.file() for at, runner in enumerate(self._runners())}
+        return {"state": state, "arrays": {}, "models": [runner.model for runner in self._runners()]}
 
-    def _take_state(self, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    def _take_model_state(self, state: dict[str, Any]) -> None:
+        data, models = state["state"], state["models"]
         self.n_rows_ = int(data["n_rows"])
         self.events_ = [Event(int(row), str(what), float(error), str(why)) for row, what, error, why in data["events"]]
         self._warned, self._drifted = (None if data[k] is None else int(data[k]) for k in ("warned", "drifted"))
         self._new_detector()
         self._detector.take_state(data["detector"])
-        runners = [Runner.from_state(state, arrays[f"model-{at}"]) for at, state in enumerate(data["runners"])]
+        runners = [Runner.from_state(own, model) for own, model in zip(data["runners"], models, strict=True)]
         self._front, self._back = runners[0], runners[1] if len(runners) > 1 else None
         self._duel.won, self._duel.lost = (Share(*map(float, share)) for share in data["duel"])
         self._follow()

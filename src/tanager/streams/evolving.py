@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from tanager import _kernels
 from tanager.counts.align import sort_labels
 from tanager.encoding import Column
-from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
+from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
-from tanager.learning.classifier import Classifier
-from tanager.learning.one_row import check_row
+from tanager.learning.batch import Batch, StreamPart
+from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.scoring.decision import check_costs
+from tanager.shortcuts import public
 from tanager.streams.rules import Event, PseudoClass, Rules, events_of, pseudo_classes_of, rules_of
 
 _PART = "evolving-"  # arrays of a model file
@@ -138,8 +139,8 @@ class EvolvingNaiveBayes(Classifier):
 
     # --- options --------------------------------------------------------------------------------------------------
 
-    def _check_options(self) -> None:
-        super()._check_options()
+    def check_options(self) -> None:
+        super().check_options()
         for name in ("alpha", "eta", "unlabelled", "confidence", "p_min"):
             value = getattr(self, name)
             if not is_number(value, 0) or value > 1:
@@ -183,15 +184,17 @@ class EvolvingNaiveBayes(Classifier):
             start = (_per_number("means", self.scale[0], numbers), _per_number("variances", self.scale[1], numbers))
         return options | {"means": start[0], "variances": start[1]}
 
-    def _encoder_options(self) -> dict[str, Any]:
-        return super()._encoder_options() | {"continuous": True}
+    def encoder_options(self) -> dict[str, Any]:
+        """How columns become codes; numbers stay numbers."""
+        return super().encoder_options() | {"continuous": True}
 
-    # --- the model behind the door ----------------------------------------------------------------------------------
+    # --- the model in the kernel ----------------------------------------------------------------------------------
 
-    def _start(self) -> None:
-        super()._start()
+    def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
+        """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
         self.__dict__.pop("_kernel", None)
         self._announced: list[Any] = []  # classes that take part before a row of theirs was learned
+        return super().start(classes, target)
 
     def _start_model(self) -> None:
         self._kernel_from(self._kernel_options(self._split_columns()[1]))
@@ -221,18 +224,20 @@ class EvolvingNaiveBayes(Classifier):
         self._kernel.add_classes(places.tolist(), len(classes))
         self._set_costs(classes)
 
-    def _class_sizes(self) -> np.ndarray:
+    @property
+    def class_count_(self) -> np.ndarray:
+        """How much the rows of each class weigh; the heavier class wins a tie."""
         return self._kernel.state()["class_weight"]
 
-    def _tell_unlabelled(self, n: int) -> None:
+    def _warn_of_unlabelled(self, n: int) -> None:
         if self.unlabelled == 0:
-            super()._tell_unlabelled(n)
+            super()._warn_of_unlabelled(n)
 
     # --- rows ---------------------------------------------------------------------------------------------------
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, times: Any = None
-    ) -> Classifier:
+    ) -> Self:
         """Learn more rows, in their order. New values and classes are welcome; ``classes`` announces some beforehand.
 
         A class that is announced takes part in the answers before its first row. ``times`` are not used: forgetting
@@ -240,29 +245,22 @@ class EvolvingNaiveBayes(Classifier):
         """
         if classes is None:
             return super().partial_fit(X, y, sample_weight=sample_weight, times=times)
-        if not hasattr(self, "classes_"):
-            self._start()
+        if not self._started:
+            self.start()
         announced = sort_labels(np.asarray(classes))
-        self._add_classes(announced)
+        self.add_classes(announced)
         self._announced = list(dict.fromkeys([*self._announced, *announced.tolist()]))
-        if hasattr(self, "encoder_"):
-            self._kernel.announce([self._class_codes()[label] for label in announced.tolist()])
+        if self._knows_columns:
+            self._kernel.announce([self.class_codes[label] for label in announced.tolist()])
         super().partial_fit(X, y, sample_weight=sample_weight, times=times)
-        self._settle()
+        self._count_warm_up()
         return self
 
-    def _count(
-        self,
-        X: Any,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-        classes: np.ndarray | None = None,
-        times: np.ndarray | None = None,
-    ) -> None:
-        codes, numbers = self._rows_to_learn(X, weights)
+    def _count(self, batch: Batch, classes: np.ndarray | None = None) -> None:
+        codes, numbers = self._rows_to_learn(batch.X, batch.weights)
         if classes is not None:
-            self._add_classes(classes)
-        self._kernel.learn(codes, numbers, labels, weights)
+            self.add_classes(classes)
+        self._kernel.learn(codes, numbers, batch.labels, batch.weights)
 
     def _rows_to_learn(self, X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Codes and numbers of rows; new values, and in dicts new names, are taken in."""
@@ -288,68 +286,66 @@ class EvolvingNaiveBayes(Classifier):
                 self.encoder_.extend([Column(name, kind, reason="appeared in the stream")])
                 self._kernel.add_number() if number else self._kernel.add_column()
         self._split_columns()
-        self.n_features_in_ = len(self.encoder_.schema.names)
-        if hasattr(self, "feature_names_in_"):
+        self._note_columns()
+        if "feature_names_in_" in self.__dict__:
             self.feature_names_in_ = np.array(self.encoder_.schema.names, dtype=object)
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
-        self._ready()
+        self.check_fitted()
         codes, numbers = self._rows_to_answer(X)
         out = np.empty((len(codes), len(self.classes_)))
-        self._kernel.score(codes, numbers, out, log_joint, self._threads())
+        self._kernel.score(codes, numbers, out, log_joint, self.n_threads)
         return out
 
     def _rows_to_answer(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         table = self._validate(X, reset=False)
         return self.encoder_.transform(table, self.unseen, type(self).__name__)[:, self._coded], self._numbers(X)
 
-    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Any:
+    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns. ``time`` is not used."""
         check_row(row, "learn_one")
-        label = self._class_codes().get(y) if self._goes_quickly(row, sample_weight) else None
+        label = self.class_codes.get(y) if self._goes_quickly(row, sample_weight) else None
         if label is not None:
             numbers = self.encoder_.continuous_row(row)
             self._kernel.learn_one(self.encoder_.update_row(row)[self._coded], numbers, label, sample_weight)
         elif not is_missing(y):
             super().learn_one(row, y, sample_weight)
-        elif hasattr(self, "classes_"):
+        elif self._started:
             self._learn_unlabelled([row], [sample_weight])
         return self
 
     def _goes_quickly(self, row: Mapping[str, Any], sample_weight: float) -> bool:
         """Whether a row has nothing new but perhaps values."""
-        if not hasattr(self, "encoder_") or self._warm is not None or self.encoder_.new_names(row):
+        if not self.columns_fixed or self.encoder_.new_names(row):
             return False
         return is_number(sample_weight, 0)
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
         """Probability of every class known so far; an empty dict before the first row."""
         check_row(row, "predict_proba_one")
-        if not self._has_learned():
+        if not self.has_learned:
             return {}
         codes = self.encoder_.encode_row(row, self.unseen)[self._coded]
         proba = self._kernel.one(codes, self.encoder_.continuous_row(row))
-        return dict(zip(self._class_codes(), proba, strict=True))
+        return dict(zip(self.class_codes, proba, strict=True))
 
-    def _test_some(
-        self, X: Any, y: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None, answered: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _answer_and_learn(self, rows: StreamPart) -> Answers:
         """Answer and learn as many rows as have no new names; the kernel leaves out classes that have not come yet."""
         m = 0
-        if self.unseen != "error" and self._has_learned():
-            m = min(self._rows_without_news(X), self._rows_of_one_kind(y, weights))
+        if self.unseen != "error" and self.has_learned:
+            m = min(self._rows_without_news(rows.X), self._rows_of_one_kind(rows.y, rows.weights))
         if m == 0:
-            return self._test_first(X, y, weights, times, answered)
-        X, y, weights = take_rows(X, 0, m), y[:m], None if weights is None else weights[:m]
-        to_answer = () if answered is None else self._rows_to_answer(take_rows(answered, 0, m))
-        codes, numbers = self._rows_to_learn(X, weights)
-        labels, classes = self._labels(y)
-        self._add_classes(classes)
+            return self._answer_and_learn_first(rows)
+        rows = rows.part(0, m)
+        to_answer = () if rows.answered is None else self._rows_to_answer(rows.answered)
+        codes, numbers = self._rows_to_learn(rows.X, rows.weights)
+        labels, classes = self._labels(rows.y)
+        self.add_classes(classes)
         out = np.empty((m, len(self.classes_)))
-        self._kernel.learn(codes, numbers, labels, weights, out, *to_answer)
-        if self._warm is not None:
-            self._warm.append(X, labels, weights, None if times is None else times[:m])
-            self._warm.counted = self._warm.n_rows
+        self._kernel.learn(codes, numbers, labels, rows.weights, out, *to_answer)
+        if self._warm_up is not None:
+            self._warm_up.append(Batch(rows.X, labels, rows.weights, rows.times))
+            self._warm_up.counted = self._warm_up.n_rows
         return self.classes_, out
 
     def _rows_without_news(self, X: Any) -> int:
@@ -360,18 +356,17 @@ class EvolvingNaiveBayes(Classifier):
 
     def _rows_of_one_kind(self, y: np.ndarray, weights: np.ndarray | None) -> int:
         """How many rows may come until kinds of columns are learned again: at the next doubling of a warm-up."""
-        if self._warm is None:
+        if self._warm_up is None:
             return len(y)
         odd = (weights is not None and not weights.all()) or any(is_missing(label) for label in y[: self.warm_up])
-        return 0 if odd else min(2 * self._warm.stage, self.warm_up) - 1 - self._warm.n_rows
+        return 0 if odd else min(2 * self._warm_up.stage, self.warm_up) - 1 - self._warm_up.n_rows
 
-    def _test_first(
-        self, X: Any, y: np.ndarray, weights: np.ndarray | None, times: np.ndarray | None, answered: Any
-    ) -> tuple[np.ndarray, np.ndarray]:
-        known, proba = super()._test_first(X, y, weights, times, answered)
-        if is_missing(y[0]):
-            self._learn_unlabelled(take_rows(X, 0, 1), None if weights is None else weights[:1])
-        return known, proba
+    def _answer_and_learn_first(self, rows: StreamPart) -> Answers:
+        answers = super()._answer_and_learn_first(rows)
+        first = rows.part(0, 1)
+        if is_missing(first.y[0]):
+            self._learn_unlabelled(first.X, first.weights)
+        return answers
 
     def _learn_unlabelled(self, X: Any, weights: Any) -> None:
         """Rows without a label are of use once there is something that can answer them."""
@@ -383,13 +378,13 @@ class EvolvingNaiveBayes(Classifier):
     @property
     def pseudo_classes_(self) -> list[PseudoClass]:
         """The pseudo-classes that answer, class by class, the oldest first."""
-        self._ready()
+        self.check_fitted()
         return pseudo_classes_of(self._kernel.state(), self.encoder_.schema, self.classes_.tolist())
 
     @property
     def events_(self) -> list[Event]:
         """What was promoted, merged or removed, and why."""
-        self._ready()
+        self.check_fitted()
         loss = "error" if self.cost_matrix is None else "loss"
         return events_of(self._kernel.state(), self.classes_.tolist(), self.similarity, loss)
 
@@ -399,9 +394,7 @@ class EvolvingNaiveBayes(Classifier):
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw the fuzzy sets of every column; see ``tanager.plot_fuzzy_sets``."""
-        import tanager  # the door, where all layers are known
-
-        return tanager.plot_fuzzy_sets(self, path, **options)
+        return public("plot_fuzzy_sets")(self, path, **options)
 
     # --- what order forbids --------------------------------------------------------------------------------------
 
@@ -418,11 +411,8 @@ class EvolvingNaiveBayes(Classifier):
         raise self._refusal("be merged", "Learn the rows of both in one order.")
 
     def explain(self, row: Any, answer: Any = None, against: Any = None) -> Any:
-        """Refused: several pseudo-classes speak for a class, and their parts do not add up. Look at ``rules``."""
+        """Refused: several pseudo-classes make up a class, and their parts do not add up. Look at ``rules``."""
         raise DataError(f"{type(self).__name__} gives no log-odds that add up; its rules say why. See rules().")
-
-    def _leaves_out(self) -> bool:
-        return False
 
     def _refusal(self, what: str, way_out: str) -> DataError:
         return DataError(f"{type(self).__name__} cannot {what}: what it has learned depends on the order. {way_out}")
@@ -446,15 +436,15 @@ class EvolvingNaiveBayes(Classifier):
             raise ModelFileError("its pseudo-classes are of other classes")
         self._set_costs(self.classes_)
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def _model_state(self) -> dict[str, Any]:
         arrays = {_PART + name: part for name, part in self._kernel.state().items()}
         announced = [c for c, label in enumerate(self.classes_.tolist()) if label in self._announced]
-        return {"announced": announced}, arrays
+        return {"state": {"announced": announced}, "arrays": arrays}
 
-    def _take_state(self, data: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        self._announced = [self.classes_.tolist()[c] for c in data["announced"]]
+    def _take_model_state(self, state: dict[str, Any]) -> None:
+        self._announced = [self.classes_.tolist()[c] for c in state["state"]["announced"]]
         self._kernel_from(self._kernel_options(self._split_columns()[1]))
-        own = {name.removeprefix(_PART): part for name, part in arrays.items() if name.startswith(_PART)}
+        own = {name.removeprefix(_PART): part for name, part in state["arrays"].items() if name.startswith(_PART)}
         try:
             self._take_arrays(own)
         except ValueError as error:

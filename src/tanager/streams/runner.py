@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from tanager.encoding.values import is_missing
-from tanager.learning.classifier import Classifier
+from tanager.learning.batch import StreamPart
+from tanager.learning.classifier import Answers, Classifier
 from tanager.scoring.decision import TIE
 
 USUAL = 5  # what is usual is judged over that many times the rows that count as recent
@@ -71,17 +72,19 @@ class Runner:
 
     def knows(self) -> bool:
         """Whether it has learned anything to answer from."""
-        return self.model._has_learned()
+        return self.model.has_learned
 
-    def run(self, X: Any, y: np.ndarray, weights: Any, times: Any, answered: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Answer and learn rows; the classes and the answers. With late labels (`answered`) a single row."""
+    def run(self, rows: StreamPart) -> Answers:
+        """Answer and learn rows; the classes and the answers. With late labels a single row."""
+        X, y, weights, times, answered = rows.X, rows.y, rows.weights, rows.times, rows.answered
         if answered is not None:
-            own = self.model._answer_first(X)[0].tolist() if self.knows() else []
+            own = self.model.stream_proba(X)[0].tolist() if self.knows() else []
             weight = 1.0 if weights is None else weights[0]
-            self._judge(dict(zip(self.model._class_codes(), own, strict=False)), y.tolist()[0], weight)
-            return self.model._test_first(X, y, weights, times, answered)
+            self._check_answer(dict(zip(self.model.class_codes, own, strict=False)), y.tolist()[0], weight)
+            proba = self.model.test_then_train(X, y, weights, times, answered)
+            return self.model.classes_, proba
         proba = self.model.test_then_train(X, y, weights, times)
-        place = self.model._class_codes()
+        place = self.model.class_codes
         codes = np.array([place.get(label, -1) for label in y.tolist()])
         odd = codes < 0 if weights is None else (codes < 0) | (weights == 0)
         own = proba[np.arange(len(codes)), codes] if len(place) else 0.0
@@ -91,10 +94,10 @@ class Runner:
 
     def run_one(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> None:
         """Answer and learn one row."""
-        self._judge(self.model.predict_proba_one(row), y, weight)
+        self._check_answer(self.model.predict_proba_one(row), y, weight)
         self.model.learn_one(row, y, weight, time)
 
-    def _judge(self, proba: dict[Any, float], y: Any, weight: float) -> None:
+    def _check_answer(self, proba: dict[Any, float], y: Any, weight: float) -> None:
         if weight == 0 or (y not in proba and is_missing(y)):
             self.block.append(np.nan)
         else:
@@ -117,18 +120,10 @@ class Runner:
         shares = [astuple(self.recent), astuple(self.usual)]
         return {"began": self.began, "block": block, "shares": shares}
 
-    def file(self) -> np.ndarray:
-        """The model, as the bytes of a model file."""
-        import tanager  # the door, where all layers are known
-
-        return np.frombuffer(tanager.persist.to_bytes(self.model), dtype=np.uint8)
-
     @classmethod
-    def from_state(cls, state: dict[str, Any], file: np.ndarray) -> Runner:
-        """What ``state`` and ``file`` gave."""
-        import tanager
-
-        runner = cls(tanager.persist.from_bytes(file.tobytes()), int(state["began"]), 1)
+    def from_state(cls, state: dict[str, Any], model: Classifier) -> Runner:
+        """What ``state`` gave, and the model."""
+        runner = cls(model, int(state["began"]), 1)
         runner.block = [np.nan if wrong is None else float(wrong) for wrong in state["block"]]
         runner.recent, runner.usual = (Share(*map(float, share)) for share in state["shares"])
         return runner

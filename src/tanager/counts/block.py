@@ -1,0 +1,74 @@
+"""Encoded rows on their way: a ``Block`` of rows to learn, a ``Query`` of rows to answer.
+
+Codes, labels, weights, times and numbers belong together, row by row; they travel as one thing from the encoder to the
+counts and the kernels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Encoded rows to answer. ``numbers`` are the cells of Gaussian columns, which have no codes."""
+
+    codes: np.ndarray
+    numbers: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def part(self, rows: slice | np.ndarray) -> Query:
+        """Some of the rows."""
+        return Query(self.codes[rows], _some(self.numbers, rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Encoded rows to learn: codes and class codes; weights (None: all 1), times and numbers where there are any.
+
+    The largest value of the type of labels marks a row without one.
+    """
+
+    codes: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray | None = None
+    times: np.ndarray | None = None
+    numbers: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def query(self) -> Query:
+        """The same rows, to be answered."""
+        return Query(self.codes, self.numbers)
+
+    @property
+    def labelled(self) -> np.ndarray:
+        """Which rows have a label."""
+        known: np.ndarray = self.labels != np.iinfo(self.labels.dtype).max
+        return known
+
+    def part(self, rows: slice | np.ndarray) -> Block:
+        """Some of the rows."""
+        codes, labels = self.codes[rows], self.labels[rows]
+        return Block(codes, labels, _some(self.weights, rows), _some(self.times, rows), _some(self.numbers, rows))
+
+    def weighing(self, weights: np.ndarray | None) -> Block:
+        """The same rows with other weights."""
+        return Block(self.codes, self.labels, weights, self.times, self.numbers)
+
+    def counted(self) -> Block:
+        """Only the rows that count: those with a label and a weight above zero."""
+        which = self.labelled
+        if self.weights is not None:
+            which = which & (self.weights > 0)
+        return self if which.all() else self.part(which)
+
+
+def _some(cells: np.ndarray | None, rows: slice | np.ndarray) -> np.ndarray | None:
+    return None if cells is None else cells[rows]

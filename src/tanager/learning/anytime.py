@@ -1,0 +1,464 @@
+"""AnytimeClassifier: what classifiers share that answer with naive Bayes at once, and better while there is time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Self, cast
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from tanager.counts.block import Block
+from tanager.counts.joint import JointCounts
+from tanager.encoding import Encoder
+from tanager.errors import DataError, OptionError, check_number, check_option, is_number
+from tanager.learning.classifier import check_row
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.member_scores import MemberScores
+from tanager.learning.member_validation import MemberValidation
+from tanager.learning.rows import KeptRows
+from tanager.scoring.forms import Form, ParentSet, StagedSum, naive
+from tanager.scoring.staged import AnytimeAnswer, answer_of, answer_within
+from tanager.scoring.view import View
+from tanager.structure.orders import descending
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class AnytimeClassifier(CountsClassifier):
+    """What the anytime estimators share.
+
+    Parameters
+    ----------
+    member_order : {"cv", "mi", "random", "given"} or list, default="cv"
+        Which super-parents come first: those with the fewest errors on left-out rows, those that tell most about the
+        class, any (see ``random_state``), as in the table, or as listed.
+    mix : {"joint", "posterior", "replace"}, default="joint"
+        How naive Bayes and the members so far become one answer: the mean of joint probabilities, the mean of
+        posteriors (no member can dominate the others by its scale), or the mean of members alone once there is one.
+    stop : {"loo", "all", "margin", "budget"}, default="loo"
+        When a row has had enough: after as many members as make the fewest errors on left-out rows; after all; when one
+        class has led by ``odds`` for two steps; or when ``budget`` or ``members`` are used up. A budget given with a
+        question holds beside each of them.
+    odds : float, default=100.0
+        For ``stop="margin"``.
+    weights : {"mi", "loo"} or None, default=None
+        Members weigh the same, or by what they tell about the class, or so that left-out rows are most probable.
+    budget : float, default=None
+        For ``stop="budget"``: seconds for a question that names none.
+    members : int, default=None
+        For ``stop="budget"``: super-parents for each row of a question that names none.
+    validation_rows : int, default=100000
+        At most so many rows, spread over the table, are left out and answered to validate members.
+    random_state : int or RandomState, default=None
+        For ``member_order="random"``.
+    """
+
+    min_count: float = 1.0
+    member_order: Any = "cv"
+    mix: str = "joint"
+    stop: str = "loo"
+    odds: float = 100.0
+    weights: str | None = None
+    budget: float | None = None
+    members: int | None = None
+    validation_rows: int = 100_000
+    random_state: Any = None
+
+    _validation = cast("MemberValidation | None", None)  # of each model its own, once learning has begun
+    _last_members = cast("np.ndarray | None", None)  # that took part in the last answers
+
+    # --- options ------------------------------------------------------------------------------------------------
+
+    def check_options(self) -> None:
+        super().check_options()
+        check_number("min_count", self.min_count, "a number of rows")
+        if isinstance(self.member_order, str):
+            check_option("member_order", self.member_order, ("cv", "mi", "random", "given"))
+        elif not isinstance(self.member_order, Sequence | np.ndarray):
+            raise OptionError(f'member_order={self.member_order!r}: give "cv", "mi", "random", "given" or a list.')
+        check_option("mix", self.mix, ("joint", "posterior", "replace"))
+        check_option("stop", self.stop, ("all", "loo", "margin", "budget"))
+        if self.weights is not None:
+            check_option("weights", self.weights, ("mi", "loo"))
+        if not is_number(self.odds, 1):
+            raise OptionError(f"odds={self.odds!r}: give a number of at least 1; 100 says 100 to 1.")
+        if not _is_whole(self.validation_rows) or self.validation_rows < 1:
+            raise OptionError(f"validation_rows={self.validation_rows!r}: give a number of rows of at least 1.")
+        _check_seconds("budget", self.budget)
+        _check_members(self.members)
+        limited = self.budget is not None or self.members is not None
+        if limited != (self.stop == "budget"):
+            found = (
+                'stop="budget" names no limit' if not limited else f"stop={self.stop!r} does not use budget, members"
+            )
+            raise OptionError(
+                f'{found}. Write stop="budget" with budget=0.001 (seconds) or members=5, or give them with each '
+                "question: predict_proba(X, budget=0.001)."
+            )
+
+    def _limits(self, budget: float | None, members: int | None) -> tuple[float | None, int | None]:
+        """Of a question: its own, or those of the model."""
+        _check_seconds("budget", budget)
+        _check_members(members)
+        if budget is None and members is None:
+            return self.budget, self.members
+        return budget, members
+
+    # --- which members, in which order --------------------------------------------------------------------------
+
+    def members_of(self, n: int) -> tuple[ParentSet, ...]:
+        """Super-parents of every member, as they come in the table."""
+        raise NotImplementedError
+
+    def _information(self, counts: JointCounts) -> np.ndarray:
+        """What every member tells about the class."""
+        raise NotImplementedError
+
+    def _otherwise(self, n: int) -> Form:
+        """What answers where no member is eligible."""
+        return naive(n)
+
+    def _validates(self) -> bool:
+        """Whether order, weights or stopping point depend on left-out rows."""
+        ranks = isinstance(self.member_order, str) and self.member_order == "cv"
+        return "loo" in (self.stop, self.weights) or ranks
+
+    def _adaptive(self) -> bool:
+        by_information = "mi" in (self.weights, self.member_order if isinstance(self.member_order, str) else "")
+        return self._validates() or by_information
+
+    @property
+    def looks_at_rows(self) -> bool:
+        """Whether learned rows are looked at again, if only once; whoever attaches counts must bring rows, too."""
+        return self._needs_rows() or self._validates()
+
+    @property
+    def validation(self) -> MemberValidation:
+        """What left-out rows say about the members, and the rows that are still to be used for it."""
+        if self._validation is None:
+            self._validation = MemberValidation(self)
+        return self._validation
+
+    def member_places(self) -> list[int]:
+        """Places of the members, first come first."""
+        counts = self.counts_
+        members = self.members_of(counts.n_features)
+        how = self.member_order
+        if not isinstance(how, str):
+            return self._listed(how, members)
+        if how == "random":
+            # A generator that is given is copied, and None is a seed too: the order is the same whenever asked for.
+            state = self.random_state
+            generator = check_random_state(0 if state is None else deepcopy(state))
+            return [int(j) for j in generator.permutation(len(members))]
+        if how == "cv" and (ranked := self.validation.ranking()) is not None:
+            return ranked
+        return list(range(len(members))) if how == "given" else descending(self._information(counts))
+
+    def _listed(self, names: Sequence[Any], members: tuple[ParentSet, ...]) -> list[int]:
+        known = {frozenset(member): place for place, member in enumerate(members)}
+        named = [(name,) if len(members[0]) == 1 else tuple(name) for name in names]
+        sets = [frozenset(self.counts_.column(part) for part in name) for name in named]
+        places = [known.get(one, -1) for one in sets]
+        if sorted(places) != list(range(len(members))):
+            what = "columns" if len(members[0]) == 1 else "pairs of columns"
+            raise OptionError(f"member_order must name each of the {len(members)} {what} once, got {list(names)!r}.")
+        return places
+
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
+        validation = self.validation
+        if self._validates() and not validation.deferred:
+            validation.run(None)
+        limit = validation.scores.best() if self.stop == "loo" else self.members
+        margin = math.log(self.odds) if self.stop == "margin" else math.inf
+        return self.staged(self.member_places(), -1 if limit is None else limit, margin)
+
+    def staged(self, order: list[int], limit: int, margin: float) -> StagedSum:
+        """All members in an order, with their weights."""
+        n = self.counts_.n_features
+        members = self.members_of(n)
+        weights = np.ones(len(members))
+        learned = self.validation.weights
+        if self.weights == "mi":
+            found = self._information(self.counts_)
+            weights = found / found.max() if found.any() else weights
+        elif self.weights == "loo" and learned is not None and len(learned) == len(members):
+            weights = learned
+        ordered = tuple(members[j] for j in order)
+        shares = tuple(float(weights[j]) for j in order)
+        return StagedSum(ordered, shares, self.min_count, self._otherwise(n), self.mix, limit, margin)
+
+    # --- learning -----------------------------------------------------------------------------------------------
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, budget: float | None = None
+    ) -> Self:
+        """Learn from a table, forgetting all that was learned before. Rows without a label are left out.
+
+        With a ``budget`` in seconds the counts come first, and what is left is spent on the order of the members, their
+        weights and the stopping point; ``improve`` goes on with that whenever there is time.
+        """
+        start = perf_counter()
+        _check_seconds("budget", budget)
+        self._validation = MemberValidation(self)
+        self._validation.deferred = budget is not None
+        super().fit(X, y, sample_weight, times)
+        if budget is not None:
+            self.improve(max(0.0, budget - (perf_counter() - start)))
+        return self
+
+    def improve(self, seconds: float | None = None) -> bool:
+        """Spend some time on the order of the members, their weights and the stopping point; for idle periods.
+
+        The model can be used at any time before and after. Returns whether there is more to do. Once this was called,
+        or ``fit`` was given a budget, rows that are learned later wait for it, too: answers do not.
+        """
+        _check_seconds("seconds", seconds)
+        self.check_fitted()
+        validation = self.validation
+        validation.deferred = True
+        if not self._validates():
+            return False
+        if validation.run(None if seconds is None else perf_counter() + seconds):
+            if self._current is not None:
+                self._current.view.form_version = -1  # so that the structure is chosen again
+            self._answers(fresh=True)
+        return validation.unfinished
+
+    def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
+        """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
+        self._last_members = None
+        self.validation.start()
+        return super().start(classes, target)
+
+    def _remember(self, counts: JointCounts, *moments: Any) -> None:
+        super()._remember(counts, *moments)
+        self.validation.start()
+        if self._validates():
+            self._learned.listener = self.validation.add
+
+    def attach(self, counts: JointCounts, encoder: Encoder, rows: KeptRows | None) -> Self:
+        """Answer from counts, and from rows, that others use as well."""
+        super().attach(counts, encoder, rows)
+        if self._validates() and rows is not None:
+            self.validation.add(rows.block)
+        return self
+
+    def _move_classes(self, places: np.ndarray, classes: np.ndarray) -> None:
+        super()._move_classes(places, classes)
+        self.validation.move_classes(places)
+
+    def _cuts_moved(self, rows: Block) -> None:
+        super()._cuts_moved(rows)
+        if self._validates():
+            self.validation.replace_rows(rows)
+
+    def _columns_added(self, n_new: int, wider: dict[str, Any]) -> None:
+        super()._columns_added(n_new, wider)
+        self.validation.add_columns(n_new)
+
+    def _stream_scores(self) -> tuple[np.ndarray, float] | None:
+        validation = self.validation
+        return (validation.scores.empty(), validation.keep(1)) if self._validates() else None
+
+    def _take_stream_scores(self, view: View, scores: np.ndarray, keep: float, n_rows: int) -> None:
+        assert isinstance(view.form, StagedSum)
+        known = self.validation.scores
+        place = {member: j for j, member in enumerate(known.members)}
+        known.take(scores, [place[member] for member in view.form.members], keep**n_rows)
+
+    # --- answers ------------------------------------------------------------------------------------------------
+
+    def answer(self, X: Any, budget: float | None = None, members: int | None = None) -> AnytimeAnswer:
+        """Probabilities, and how many super-parents there was time for.
+
+        All rows get naive Bayes, whatever the budget; then all get one member after the other until the time is up, so
+        that no row is left behind.
+
+        Parameters
+        ----------
+        X : table
+            Rows to answer; a list of dicts is fine.
+        budget : float, default=None
+            Seconds for the whole call.
+        members : int, default=None
+            Super-parents for each row, at most. 0 is naive Bayes.
+        """
+        start = perf_counter()
+        budget, members = self._limits(budget, members)
+        self.check_fitted()
+        view, codes = self._answers(fresh=budget is None).view, self._encode(X)
+        return self._within(view, codes, start, budget, members)
+
+    def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
+        start = perf_counter()
+        self.check_fitted()
+        view, codes = self._answers(fresh=self.budget is None).view, self._encode(X)
+        return self._within(view, codes, start, self.budget, self.members, log_joint=log_joint).proba
+
+    def _within(
+        self,
+        view: View,
+        codes: np.ndarray,
+        start: float,
+        budget: float | None,
+        members: int | None,
+        *,
+        log_joint: bool = False,
+    ) -> AnytimeAnswer:
+        limit = self._limit(view, members)
+        return answer_within(view, codes, start, budget, limit, log_joint=log_joint, n_jobs=self.n_threads)
+
+    def _limit(self, view: View, members: int | None) -> int:
+        """Members for a row at most: what the question says, within what was found to be good."""
+        assert isinstance(view.form, StagedSum)
+        found = view.form.limit
+        if members is None:
+            return -1 if self.stop == "budget" else found  # a question with a budget of its own
+        return members if found < 0 or self.stop == "budget" else min(members, found)
+
+    def staged_answers(self, X: Any) -> Iterator[AnytimeAnswer]:
+        """Answers that get better: naive Bayes, then one more member at a time. Stop whenever you like."""
+        start = perf_counter()
+        self.check_fitted()
+        codes = self._encode(X)
+        run = self._answers(fresh=True).view.run(codes)
+        more, steps = True, 0
+        while more:
+            more = run.advance(steps, -1, self.n_threads)
+            yield answer_of(run, len(codes), len(self.classes_), start, more)
+            steps = 1
+
+    def predict_proba(self, X: Any, budget: float | None = None, members: int | None = None) -> np.ndarray:
+        """Probability of every class (columns in the order of ``classes_``) for every row; see ``answer``."""
+        found = self.answer(X, budget, members)
+        self._last_members = found.members
+        return found.proba
+
+    def predict(self, X: Any, budget: float | None = None, members: int | None = None) -> np.ndarray:
+        """The most probable class of every row, or with a cost matrix the class of least expected loss."""
+        return self.decide(self.predict_proba(X, budget, members))
+
+    def predict_proba_one(
+        self, row: Mapping[str, Any], budget: float | None = None, members: int | None = None
+    ) -> dict[Any, float]:
+        """Probability of every class known so far; an empty dict before the first row."""
+        start = perf_counter()
+        budget, members = self._limits(budget, members)
+        if budget is None and members is None:
+            return super().predict_proba_one(row)  # the short cut; members are not counted there
+        check_row(row, "predict_proba_one")
+        if not self.has_learned:
+            return {}
+        codes = self.encoder_.encode_row(row, self.unseen)[None, :]
+        found = self._within(self._answers(fresh=False).view, codes, start, budget, members)
+        self._last_members = found.members
+        return dict(zip(self.class_codes, found.proba[0].tolist(), strict=True))
+
+    # --- what was found -----------------------------------------------------------------------------------------
+
+    @property
+    def members_used_(self) -> np.ndarray:
+        """Super-parents that took part for each row of the last question; 0 is naive Bayes alone."""
+        if self._last_members is None:
+            raise AttributeError("members_used_ is there once predict or predict_proba was asked.")
+        return self._last_members
+
+    @property
+    def _staged_sum(self) -> StagedSum:
+        form = self.structure_
+        assert isinstance(form, StagedSum)
+        return form
+
+    def _name(self, member: ParentSet) -> Any:
+        """The name of a super-parent; of two of them, a pair."""
+        names = self.counts_.schema.names
+        return names[member[0]] if len(member) == 1 else tuple(names[i] for i in member)
+
+    @property
+    def order_(self) -> list[Any]:
+        """The super-parents, first come first; pairs of them where there are two."""
+        return [self._name(member) for member in self._staged_sum.members]
+
+    @property
+    def n_members_(self) -> int:
+        """After how many members a row has enough; all of them but for ``stop="loo"``."""
+        form = self._staged_sum
+        return len(form.members) if form.limit < 0 else form.limit
+
+    @property
+    def super_parent_(self) -> Any:
+        """The member that makes the fewest errors alone on left-out rows."""
+        scores = self._known_scores()
+        return self._name(scores.members[scores.ranking()[0]])
+
+    @property
+    def member_errors_(self) -> dict[Any, float]:
+        """Share of left-out rows that each super-parent alone gets wrong; None stands for naive Bayes."""
+        scores = self._known_scores()
+        names = [None, *(self._name(member) for member in scores.members)]
+        return dict(zip(names, scores.wrong_alone.tolist(), strict=True))
+
+    @property
+    def prefix_errors_(self) -> np.ndarray:
+        """Share of left-out rows that the first 0, 1, 2, ... members get wrong; NaN where no row was answered yet."""
+        return self._known_scores().wrong_first
+
+    def _known_scores(self) -> MemberScores:
+        self.check_fitted()
+        self._answers(fresh=True)
+        if not self._validates() or self.validation.scores.weight == 0:
+            raise DataError(
+                f"the members of this {type(self).__name__} were not validated by any row. "
+                'Use member_order="cv" or stop="loo", and call improve() where fit had a budget.'
+            )
+        return self.validation.scores
+
+    # --- merging, unlearning, files -----------------------------------------------------------------------------
+
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Self:
+        """Take learned rows away, as if they had never been seen, and what they say about members now."""
+        if not self._validates():
+            return super().unlearn(X, y, sample_weight, times)
+        validation = self.validation
+        validation.run(None)
+        found = validation.scores_of(self.known_rows(X, y, sample_weight, unseen="error"))
+        super().unlearn(X, y, sample_weight, times)
+        validation.scores.give_back(found)
+        return self
+
+    def _merge(self, other: Self) -> None:
+        if self._validates():
+            ours, theirs = self.validation, other.validation
+            for part in (ours, theirs):
+                part.run(None)
+            ours.merge(theirs, [other.counts_.schema.index(name) for name in self.counts_.schema.names])
+        super()._merge(other)
+
+    def _model_state(self) -> dict[str, Any]:
+        state = super()._model_state()
+        state["arrays"] |= self.validation.to_arrays()
+        return state
+
+    def _take_model_state(self, state: dict[str, Any]) -> None:
+        super()._take_model_state(state)
+        self.validation.take_arrays(state["arrays"])
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _check_members(members: Any) -> None:
+    if members is not None and (not _is_whole(members) or members < 0):
+        raise OptionError(f"members={members!r}: give a number of super-parents of at least 0, or None for all.")
+
+
+def _check_seconds(name: str, seconds: float | None) -> None:
+    """A span of time, or None."""
+    if seconds is not None and not is_number(seconds, 0):
+        raise OptionError(f"{name}={seconds!r}: give seconds of at least 0 (0.001 is a millisecond), or None.")

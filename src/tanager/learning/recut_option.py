@@ -1,0 +1,70 @@
+"""The option ``recut``, and what is noted where cut points have moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tanager.errors import OptionError, check_option, is_number
+
+
+@dataclass(frozen=True)
+class Recut:
+    """Cut points of number columns follow a stream, for streams whose numbers drift.
+
+    Parameters
+    ----------
+    by : {"grid", "sketch"}, default="grid"
+        What is kept of a column: class counts over many small intervals, or a sketch of the quantiles of each class.
+        The sketch needs no range and stands values of any size; the grid is quicker.
+    every : int, default=1000
+        Rows between two looks.
+    distance : float, default=0.1
+        Share of rows in other bins than before (beyond what chance does) above which cut points move.
+    size : int, default=200
+        Intervals of a grid.
+
+    Examples
+    --------
+    >>> from tanager import NaiveBayes, Recut
+    >>> model = NaiveBayes(recut=Recut(every=500), decay=2000)
+    """
+
+    by: str = "grid"
+    every: int = 1000
+    distance: float = 0.1
+    size: int = 200
+
+    def __post_init__(self) -> None:
+        check_option("by", self.by, ("grid", "sketch"))
+        for name, least in (("every", 1), ("size", 2)):
+            value = getattr(self, name)
+            if not is_number(value, least) or int(value) != value:
+                raise OptionError(f"Recut({name}={value!r}): give a whole number of at least {least}.")
+        if not is_number(self.distance, 0) or self.distance >= 1:
+            raise OptionError(f"Recut(distance={self.distance!r}): give a share of the rows, at least 0 and below 1.")
+
+
+def as_recut(value: Any) -> Recut | None:
+    """The option ``recut``: "grid", "sketch", a Recut, or None."""
+    if value is None or isinstance(value, Recut):
+        return value
+    if isinstance(value, str):
+        check_option("recut", value, ("grid", "sketch", None))
+        return Recut(by=value)
+    raise OptionError(f'recut={value!r}: give "grid", "sketch", a Recut, or None for cut points that stay.')
+
+
+class MovedCuts(NamedTuple):
+    """The cut points of a column have moved: after which row, how far, and how many there were and are."""
+
+    row: int
+    column: str
+    distance: float
+    before: int
+    after: int
+
+    @property
+    def what(self) -> str:
+        """What has happened, for curves along a stream."""
+        return "new cut points"

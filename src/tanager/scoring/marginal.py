@@ -1,0 +1,81 @@
+"""Missing values summed out exactly, for classifiers with one network or one for each class."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from tanager.counts.block import Block, Query
+from tanager.errors import DataWarning, check_option
+from tanager.scoring.explain import PartList
+from tanager.scoring.scorer import Scorer
+from tanager.scoring.view import View
+
+
+def check_missing(missing: str) -> None:
+    """Refuse an option ``missing`` that means nothing."""
+    check_option("missing", missing, ("drop", "marginal"))
+
+
+def with_missing(missing: str, view: View) -> Scorer:
+    """The scorer that the option ``missing`` asks for: "drop" leaves out families with a missing member."""
+    return Marginal(view) if missing == "marginal" else view
+
+
+class Marginal:
+    """Answers of a view, in which every missing value of a row is summed out."""
+
+    compiled = None
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+
+    def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors or log joints."""
+        out = self.view.score(query, log_joint=log_joint, n_jobs=n_jobs)
+        gaps = self._gaps(query.codes)
+        if gaps.any():
+            out[gaps] = self._summed_out(query.codes[gaps], None, None, log_joint, n_jobs)
+        return out
+
+    def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors of learned rows, each left out."""
+        out = self.view.leave_one_out(block, n_jobs=n_jobs)
+        gaps = self._gaps(block.codes)
+        if gaps.any():
+            rows = block.part(gaps)
+            out[gaps] = self._summed_out(rows.codes, rows.labels, rows.weights, False, n_jobs)
+        return out
+
+    def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
+        """As the view explains the values that are there."""
+        return self.view.explain(query, answer, against)
+
+    def _gaps(self, codes: np.ndarray) -> np.ndarray:
+        """The rows with missing cells; a column without values has nothing to sum over."""
+        n_values = self.view.counts.schema.n_values
+        missing = (codes >= n_values + self.view.smooth_unseen) & (n_values > 0)
+        return np.asarray(missing.any(axis=1))
+
+    def _summed_out(
+        self, codes: np.ndarray, labels: np.ndarray | None, weights: np.ndarray | None, log_joint: bool, n_jobs: int
+    ) -> np.ndarray:
+        """Where that would take a table of more than ten million cells, the families of the missing value are dropped
+        instead, with a warning."""
+        view = self.view
+        out = np.empty((len(codes), view.counts.n_classes))
+        view.plan.score_marginal(codes, out, log_joint, labels, weights, view.unit, n_jobs)
+        large = np.isnan(out[:, 0])
+        if large.any():
+            rest = np.empty((int(large.sum()), view.counts.n_classes))
+            own, w = (None if part is None else part[large] for part in (labels, weights))
+            view.plan.score(codes[large], rest, log_joint, own, w, view.unit, n_jobs)
+            out[large] = rest
+            warnings.warn(
+                f"{len(rest):,} of {len(codes):,} rows miss so many values that depend on each other that they cannot "
+                'be summed out; there, families with a missing member are dropped, as with missing="drop".',
+                DataWarning,
+                stacklevel=2,
+            )
+        return out

@@ -1,0 +1,39 @@
+"""Scorer: how answers are made.
+
+The innermost scorer is a ``View``: a form over the counts. Others are laid around it where an option asks for them:
+``Subsumption`` leaves values out first, ``Marginal`` sums missing values out, ``Gaussian`` adds densities of number
+columns, ``Discriminative`` answers with other parameters. A lazy rule or a tree of classifiers is one more scorer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from tanager.counts.block import Block, Query
+from tanager.scoring.explain import PartList
+
+if TYPE_CHECKING:
+    from tanager.scoring.view import View
+
+
+class Scorer(Protocol):
+    """What every scorer can do."""
+
+    def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
+        """Posterior probabilities, or logs of the joint, one row per row and one column per class."""
+        ...
+
+    def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
+        """Posterior probabilities of learned rows, each as if it alone had not been learned."""
+        ...
+
+    def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
+        """For one row: log-odds of the prior, and of every column with its parents."""
+        ...
+
+    @property
+    def compiled(self) -> View | None:
+        """The view that gives the same answers in the kernels, row after row; None where there is more to do."""
+        ...

@@ -1,0 +1,272 @@
+"""View: a form bound to counts, which answers rows. The innermost scorer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.counts.block import Block, Query
+from tanager.counts.estimates import BackOff, Estimate
+from tanager.counts.forgetting import Steps
+from tanager.counts.joint import JointCounts
+from tanager.scoring.explain import PartList, explain_row
+from tanager.scoring.forms import Form, ParentSet, ProductOfSums, StagedSum, SumOfProducts
+
+Queue = tuple[np.ndarray, np.ndarray, np.ndarray]  # codes, labels and raw weights of rows that will leave the counts
+COMPILE_SECONDS = 2e-8  # that a cell takes to compile, about
+COMPILED_LIMIT = 2**24  # cells of compiled tables (128 MB) beyond which rows are answered straight from the counts
+
+
+class View:
+    """A form bound to counts: scores rows straight from the counts, or from compiled tables for batches.
+
+    The tables are made again only when the counts have changed. ``factors`` weigh the classes, and ``priors`` take the
+    place of the estimated ones; both are in the order of the classes, and empty where nothing is given.
+    """
+
+    def __init__(
+        self,
+        counts: JointCounts,
+        form: Form,
+        estimate: Estimate,
+        *,
+        smooth_unseen: bool = False,
+        priors: Sequence[float] = (),
+        factors: Sequence[float] = (),
+        fast: bool = True,
+    ) -> None:
+        self.counts, self.form, self.estimate = counts, form, estimate
+        self.smooth_unseen, self.fast = smooth_unseen, fast
+        self.priors, self.factors = list(priors), list(factors)
+        self.unit = counts.scale
+        self.form_version = counts.version  # of the counts that the form was chosen for
+        self._bind()
+
+    def _bind(self) -> None:
+        """Make the kernels' side of the view."""
+        self.layout: _kernels.Store | None = self.counts.store
+        self._plans: list[_kernels.ScoringPlan] = []  # the last is our own, those before answer where it cannot
+        self._plan = self._plan_of(self.form)
+        self.n_cells, self.n_reads = self._plan.n_cells(), self._plan.n_reads()
+        self._tables: _kernels.Compiled | None = None
+        self._naive_tables: _kernels.Compiled | None = None  # of a staged sum: what it begins with
+        self._tables_version = -1
+
+    def _plan_of(self, form: Form) -> _kernels.ScoringPlan:
+        assert self.layout is not None
+        estimate = self.estimate
+        first = estimate.at_first if isinstance(estimate, BackOff) else -1.0
+        plan = _kernels.ScoringPlan(
+            self.layout, estimate.kind, estimate.strength, self.unit, self.smooth_unseen, self.fast, first
+        )
+        form.build(plan)
+        plan.classes(self.priors, self.factors)
+        if isinstance(form, SumOfProducts) and form.otherwise is not None:
+            plan.otherwise(self._plan_of(form.otherwise))
+        if isinstance(form, StagedSum):
+            self._naive = self._plan_of(ProductOfSums.one_each([()] * self.counts.n_features))
+            plan.staged(self._naive, form.mix, form.limit, form.margin)
+        self._plans.append(plan)
+        return plan
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What the view was made of, and whether it still fits; the kernels' side is made again."""
+        kernels = ("layout", "_plan", "_plans", "_naive", "_tables", "_naive_tables")
+        made = (*kernels, "n_cells", "n_reads", "_tables_version")
+        state = {name: value for name, value in self.__dict__.items() if name not in made}
+        return state | {"valid": self.valid}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        valid = state.pop("valid")
+        self.__dict__.update(state)
+        if valid:
+            self._bind()
+        else:
+            self.layout = None
+
+    def with_form(self, form: Form) -> View:
+        """Another form over the same counts, all else alike."""
+        return self._copy(form, fast=self.fast)
+
+    def _copy(self, form: Form, *, fast: bool) -> View:
+        return View(
+            self.counts,
+            form,
+            self.estimate,
+            smooth_unseen=self.smooth_unseen,
+            priors=self.priors,
+            factors=self.factors,
+            fast=fast,
+        )
+
+    @property
+    def valid(self) -> bool:
+        """Whether the counts still have the layout that this view was made for."""
+        return self.counts.store is self.layout
+
+    @property
+    def plan(self) -> _kernels.ScoringPlan:
+        """The kernels' side; it follows the counts as they fade."""
+        if self.unit != self.counts.scale:
+            self.unit = self.counts.scale
+            self._plan.rescale(self.unit)
+        return self._plan
+
+    def weigh_classes(self, factors: Sequence[float]) -> None:
+        """Set the factors of the classes; empty for none."""
+        if list(factors) != self.factors:
+            self.factors = list(factors)
+            for plan in self._plans:
+                plan.classes(self.priors, self.factors)
+            self._tables_version = -1
+
+    @property
+    def compiled(self) -> View | None:
+        """The view whose kernels give the same answers row after row: this one."""
+        return self
+
+    def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
+        """Posterior probabilities, or logs of the joint, one row per row and one column per class."""
+        codes = query.codes
+        out = np.empty((len(codes), self.counts.n_classes))
+        if len(codes) == 1:
+            self.plan.score(codes, out, log_joint)
+            return out
+        tables = self._current_tables(len(codes))
+        if tables is None:
+            self.plan.score(codes, out, log_joint, n_jobs=n_jobs)
+        elif isinstance(self.form, StagedSum):
+            run = self.run(codes)
+            run.advance(n_jobs=n_jobs)
+            run.answer(out, log_joint)
+        else:
+            tables.score(codes, out, log_joint, n_jobs)
+            self._answer_unanswered(codes, out, log_joint, n_jobs=n_jobs)
+        return out
+
+    def _current_tables(self, n_rows: int, may_compile: bool = True) -> _kernels.Compiled | None:
+        """Compiled tables, where they are current or worth making for so many rows."""
+        if self._tables_version == self.counts.version:
+            return self._tables
+        if not may_compile or not self._worth_compiling(self.n_cells, n_rows):
+            return None
+        self._tables, self._tables_version = self.plan.compile(), self.counts.version
+        if isinstance(self.form, StagedSum):
+            self._naive_tables = self._naive.compile()
+        return self._tables
+
+    @property
+    def compile_seconds(self) -> float:
+        """How long it would take to compile tables, about; 0 where they are current, infinite where they never are."""
+        if self._tables_version == self.counts.version:
+            return 0.0
+        return self.n_cells * COMPILE_SECONDS if self.n_cells < COMPILED_LIMIT else math.inf
+
+    def run(
+        self, codes: np.ndarray, *, limit: int | None = None, margin: float | None = None, may_compile: bool = True
+    ) -> _kernels.Run:
+        """Rows on their way through the members of a staged sum, stage by stage or under a clock.
+
+        ``limit`` and ``margin`` are those of the form unless given. A single row, and with ``may_compile=False`` any
+        number of rows, waits for no tables.
+        """
+        tables = self._current_tables(len(codes), may_compile) if len(codes) > 1 else None
+        both = None if tables is None or self._naive_tables is None else (tables, self._naive_tables)
+        return self.plan.run(codes, both, limit, margin)
+
+    def validate(
+        self,
+        block: Block,
+        scores: np.ndarray,
+        *,
+        leave_out: bool = True,
+        begin: int = 0,
+        seconds: float | None = None,
+        n_jobs: int = 1,
+    ) -> int:
+        """Validate each member of a staged sum, alone and together with those before it, by the rows from ``begin`` on.
+
+        To ``scores``, of shape (6, members + 1), are added: the weight of the rows that went wrong, of the probability
+        of their true class, and of all rows; for naive Bayes and each member alone, then for the first 0, 1, ...
+        members of a row. With ``leave_out`` each row is answered as if it had never been counted. Returns the row to
+        go on with: with ``seconds`` not all rows may be done, but at least one is.
+        """
+        nanoseconds = -1 if seconds is None else int(min(max(seconds, 0.0), 1e9) * 1e9)
+        rows = block.codes, block.labels, block.weights
+        return self.plan.validate_members(*rows, scores, leave_out, self.unit, begin, nanoseconds, n_jobs)
+
+    def _worth_compiling(self, n_cells: float, n_rows: int) -> bool:
+        """Making a cell costs about as much as working it out once for a row."""
+        return n_cells < COMPILED_LIMIT and n_rows * self.n_reads >= n_cells
+
+    def _answer_unanswered(
+        self, codes: np.ndarray, out: np.ndarray, log_joint: bool, labels: np.ndarray | None = None, n_jobs: int = 1
+    ) -> None:
+        """Rows that no compiled member can answer are answered straight from the counts."""
+        missed = np.isnan(out[:, 0])
+        if missed.any():
+            rest = np.empty((int(missed.sum()), self.counts.n_classes))
+            own = None if labels is None else labels[missed]
+            self.plan.score(codes[missed], rest, log_joint, own, None, self.unit, n_jobs)
+            out[missed] = rest
+
+    def leave_one_out(self, block: Block, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
+        """Posterior (or log of the joint) of each row as if it had never been counted."""
+        codes, labels = block.codes, block.labels
+        out = np.empty((len(codes), self.counts.n_classes))
+        if block.weights is None and not isinstance(self.form, StagedSum) and self._compiles_left_out(codes, labels):
+            self.plan.compile(leave_out=True).score(codes, out, log_joint, n_jobs, labels)
+            self._answer_unanswered(codes, out, log_joint, labels, n_jobs)
+            return out
+        self.plan.score(codes, out, log_joint, labels, block.weights, self.unit, n_jobs)
+        return out
+
+    def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
+        """Log-odds of the prior, and those of every column and parent set, for one row."""
+        return explain_row(self._copy(self.form, fast=False), query, answer, against)
+
+    def _compiles_left_out(self, codes: np.ndarray, labels: np.ndarray) -> bool:
+        """Whether a cell less one row can be worked out beforehand, and is worth it."""
+        constant = self.estimate.kind in ("lidstone", "m", "bdeu") and self.estimate.strength > 0 and not self.priors
+        known = len(labels) > 1 and int(labels.max()) < self.counts.n_classes
+        return constant and known and self._worth_compiling(self.plan.n_cells(leave_out=True), len(codes))
+
+    def term(self, child: int, parents: ParentSet, left_out: Block) -> np.ndarray:
+        """P(child | class, parents) for every row and class, the row left out; NaN where one of them is missing."""
+        out = np.empty((len(left_out), self.counts.n_classes))
+        term = self.plan.terms().index((child, list(parents)))
+        self.plan.term(term, left_out.codes, out, left_out.labels, left_out.weights, self.unit)
+        return out
+
+    def stream(
+        self,
+        block: Block,
+        out: np.ndarray,
+        steps: Steps,
+        *,
+        answered: np.ndarray | None = None,
+        queue: Queue | None = None,
+        scores: np.ndarray | None = None,
+        keep: float = 1.0,
+    ) -> int:
+        """Answer each row from the rows before it, then learn it. Returns the rows done before something new came.
+
+        With ``answered`` (codes of as many rows) these are answered instead. Between answer and learning, all counts
+        fade by ``steps.fade``. After row r the next ``steps.gone[r]`` rows of the queue leave the counts: the queue
+        holds rows learned earlier, oldest first, and then the rows given here. Its raw weights are written by this call
+        and are right for ``counts.halvings`` as it is afterwards. The members of a staged sum are validated by each row
+        with a label before it is learned, as ``validate`` does, and earlier ``scores`` fade by ``keep``.
+        """
+        counts = self.counts
+        rows = block.codes, block.labels, block.weights
+        done, scale, halved = self.plan.stream(
+            *rows, out, counts.scale, answered, steps.fade, queue, steps.gone, scores, keep
+        )
+        counts.scale, self.unit = scale, scale
+        counts.halvings += halved
+        counts.version += 1
+        return done
