@@ -112,9 +112,9 @@ def live(service):
     thread = threading.Thread(target=running.run, kwargs={"sockets": [place]})
     thread.start()
     try:
-        assert ready.wait(10)
+        assert ready.wait(600)
         yield place.getsockname()[1]
     finally:
         running.should_exit = True
-        thread.join(10)
+        thread.join(600)
         assert not thread.is_alive()

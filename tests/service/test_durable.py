@@ -8,8 +8,8 @@ import logging
 import os
 import random
 import threading
-import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -174,12 +174,15 @@ def test_learners_side_by_side_are_learned_once_each_in_the_order_of_their_numbe
 
 
 def test_learners_that_come_together_share_a_sync(tmp_path, monkeypatch):
-    durable = opened(model_file(tmp_path), sync_every=0.05)
+    durable = opened(model_file(tmp_path))
     calls, fsync = [], os.fsync
     monkeypatch.setattr(os, "fsync", lambda file: (calls.append(file), fsync(file)))
 
     async def together():
-        await asyncio.gather(*(durable.learn(*lesson) for lesson in lessons_of([1] * 32)))
+        with durable._entry_lock:  # the writer waits with the first entries that it has found
+            learning = [asyncio.ensure_future(durable.learn(*lesson)) for lesson in lessons_of([1] * 32)]
+            await asyncio.sleep(0)
+        await asyncio.gather(*learning)
 
     asyncio.run(together())
     assert len(calls) <= 2
@@ -486,10 +489,9 @@ def test_snapshots_come_by_themselves_two_are_kept_and_the_log_before_them_goes(
     durable = opened(path, snapshot_rows=10, segment_bytes=200)
     for lesson in lessons_of([5] * 12):
         learn(durable, *lesson)
-    for _ in range(200):
-        if not any(thread.name == "snapshot" for thread in threading.enumerate()):
-            break
-        time.sleep(0.01)
+    for thread in threading.enumerate():
+        if thread.name == "snapshot":
+            thread.join()
     status = durable.status()
     assert len(snapshots(path)) == 2
     assert status["snapshot_sequence"] == snapshots(path)[-1] >= 8
@@ -501,21 +503,17 @@ def test_snapshots_come_by_themselves_two_are_kept_and_the_log_before_them_goes(
     assert path.read_bytes() == before
 
 
-def test_answers_get_their_turn_while_many_rows_are_learned(tmp_path):
-    durable = opened(model_file(tmp_path))
-    turns = []
+def test_the_lock_is_free_between_slices_so_that_predictions_can_take_it(monkeypatch):
+    model, lock, free = AODE().fit(*FIRST), threading.RLock(), []
 
-    async def ask_meanwhile():
-        learning = asyncio.ensure_future(durable.learn(*rows_and_labels(20 * log_entries.SLICE_ROWS, seed=5)))
-        while not learning.done():
-            with durable.lock:
-                turns.append(durable.model.counts_.n_rows)
-            await asyncio.sleep(0)
-        await learning
+    def pause(seconds):
+        with ThreadPoolExecutor(1) as other:
+            free.append((other.submit(lock.acquire, blocking=False).result(), model.counts_.n_rows))
+            other.submit(lock.release).result()
 
-    asyncio.run(ask_meanwhile())
-    assert len(set(turns)) > 5
-    durable.close()
+    monkeypatch.setattr(log_entries.time, "sleep", pause)
+    learn_entry(model, LogEntry(*rows_and_labels(4 * log_entries.SLICE_ROWS, seed=5)), lock)
+    assert free == [(True, 60 + n * log_entries.SLICE_ROWS) for n in (1, 2, 3)]
 
 
 def test_a_snapshot_never_holds_a_part_of_an_entry(tmp_path):
@@ -547,13 +545,15 @@ def test_only_one_process_learns_into_a_folder(tmp_path):
 
 def test_a_learner_that_goes_away_in_time_leaves_nothing_behind(tmp_path):
     path = model_file(tmp_path)
-    durable = opened(path, sync_every=0.1)
+    durable = opened(path)
 
     async def go_away():
-        first = asyncio.ensure_future(durable.learn([GOOD], ["yes"]))
-        second = asyncio.ensure_future(durable.learn([GOOD], ["no"]))
-        await asyncio.sleep(0.01)
-        first.cancel()
+        with durable._entry_lock:  # nothing is written meanwhile
+            first = asyncio.ensure_future(durable.learn([GOOD], ["yes"]))
+            second = asyncio.ensure_future(durable.learn([GOOD], ["no"]))
+            await asyncio.sleep(0)
+            first.cancel()
+            await asyncio.sleep(0)
         assert await second == 1
 
     asyncio.run(go_away())
@@ -677,14 +677,15 @@ def test_a_crash_between_the_two_renames_of_a_switch_begins_with_the_new_file(tm
 
 def test_entries_that_wait_while_the_file_is_replaced_are_checked_against_the_new_model(tmp_path):
     path = model_file(tmp_path)
-    durable = opened(path, sync_every=0.2)
+    durable = opened(path)
     other = [{"weight": 1.0}, {"weight": 2.0}]
     save(NaiveBayes().fit(other * 10, ["yes", "no"] * 10), path)
 
     async def learn_and_reload():
-        waiting = asyncio.ensure_future(durable.learn([GOOD], ["yes"]))
-        await asyncio.sleep(0.01)
-        durable.reload()
+        with durable._entry_lock:  # nothing is written meanwhile
+            waiting = asyncio.ensure_future(durable.learn([GOOD], ["yes"]))
+            await asyncio.sleep(0)
+            durable.reload()
         with pytest.raises(SchemaMismatch, match="'colour'"):
             await waiting
 

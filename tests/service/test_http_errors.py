@@ -278,7 +278,7 @@ class Improving:
         return self.left > 0
 
 
-def wait_for(what, seconds=10):
+def wait_for(what, seconds=600):
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end

@@ -123,7 +123,7 @@ class ServedModel:
     ) -> None:
         self.name, self.store, self.read_only = name, store, read_only
         self.pending = PendingRows(remember, remember_seconds)
-        self._improved: tuple[int, int] | None = None  # the model and sequence at which nothing was left to improve
+        self._improved: tuple[int, int] | None = None  # the state of the model in which nothing was left to improve
 
     @property
     def model(self) -> Classifier:
@@ -234,12 +234,21 @@ class ServedModel:
     def improve(self, seconds: float) -> bool:
         """Spend so many seconds on improving the model; True where there is more to do."""
         with self.store.lock:
-            model, state = self.model, (id(self.model), self.store.sequence)
-            if state == self._improved or not is_improvable(model):
+            model = self.model
+            if self.fully_improved or not is_improvable(model):
                 return False
             more = bool(model.improve(seconds))
-            self._improved = None if more else state
+            self._improved = None if more else self._model_state
             return more
+
+    @property
+    def fully_improved(self) -> bool:
+        """Whether idle time has found nothing more to do since the model last changed."""
+        return self._improved == self._model_state
+
+    @property
+    def _model_state(self) -> tuple[int, int]:
+        return id(self.model), self.store.sequence
 
     def reload(self) -> ReloadResponse:
         """Serve the model file where it has changed."""
