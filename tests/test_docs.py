@@ -82,7 +82,6 @@ def contributed_source():
 REGISTERED = """
 import os
 
-import registry
 import tanager.classifiers
 
 tanager.classifiers.__path__.append(os.environ["FIRST_PARENT"])  # as if the file lay there
@@ -92,7 +91,10 @@ from tanager.classifiers.first_parent import FirstParent
 tanager.FirstParent = FirstParent
 tanager.__all__.append("FirstParent")
 
+import registry  # which collects the public classifiers
+
 registry.INSTANCES["firstparent"] = lambda n: FirstParent()
+registry.NAMES.append("firstparent")
 registry.PLAIN.append(FirstParent())
 registry.ALL.append(FirstParent())
 """

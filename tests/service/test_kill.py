@@ -155,6 +155,8 @@ class Trial:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         while not self.dead:
             some = list(itertools.islice(self.ids, draw.choice([1, 1, 1, 2, 5, 20, 70])))
+            if not some:  # all rows are sent
+                break
             body = {"rows": [row(n) for n in some], "labels": [draw.choice(["yes", "no"]) for _ in some]}
             try:
                 status, said = self.post(connection, "/learn", body)

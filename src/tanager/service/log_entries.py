@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tanager.encoding import encode_labels, encode_more_labels
+from tanager.encoding import encode_labels
 from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_lengths, check_times, check_weights, refuse_fractions
 from tanager.errors import DataError, SchemaMismatch, nearest
@@ -112,8 +112,7 @@ def _check_labels(model: Classifier, labels: list[Any]) -> None:
 
 def _check_new_classes(model: Classifier, labels: list[Any], known: list[Label]) -> None:
     """New classes can be learned, unless an option of the model names each class and would have no value for them."""
-    _, classes, _ = encode_more_labels(labels, model.classes_)
-    refuse_fractions(classes)
+    classes = model.classes_with(labels)
     _refuse_other_types(labels, known)
     check_costs(getattr(model, "cost_matrix", None), classes)
     class_priors(getattr(model, "priors", None), classes)
