@@ -56,7 +56,7 @@ void run(const Rows &rows, const AnyArray &labels, std::optional<Contiguous> wei
     block.asked = asked ? checked_rows(*asked, m, n) : block.rows;
     if (block.fade)
         for (std::int64_t r = 0; r < m; ++r) expect(block.fade[r] > 0 && block.fade[r] <= 1, "fade must be in (0, 1]");
-    expect(leaving.has_value() == gone.has_value(), "rows that leave need to be told when");
+    expect(leaving.has_value() == gone.has_value(), "rows that leave need steps that say when");
     expect(!leaving || !per_class, "rows do not leave where classes fade by themselves");
     std::optional<Queue> queue;
     if (leaving) {

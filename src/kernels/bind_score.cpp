@@ -230,7 +230,7 @@ struct PyPlan {
     void parts(const AnyArray &codes_, const Doubles &out) {
         check_ready();
         const Codes codes = as_codes(codes_, plan.store.n);
-        expect(codes.n_rows == 1, "parts are told for one row");
+        expect(codes.n_rows == 1, "parts are given for one row");
         std::vector<int> slot(plan.store.n);
         std::vector<double> values;
         plan.slots.read(codes, 0, slot.data());

@@ -91,7 +91,7 @@ struct Compiled {
     void add_up(const std::vector<int> &own, const CompiledFold &fold, int child);
 };
 
-// The table of a member for one row, or null where the member does not speak. `row` is the size of a configuration.
+// The table of a member for one row, or null where the member is not eligible. `row` is the size of a configuration.
 inline const double *member_table(const Compiled &t, const CompiledMember &s, const int *slot, std::int64_t row) {
     std::int64_t number = 0;
     for (std::size_t q = 0; q < s.attributes.size(); ++q) number += slot[s.attributes[q]] * s.strides[q];

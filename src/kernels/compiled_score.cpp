@@ -36,7 +36,7 @@ inline void read_blocks(const Compiled &t, const int *slot, int *block) {
 }
 
 // Whether the child and all parents of some term are present. A sum of zeros is an answer only then.
-bool speaks(const Compiled &t, const CompiledGroup &g, const int *slot) {
+bool any_present(const Compiled &t, const CompiledGroup &g, const int *slot) {
     const auto here = [&](int i) { return slot[i] < t.n_slots[i] - 1; };
     if (!here(g.child)) return false;
     for (int q = g.first; q < g.pairs; ++q)
@@ -64,7 +64,7 @@ void any_group_sum(const Compiled &t, const CompiledGroup &g, const int *slot, d
     if (g.base >= 0) {
         bool any = false;
         for (int c = 0; c < t.k; ++c) any = any || (sum[c] > 0 && (g.lanes.empty() || g.lanes[c]));
-        if (!any && !speaks(t, g, slot)) std::copy_n(tables + g.base + own, width, sum);
+        if (!any && !any_present(t, g, slot)) std::copy_n(tables + g.base + own, width, sum);
     }
     for (std::size_t c = 0; c < g.lanes.size(); ++c)
         if (!g.lanes[c]) sum[c] = 1;
@@ -118,7 +118,7 @@ inline Lanes<Fixed> group_sum(const Compiled &t, const CompiledGroup &g, const i
         add(g.pairs, g.triples, wider);
     }
     a = (a + b) + (c + d);
-    if (g.base >= 0) {  // where all terms are zero, perhaps none was there to speak
+    if (g.base >= 0) {  // where all terms are zero, perhaps none was present
         a.store(scratch);
         if (std::none_of(scratch, scratch + t.k, [](double x) { return x > 0; })) return carefully();
     }

@@ -1,4 +1,4 @@
-// What an evolving model is told, and all that it has learned, as flat arrays for files.
+// The options of an evolving model, and all that it has learned, as flat arrays for files.
 #pragma once
 #include <cstdint>
 #include <numeric>

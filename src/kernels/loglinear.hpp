@@ -29,7 +29,7 @@ struct LogLinear {
     LogLinear(const std::vector<int> &limits, const std::vector<int> &child,
               const std::vector<std::vector<int>> &parents, int n_classes);
 
-    // First cells (place times k) of the terms that speak for a row; returns how many do.
+    // First cells (place times k) of the terms whose column is present in a row; returns how many are.
     int find(const int *slot, std::uint32_t *first) const;
 
     // Posteriors, or log joints, of rows begin..end. Where every class is impossible, all are alike.

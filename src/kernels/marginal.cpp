@@ -13,16 +13,16 @@ bool holds(const std::vector<int> &list, int v) { return std::find(list.begin(),
 Marginal::Marginal(const ScoringPlan &plan) : plan_(plan), families_(plan.store, plan.estimate, false) {
     families_.slots = plan.slots;
     const Store &s = plan.store;
-    std::map<std::vector<int>, std::vector<char>> heard;  // groups of terms, and the classes that they speak for
+    std::map<std::vector<int>, std::vector<char>> shared;  // groups of terms, and the classes that they apply to
     for (int c = 0; c < s.k; ++c) {
         std::vector<int> groups;
         for (std::size_t g = 0; g < plan.groups.size(); ++g)
             if (plan.groups[g].classes.empty() || plan.groups[g].classes[c]) groups.push_back(int(g));
-        auto &classes = heard[groups];
+        auto &classes = shared[groups];
         classes.resize(s.k);
         classes[c] = 1;
     }
-    for (const auto &[groups, classes] : heard) {
+    for (const auto &[groups, classes] : shared) {
         Network network{classes, {}, std::vector<int>(s.n, -1), std::vector<int>(s.n, 0)};
         add_family(network, -1, plan.class_parents, false);
         for (int g : groups) {

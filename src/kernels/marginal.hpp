@@ -43,7 +43,7 @@ class Marginal {
         bool free = false;
     };
     struct Network {
-        std::vector<char> classes;  // that it speaks for
+        std::vector<char> classes;  // that it applies to
         std::vector<Family> families;
         std::vector<int> family_of, uses;  // per attribute: its own family or -1, and how many it is a parent in
     };

@@ -264,7 +264,7 @@ void numerators(const ScoringPlan &p, double shrink, const Scratch &w, double *o
 // The common sum: all children have the same pseudo-count and total, nothing was ever missing, and no product can leave
 // the range. So a member is the product of its numerators N + pseudo, over its denominator to the power of the
 // children. `shrink` is a power of two that brings both back to where true counts are, or 1. Calls take(member, its
-// joint times its weight) and returns the weight of all that speak.
+// joint times its weight) and returns the weight of all that are eligible.
 template <int Fixed, bool LeaveOut, class Take>
 double simple_members(const ScoringPlan &p, const int *slot, double rows, double shrink, Scratch &w, const Take &take) {
     using L = Lanes<Fixed>;

@@ -293,7 +293,7 @@ void family_scores(const Sample &sample, ScoreKind kind, std::size_t child, cons
         std::vector<std::size_t> families;
         for (std::size_t k = 0; k < shared.families.size(); ++k) {
             const std::size_t f = shared.families[k], i = shared.added[k];
-            // Each is judged by itself: how a family is scored must not depend on its company.
+            // Each is measured by itself: how a family is scored must not depend on its company.
             if (by_hash(sample, base, i, method)) {
                 out[f] = score_by_groups(sample, child, parents[f], new_sum(parents[f]));
             } else {

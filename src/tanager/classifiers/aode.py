@@ -26,8 +26,8 @@ class AODE(CountsClassifier):
     min_count : float, default=1.0
         A value serves as a super-parent when it was seen at least that often. Where none does, naive Bayes answers.
     subsumption : float or None, default=None
-        AODEsr: leave out, row by row, values that only repeat another value of the row, judged on values seen more
-        often than this (50 is customary).
+        AODEsr: leave out, row by row, values that only repeat another value of the row, among values seen more often
+        than this (50 is customary).
 
     Notes
     -----

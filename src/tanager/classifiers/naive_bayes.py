@@ -32,8 +32,8 @@ class NaiveBayes(CountsClassifier):
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution per class instead of bins; True takes all of them.
     subsumption : float or None, default=None
-        NBsr: leave out, row by row, values that only repeat another value of the row, judged on values seen more often
-        than this (50 is customary). Needs pair counts.
+        NBsr: leave out, row by row, values that only repeat another value of the row, among values seen more often than
+        this (50 is customary). Needs pair counts.
     fit_by : {"likelihood", "conditional_likelihood", "weights", "elr"}, default="likelihood"
         Which parameters: by counting; those that make the classes most probable, as in logistic regression; one
         exponent per column; or probabilities that make the classes most probable. All but the first keep the rows.

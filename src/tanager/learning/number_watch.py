@@ -76,7 +76,7 @@ class NumberWatch:
         return self.clock.learned
 
     @property
-    def room(self) -> int:
+    def rows_until_look(self) -> int:
         """How many rows may come until the next look."""
         return int(self.recut.every) - self.since
 

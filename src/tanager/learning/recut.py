@@ -59,7 +59,7 @@ class Recutting:
         if not model.columns_fixed:
             warm = model._warm_up
             return max(1, int(model.warm_up) - (0 if warm is None else warm.n_rows))
-        return int(self.recut.every) if self._watched is None else self._watched.room
+        return int(self.recut.every) if self._watched is None else self._watched.rows_until_look
 
     def check_numbers(self, model: CountsClassifier, X: Any) -> None:
         """Refuse cells that are no numbers while nothing has been learned of them."""
@@ -83,7 +83,7 @@ class Recutting:
         if first:
             watched.start(_cuts(model, watched))
             watched.rows.drop(max(0, len(watched.rows) - _n_at_hand(model)))
-        elif watched.room <= 0:
+        elif watched.rows_until_look <= 0:
             found = watched.look(_cuts(model, watched), _n_at_hand(model), window=model.window is not None)
             if found:
                 self._move_cuts(model, watched, found)

@@ -127,16 +127,16 @@ def _run_all(model: CountsClassifier, lap: Lap) -> None:
 
 
 def _rows_of_structure(model: CountsClassifier, block: Block) -> int:
-    """How many rows the present structure may answer in turn: until it must be learned again."""
+    """How many rows the present structure may still answer, until it must be learned again."""
     most = len(block)
     if not model._adaptive():
         return most
     memory, current = model._learned, model._answering.current
     assert current is not None
-    room = due(model, current) - memory.n_learned
+    left = due(model, current) - memory.n_learned
     if block.weights is None or memory.clock is not None:
-        return int(min(most, max(0.0, room) + 1))
-    return min(most, 1 + int(np.searchsorted(np.cumsum(block.weights), room, side="right")))
+        return int(min(most, max(0.0, left) + 1))
+    return min(most, 1 + int(np.searchsorted(np.cumsum(block.weights), left, side="right")))
 
 
 def _run(model: CountsClassifier, view: View, lap: Lap, steps: Steps) -> int:

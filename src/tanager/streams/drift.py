@@ -67,7 +67,7 @@ class DriftAware(Classifier):
     every : int, default=64
         Rows of a block, counted from the start of the stream: the detector is asked, and the policy acts, at its end.
     recent : int, default=300
-        Errors are judged over about that many rows, older ones fading.
+        Errors are measured over about that many rows, older ones fading.
     patience : int, default=1000
         Rows after a drift within which a new model must be better.
 
@@ -84,9 +84,9 @@ class DriftAware(Classifier):
 
     Notes
     -----
-    An answer is wrong if another class was more probable than the true one. A detector that hears a change for the
-    better, as ADWIN does, is not heeded. One model is better than another if, of the recent rows on which just one of
-    them was right, it won more than chance would give it (two standard deviations). With late labels a row is judged
+    An answer is wrong if another class was more probable than the true one. A detector's change for the better,
+    such as ADWIN reports, is ignored. One model is better than another if, of the recent rows on which just one of them
+    was right, it won more than chance would give it (two standard deviations). With late labels an answer is checked
     when its label comes.
 
     Examples
