@@ -12,6 +12,8 @@ from sklearn.naive_bayes import CategoricalNB
 
 from benchmarks.harness import Line, best_times, binary_rows, rate
 from tanager import AODE, FANC
+from tanager.counts.block import Block
+from tanager.counts.forgetting import Steps
 
 
 def sklearn_in_chunks(X: np.ndarray, y: np.ndarray, size: int = 100) -> None:
@@ -36,7 +38,7 @@ def forgetting(kind: type, X: np.ndarray, y: np.ndarray, *, fades: bool = False,
     fade = np.full(len(X) - 1000, 0.999) if fades else None
     queue = (X, y, np.ones(len(X))) if leave else None
     gone = np.ones(len(X) - 1000, dtype=np.int64) if leave else None
-    view.stream(X[1000:], y[1000:], None, np.empty((len(X) - 1000, 2)), fade=fade, queue=queue, gone=gone)
+    view.stream(Block(X[1000:], y[1000:]), np.empty((len(X) - 1000, 2)), Steps(fade, None, gone), queue=queue)
 
 
 def forgetting_lines(X: np.ndarray, y: np.ndarray) -> Iterator[Line]:

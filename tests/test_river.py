@@ -19,7 +19,8 @@ from registry import PLAIN, name_of
 from tanager import AODE, FANC, KDB, SPODE, TAN, BestOf, DataError, NaiveBayes, OptionError
 from tanager.river import RiverClassifier
 
-WRAPPED = [NaiveBayes(), NaiveBayes(gaussian=True), NaiveBayes(warm_up=50), TAN(warm_up=50), AODE(), FANC(warm_up=100)]
+QUICK = [NaiveBayes(gaussian=True), AODE()]
+WRAPPED = [*QUICK, NaiveBayes(), NaiveBayes(warm_up=50), TAN(warm_up=50), FANC(warm_up=100)]
 
 # river's checks that may fail, with the reason; the only place for them.
 EXPECTED_TO_FAIL: dict[str, str] = {}
@@ -31,6 +32,7 @@ def _cases() -> list[Any]:
         for check in checks.yield_checks(RiverClassifier(model)):
             reason = EXPECTED_TO_FAIL.get(check.__name__)
             marks = [] if reason is None else [pytest.mark.xfail(reason=reason)]
+            marks += [] if model in QUICK else [pytest.mark.long]
             cases.append(pytest.param(model, check, marks=marks, id=f"{model!r}-{check.__name__}"))
     return cases
 
