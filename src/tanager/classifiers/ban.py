@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tanager.counts.estimates import BackOff
 from tanager.counts.sample import Sample
 from tanager.learning.fit_by import discriminative, fitting_of, weights_of
-from tanager.learning.network_learner import Found, NetworkLearner, by_information, places
+from tanager.learning.network_learner import Found, NetworkLearner, by_information, learned_of, places
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.scoring.discriminative import check_fit_by
 from tanager.scoring.forms import ProductOfSums
@@ -67,6 +67,7 @@ class BAN(NetworkLearner):
     parents_ = property(parents_of)
     network_ = property(network_of)
     blanket_ = property(blanket_of)
+    learned_ = property(learned_of)
     fitting_ = property(fitting_of)
     weights_ = property(weights_of)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tanager.counts.sample import Sample
 from tanager.errors import check_option
-from tanager.learning.network_learner import Found, NetworkLearner, by_information, places
+from tanager.learning.network_learner import Found, NetworkLearner, by_information, learned_of, places
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.scoring.forms import ProductOfSums
 from tanager.structure.learner import Learner
@@ -64,6 +64,7 @@ class GeneralNetwork(NetworkLearner):
     parents_ = property(parents_of)
     network_ = property(network_of)
     blanket_ = property(blanket_of)
+    learned_ = property(learned_of)
 
     def check_options(self) -> None:
         super().check_options()

@@ -152,7 +152,7 @@ class MultiNet(NetworkLearner):
         return tuple(self.counts_.schema.names[i] for i in sorted(set(form.child)))
 
     @property
-    def learned_(self) -> dict[Any, LearnedNetwork]:  # type: ignore[override]
+    def learned_(self) -> dict[Any, LearnedNetwork]:
         """How the network of every class came about."""
         return dict(zip(self.classes_.tolist(), self.all_learned(), strict=False))
 
@@ -164,7 +164,8 @@ def _scaled(learner: Learner, factor: float) -> Learner:
 
 
 def _with_threshold(learner: Learner, threshold: float) -> Learner:
-    return replace(learner, threshold=threshold)  # type: ignore[call-arg]  # of those that have one
+    changes: dict[str, Any] = {"threshold": threshold}  # only of learners that have one
+    return replace(learner, **changes)
 
 
 def _one_network_each(sample: Sample, columns: list[int], learned: Sequence[LearnedNetwork]) -> ProductOfSums:

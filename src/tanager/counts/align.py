@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -92,9 +93,9 @@ def labels_to_plain(labels: np.ndarray) -> dict[str, object]:
     return {"dtype": labels.dtype.str if labels.dtype != object else "object", "labels": labels.tolist()}
 
 
-def labels_from_plain(data: dict[str, object]) -> np.ndarray:
+def labels_from_plain(data: dict[str, Any]) -> np.ndarray:
     """The labels that ``labels_to_plain`` wrote."""
-    items: list[object] = list(data["labels"])  # type: ignore[call-overload]
+    items: list[object] = list(data["labels"])
     dtype = checked_type(str(data["dtype"]), len(items))
     if dtype.kind == "O":
         array = np.empty(len(items), dtype=object)

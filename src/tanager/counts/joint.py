@@ -538,6 +538,7 @@ class JointCounts:
         A column that `other` does not have (None) was missing in all its rows.
         """
         to_class = class_map(other.classes, self.classes)
+        there = {i: place for i, place in enumerate(places) if place is not None}
         ours, theirs = [], []  # slots within a column that belong together; missing last
         for i, place in enumerate(places):
             known = np.arange(0) if place is None else value_map(other.schema.columns[place], self.schema.columns[i])
@@ -545,8 +546,8 @@ class JointCounts:
             theirs.append(np.append(np.arange(len(known)), 0 if place is None else other.n_slots[place] - 1))
 
         def add(mine: np.ndarray, columns: Sequence[int]) -> None:
-            shared = [i for i in columns if places[i] is not None]
-            source = other._table([int(places[i]) for i in shared])  # type: ignore[arg-type]
+            shared = [i for i in columns if i in there]
+            source = other._table([there[i] for i in shared])
             cells = source[np.ix_(*(theirs[i] for i in shared))] if shared else source
             shape = [len(theirs[i]) if i in shared else 1 for i in columns]
             cells = cells.reshape(*shape, len(to_class)) * factor
@@ -556,9 +557,8 @@ class JointCounts:
         for i in range(self.n_features):
             add(self._table([i]), [i])
         if self._pairs is not None:
-            kept = [i for i, place in enumerate(places) if place is not None]
-            rows = np.concatenate([self.offsets[i] + ours[i] for i in kept] or [np.arange(0)])
-            source = np.concatenate([other.offsets[int(places[i])] + theirs[i] for i in kept] or [np.arange(0)])  # type: ignore[arg-type]
+            rows = np.concatenate([self.offsets[i] + ours[i] for i in there] or [np.arange(0)])
+            source = np.concatenate([other.offsets[at] + theirs[i] for i, at in there.items()] or [np.arange(0)])
             cells = other.pairs[np.ix_(source, source)] * factor
             if len(np.unique(rows)) == len(rows):
                 self._pairs[np.ix_(rows, rows, to_class)] += cells
@@ -617,8 +617,6 @@ class JointCounts:
             or ((faded or not (_whole(a) and _whole(b))) and np.allclose(a, b, rtol=1e-9, atol=1e-9 * self.scale))
             for a, b in pairs
         )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return (

@@ -99,17 +99,18 @@ class NetworkLearner(CountsClassifier):
             )
         return sample_of(rows, counts, self.class_name)
 
-    @property
-    def learned_(self) -> LearnedNetwork:
-        """How the network came about: every step of the learner, and which arcs the data leave without a direction."""
-        return self.all_learned()[0]
-
     def all_learned(self) -> tuple[LearnedNetwork, ...]:
+        """What the learner says about every network: one, or one for each class."""
         self.check_fitted()
         self._answers(fresh=True)
         if "_found" not in self.__dict__:  # a model file holds the structure, not the way to it
             self._structure(self.counts_, self._learned.rows)
         return self._found.learned
+
+
+def learned_of(model: NetworkLearner) -> LearnedNetwork:
+    """How the network came about: every step of the learner, and which arcs the data leave without a direction."""
+    return model.all_learned()[0]
 
 
 def sample_of(rows: KeptRows, counts: JointCounts, class_name: str) -> Sample:
