@@ -15,6 +15,7 @@ from benchmarks import (
     fit,
     frames,
     generate,
+    learners,
     memory,
     networks,
     parameters,
@@ -28,6 +29,7 @@ from tanager import _kernels
 GROUPS = {
     "counting": counting,
     "fit": fit,
+    "learners": learners,
     "predict": predict,
     "parameters": parameters,
     "anytime": anytime,

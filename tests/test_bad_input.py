@@ -287,7 +287,7 @@ def test_answers_before_anything_was_learned(model: CountsClassifier, method: st
         (Collection({"sky": [["siez"]]}), "parent_sets: there is no column 'siez'.*Did you mean 'size'?"),
         (Collection({"sky": [None]}), "a set without the class is refused"),
         (Collection({"sky": [["size"]], "size": [["sky"]]}), "no order of the columns puts parents first"),
-        (SuperParentTAN(min_gain=-1), "min_gain=-1: give an accuracy gain of at least 0"),
+        (SuperParentTAN(min_gain=-1), "min_gain=-1: give a gain of at least 0"),
         (BestOf(["x"]), "candidates: 'x' is no classifier of tanager"),
         (BestOf([]), "candidates is empty"),
         (BestOf(AODE()), "candidates=.*is no list"),

@@ -61,7 +61,14 @@ def test_a_saved_model_answers_and_learns_the_same(model: CountsClassifier, tmp_
 
 
 @every_option
-@pytest.mark.parametrize(("stop", "warm_up"), [(1, 40), (20, 40), (60, 30)], ids=["first row", "warm-up", "stream"])
+@pytest.mark.parametrize(
+    ("stop", "warm_up"),
+    [
+        pytest.param(1, 40, id="first row", marks=pytest.mark.long),
+        pytest.param(20, 40, id="warm-up"),
+        pytest.param(60, 30, id="stream"),
+    ],
+)
 def test_a_model_saved_in_the_middle_of_a_stream_goes_on_the_same(
     model: CountsClassifier, stop: int, warm_up: int
 ) -> None:

@@ -110,7 +110,7 @@ struct PyPlan {
     }
     void check_ready() const { expect(ready, "this plan is neither a product nor a sum yet"); }
     void product(const std::vector<int> &child, const Sets &parents, const std::vector<double> &weight,
-                 const std::vector<int> &class_parents, const Sets &only, const Families &free) {
+                 const std::vector<int> &class_parents, const Sets &only, const Families &free, const Sets &joined) {
         expect(child.size() == parents.size() && child.size() == weight.size(), "one weight per parent set");
         expect(only.empty() || only.size() == child.size(), "one set of classes per parent set, or none at all");
         for (std::size_t t = 0; t < child.size(); ++t) check_family(child[t], parents[t]);
@@ -118,7 +118,9 @@ struct PyPlan {
             for (int c : classes) expect(c >= 0 && c < plan.store.k, "a parent set applies to an unknown class");
         check_set(class_parents, -1);
         for (const auto &[i, set] : free) check_family(i, set);
+        for (const auto &block : joined) check_set(block, -1);
         set_form([&] {
+            plan.joined = joined;
             plan.set_class_parents(class_parents);
             plan.set_product(child, parents, weight, only);
             plan.free = free;
@@ -305,7 +307,8 @@ void bind_score(nb::module_ &m) {
              nb::arg("store"), nb::arg("kind"), nb::arg("strength"), nb::arg("unit") = 1.0,
              nb::arg("smooth_unseen") = false, nb::arg("fast") = true, nb::arg("first") = -1.0)
         .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"),
-             nb::arg("class_parents") = std::vector<int>{}, nb::arg("only") = Sets{}, nb::arg("free") = Families{})
+             nb::arg("class_parents") = std::vector<int>{}, nb::arg("only") = Sets{}, nb::arg("free") = Families{},
+             nb::arg("joined") = Sets{})
         .def("sum", &PyPlan::sum, nb::arg("sets"), nb::arg("weight"), nb::arg("min_count"))
         .def("otherwise", &PyPlan::otherwise, nb::arg("plan"))
         .def("staged", &PyPlan::staged, nb::arg("naive"), nb::arg("mix"), nb::arg("limit") = -1,

@@ -20,10 +20,29 @@ int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool free)
     if (parents.size() == 2 && store.pairs) t.context = locate(store, {parents[0]}, parents[1]);
     double q = free ? 1 : store.k;
     for (int p : parents) q *= std::max(1, store.n_values[p]);
-    t.cell = estimate.cell(store.n_values[child], q);
+    t.cell = estimate.cell(store.n_values[child], q) * joined_share(child, parents);
     t.total = t.cell * store.n_values[child];
     terms.push_back(t);
     return known_[key] = int(terms.size()) - 1;
+}
+
+// Columns a, b, c that are joined are read as P(a | y) P(b | y, a) P(c | y, a, b), which must be P(a, b, c | y) of one
+// column with |a| |b| |c| values. So a pseudo-count of one combination is as many as there are combinations beside the
+// values that are known already; and where M is shared out over all combinations, the values before have taken theirs.
+double ScoringPlan::joined_share(int child, const std::vector<int> &parents) const {
+    const auto has = [](const std::vector<int> &set, int i) {
+        return std::find(set.begin(), set.end(), i) != set.end();
+    };
+    double share = 1;
+    for (const auto &block : joined) {
+        if (!has(block, child)) continue;
+        for (int i : block) {
+            const double n_values = std::max(1, store.n_values[i]);
+            if (estimate.kind == Smoothing::lidstone && i != child && !has(parents, i)) share *= n_values;
+            if (estimate.kind == Smoothing::m_estimate && has(parents, i)) share /= n_values;
+        }
+    }
+    return share;
 }
 
 void ScoringPlan::set_class_parents(const std::vector<int> &parents) {
@@ -60,6 +79,7 @@ void ScoringPlan::set_product(const std::vector<int> &child, const std::vector<s
             add_group(i, mine, parents, weight, all ? std::vector<char>{} : classes);
         }
     }
+    if (!joined.empty()) fast = false;
     for (const Group &g : groups) {
         // The short cut reads pairs; a pair may also have been counted as a family, without them.
         if (!g.classes.empty() || (!g.terms.empty() && !store.pairs)) fast = false;

@@ -55,6 +55,7 @@ struct ScoringPlan {
     std::vector<Place> class_places;                     // N(x_p1, ..., x_pq, y) for q = 1, 2, ...
     std::vector<double> class_cells;                     // their pseudo-counts, before the unit
     std::vector<std::pair<int, std::vector<int>>> free;  // families without the class: for missing values alone
+    std::vector<std::vector<int>> joined;  // columns that are one column together, with a value per combination
     // For the short cut: pseudo-count totals that occur (before the unit), and which of them attribute i has.
     std::vector<double> totals, cells, parent_factor;
     std::vector<int> total_of;
@@ -68,6 +69,7 @@ struct ScoringPlan {
 
     int add_term(int child, const std::vector<int> &parents, bool free = false);
     void set_class_parents(const std::vector<int> &parents);
+    double joined_share(int child, const std::vector<int> &parents) const;
     // `only`: per term the classes that it applies to, all where empty.
     void set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
                      const std::vector<double> &weight, const std::vector<std::vector<int>> &only);

@@ -1,6 +1,7 @@
 # The public names and where they live. `__init__.py` reads this file, and imports a name when it is first asked for.
 
 from tanager.classifiers.a2de import A2DE as A2DE
+from tanager.classifiers.adjusted_naive_bayes import AdjustedNaiveBayes as AdjustedNaiveBayes
 from tanager.classifiers.anytime import AnytimeA2DE as AnytimeA2DE
 from tanager.classifiers.anytime import AnytimeAODE as AnytimeAODE
 from tanager.classifiers.aode import AODE as AODE
@@ -10,11 +11,15 @@ from tanager.classifiers.collection import Collection as Collection
 from tanager.classifiers.fanc import FANC as FANC
 from tanager.classifiers.general_network import GeneralNetwork as GeneralNetwork
 from tanager.classifiers.hnb import HNB as HNB
+from tanager.classifiers.joining import BSEJ as BSEJ
+from tanager.classifiers.joining import FSSJ as FSSJ
 from tanager.classifiers.kdb import KDB as KDB
 from tanager.classifiers.multinet import ChowLiuMultiNet as ChowLiuMultiNet
 from tanager.classifiers.multinet import MultiNet as MultiNet
 from tanager.classifiers.naive_bayes import NaiveBayes as NaiveBayes
 from tanager.classifiers.network_classifier import NetworkClassifier as NetworkClassifier
+from tanager.classifiers.selective import Selective as Selective
+from tanager.classifiers.selective import SelectiveNaiveBayes as SelectiveNaiveBayes
 from tanager.classifiers.selective_kdb import SelectiveKDB as SelectiveKDB
 from tanager.classifiers.spc import SPC as SPC
 from tanager.classifiers.spode import SPODE as SPODE

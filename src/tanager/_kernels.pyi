@@ -138,8 +138,11 @@ class ScoringPlan:
         class_parents: Sequence[int] = (),
         only: Sequence[Sequence[int]] = (),
         free: Sequence[tuple[int, Sequence[int]]] = (),
+        joined: Sequence[Sequence[int]] = (),
     ) -> None:
-        """A product of sums. `only`: per term the classes it applies to (none is all); `free`: families without y."""
+        """A product of sums. `only`: per term the classes it applies to (none is all); `free`: families without y;
+        `joined`: columns that are smoothed as one, which has a value for every combination of theirs.
+        """
     def sum(self, sets: Sequence[Sequence[int]], weight: Sequence[float], min_count: float) -> None: ...
     def otherwise(self, plan: ScoringPlan) -> None:
         """The plan that answers where no member of this one is eligible."""
@@ -398,4 +401,23 @@ def stream_moments(
 
     Before it is learned, its class or all fade by fade[r]; after it, gone[r] rows leave from the front of `leaving`
     (numbers, labels, present weights), which ends with the rows themselves.
+    """
+
+# Wrapper search over products.
+def score_changes(
+    joint: _Floats,
+    labels: _Codes,
+    weights: _Floats | None,
+    preference: Sequence[int],
+    factors: Sequence[tuple[_Integers, _Floats]],
+    changes: Sequence[Sequence[int]],
+    out: _Floats,
+    probabilities: bool = True,
+    n_jobs: int = 1,
+) -> None:
+    """How rows would be answered if factors were added to the logs of the joint; nothing is changed.
+
+    A factor is a line number (int32) per row, and a table with one number per line and class; a change is a set of
+    factors. For every change three sums over the rows: the weight of wrong answers, and with `probabilities` P and
+    log P of the true class. The class that comes first in `preference` wins a tie.
     """

@@ -186,6 +186,7 @@ def form_from_plain(data: dict[str, Any]) -> Form:
             tuple(data.get("class_parents", ())),
             _tuples(data.get("only", ())),
             tuple((child, tuple(parents)) for child, parents in data.get("free", ())),
+            _tuples(data.get("joined", ())),
         )
     rest = None if data["otherwise"] is None else form_from_plain(data["otherwise"])
     members, least, turn = _tuples(data["members"]), float(data["min_count"]), data.get("in_turn")

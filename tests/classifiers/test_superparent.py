@@ -17,12 +17,13 @@ def plain_search(model, X, y, w):
     block = model.known_rows(X, y, w)
     codes, labels, weights = block.codes, block.labels, block.weights
     weight = np.ones(len(y)) if weights is None else weights
+    once = None if weights is None else np.minimum(weights, 1.0)  # a row of weight two is two rows
     n = model.counts_.n_features
 
     def quality(parents):
         view = model.view_of(ProductOfSums.one_each(parents))
         proba = np.empty((len(y), len(model.classes_)))
-        view.plan.score(codes, proba, False, labels, weights)
+        view.plan.score(codes, proba, False, labels, once)
         right = decide(proba, model.counts_.class_counts, None) == labels
         return right @ weight / weight.sum(), round(float(proba[np.arange(len(y)), labels] @ weight), 9)
 

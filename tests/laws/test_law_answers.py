@@ -130,7 +130,6 @@ def test_class_weights_multiply_the_odds(name, table):
         "spode",
         "spode-resub",
         "spcr",
-        "sptan",
         "selective",
         "selective-01",
     )

@@ -11,7 +11,6 @@ Brier score and AUC take 0.4 ms together, those of scikit-learn 16 ms. The value
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from tanager.errors import DataError, OptionError, check_option
 from tanager.evaluate.table import Table
+from tanager.scoring.ranking import area, mean_pair_area
 
 SMALLEST = 1e-15  # smaller probabilities count as this in log loss
 
@@ -93,12 +93,11 @@ def auc(labels: ArrayLike, proba: ArrayLike, average: str = "hand-till", weights
     if len(occur) < 2:
         return float("nan")
     if proba.shape[1] == 2:
-        return _area(proba[:, 1], labels == 1, weights)
+        return area(proba[:, 1], labels == 1, weights)
     if average == "weighted":
-        areas = [_area(proba[:, c], labels == c, weights) for c in occur]
+        areas = [area(proba[:, c], labels == c, weights) for c in occur]
         return float(np.average(areas, weights=sizes[occur]))
-    rows = {c: np.flatnonzero(labels == c) for c in occur.tolist()}
-    return float(np.mean([_pair_area(proba, weights, rows, a, b) for a, b in combinations(rows, 2)]))
+    return mean_pair_area(labels, proba, weights)
 
 
 def reliability(labels: ArrayLike, proba: ArrayLike, n_bins: int = 15, weights: ArrayLike | None = None) -> np.ndarray:
@@ -194,7 +193,7 @@ def per_class(
             _share(correct[c], rows[c]),
             _share(correct[c], predictions[c]),
             _share(2 * correct[c], rows[c] + predictions[c]),
-            _area(proba[:, c], labels == c, weights),
+            area(proba[:, c], labels == c, weights),
         )
         for c, name in enumerate(classes)
     ]
@@ -251,24 +250,6 @@ def fading_mean(losses: ArrayLike, fade: float = 0.999) -> np.ndarray:
 
 
 # --- shared ----------------------------------------------------------------------------------------------
-
-
-def _area(scores: np.ndarray, member: np.ndarray, weights: np.ndarray) -> float:
-    """The probability that a member has a higher score than another row, ties counting half (weighted mid-ranks)."""
-    inside, outside = weights * member, weights * ~member
-    if not inside.sum() > 0 or not outside.sum() > 0:
-        return float("nan")
-    _, level = np.unique(scores, return_inverse=True)
-    outside = np.bincount(level, outside)
-    below = np.cumsum(outside) - outside / 2
-    return float(below @ np.bincount(level, inside) / (inside.sum() * outside.sum()))
-
-
-def _pair_area(proba: np.ndarray, weights: np.ndarray, rows: dict[int, np.ndarray], a: int, b: int) -> float:
-    """Two classes of many: each ranked by its own probability, among the rows of both."""
-    both = np.concatenate([rows[a], rows[b]])
-    first = np.arange(len(both)) < len(rows[a])
-    return (_area(proba[both, a], first, weights[both]) + _area(proba[both, b], ~first, weights[both])) / 2
 
 
 def _own(labels: np.ndarray, proba: np.ndarray) -> np.ndarray:

@@ -87,13 +87,18 @@ def check_costs(cost_matrix: Any, classes: np.ndarray) -> np.ndarray | None:
     return costs
 
 
+def preference(class_counts: np.ndarray) -> np.ndarray:
+    """Class codes, the one that wins a tie first: more rows, then the smaller code."""
+    return np.lexsort((np.arange(len(class_counts)), -class_counts))
+
+
 def decide(proba: np.ndarray, class_counts: np.ndarray, costs: np.ndarray | None) -> np.ndarray:
     """Class codes: the most probable class, or with costs the one of least expected loss.
 
     Ties go to the class with more rows, then to the smaller code.
     """
     gain = proba if costs is None else -(proba @ costs)
-    order = np.lexsort((np.arange(len(class_counts)), -class_counts))
+    order = preference(class_counts)
     gain = gain[:, order]
     best = gain.max(axis=1, keepdims=True)
     scale = 1.0 if costs is None else max(1.0, float(np.abs(costs).max()))

@@ -27,7 +27,8 @@ class ProductOfSums:
     Columns that are no child are not read. With ``class_parents``, P(y | these columns) takes the place of P(y).
     ``only`` says for every term to which classes it belongs (() for all): a multi-net has one term for each column
     and class. ``free`` are the families of a network that do not know the class; they matter only where a missing value
-    is summed out.
+    is summed out. ``joined`` are sets of columns that are smoothed as one column with a value for every combination of
+    theirs; each of them has the ones before it as parents, so that the factors multiply to P(all of them | y).
     """
 
     child: tuple[int, ...]
@@ -36,12 +37,23 @@ class ProductOfSums:
     class_parents: ParentSet = ()
     only: tuple[tuple[int, ...], ...] = ()
     free: tuple[tuple[int, ParentSet], ...] = ()
+    joined: tuple[tuple[int, ...], ...] = ()
 
     @classmethod
     def one_each(cls, parents: Iterable[ParentSet]) -> ProductOfSums:
         """A single network: one parent set per column."""
         parents = tuple(tuple(p) for p in parents)
         return cls(tuple(range(len(parents))), parents, (1.0,) * len(parents))
+
+    @classmethod
+    def of_blocks(cls, blocks: Iterable[Sequence[int]]) -> ProductOfSums:
+        """Naive Bayes over blocks of columns, each of which is one column with a value for every combination."""
+        columns = [tuple(block) for block in blocks]
+        factors = sorted((i, block[:place]) for block in columns for place, i in enumerate(block))
+        joined = tuple(sorted(block for block in columns if len(block) > 1))
+        return cls(
+            tuple(i for i, _ in factors), tuple(before for _, before in factors), (1.0,) * len(factors), joined=joined
+        )
 
     @property
     def n_networks(self) -> int:
@@ -65,7 +77,7 @@ class ProductOfSums:
 
     def build(self, plan: _kernels.ScoringPlan) -> None:
         """Describe the form to the kernels."""
-        plan.product(self.child, self.parents, self.weight, self.class_parents, self.only, self.free)
+        plan.product(self.child, self.parents, self.weight, self.class_parents, self.only, self.free, self.joined)
 
 
 @dataclass(frozen=True)

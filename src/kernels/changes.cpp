@@ -1,0 +1,80 @@
+#include "changes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tanager {
+
+namespace {
+
+// Whether the class of a row wins: it is as probable as any, and of those that are it comes first in the order of
+// preference.
+inline bool wins(const double *value, int k, double best, int label, const std::vector<int> &preference) {
+    if (value[label] < best - kTie) return false;
+    int tied = 0;
+    for (int c = 0; c < k; ++c) tied += value[c] >= best - kTie;
+    if (tied == 1) return true;
+    for (const int c : preference)
+        if (value[c] >= best - kTie) return c == label;
+    return false;
+}
+
+template <int Fixed>
+ChangeScore score_rows(const AnsweredRows &rows, const std::vector<Factor> &factors, bool probabilities) {
+    const int k = Fixed ? Fixed : rows.k;
+    ChangeScore score;
+    std::vector<double> many(Fixed ? 0 : static_cast<std::size_t>(k));
+    double few[Fixed ? Fixed : 1];
+    double *value = Fixed ? few : many.data();
+    for (std::int64_t r = 0; r < rows.n_rows; ++r) {
+        const double *joint = rows.joint + r * k;
+        for (int c = 0; c < k; ++c) value[c] = joint[c];
+        for (const Factor &factor : factors) {
+            const double *line = factor.table + std::int64_t(factor.line[r]) * k;
+            for (int c = 0; c < k; ++c) value[c] += line[c];
+        }
+        double best = value[0];
+        for (int c = 1; c < k; ++c) best = std::max(best, value[c]);
+        const int label = rows.labels[std::size_t(r)];
+        const double weight = rows.weights[r];
+        if (!wins(value, k, best, label, rows.preference)) score.wrong += weight;
+        if (!probabilities) continue;
+        double sum = 0;
+        for (int c = 0; c < k; ++c) sum += std::exp(value[c] - best);
+        const double own = value[label] - best;
+        score.probability += weight * std::exp(own) / sum;
+        score.log_probability += weight * (own - std::log(sum));
+    }
+    return score;
+}
+
+// Of two classes only the difference of their logs matters, and the winner is found without a branch.
+double wrong_of_two(const AnsweredRows &rows, const std::vector<Factor> &factors) {
+    const double least = rows.preference.front() == 1 ? -kTie : kTie;  // from here on the second class wins
+    const Factor *factor = factors.data();
+    const std::size_t n_factors = factors.size();
+    double wrong = 0;
+    for (std::int64_t r = 0; r < rows.n_rows; ++r) {
+        double ahead = rows.joint[2 * r + 1] - rows.joint[2 * r];
+        for (std::size_t f = 0; f < n_factors; ++f) {
+            const double *line = factor[f].table + 2 * std::int64_t(factor[f].line[r]);
+            ahead += line[1] - line[0];
+        }
+        wrong += rows.weights[r] * double(int(ahead > least) != rows.labels[std::size_t(r)]);
+    }
+    return wrong;
+}
+
+}  // namespace
+
+ChangeScore score_change(const AnsweredRows &rows, const std::vector<Factor> &factors, bool probabilities) {
+    if (rows.k == 2 && !probabilities) return {wrong_of_two(rows, factors), 0, 0};
+    switch (rows.k) {
+        case 2: return score_rows<2>(rows, factors, probabilities);
+        case 3: return score_rows<3>(rows, factors, probabilities);
+        case 4: return score_rows<4>(rows, factors, probabilities);
+        default: return score_rows<0>(rows, factors, probabilities);
+    }
+}
+
+}  // namespace tanager

@@ -1,0 +1,79 @@
+"""Changes of a product: the kernel says of them what plain arithmetic says, and reads only what it was given."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from profiles import examples
+from tanager import _kernels
+
+
+def random_case(seed, m, k, n_factors):
+    rng = np.random.default_rng(seed)
+    joint = np.round(rng.normal(size=(m, k)), 1)  # ties are frequent
+    factors = [
+        (rng.integers(0, lines, m).astype(np.int32), np.round(rng.normal(size=(lines, k)), 1))
+        for lines in rng.integers(1, 5, n_factors)
+    ]
+    labels = rng.integers(0, k, m).astype(np.uint8)
+    weights = rng.choice([0.5, 1.0, 2.0], m) if seed % 2 else None
+    changes = [sorted(rng.choice(n_factors, rng.integers(0, n_factors + 1), replace=False).tolist()) for _ in range(4)]
+    return joint, labels, weights, rng.permutation(k).tolist(), factors, changes
+
+
+def plain(joint, labels, weights, preference, factors, change):
+    value = joint + sum((table[lines] for lines, table in (factors[f] for f in change)), np.zeros_like(joint))
+    w = np.ones(len(labels)) if weights is None else weights
+    tied = value >= value.max(axis=1, keepdims=True) - 1e-9
+    answers = np.array([next(c for c in preference if row[c]) for row in tied], dtype=int)
+    proba = np.exp(value) / np.exp(value).sum(axis=1, keepdims=True)
+    own = proba[np.arange(len(labels)), labels]
+    return w @ (answers != labels), w @ own, w @ np.log(own)
+
+
+@examples(40)
+@given(seed=st.integers(0, 10**6), m=st.integers(1, 20), k=st.integers(1, 6), n_jobs=st.integers(1, 3))
+def test_changes_are_scored_as_by_plain_arithmetic(seed, m, k, n_jobs):
+    case = random_case(seed, m, k, 3)
+    changes = case[-1]
+    expected = np.array([plain(*case[:-1], change) for change in changes])
+    out = np.empty((len(changes), 3))
+    _kernels.score_changes(*case, out, True, n_jobs)
+    np.testing.assert_allclose(out, expected, atol=1e-12)
+    _kernels.score_changes(*case, out, False, n_jobs)
+    np.testing.assert_allclose(out[:, 0], expected[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "words"),
+    [
+        (1, np.full(5, 3, np.uint8), "none of the classes"),
+        (1, np.zeros(4, np.uint8), "label"),
+        (2, np.ones(4), "weight"),
+        (3, [0, 1], "every class once"),
+        (3, [0, 1, 1], "every class once"),
+        (3, [0, 1, 3], "every class once"),
+        (4, [(np.zeros(4, np.int32), np.zeros((1, 3)))], "one line number per row"),
+        (4, [(np.ones(5, np.int32), np.zeros((1, 3)))], "no such line"),
+        (4, [(np.full(5, -1, np.int32), np.zeros((1, 3)))], "no such line"),
+        (4, [(np.zeros(5, np.int32), np.zeros((1, 2)))], "one number per class"),
+        (5, [[0], [1]], "unknown factor"),
+        (5, [[0], [-1]], "unknown factor"),
+        (6, np.zeros((1, 3)), "one row per row"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused(part, value, words):
+    case = [
+        np.zeros((5, 3)),
+        np.zeros(5, np.uint8),
+        None,
+        [0, 1, 2],
+        [(np.zeros(5, np.int32), np.zeros((1, 3)))],
+        [[0], []],
+        np.zeros((2, 3)),
+    ]
+    _kernels.score_changes(*case)
+    case[part] = value
+    with pytest.raises(ValueError, match=words):
+        _kernels.score_changes(*case)
