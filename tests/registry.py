@@ -87,6 +87,7 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "tan-root": lambda n: TAN(root=n - 1, smoothing=PriorCounts()),
     "tan-marginal": lambda n: TAN(missing="marginal"),
     "tan-marginal-smooth": lambda n: TAN(missing="marginal", unseen="smooth"),
+    "tan-mode": lambda n: TAN(missing="mode"),
     "tan-ml": lambda n: TAN(smoothing=0),
     "fan": lambda n: FAN(),
     "fan-g2": lambda n: FAN(criterion="g2", smoothing=BDeu()),
@@ -196,19 +197,7 @@ WITH_OPTIONS: list[CountsClassifier] = [
 
 def _quick_names() -> list[str]:
     """The first instance of every classifier, and those with options that take other paths through the code."""
-    paths = (
-        "-ml",
-        "-sr",
-        "-smooth",
-        "-marginal",
-        "-backoff",
-        "-prior",
-        "-balanced",
-        "-margin",
-        "-climb",
-        "-all",
-        "-best",
-    )
+    paths = {"ml", "sr", "smooth", "marginal", "mode", "backoff", "prior", "balanced", "margin", "climb", "all", "best"}
     seen: set[type] = set()
     names = []
     for name, build in INSTANCES.items():

@@ -36,8 +36,8 @@ class AugmentedNaiveBayes(CountsClassifier):
 
     def check_options(self) -> None:
         super().check_options()
-        check_missing(self.missing)
-        check_fit_by(self.fit_by, self.penalty, {'missing="marginal"': self.missing == "marginal"})
+        check_missing(self.missing, ("drop", "marginal", "mode"))
+        check_fit_by(self.fit_by, self.penalty, {f'missing="{self.missing}"': self.missing != "drop"})
 
     def _adaptive(self) -> bool:
         return True
@@ -52,6 +52,8 @@ class AugmentedNaiveBayes(CountsClassifier):
         return None
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
+        if self.missing == "mode":
+            counts, _ = counts.with_modes()
         score = class_information(counts)
         parents = direct(self._edges(counts), counts.n_features, score, self._root(counts))
         return ProductOfSums.one_each(() if parent == NO_PARENT else (parent,) for parent in parents)
@@ -73,8 +75,9 @@ class TAN(AugmentedNaiveBayes):
     ----------
     root : str, int or None, default=None
         The column the tree hangs from; by default the one that tells most about the class.
-    missing : {"drop", "marginal"}, default="drop"
-        At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead.
+    missing : {"drop", "marginal", "mode"}, default="drop"
+        At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead. "mode" fills
+        the most frequent value in, when learning, too.
     fit_by, penalty
         Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
         former; see NaiveBayes.
@@ -117,8 +120,9 @@ class FAN(AugmentedNaiveBayes):
     ----------
     criterion : {"bic", "aic", "g2", "bdeu"}, default="bic"
         What an edge must gain: penalised likelihood, a significant G² test, or the BDeu score.
-    missing : {"drop", "marginal"}, default="drop"
-        At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead.
+    missing : {"drop", "marginal", "mode"}, default="drop"
+        At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead. "mode" fills
+        the most frequent value in, when learning, too.
     fit_by, penalty
         Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
         former; see NaiveBayes.

@@ -495,6 +495,28 @@ class JointCounts:
         """An independent copy."""
         return self.project(self.schema.names)
 
+    def with_modes(self) -> tuple[JointCounts, np.ndarray]:
+        """The counts of the same rows with the most frequent value in place of every missing one; and these values.
+
+        Of single columns and pairs. A column without values keeps its gaps, and has no value to be filled with (-1).
+        """
+        if self.order > 2 or self.anchors or self.families:
+            raise SchemaMismatch("missing values are filled in counts of single columns and of pairs alone.")
+        filled, modes = self.copy(), np.full(self.n_features, -1)
+        for i in range(self.n_features):
+            seen = self.joint(i).sum(axis=0)
+            if len(seen) == 0:
+                continue
+            modes[i] = int(np.argmax(seen))
+            gap, mode = int(filled.offsets[i + 1]) - 1, int(filled.offsets[i] + modes[i])
+            tables = [filled._singles]
+            if filled._pairs is not None:
+                tables += [filled._pairs, filled._pairs.swapaxes(0, 1)]
+            for table in tables:
+                table[mode] += table[gap]
+                table[gap] = 0.0
+        return filled, modes
+
     def project(self, columns: Sequence[str | int], order: int | None = None) -> JointCounts:
         """Counts of some of the columns, in the order given; all others are summed out. Order may only shrink."""
         places = [self.column(name) for name in columns]

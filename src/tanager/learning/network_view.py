@@ -7,6 +7,7 @@ from tanager.learning.counts_classifier import CountsClassifier
 from tanager.networks.network import Network
 from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.forms import ProductOfSums, form_columns
+from tanager.scoring.modes import Modes
 from tanager.scoring.network_view import as_network
 
 
@@ -33,6 +34,7 @@ def network_of(model: CountsClassifier) -> Network:
     network = as_network(form, counts.schema, model.classes_.tolist(), target)
     if isinstance(scorer, Discriminative):
         return network.with_tables(scorer.network_tables(target))
+    counts = scorer.counts if isinstance(scorer, Modes) else counts
     return network.estimate(counts, model.estimate, target=target)
 
 

@@ -9,17 +9,20 @@ import numpy as np
 from tanager.counts.block import Block, Query
 from tanager.errors import DataWarning, check_option
 from tanager.scoring.explain import PartList
+from tanager.scoring.modes import Modes
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 
 
-def check_missing(missing: str) -> None:
+def check_missing(missing: str, ways: tuple[str, ...] = ("drop", "marginal")) -> None:
     """Refuse an option ``missing`` that means nothing."""
-    check_option("missing", missing, ("drop", "marginal"))
+    check_option("missing", missing, ways)
 
 
 def with_missing(missing: str, view: View) -> Scorer:
     """The scorer that the option ``missing`` asks for: "drop" leaves out families with a missing member."""
+    if missing == "mode":
+        return Modes(view)
     return Marginal(view) if missing == "marginal" else view
 
 

@@ -92,9 +92,13 @@ class View:
         """Another form over the same counts, all else alike."""
         return self._copy(form, fast=self.fast)
 
-    def _copy(self, form: Form, *, fast: bool) -> View:
+    def over(self, counts: JointCounts) -> View:
+        """The same form over other counts, all else alike."""
+        return self._copy(self.form, fast=self.fast, counts=counts)
+
+    def _copy(self, form: Form, *, fast: bool, counts: JointCounts | None = None) -> View:
         return View(
-            self.counts,
+            self.counts if counts is None else counts,
             form,
             self.estimate,
             smooth_unseen=self.smooth_unseen,

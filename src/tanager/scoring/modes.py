@@ -1,0 +1,56 @@
+"""Missing values filled with the most frequent value of their column, in learning and in answers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tanager.counts.block import Block, Query
+from tanager.counts.joint import JointCounts
+from tanager.scoring.explain import PartList
+from tanager.scoring.view import View
+
+
+class Modes:
+    """Answers as if every missing cell, of learned rows and of the row asked about, held the most frequent value.
+
+    What is most frequent follows the counts, so the order of rows does not matter.
+    """
+
+    compiled = None
+
+    def __init__(self, view: View) -> None:
+        self._view, self._version = view, -1
+
+    @property
+    def counts(self) -> JointCounts:
+        """The counts of the filled rows."""
+        return self._filled().counts
+
+    def _filled(self) -> View:
+        """The same form over the counts of the filled rows, which follow the counts."""
+        view = self._view
+        if self._version != view.counts.version:
+            counts, self._modes = view.counts.with_modes()
+            self._own = view.over(counts)
+            self._version = view.counts.version
+        self._own.weigh_classes(view.factors)
+        return self._own
+
+    def _fill(self, codes: np.ndarray) -> np.ndarray:
+        missing = codes >= self._view.counts.schema.n_values + self._view.smooth_unseen
+        return np.where(missing & (self._modes >= 0), self._modes.astype(codes.dtype), codes)
+
+    def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors or log joints."""
+        view = self._filled()
+        return view.score(Query(self._fill(query.codes)), log_joint=log_joint, n_jobs=n_jobs)
+
+    def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors of learned rows, each left out; what is most frequent stays."""
+        view = self._filled()
+        return view.leave_one_out(Block(self._fill(block.codes), block.labels, block.weights), n_jobs=n_jobs)
+
+    def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
+        """As the filled row is explained."""
+        view = self._filled()
+        return view.explain(Query(self._fill(query.codes)), answer, against)
