@@ -15,6 +15,7 @@ import numpy as np
 import tanager
 from tanager import (
     A2DE,
+    ANDE,
     AODE,
     BAN,
     CBL,
@@ -106,6 +107,10 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "hnb-ml": lambda n: HNB(smoothing=0),
     "a2de": lambda n: A2DE(),
     "a2de-backoff": lambda n: A2DE(smoothing=BackOff(), min_count=2),
+    "ande": lambda n: ANDE(),
+    "ande-0": lambda n: ANDE(n=0, unseen="smooth"),
+    "ande-3": lambda n: ANDE(n=3, min_count=2),
+    "ande-3-backoff": lambda n: ANDE(n=3, smoothing=BackOff(), unseen="smooth"),
     "fanc": lambda n: FANC(),
     "fanc-2": lambda n: FANC(max_parents_from=2, column_order="ig_sum", smoothing=BDeu(2.0)),
     "fanc-random": lambda n: FANC(column_order="random", random_state=3, unseen="smooth"),

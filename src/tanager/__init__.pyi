@@ -1,6 +1,7 @@
 # The public names and where they live. `__init__.py` reads this file, and imports a name when it is first asked for.
 
 from tanager.classifiers.a2de import A2DE as A2DE
+from tanager.classifiers.ande import ANDE as ANDE
 from tanager.classifiers.anytime import AnytimeA2DE as AnytimeA2DE
 from tanager.classifiers.anytime import AnytimeAODE as AnytimeAODE
 from tanager.classifiers.aode import AODE as AODE

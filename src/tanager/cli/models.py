@@ -40,6 +40,7 @@ MODELS = {
     "aodesr": ModelEntry("AODE", "aode with subsumption resolution", {"subsumption": 50}),
     "waode": ModelEntry("WAODE", "aode weighted by mutual information; for noisy columns"),
     "a2de": ModelEntry("A2DE", "the average over pairs of columns as parents"),
+    "ande": ModelEntry("ANDE", "the average over sets of n columns as parents (--set n=3)", {"n": 3}, compared=False),
     "anytime": ModelEntry("AnytimeAODE", "aode with anytime predictions, for services", compared=False),
     "anytime2": ModelEntry("AnytimeA2DE", "a2de with anytime predictions", compared=False),
     "hnb": ModelEntry("HNB", "each column depends on a mixture of all others"),
