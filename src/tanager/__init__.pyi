@@ -22,6 +22,7 @@ from tanager.classifiers.spode import SPODE as SPODE
 from tanager.classifiers.super_parent_tan import SuperParentTAN as SuperParentTAN
 from tanager.classifiers.tan import FAN as FAN
 from tanager.classifiers.tan import TAN as TAN
+from tanager.classifiers.tbmatan import TBMATAN as TBMATAN
 from tanager.classifiers.tc import TC as TC
 from tanager.classifiers.waode import WAODE as WAODE
 from tanager.classifiers.wrapped import Wrapped as Wrapped

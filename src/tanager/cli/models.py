@@ -43,6 +43,7 @@ MODELS = {
     "ande": ModelEntry("ANDE", "the average over sets of n columns as parents (--set n=3)", {"n": 3}, compared=False),
     "anytime": ModelEntry("AnytimeAODE", "aode with anytime predictions, for services", compared=False),
     "anytime2": ModelEntry("AnytimeA2DE", "a2de with anytime predictions", compared=False),
+    "tbmatan": ModelEntry("TBMATAN", "the average over all trees by their probability", compared=False),
     "hnb": ModelEntry("HNB", "each column depends on a mixture of all others"),
     "fanc": ModelEntry("FANC", "an average over n! forests"),
     "spc": ModelEntry("SPC", "an average over forests with a super-parent"),
