@@ -34,7 +34,7 @@ def learning() -> None:
     for name in ("vote", "kr-vs-kp", "letter"):
         data = load_dataset(name)
         X, y = data.X, data.y
-        numbers = OrdinalEncoder(encoded_missing_value=-1).fit_transform(X.astype(str))
+        numbers = OrdinalEncoder().fit_transform(X.to_pandas().astype(str))
         forest = best(lambda numbers=numbers, y=y: RandomForestClassifier().fit(numbers, y), 1)
         cells = []
         for model in (TBMATAN(), ANDE(n=2), ANDE(n=3)):

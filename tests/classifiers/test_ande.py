@@ -13,6 +13,7 @@ from registry import small_table
 from strategies import tables
 from tanager import A2DE, ANDE, AODE, BackOff, BDeu, Column, Lidstone, MEstimate, NaiveBayes, PriorCounts, Schema
 from tanager.errors import MemoryBudgetError, OptionError
+from tanager.learning.shared_counts import within_budget
 
 
 def ande(data, x, n, smoothing, min_count=1.0):
@@ -99,3 +100,9 @@ def test_an_explanation_of_three_super_parents_adds_up():
     told = model.explain(X[:1])
     assert sum(part.log_odds for part in told.parts) + told.prior == pytest.approx(told.log_odds, abs=1e-9)
     assert any(len(part.parents) == 3 for part in told.parts)
+
+
+def test_what_is_too_large_does_not_keep_others_from_being_evaluated():
+    schema = Schema(tuple(Column(f"x{i}", "codes", n_codes=2) for i in range(60)))
+    models = [AODE(), ANDE(n=3, max_memory="1 MB")]
+    assert [within_budget(model, schema, 2) for model in models] == [True, False]
