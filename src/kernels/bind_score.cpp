@@ -1,6 +1,7 @@
 // ScoringPlan and Compiled for Python. What a plan is made of is checked here, so that kernels can trust a plan.
 #include <memory>
 
+#include "bind_left_out.hpp"
 #include "bind_staged.hpp"
 #include "bind_store.hpp"
 #include "compiled.hpp"
@@ -24,15 +25,6 @@ Smoothing kind_of(const std::string &kind) {
     if (kind == "prior") return Smoothing::prior_counts;
     expect(kind == "backoff", "unknown kind of smoothing");
     return Smoothing::back_off;
-}
-
-LeftOut as_left_out(const std::optional<AnyArray> &labels, const std::optional<WeightArray> &weights, double unit,
-                    std::int64_t n_rows) {
-    LeftOut left_out;
-    if (labels) left_out.labels = as_labels(*labels, n_rows);
-    left_out.weights = as_weights(weights, n_rows);
-    left_out.unit = unit;
-    return left_out;
 }
 
 Weights as_fade(const std::optional<WeightArray> &fade, std::int64_t n_rows) {
@@ -81,9 +73,7 @@ struct PyPlan {
               store->store, Estimate{kind_of(kind), strength, unit, first < 0 ? strength : first}, smooth_unseen)),
           plan(*shared) {
         plan.fast = fast;
-        for (int i = 0; i < plan.store.n; ++i)
-            if (plan.slots.limit[i] >= plan.store.n_slots[i])
-                refuse("smoothing unseen values needs a spare slot for attribute " + std::to_string(i));
+        check_spare(plan.store, smooth_unseen);
     }
 
     // --- what it is ---------------------------------------------------------------------------------------------
@@ -129,10 +119,9 @@ struct PyPlan {
     void sum(const Sets &sets, const std::vector<double> &weight, double min_count) {
         expect(sets.size() == weight.size(), "one weight per member");
         for (const auto &set : sets) {
-            expect(set.size() == 1 || set.size() == 2, "a member has one or two super-parents");
+            expect(!set.empty() && set.size() < 8, "a member has one to seven super-parents");
             check_set(set, -1);
         }
-        expect(plan.store.pairs || plan.store.n < 2, "a sum of products needs pair counts");
         set_form([&] { plan.set_sum(sets, weight, min_count); });
     }
     void otherwise(const PyPlan &other) {
@@ -140,6 +129,7 @@ struct PyPlan {
         other.check_ready();
         for (const ScoringPlan *p = other.shared.get(); p; p = p->otherwise.get())
             expect(p != shared.get(), "a plan cannot fall back on itself");
+        expect(!plan.staging || few_super_parents(other.plan), kFewSuperParents);
         plan.otherwise = other.shared;
         single.reset();
     }

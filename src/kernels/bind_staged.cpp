@@ -47,9 +47,16 @@ void check_limits(int limit, double margin) {
 
 }  // namespace
 
+bool few_super_parents(const ScoringPlan &plan) {
+    const auto few = [](const Member &m) { return m.attributes.size() <= 2; };
+    return std::all_of(plan.members.begin(), plan.members.end(), few) &&
+           (!plan.otherwise || few_super_parents(*plan.otherwise));
+}
+
 void stage(ScoringPlan &plan, std::shared_ptr<ScoringPlan> naive, const std::string &mix, int limit, double margin) {
     check_limits(limit, margin);
     expect(plan.sum_of_products, "only the members of a sum can be staged");
+    expect(few_super_parents(plan), kFewSuperParents);
     expect(is_naive(*naive) && alike(naive->estimate, plan.estimate) && naive->slots.limit == plan.slots.limit,
            "the plan to begin with must be naive Bayes over all columns, with the same smoothing");
     naive->rescale(plan.estimate.unit);

@@ -10,6 +10,11 @@ struct PyRun {
     std::unique_ptr<tanager::scoring::Run> run;
 };
 
+// Members are read one by one with two super-parents at most: whether a plan, and all that it falls back on, has no
+// more.
+bool few_super_parents(const tanager::scoring::ScoringPlan &plan);
+inline constexpr const char *kFewSuperParents = "a staged member has one or two super-parents";
+
 void stage(tanager::scoring::ScoringPlan &plan, std::shared_ptr<tanager::scoring::ScoringPlan> naive,
            const std::string &mix, int limit, double margin);
 PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<tanager::scoring::ScoringPlan> plan,

@@ -12,6 +12,15 @@ struct PyStore {
     std::vector<std::int64_t> cell;
 
     explicit PyStore(arrays::HeldStore held_)
-        : held(std::move(held_)), store(held.store), values(store, false), slot(store.n), cell(store.n) {}
+        : held(std::move(held_)), store(held.store), values(store, false), slot(store.n), cell(store.n) {
+        store.index_families();
+    }
     PyStore(const PyStore &) = delete;
 };
+
+// Unseen values that are smoothed have a slot of their own, a spare one of every column.
+inline void check_spare(const tanager::Layout &layout, bool smooth_unseen) {
+    for (int i = 0; i < layout.n && smooth_unseen; ++i)
+        if (layout.n_values[i] + 1 >= layout.n_slots[i])
+            arrays::refuse("smoothing unseen values needs a spare slot for attribute " + std::to_string(i));
+}

@@ -8,6 +8,7 @@ NB_MODULE(_kernels, m) {
     bind_store(m);
     bind_score(m);
     bind_staged(m);
+    bind_trees(m);
     bind_loglinear(m);
     bind_encode(m);
     bind_sample(m);

@@ -15,6 +15,7 @@ void bind_count(nb::module_ &m);
 void bind_store(nb::module_ &m);
 void bind_score(nb::module_ &m);
 void bind_staged(nb::module_ &m);
+void bind_trees(nb::module_ &m);
 void bind_loglinear(nb::module_ &m);
 void bind_encode(nb::module_ &m);
 void bind_sample(nb::module_ &m);

@@ -91,8 +91,8 @@ void split(const Batch &rows, Method method, Store &blocked, Store &by_row) {
     const double n = double(blocked.n), m = double(rows.n_rows());
     const double k = double(blocked.k);
     const bool forced = method != Method::automatic;
-    const auto pays = [&](double increments, double cells) {
-        return forced || (increments > cells && increments > kSetUp);
+    const auto pays = [&](double increments, double cells, double shared = 1) {
+        return forced || (increments > cells && increments * shared > kSetUp);
     };
     const auto half_square = [](double slots) { return slots * slots / 2; };
     by_row = blocked;
@@ -109,10 +109,11 @@ void split(const Batch &rows, Method method, Store &blocked, Store &by_row) {
         return true;
     });
     by_row.families.clear();
+    const auto n_families = double(blocked.families.size());  // one pass serves all of them
     std::erase_if(blocked.families, [&](const Family &family) {
         double cells = k;
         for (const int i : family.attributes) cells *= double(blocked.n_slots[i]);
-        if (pays(m, cells) && cells <= static_cast<double>(kMostFamilyCells)) return false;
+        if (pays(m, cells, n_families) && cells <= static_cast<double>(kMostFamilyCells)) return false;
         by_row.families.push_back(family);
         return true;
     });

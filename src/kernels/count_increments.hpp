@@ -1,6 +1,7 @@
 // Counting one block by increments: per pair of columns one small table stays in the first-level cache while the two
 // columns stream by. Used for attributes with many values, for weighted rows and for families.
 #pragma once
+#include <algorithm>
 #include <array>
 
 #include "count_columns.hpp"
@@ -25,15 +26,9 @@ class IncrementCounter {
             add_cells(plan_.singles[i], cells);
         }
         for (const PairTable &table : plan_.tables) add_pairs(table, columns, cells);
+        made_.clear();
         for (const FamilyTable &family : plan_.families) {
-            classes_.assign(n_, 0);
-            for (const int i : family.family->attributes) {
-                append(columns.slots(i), 1, nullptr, inner_.data());
-                for (std::size_t r = 0; r < n_; ++r)
-                    classes_[r] = classes_[r] * static_cast<std::uint32_t>(plan_.slots[i]) + inner_[r];
-            }
-            const auto n_classes = static_cast<std::uint32_t>(plan_.n_classes);
-            for (std::size_t r = 0; r < n_; ++r) inner_[r] = classes_[r] * n_classes + labels_[r];
+            make_digits(family.family->attributes, columns);
             add_cells(family.block, cells);
         }
     }
@@ -52,6 +47,36 @@ class IncrementCounter {
                 for (std::size_t r = 0; r < n_; ++r) out[r] = slots[r] * factor + digits[r];
             else
                 for (std::size_t r = 0; r < n_; ++r) out[r] = slots[r] * factor;
+        };
+        if (column.bytes != nullptr) run(column.bytes);
+        else run(column.words);
+    }
+
+    // The cells of a family, into inner_. Families often come with the same attributes but the last; the digits of all
+    // before it are kept from one family to the next.
+    void make_digits(const std::vector<int> &attributes, Columns &columns) {
+        const std::size_t before = attributes.size() - 1;
+        const auto end = attributes.begin() + std::ptrdiff_t(before);
+        std::size_t same =
+            std::size_t(std::mismatch(attributes.begin(), end, made_.begin(), made_.end()).first - attributes.begin());
+        if (digits_.size() < before) digits_.resize(before, std::vector<std::uint32_t>(plan_.block_rows));
+        for (; same < before; ++same) {
+            const std::uint32_t *so_far = same == 0 ? nullptr : digits_[same - 1].data();
+            add_digit(columns.slots(attributes[same]), plan_.slots[attributes[same]], so_far, digits_[same].data());
+        }
+        made_.assign(attributes.begin(), end);
+        const std::uint32_t *so_far = before == 0 ? nullptr : digits_[before - 1].data();
+        add_digit(columns.slots(attributes[before]), plan_.slots[attributes[before]], so_far, inner_.data());
+        const auto n_classes = static_cast<std::uint32_t>(plan_.n_classes);
+        for (std::size_t r = 0; r < n_; ++r) inner_[r] = inner_[r] * n_classes + labels_[r];
+    }
+
+    // out[r] = so_far[r] * size + slot[r]
+    void add_digit(const Column &column, std::size_t size, const std::uint32_t *so_far, std::uint32_t *out) const {
+        if (so_far == nullptr) return append(column, 1, nullptr, out);
+        const auto factor = static_cast<std::uint32_t>(size);
+        const auto run = [&](const auto *slots) {
+            for (std::size_t r = 0; r < n_; ++r) out[r] = so_far[r] * factor + slots[r];
         };
         if (column.bytes != nullptr) run(column.bytes);
         else run(column.words);
@@ -105,6 +130,8 @@ class IncrementCounter {
     std::size_t n_ = 0;
     const double *weights_ = nullptr;
     std::vector<std::uint32_t> labels_, classes_, inner_;  // per row: class, compound class, inner digits of the cell
+    std::vector<int> made_;                                // attributes of the family before, without the last
+    std::vector<std::vector<std::uint32_t>> digits_;       // per row, of its first attribute, its first two, and so on
 };
 
 }  // namespace tanager

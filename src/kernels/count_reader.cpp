@@ -142,10 +142,10 @@ void CountReader::read_member(const ScoringPlan &p, int q, double *m, double *e)
         for (int c = 0; c < k; ++c) m[c] *= once_[c];
         if (++since % 4 == 0) steady(m, e, k);
     };
-    if (quick_ && (p.fast || member.attributes.size() == 2)) {
+    if (quick_ && (p.fast || member.attributes.size() == 2 || !s.pairs)) {
         bool complete = true;
         for (int i : member.attributes) complete = complete && !p.ever_missing[i];
-        const double present = complete ? at_least_zero(rows_) : present_weight(s, member.attributes, left_out_);
+        const double present = complete ? at_least_zero(rows_) : present_weight(s, member, left_out_);
         const double scale = member.weight / (present + unit * member.total);
         for (int c = 0; c < k; ++c) m[c] = (count_[c] + unit * member.cell) * scale;
         find_children(p, q);
@@ -165,7 +165,7 @@ void CountReader::find_children(const ScoringPlan &p, int q) {
     const Store &s = p.store;
     const auto &parents = p.members[q].attributes;
     n_found_ = 0;
-    if (parents.size() == 1) {
+    if (parents.size() == 1 && s.pairs) {
         const int parent = parents[0];
         const double *row = s.pairs + cell_[parent] * s.width, *column = s.pairs + cell_[parent];
         for (int i : safe_) {
@@ -175,12 +175,14 @@ void CountReader::find_children(const ScoringPlan &p, int q) {
         }
         return;
     }
+    const int first = parents[0], second = parents.back();
     for (int i : safe_) {
-        if (i == parents[0] || i == parents[1]) continue;
-        const Place &at = p.terms[p.member_terms[q][i - (parents[0] < i) - (parents[1] < i)]].counts;
+        if (i == first || i == second) continue;
+        const Place &at = p.terms[p.member_terms[q][i - (first < i) - (first != second && second < i)]].counts;
         child_[n_found_] = i;
-        own_[n_found_++] = at.cells + at.base + slot_[parents[0]] * at.strides[0] + slot_[parents[1]] * at.strides[1] +
-                           slot_[i] * at.child_stride;
+        own_[n_found_] = at.cells + at.base + slot_[first] * at.strides[0] + slot_[i] * at.child_stride;
+        if (first != second) own_[n_found_] += slot_[second] * at.strides[1];
+        ++n_found_;
     }
 }
 

@@ -38,24 +38,23 @@ inline bool locate_triple(const Store &s, const std::vector<int> &parents, int c
     return false;
 }
 
+// A family serves whichever of its members is the child.
 inline bool locate_family(const Store &s, const std::vector<int> &parents, int child, Place &place) {
-    for (const Family &f : s.families) {
-        if (f.attributes.size() != parents.size() + 1) continue;
-        const auto stride_of = [&f](int i) -> std::int64_t {  // a family serves whichever of its members is the child
-            for (std::size_t q = 0; q < f.attributes.size(); ++q)
-                if (f.attributes[q] == i) return f.strides[q];
-            return 0;
-        };
-        place.strides.clear();
-        for (int p : parents)
-            if (stride_of(p)) place.strides.push_back(stride_of(p));
-        if (place.strides.size() != parents.size() || !stride_of(child)) continue;
-        place.cells = f.cells;
-        place.base = 0;
-        place.child_stride = stride_of(child);
-        return true;
-    }
-    return false;
+    std::vector<int> set = parents;
+    set.push_back(child);
+    std::sort(set.begin(), set.end());
+    const auto found = s.family_of.find(set);
+    if (found == s.family_of.end()) return false;
+    const Family &f = s.families[found->second];
+    const auto stride_of = [&f](int i) {
+        return f.strides[std::find(f.attributes.begin(), f.attributes.end(), i) - f.attributes.begin()];
+    };
+    place.strides.clear();
+    for (int p : parents) place.strides.push_back(stride_of(p));
+    place.cells = f.cells;
+    place.base = 0;
+    place.child_stride = stride_of(child);
+    return true;
 }
 
 // Finds the table that holds a family; throws where the store has not counted it.

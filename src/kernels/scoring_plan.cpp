@@ -7,6 +7,27 @@
 
 namespace tanager::scoring {
 
+namespace {
+
+// The counts of rows in which some of these attributes are missing, for every such set of them; see Member::absent.
+std::vector<std::pair<double, const double *>> absent_counts(const Store &s, const std::vector<int> &attributes) {
+    std::vector<std::pair<double, const double *>> out;
+    for (std::size_t some = 1; some < std::size_t(1) << attributes.size(); ++some) {
+        std::vector<int> missing;
+        for (std::size_t q = 0; q < attributes.size(); ++q)
+            if (some >> q & 1) missing.push_back(attributes[q]);
+        const int last = missing.back();
+        missing.pop_back();
+        const Place place = locate(s, missing, last);
+        std::int64_t at = place.base + s.missing_slot(last) * place.child_stride;
+        for (std::size_t q = 0; q < missing.size(); ++q) at += s.missing_slot(missing[q]) * place.strides[q];
+        out.emplace_back(missing.size() % 2 == 0 ? -1.0 : 1.0, place.cells + at);
+    }
+    return out;
+}
+
+}  // namespace
+
 int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool free) {
     const auto key = std::make_tuple(child, parents, free);
     if (auto found = known_.find(key); found != known_.end()) return found->second;
@@ -18,6 +39,7 @@ int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool free)
     t.counts = locate(store, parents, child);
     if (parents.size() == 1) t.context = locate(store, {}, parents[0]);
     if (parents.size() == 2 && store.pairs) t.context = locate(store, {parents[0]}, parents[1]);
+    if (parents.size() == 3) locate_triple(store, {parents[0], parents[1]}, parents[2], t.context);
     double q = free ? 1 : store.k;
     for (int p : parents) q *= std::max(1, store.n_values[p]);
     t.cell = estimate.cell(store.n_values[child], q) * joined_share(child, parents);
@@ -125,7 +147,8 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
         for (int i : sets[t]) r *= store.n_values[i];
         m.cell = estimate.cell(r, 1);
         m.total = m.cell * r;
-        fast = fast && sets[t].size() == 1;
+        if (sets[t].size() > 2) m.absent = absent_counts(store, sets[t]);
+        fast = fast && sets[t].size() == 1 && store.pairs;  // the short cut reads pairs
         members.push_back(m);
     }
     if (!fast) {
@@ -137,9 +160,11 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
         }
     }
     for (int i = 0; i < store.n; ++i) add_term(i, {});
-    for (const Member &m : members)  // the chain P(x_1 | y) P(x_2 | y, x_1) behind the joint of a back-off
-        if (estimate.kind == Smoothing::back_off && m.attributes.size() == 2)
-            add_term(m.attributes[1], {m.attributes[0]});
+    for (Member &m : members) {
+        const auto first = m.attributes.begin();
+        for (auto i = first; i != m.attributes.end() && estimate.kind == Smoothing::back_off; ++i)
+            m.chain.push_back(add_term(*i, {first, i}));
+    }
     prepare_fast();
 }
 
@@ -238,13 +263,22 @@ void ScoringPlan::class_value(const int *slot, const double *sub, const double *
     }
 }
 
-double present_weight(const Store &s, const std::vector<int> &attributes, double left_out) {
+double present_weight(const Store &s, const Member &m, double left_out) {
+    const std::vector<int> &attributes = m.attributes;
     double total = 0;
+    if (attributes.size() > 2) {
+        total = std::accumulate(s.classes, s.classes + s.k, 0.0);
+        for (const auto &[sign, cells] : m.absent) total += sign * std::accumulate(cells, cells + s.k, 0.0);
+        return at_least_zero(total - left_out);
+    }
     for (int c = 0; c < s.k; ++c) {
         total += s.classes[c];
         for (int i : attributes) total -= s.singles[s.missing_cell(i) + c];
-        if (attributes.size() == 2)
-            total += s.pairs[(s.offsets[attributes[0] + 1] - 1) * s.width * s.k + s.missing_cell(attributes[1]) + c];
+        if (attributes.size() == 2) {
+            const Place &at = m.counts;
+            total += at.cells[at.base + s.missing_slot(attributes[0]) * at.strides[0] +
+                              s.missing_slot(attributes[1]) * at.child_stride + c];
+        }
     }
     return at_least_zero(total - left_out);
 }
@@ -267,7 +301,7 @@ bool joint_value(const ScoringPlan &p, const Member &m, const int *slot, const d
     const Store &s = p.store;
     const double *cells = member_counts(p, m, slot, left_out);
     if (!cells) return false;
-    const double total = present_weight(s, m.attributes, left_out);
+    const double total = present_weight(s, m, left_out);
     if (p.estimate.constant()) {
         const double cell = p.estimate.unit * m.cell, all = total + p.estimate.unit * m.total;
         for (int c = 0; c < s.k; ++c) out[c] = all > 0 ? (at_least_zero(cells[c] - sub[c]) + cell) / all : 0;
@@ -276,21 +310,14 @@ bool joint_value(const ScoringPlan &p, const Member &m, const int *slot, const d
         double p0 = strength;
         for (int i : m.attributes) p0 *= marginal(s, p.estimate, i, slot, left_out);
         for (int c = 0; c < s.k; ++c) out[c] = (at_least_zero(cells[c] - sub[c]) + p0 * prior[c]) / (total + strength);
-    } else {  // back-off: the chain P(y) P(x_1 | y) P(x_2 | y, x_1)
+    } else {  // back-off: the chain P(y) P(x_1 | y) P(x_2 | y, x_1) ...
         for (int c = 0; c < s.k; ++c) out[c] = prior[c];
         double few[32];
         std::vector<double> many(s.k > 32 ? s.k : 0);  // adding a member should not allocate
         double *factor = s.k > 32 ? many.data() : few;
-        for (std::size_t q = 0; q < m.attributes.size(); ++q) {
-            const int i = m.attributes[q];
-            for (std::size_t t = 0; t < p.terms.size(); ++t) {
-                const Term &term = p.terms[t];
-                if (term.child != i || term.parents.size() != q || (q == 1 && term.parents[0] != m.attributes[0]))
-                    continue;
-                term_value(s, p.estimate, p.terms, term, slot, sub, left_out, factor);
-                for (int c = 0; c < s.k; ++c) out[c] *= factor[c];
-                break;
-            }
+        for (int t : m.chain) {
+            term_value(s, p.estimate, p.terms, p.terms[t], slot, sub, left_out, factor);
+            for (int c = 0; c < s.k; ++c) out[c] *= factor[c];
         }
     }
     return true;

@@ -21,6 +21,10 @@ struct Member {
     double weight = 1;
     Place counts;                // N(x_s, y)
     double cell = 0, total = 0;  // pseudo-counts of the joint P(y, x_s), before the unit
+    std::vector<int> chain;      // the terms P(x_1 | y), P(x_2 | y, x_1), ... behind the joint of a back-off
+    // Rows with every attribute of s present are all rows, less those without one, and those without two again, and so
+    // on: signs, and the counts by class. Empty for one or two attributes; see present_weight.
+    std::vector<std::pair<double, const double *>> absent;
 };
 
 struct Group {                  // one attribute of a product of sums, for all classes or for those with one network
@@ -112,8 +116,8 @@ bool finish(const double *m, const double *e, int k, double qualified, bool log_
 // Adds the vector m * 2^e to a running total. From then on the exponent of the total is common to all classes.
 void add_scaled(const double *m, const double *e, int k, double *total, double *total_e);
 
-// Weight of the rows with every attribute of s present (at most two attributes).
-double present_weight(const Store &s, const std::vector<int> &attributes, double left_out);
+// Weight of the rows with every attribute of s present.
+double present_weight(const Store &s, const Member &m, double left_out);
 
 // N(x_s, y) of a member that is eligible for the row: all of s is present, was seen often enough, and the member has a
 // weight; else null.

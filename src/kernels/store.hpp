@@ -20,6 +20,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 namespace tanager {
@@ -52,6 +53,15 @@ struct Store : Layout {
     double *classes = nullptr, *singles = nullptr, *pairs = nullptr;
     std::vector<Triples> triples;
     std::vector<Family> families;
+    std::map<std::vector<int>, std::size_t> family_of;  // where a set of attributes, in ascending order, was counted
+
+    void index_families() {
+        for (std::size_t f = 0; f < families.size(); ++f) {
+            std::vector<int> set = families[f].attributes;
+            std::sort(set.begin(), set.end());
+            family_of.emplace(std::move(set), f);
+        }
+    }
 };
 
 // Calls visit(cells, how many) for every table.

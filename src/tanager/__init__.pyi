@@ -2,6 +2,7 @@
 
 from tanager.classifiers.a2de import A2DE as A2DE
 from tanager.classifiers.adjusted_naive_bayes import AdjustedNaiveBayes as AdjustedNaiveBayes
+from tanager.classifiers.ande import ANDE as ANDE
 from tanager.classifiers.anytime import AnytimeA2DE as AnytimeA2DE
 from tanager.classifiers.anytime import AnytimeAODE as AnytimeAODE
 from tanager.classifiers.aode import AODE as AODE
@@ -26,6 +27,7 @@ from tanager.classifiers.spode import SPODE as SPODE
 from tanager.classifiers.super_parent_tan import SuperParentTAN as SuperParentTAN
 from tanager.classifiers.tan import FAN as FAN
 from tanager.classifiers.tan import TAN as TAN
+from tanager.classifiers.tbmatan import TBMATAN as TBMATAN
 from tanager.classifiers.tc import TC as TC
 from tanager.classifiers.waode import WAODE as WAODE
 from tanager.classifiers.wrapped import Wrapped as Wrapped

@@ -111,6 +111,42 @@ class Store:
     ) -> None:
         """Copy codes into out; values that only repeat a more special one of the same row become missing."""
 
+def tree_weights(store: Store, out: _Floats, ess: float, unit: float = 1.0, n_jobs: int = 1) -> None:
+    """out (n, n): the log of the Bayes factor for an edge between two columns, given the class."""
+
+def tree_sums(
+    store: Store,
+    log_weights: _Floats,
+    codes: _Codes,
+    out: _Floats,
+    ess: float,
+    unit: float = 1.0,
+    most_range: float = ...,
+    smooth_unseen: bool = False,
+    labels: _Codes | None = None,
+    weights: _Floats | None = None,
+    n_jobs: int = 1,
+) -> None:
+    """out (rows, classes): the log of the sum over all trees of the product of Bayes factor and lift of their edges.
+
+    Up to what all classes of a row share. With labels (and weights) every row is left out of the counts, and so of the
+    Bayes factors.
+    """
+
+def tree_steps(
+    store: Store,
+    log_weights: _Floats,
+    codes: _Codes,
+    c: int,
+    log_sum: _Floats,
+    shares: _Floats,
+    ess: float,
+    unit: float = 1.0,
+    most_range: float = ...,
+    smooth_unseen: bool = False,
+) -> None:
+    """For one row and class: log_sum (1, n) of every column as it is taken out, its shares (n, n) by column left."""
+
 class ScoringPlan:
     """How a classifier reads the counts of a Store."""
 

@@ -12,7 +12,7 @@ from sklearn.datasets import load_wine
 from sklearn.naive_bayes import GaussianNB
 
 from registry import ALL, name_of, small_table
-from tanager import A2DE, AODE, KDB, SPC, TAN, BestOf, DataError, NaiveBayes, OptionError
+from tanager import A2DE, AODE, KDB, SPC, TAN, TBMATAN, BestOf, DataError, NaiveBayes, OptionError
 from tanager.evaluate import cross_validate, cross_validate_all, fold_runner, holdout, leave_one_out, run
 from tanager.evaluate.folds import stratified_folds, stratified_holdout
 from tanager.evaluate.peers import AsNumbers, peers
@@ -149,7 +149,8 @@ def test_leave_one_out_equals_learning_the_other_rows(model):
         if answering is not rest:
             answering.attach(rest.counts_, rest.encoder_, rest.memory.rows)
         held = View(rest.counts_, form, estimate, smooth_unseen=view.smooth_unseen, priors=view.priors, factors=factor)
-        scorer = rest.scorer_ if hasattr(rest, "moments_") and rest.moments_ is not None else held
+        gaussian = hasattr(rest, "moments_") and rest.moments_ is not None
+        scorer = rest.scorer_ if gaussian or isinstance(rest, TBMATAN) else held
         proba = scorer.score(rest.encode(X[r : r + 1]))
         own.append(proba[0, whole.classes_.tolist().index(y[r])])
     if model.class_weight == "balanced":

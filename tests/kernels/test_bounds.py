@@ -165,3 +165,65 @@ def test_a_row_is_learned_whole_or_not_at_all():
         with pytest.raises(ValueError, match=r"one code per column|uint8 or uint16"):
             counts.store.learn_one(codes, 0)
     np.testing.assert_array_equal(counts.pairs, before)
+
+
+def test_members_have_as_many_super_parents_as_kernels_can_read():
+    plan = plan_over(learned(order=3))
+    with pytest.raises(ValueError, match="one to seven super-parents"):
+        plan.sum([[]], [1.0], 1.0)
+    with pytest.raises(ValueError, match="no joint counts"):
+        plan_over(learned(order=2)).sum([[0, 1, 2]], [1.0], 1.0)
+    with pytest.raises(ValueError, match="twice"):
+        plan.sum([[0, 1, 1]], [1.0], 1.0)
+
+
+def test_staged_members_have_two_super_parents_at_most():
+    counts = learned(order=3, families=[(0, 1, 2, 3)])
+    wide, naive, few = plan_over(counts), plan_over(counts), plan_over(counts)
+    wide.sum([[0, 1, 2]], [1.0], 1.0)
+    NAIVE.build(naive)
+    few.sum([[0, 1]], [1.0], 1.0)
+    with pytest.raises(ValueError, match="one or two super-parents"):
+        wide.staged(naive, "joint", -1, 1.0)
+    few.staged(naive, "joint", -1, 1.0)
+    with pytest.raises(ValueError, match="one or two super-parents"):
+        few.otherwise(wide)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"log_weights": np.zeros((N, N - 1))}, "log_weights must have the shape"),
+        ({"log_weights": np.full((N, N), np.nan)}, "log_weights must be finite"),
+        ({"log_weights": np.zeros((N, N), dtype=np.float32)}, "log_weights must be float64"),
+        ({"codes": np.zeros((2, N - 1), np.uint8)}, "columns"),
+        ({"out": np.zeros((3, K))}, "the output must have"),
+        ({"ess": 0.0}, "sample size must be positive"),
+        ({"unit": -1.0}, "unit must be positive"),
+        ({"most_range": 0.0}, "range must be positive"),
+        ({"smooth_unseen": True}, "spare slot"),
+        ({"labels": np.zeros(1, np.uint8)}, "label"),
+        ({"store": counts_over(order=1).store}, "needs pair counts"),
+    ],
+)
+def test_sums_over_trees_take_what_fits(changes, sentence):
+    counts = learned()
+    rows = np.array([[0, 1, 2, 0], [255, 254, 1, 2]], np.uint8)  # a code beyond the values is missing
+    named = {"store": counts.store, "log_weights": np.zeros((N, N)), "codes": rows, "out": np.empty((2, K)), "ess": 1.0}
+    _kernels.tree_sums(**named)
+    assert np.isfinite(named["out"]).all()
+    _kernels.tree_sums(**named, labels=np.array([7, 255], np.uint8))  # no class: nothing is left out
+    with pytest.raises(ValueError, match=sentence):
+        _kernels.tree_sums(**(named | changes))
+
+
+def test_steps_of_a_sum_over_trees_are_of_one_row_and_class():
+    counts = learned()
+    named = {"log_weights": np.zeros((N, N)), "codes": np.zeros((1, N), np.uint8), "c": 0, "ess": 1.0}
+    named |= {"log_sum": np.empty((1, N)), "shares": np.empty((N, N))}
+    _kernels.tree_steps(counts.store, **named)
+    for changes in ({"codes": np.zeros((2, N), np.uint8)}, {"c": K}, {"c": -1}, {"shares": np.empty((N, K))}):
+        with pytest.raises(ValueError, match=r"one row|no such class|output must have"):
+            _kernels.tree_steps(counts.store, **(named | changes))
+    with pytest.raises(ValueError, match="the output must have"):
+        _kernels.tree_weights(counts.store, np.empty((N, K)), 1.0)

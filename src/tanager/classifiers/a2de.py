@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 
 from tanager.counts.joint import JointCounts
 from tanager.errors import check_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
-from tanager.scoring.forms import Form, SumOfProducts, one_dependence
+from tanager.scoring.forms import Form, averaged
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class A2DE(CountsClassifier):
     """Averaged two-dependence estimators: the mean over all pairs of columns as parents of all others.
 
-    Lower bias and higher variance than AODE: choose it with many rows and few columns. Counts triples.
+    Lower bias and higher variance than AODE: choose it with many rows and few columns. Counts triples. It is ANDE(n=2).
 
     Parameters
     ----------
@@ -42,7 +41,4 @@ class A2DE(CountsClassifier):
         check_number("min_count", self.min_count, "a number of rows")
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
-        n = counts.n_features
-        single = one_dependence([1.0] * n, self.min_count)
-        pairs = tuple(combinations(range(n), 2))
-        return SumOfProducts(pairs, (1.0,) * len(pairs), self.min_count, single) if n > 2 else single
+        return averaged(counts.n_features, 2, self.min_count)

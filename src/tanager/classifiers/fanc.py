@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tanager.counts.joint import JointCounts
-from tanager.errors import OptionError, is_number
+from tanager.errors import OptionError
 from tanager.learning.rows import KeptRows
-from tanager.learning.selection import column_place
 from tanager.learning.voting import OrderedCollection, Sets
 
 
@@ -46,7 +43,6 @@ class FANC(OrderedCollection):
     """
 
     max_parents_from: int | None = None
-    weights: Any = None
 
     def check_options(self) -> None:
         super().check_options()
@@ -59,33 +55,4 @@ class FANC(OrderedCollection):
         sets: Sets = []
         for place, i in enumerate(order):
             sets += [(i, (), 1.0), *((i, (j,), 1.0) for j in first[:place])]
-        return _weighted(sets, self.weights, counts)
-
-
-def _weighted(sets: Sets, weights: Mapping[Any, float] | None, counts: JointCounts) -> Sets:
-    """The sets with given weights; refused where a weight is negative or for arcs that are not in the collection."""
-    if weights is None:
         return sets
-    known = {(child, parents): at for at, (child, parents, _) in enumerate(sets)}
-    out = list(sets)
-    for arc, weight in weights.items():
-        if not isinstance(arc, tuple) or len(arc) != 2:
-            raise OptionError(
-                f"weights: {arc!r} is no arc; give (child, parent), or (child, None) for the class alone."
-            )
-        child, parent = arc
-        i = column_place("weights", child, counts.schema)
-        parents = () if parent is None else (column_place("weights", parent, counts.schema),)
-        if (i, parents) not in known:
-            raise OptionError(
-                f"weights[{child!r}, {parent!r}]: {parent!r} does not come before {child!r} in the order of columns."
-            )
-        if not is_number(weight, 0):
-            raise OptionError(f"weights[{child!r}, {parent!r}]={weight!r}: weights must be finite and not negative.")
-        out[known[i, parents]] = (i, parents, float(weight))
-    for i in {child for child, _, weight in out}:
-        if not any(weight > 0 for child, _, weight in out if child == i):
-            raise OptionError(
-                f"weights: all parent sets of {counts.schema.names[i]!r} have weight 0; leave one above 0."
-            )
-    return out

@@ -11,7 +11,8 @@ from tanager.encoding import Schema
 from tanager.errors import check_option
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import best_by_rows, column_place
-from tanager.learning.voting import OrderedCollection, Sets, collect
+from tanager.learning.voting import OrderedCollection, Sets, collect, weighted
+from tanager.scoring.forms import Form
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -25,6 +26,11 @@ class SPC(OrderedCollection):
         the one that gives the true classes of the rows the largest sum of probabilities.
     select : {"loo", "resub"}, default="loo"
         How "refined" looks at the rows: each left out, or (as published) not.
+    weights : dict, default=None
+        Prior knowledge, as for FANC: ``{(child, parent): weight}``, with ``(super_parent, parent)`` for two parents and
+        None for the class alone.
+    column_order, random_state
+        As for FANC.
 
     Attributes
     ----------
@@ -68,9 +74,15 @@ class SPC(OrderedCollection):
 
     def _sets(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> Sets:
         how = self.select if self._needs_rows() else self.super_parent
-        best = order[0] if how is None else best_by_rows(self, how, lambda s: collect(_spc(s, order)), counts, rows)
+        best = (
+            order[0] if how is None else best_by_rows(self, how, lambda s: self._form(s, order, counts), counts, rows)
+        )
         self.super_parent_ = counts.schema.names[best]
         return _spc(best, order)
+
+    def _form(self, s: int, order: list[int], counts: JointCounts) -> Form:
+        """The collection with super-parent s, and the weights of the sets that it has."""
+        return collect(weighted(_spc(s, order), self.weights, counts.schema, strict=False))
 
 
 def _spc(s: int, order: Sequence[int]) -> Sets:

@@ -23,6 +23,11 @@ class TC(OrderedCollection):
     order_weights : tuple of three numbers or None, default=None
         Weights of parent sets with none, one and two columns, each divided by how many there are; None sums them as
         they are, so that pairs of parents dominate for late columns.
+    weights : dict, default=None
+        Prior knowledge, as for FANC: ``{(child, parent): weight}``, with ``(parent, parent)`` for two parents and None
+        for the class alone. They multiply ``order_weights``.
+    column_order, random_state
+        As for FANC.
 
     Examples
     --------

@@ -153,7 +153,8 @@ class JointCounts:
             cells += float((n_slots * after**2)[:-2].sum())
         else:
             cells += sum(n_slots[s] * width**2 for s in anchors)
-        cells += sum(float(np.prod(n_slots[list(family)])) for family in families)
+        for size in {len(family) for family in families}:
+            cells += float(n_slots[[family for family in families if len(family) == size]].prod(axis=1).sum())
         return float(cells * n_classes * 8)
 
     def _allocate(self, capacity: np.ndarray) -> None:

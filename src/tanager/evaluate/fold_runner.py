@@ -12,15 +12,14 @@ from sklearn.base import clone
 
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
-from tanager.counts.memory import as_bytes
-from tanager.encoding import Encoder
+from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import rows_at
 from tanager.encoding.kinds import settled
 from tanager.evaluate.measures import measure, reliability
 from tanager.evaluate.plan import EvaluationPlan, LabelledTable
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
-from tanager.learning.shared_counts import joint_shape
+from tanager.learning.shared_counts import joint_shape, within_budget
 from tanager.scoring.decision import check_costs, decide
 
 Record = dict[str, Any]
@@ -87,7 +86,8 @@ class SharedCountsGroup:
         if any(self.models[name].looks_at_rows for name in names):
             rows.append(Block(codes[training], labels[training]))
         assert encoder is not None
-        fitting = [name for name in names if counts.holds(**self.models[name].counts_shape(encoder.schema))]
+        own = {name: self.models[name] for name in names if self._fits(self.models[name], encoder.schema)}
+        fitting = [name for name, model in own.items() if counts.holds(**model.counts_shape(encoder.schema))]
         try:
             yield codes, {name: clone(self.models[name]).attach(counts, encoder, rows) for name in fitting}
         finally:
@@ -100,15 +100,13 @@ class SharedCountsGroup:
 
     def _empty(self, encoder: Encoder, names: Sequence[str]) -> JointCounts:
         """Counts as wide as the widest classifier needs, of those whose own counts are within their budget."""
-        schema, k = encoder.schema, len(self.data.classes)
-        fitting = [
-            model
-            for model in (self.models[name] for name in names)
-            if JointCounts.estimate_bytes(schema.n_values, k, **model.counts_shape(schema))
-            <= as_bytes(model.max_memory)
-        ]
+        schema = encoder.schema
+        fitting = [self.models[name] for name in names if self._fits(self.models[name], schema)]
         shape = joint_shape(fitting, schema) if fitting else {"order": 1}
         return JointCounts(schema, self.data.classes, max_memory=None, spare=int(self.unseen == "smooth"), **shape)
+
+    def _fits(self, model: CountsClassifier, schema: Schema) -> bool:
+        return within_budget(model, schema, len(self.data.classes))
 
     def _subtracted(self, test: np.ndarray) -> tuple[np.ndarray, JointCounts] | None:
         """Codes, and counts of all rows less the test rows; None where some value occurs in test rows only.

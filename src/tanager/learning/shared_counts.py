@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tanager.counts.joint import JointCounts
+from tanager.counts.memory import as_bytes
 from tanager.encoding import Schema
+from tanager.errors import MemoryBudgetError
 from tanager.learning.counts_classifier import CountsClassifier
+
+
+def within_budget(model: CountsClassifier, schema: Schema, n_classes: int) -> bool:
+    """Whether what a classifier counts is within its own budget."""
+    try:
+        shape = model.counts_shape(schema)
+    except MemoryBudgetError:  # too much even to be listed
+        return False
+    return JointCounts.estimate_bytes(schema.n_values, n_classes, **shape) <= as_bytes(model.max_memory)
 
 
 def joint_shape(models: Iterable[CountsClassifier], schema: Schema) -> dict[str, Any]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tanager.counts.joint import JointCounts
+from tanager.encoding import Schema
+from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.network_view import n_networks_of
 from tanager.learning.rows import KeptRows
+from tanager.learning.selection import column_place
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.structure.orders import column_order
 
@@ -20,6 +24,52 @@ def collect(sets: Sets) -> ProductOfSums:
     return ProductOfSums(tuple(s[0] for s in sets), tuple(s[1] for s in sets), tuple(float(s[2]) for s in sets))
 
 
+def weighted(sets: Sets, weights: Mapping[Any, float] | None, schema: Schema, *, strict: bool = True) -> Sets:
+    """The sets times given weights; refused where a weight is negative or for sets that are not in the collection.
+
+    Without ``strict``, weights of such sets are passed over: another super-parent may have them.
+    """
+    if weights is None:
+        return sets
+    known = {(child, frozenset(parents)): at for at, (child, parents, _) in enumerate(sets)}
+    out = list(sets)
+    for arc, weight in weights.items():
+        child, parents = _named_set(arc, schema)
+        at = known.get((child, frozenset(parents)))
+        if at is None and not strict:
+            continue
+        if at is None:
+            raise OptionError(f"weights[{arc[0]!r}, {arc[1]!r}]: {_why_not(child, parents, sets, schema)}")
+        if not is_number(weight, 0):
+            raise OptionError(f"weights[{arc[0]!r}, {arc[1]!r}]={weight!r}: weights must be finite and not negative.")
+        out[at] = (*sets[at][:2], sets[at][2] * float(weight))
+    for i in {child for child, _, _ in out} if strict else ():
+        if not any(weight > 0 for child, _, weight in out if child == i):
+            raise OptionError(f"weights: all parent sets of {schema.names[i]!r} have weight 0; leave one above 0.")
+    return out
+
+
+def _named_set(arc: Any, schema: Schema) -> tuple[int, ParentSet]:
+    """The child and the parents that a key of ``weights`` names."""
+    if not isinstance(arc, tuple) or len(arc) != 2:
+        raise OptionError(
+            f"weights: {arc!r} is no arc; give (child, parent), (child, (parent, parent)) for two of them, or "
+            "(child, None) for the class alone."
+        )
+    child, parents = arc
+    names = () if parents is None else parents if isinstance(parents, tuple) else (parents,)
+    return column_place("weights", child, schema), tuple(column_place("weights", name, schema) for name in names)
+
+
+def _why_not(child: int, parents: ParentSet, sets: Sets, schema: Schema) -> str:
+    """Why a collection has no such set."""
+    before = {j for i, some, _ in sets if i == child for j in some}
+    late = [schema.names[j] for j in parents if j not in before]
+    if late:
+        return f"{late[0]!r} does not come before {schema.names[child]!r} in the order of columns."
+    return "this collection has no such set of parents. Collection takes any."
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class OrderedCollection(CountsClassifier):
     """What collections share: an order of the columns, in which parents come before their children.
@@ -28,11 +78,16 @@ class OrderedCollection(CountsClassifier):
     ----------
     column_order : {"given", "ig_sum", "ig_class", "mi", "random"} or list of columns, default="given"
         Which columns come first.
+    weights : dict, default=None
+        ``{(child, parent): weight}``, or ``(child, (parent, parent))`` for a set of two, with None for the class alone;
+        1 where nothing is said, 0 forbids. This is prior knowledge: the collection with the product of the weights as
+        the prior of a network.
     random_state : int, default=None
         For a random order.
     """
 
     column_order: Any = "given"
+    weights: Any = None
     random_state: Any = None
 
     n_networks_ = property(n_networks_of)
@@ -47,4 +102,5 @@ class OrderedCollection(CountsClassifier):
         return isinstance(self.column_order, str) and self.column_order == "given"
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
-        return collect(self._sets(counts, column_order(counts, self.column_order, self.random_state), rows))
+        sets = self._sets(counts, column_order(counts, self.column_order, self.random_state), rows)
+        return collect(weighted(sets, self.weights, counts.schema))

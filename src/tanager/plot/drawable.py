@@ -16,6 +16,7 @@ from tanager.learning.counts_classifier import CountsClassifier
 from tanager.networks.network import Arc, Network
 from tanager.scoring.forms import ProductOfSums, form_columns
 from tanager.scoring.network_view import as_network
+from tanager.scoring.tree_average import TreeAverage
 from tanager.structure.learner import LearnedNetwork
 from tanager.structure.measures import class_information
 
@@ -105,7 +106,8 @@ def _implied(network: Network, target: str, n_names: int) -> tuple[str, ...]:
 def one_network(model: CountsClassifier) -> bool:
     """Whether a classifier has one network, or one per class, and is not an average of many."""
     form = model.structure_
-    return isinstance(form, ProductOfSums) and form.n_networks == 1
+    averages = isinstance(model.scorer_, TreeAverage)
+    return isinstance(form, ProductOfSums) and form.n_networks == 1 and not averages
 
 
 def _from_model(model: CountsClassifier, target: str | None, information: Information) -> list[DrawableNetwork]:

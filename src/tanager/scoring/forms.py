@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from tanager import _kernels
 
@@ -94,7 +95,7 @@ class SumOfProducts:
     otherwise: ProductOfSums | SumOfProducts | None = None
 
     def families(self) -> list[tuple[int, ...]]:
-        """Members with two super-parents read triples; these are counted with order 3."""
+        """Two super-parents read triples, which are counted with order 3; wider sets are asked for beforehand."""
         return []
 
     def build(self, plan: _kernels.ScoringPlan) -> None:
@@ -129,6 +130,15 @@ def one_dependence(weights: Sequence[float], min_count: float) -> SumOfProducts:
     """One member per column, with weights; naive Bayes where none is eligible."""
     n = len(weights)
     return SumOfProducts(tuple((i,) for i in range(n)), tuple(float(w) for w in weights), min_count, naive(n))
+
+
+def averaged(n: int, size: int, min_count: float) -> Form:
+    """One member for every set of so many of n columns; where none is eligible, sets of one column less and so on."""
+    if size < 2:
+        return one_dependence([1.0] * n, min_count) if size else naive(n)
+    fewer = averaged(n, size - 1, min_count)
+    members = tuple(combinations(range(n), size))
+    return SumOfProducts(members, (1.0,) * len(members), min_count, fewer) if n > size else fewer
 
 
 def form_columns(form: ProductOfSums) -> set[int]:

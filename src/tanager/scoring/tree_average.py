@@ -1,0 +1,96 @@
+"""TreeAverage: naive Bayes times the lifts along a tree, averaged over all trees of the columns."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.counts.block import Block, Query
+from tanager.scoring.explain import PartList
+from tanager.scoring.view import View
+
+
+class TreeAverage:
+    """The average over all tree-augmented networks, weighed by their posterior probability.
+
+    A tree-augmented network is naive Bayes times the lift P(x_u, x_v | y) / (P(x_u | y) P(x_v | y)) of every edge of
+    its tree; so the average is naive Bayes, which the view answers, times the average of products of lifts. The Bayes
+    factors of the edges are worked out again when the counts have changed.
+    """
+
+    compiled = None
+
+    def __init__(self, naive: View, ess: float, most_range: float = math.inf) -> None:
+        self.naive, self.ess, self.most_range = naive, ess, most_range
+        self._log_weights: np.ndarray | None = None
+        self._version = -1  # of the counts that they were made from
+
+    def log_weights(self, n_jobs: int = 1) -> np.ndarray:
+        """The log of the Bayes factor for an edge, of every two columns: zeros on the diagonal."""
+        counts = self.naive.counts
+        if self._log_weights is None or self._version != counts.version:
+            self._log_weights = np.empty((counts.n_features, counts.n_features))
+            _kernels.tree_weights(counts.store, self._log_weights, self.ess, counts.scale, n_jobs)
+            self._version = counts.version
+        return self._log_weights
+
+    def _log_sums(self, rows: Query | Block, n_jobs: int) -> np.ndarray:
+        """The log of the sum over all trees, up to what all classes share; the rows of a block are left out."""
+        counts, view = self.naive.counts, self.naive
+        out = np.empty((len(rows), counts.n_classes))
+        labels, weights = (rows.labels, rows.weights) if isinstance(rows, Block) else (None, None)
+        _kernels.tree_sums(
+            counts.store,
+            self.log_weights(n_jobs),
+            rows.codes,
+            out,
+            self.ess,
+            counts.scale,
+            self.most_range,
+            view.smooth_unseen,
+            labels,
+            weights,
+            n_jobs,
+        )
+        return out
+
+    def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors, or logs of the joint."""
+        logs = self.naive.score(query, log_joint=True, n_jobs=n_jobs) + self._log_sums(query, n_jobs)
+        return logs if log_joint else _posterior(logs)
+
+    def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors; a row that is left out does not count for the probability of the trees, either."""
+        naive = self.naive.leave_one_out(block, log_joint=True, n_jobs=n_jobs)
+        return _posterior(naive + self._log_sums(block, n_jobs))
+
+    def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
+        """Naive Bayes, and what the average over trees adds to it, shared out exactly.
+
+        Columns are taken out of the sum over trees one by one, the last first: each adds the log of the sum of its
+        edges to those that are left (edges that already hold the way through columns taken out before). Inside such a
+        sum, each edge has its share by the logarithmic mean, as the terms of any sum have.
+        """
+        prior, parts = self.naive.explain(query, answer, against)
+        (log_sum, share), (log_other, other) = (self._steps(query, c) for c in (answer, against))
+        for u, difference in enumerate((log_sum - log_other).tolist()):
+            ours, theirs = math.exp(min(difference, 0.0)), math.exp(min(-difference, 0.0))
+            mean = (ours - theirs) / difference if abs(difference) > 1e-9 else 0.5 * (ours + theirs)
+            shared = (share[u] * ours - other[u] * theirs) / mean
+            parts += [(u, (int(v),), float(shared[v])) for v in np.flatnonzero(share[u] + other[u])]
+        return prior, parts
+
+    def _steps(self, query: Query, c: int) -> tuple[np.ndarray, np.ndarray]:
+        """For one row and class: the log of the sum of each column as it is taken out, and its shares by column."""
+        counts, n = self.naive.counts, self.naive.counts.n_features
+        log_sum, shares = np.empty((1, n)), np.empty((n, n))
+        prior = self.ess, counts.scale, self.most_range, self.naive.smooth_unseen
+        _kernels.tree_steps(counts.store, self.log_weights(), query.codes, c, log_sum, shares, *prior)
+        return log_sum[0], shares
+
+
+def _posterior(logs: np.ndarray) -> np.ndarray:
+    odds = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
