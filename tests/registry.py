@@ -44,9 +44,11 @@ from tanager import (
     MEstimate,
     MultiNet,
     NaiveBayes,
+    NBTree,
     Network,
     NetworkClassifier,
     PriorCounts,
+    RecursiveBayes,
     SelectiveKDB,
     SuperParentTAN,
     Wrapped,
@@ -138,6 +140,13 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "best": lambda n: BestOf([NaiveBayes(), TAN(), AODE()]),
     "best-all": lambda n: BestOf(),
     "best-some": lambda n: BestOf([NaiveBayes(subsumption=1), TAN(missing="marginal"), KDB(smoothing=1)]),
+    "nbtree": lambda n: NBTree(),
+    "nbtree-deep": lambda n: NBTree(min_rows=2, min_child=1, min_gain=0, folds=2),
+    "nbtree-heaviest": lambda n: NBTree(
+        leaf=AODE(), min_rows=2, min_child=1, min_gain=0, folds=3, missing="heaviest", unseen="smooth"
+    ),
+    "recursive": lambda n: RecursiveBayes(),
+    "recursive-deep": lambda n: RecursiveBayes(min_rows=2, min_gain=0),
     "best-priors": lambda n: BestOf([AODE(subsumption=1), KDB()], criterion="accuracy", unseen="smooth"),
 }
 

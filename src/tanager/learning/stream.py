@@ -237,7 +237,8 @@ def _grow_counts_to(model: CountsClassifier, row: np.ndarray) -> None:
         if columns[i].n_values <= code != np.iinfo(row.dtype).max:
             known = {"values": column.values[: code + 1], "other": False, "n_codes": min(column.n_codes, code + 1)}
             columns[i] = column if code + 1 >= column.n_values else replace(column, **known)
-    counts.grow(Schema(tuple(columns)), model.classes_)
+    if columns != list(counts.schema.columns):  # else the structure, which is bound to the layout, would be lost
+        counts.grow(Schema(tuple(columns)), model.classes_)
 
 
 def _where_labelled(labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:
