@@ -151,20 +151,22 @@ class RecursiveBayes(TreeClassifier):
 
     Notes
     -----
-    After Langley (1993). Errors are those of rows left out, so a step costs O(n m k). A row that is left out goes the way
-    it would go if the classifiers on it had not learned it; the ways of all others stay.
+    After Langley (1993). Errors are those of rows left out, so a step costs O(n m k). A row that is left out goes the
+    way it would go if the classifiers on it had not learned it; the ways of all others stay.
 
     Examples
     --------
-    Whether a number is far from the middle: naive Bayes can follow one side only.
+    Whether exactly two of three switches are on. Naive Bayes is right in four of the eight cases.
 
+    >>> from itertools import product
     >>> from tanager import RecursiveBayes
-    >>> X = [["low", "a"], ["mid", "a"], ["high", "a"], ["low", "b"], ["mid", "b"], ["high", "b"]] * 20
-    >>> y = ["far", "near", "far", "near", "near", "far"] * 20
-    >>> model = RecursiveBayes().fit(X, y)
+    >>> X = [list(row) for row in product(["on", "off"], repeat=3)] * 40
+    >>> model = RecursiveBayes().fit(X, ["two" if row.count("on") == 2 else "not two" for row in X])
     >>> print(model.tree_)
-    answer = far: as answered, 60 rows, far 100%
-    answer = near: NaiveBayes, 60 rows, near 100%
+    answer = not two: NaiveBayes, 280 rows, not two 57%, two 43%
+    answer = two: NaiveBayes, 40 rows, not two 100%
+    >>> model.predict([["on", "on", "off"], ["on", "on", "on"]])
+    array(['two', 'not two'], dtype='<U7')
     """
 
     def default_leaf(self) -> CountsClassifier:
@@ -182,8 +184,8 @@ class RecursiveBayes(TreeClassifier):
             own = answers == c
             part = block.part(own)
             weights = np.ones(len(part)) if part.weights is None else part.weights
-            mixed = len(np.unique(part.labels[weights > 0])) > 1
-            if own.all() or not mixed or weights.sum() < self.min_rows:
+            wholly_right = not (part.labels[weights > 0] != c).any()
+            if own.all() or wholly_right or weights.sum() < self.min_rows:
                 continue
             child = maker(part)
             before, after = float(wrong[own].sum()), float(_wrong(child, part).sum())
