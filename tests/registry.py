@@ -41,6 +41,7 @@ from tanager import (
     GeneralNetwork,
     GSquared,
     HillClimb,
+    HoeffdingTree,
     MEstimate,
     MultiNet,
     NaiveBayes,
@@ -155,6 +156,7 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
 STREAMING: dict[str, Callable[[], Classifier]] = {
     "evolving": lambda: EvolvingNaiveBayes(),
     "drift": lambda: DriftAware(AODE()),
+    "hoeffding": lambda: HoeffdingTree(grace=10, delta=0.1, tie=0.3),
 }
 
 # Options that speak of the columns and classes of `small_table`, or that take long on many random tables.

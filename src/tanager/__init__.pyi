@@ -59,6 +59,7 @@ from tanager.scoring.staged import AnytimeAnswer as AnytimeAnswer
 from tanager.streams.detectors import DDM as DDM
 from tanager.streams.drift import DriftAware as DriftAware
 from tanager.streams.evolving import EvolvingNaiveBayes as EvolvingNaiveBayes
+from tanager.streams.hoeffding_tree import HoeffdingTree as HoeffdingTree
 from tanager.structure.cbl import CBL as CBL
 from tanager.structure.chow_liu import ChowLiu as ChowLiu
 from tanager.structure.hill_climb import HillClimb as HillClimb

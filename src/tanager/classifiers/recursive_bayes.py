@@ -207,7 +207,7 @@ class RecursiveBayes(TreeClassifier):
 
     def described(self, tree: AnswerTree, block: Block, weights: np.ndarray) -> TreeNode:
         """The tree in words: answers that stand, and classifiers for those that do not."""
-        maker = LeafMaker(self.own_leaf(), self.encoder_, self.counts_, self.unseen)
+        maker = LeafMaker(self.own_leaf(), self.encoder_, self.counts_.schema, self.counts_.classes, self.unseen)
 
         def node(own: AnswerTree, rows: np.ndarray) -> TreeNode:
             part = block.part(rows)

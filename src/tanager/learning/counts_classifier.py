@@ -235,6 +235,12 @@ class CountsClassifier(Classifier):
         self.check_fitted()
         return self._answers(fresh=True).scorer
 
+    @property
+    def stream_scorer(self) -> Scorer:
+        """What answers in a stream; its structure may lag behind by a percent of the rows."""
+        self.check_fitted()
+        return self._answers(fresh=False).scorer
+
     # --- learning -----------------------------------------------------------------------------------------------
 
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 
 from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import check_budget
-from tanager.encoding import Encoder
+from tanager.encoding import Encoder, Schema
 from tanager.errors import OptionError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
@@ -35,10 +36,17 @@ def check_leaf(leaf: Any) -> None:
 class LeafMaker:
     """Makes leaves: classifiers with one encoder in common, each over counts of its own rows."""
 
-    def __init__(self, leaf: CountsClassifier, encoder: Encoder, counts: JointCounts, unseen: str) -> None:
+    def __init__(
+        self, leaf: CountsClassifier, encoder: Encoder, schema: Schema, classes: np.ndarray, unseen: str
+    ) -> None:
         self.model: CountsClassifier = clone(leaf).set_params(**_OF_THE_TREE, unseen=unseen)
-        self.encoder, self.schema, self.classes, self.spare = encoder, counts.schema, counts.classes, counts.spare
-        self.shape = self.model.counts_shape(self.schema)
+        self.encoder, self.spare = encoder, int(unseen == "smooth")
+        self.follow(schema, classes)
+
+    def follow(self, schema: Schema, classes: np.ndarray) -> None:
+        """Leaves to come have these columns and classes."""
+        self.schema, self.classes = schema, classes
+        self.shape = self.model.counts_shape(schema)
 
     def __call__(self, block: Block) -> CountsClassifier:
         """A leaf that has learned these rows."""

@@ -59,6 +59,13 @@ def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
     return model.classes_, out
 
 
+def answer_and_learn_encoded(model: CountsClassifier, block: Block) -> np.ndarray:
+    """Answer and learn labelled rows that are encoded already, with values and classes that the model knows."""
+    out = np.empty((len(block), len(model.classes_)))
+    _run_all(model, Lap(block, None, out))
+    return out
+
+
 def _compiled_rows(model: CountsClassifier, rows: StreamPart) -> int:
     """How many rows from the first on can run in the kernels."""
     model.count_warm_up()

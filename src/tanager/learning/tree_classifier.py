@@ -128,7 +128,7 @@ class TreeClassifier(CountsClassifier):
         return True
 
     def _maker(self, counts: JointCounts) -> LeafMaker:
-        return LeafMaker(self.own_leaf(), self.encoder_, counts, self.unseen)
+        return LeafMaker(self.own_leaf(), self.encoder_, counts.schema, counts.classes, self.unseen)
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         name = type(self).__name__
