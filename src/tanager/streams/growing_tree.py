@@ -16,13 +16,13 @@ import numpy as np
 
 from tanager.counts.align import class_map
 from tanager.counts.block import Block, Query
+from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
 from tanager.learning.stream import answer_and_learn_encoded
 from tanager.scoring.decision import TIE
-from tanager.structure.measures import class_information
 
 
 @dataclass(eq=False)
@@ -232,8 +232,7 @@ class GrowingTree:
         counts = model.counts_
         if np.count_nonzero(counts.class_counts) < 2:
             return None
-        known = np.array([counts.joint(i).sum() for i in range(counts.n_features)])
-        gains = class_information(counts) / math.log(2) * np.minimum(known / leaf.learned, 1.0)
+        gains = _gains(counts, leaf.learned)
         sizes = counts.schema.n_values
         gains[self.n_leaves - 1 + sizes > self.rule.max_leaves] = 0.0
         best = int(np.argmax(gains))
@@ -307,6 +306,26 @@ class GrowingTree:
 
         self.root = node(data)
         self.n_leaves = sum(1 for _ in self.leaves())
+
+
+def _gains(counts: JointCounts, learned: float) -> np.ndarray:
+    """I(column; class) in bits over the rows with the column present, times the share of these rows.
+
+    The same as ``class_information``, for all columns at once: leaves are looked at often.
+    """
+    cells = counts.singles / counts.scale
+    cells[counts.offsets[1:] - 1] = 0.0  # missing
+    starts = counts.offsets[:-1]
+    by_value, by_class = cells.sum(axis=1), np.add.reduceat(cells, starts)
+    rows = np.add.reduceat(by_value, starts)
+    of_cells = np.add.reduceat(_n_log_n(cells).sum(axis=1) - _n_log_n(by_value), starts)
+    total = of_cells + _n_log_n(rows) - _n_log_n(by_class).sum(axis=1)
+    gains = np.divide(total, rows, out=np.zeros_like(total), where=rows > 0) / math.log(2)
+    return np.asarray(np.round(np.maximum(gains * np.minimum(rows / learned, 1.0), 0.0), 12))
+
+
+def _n_log_n(n: np.ndarray) -> np.ndarray:
+    return n * np.log(np.where(n > 0, n, 1.0))
 
 
 def _sums(start: float, values: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker, check_leaf
+from tanager.learning.stream import keep_for_warm_up, rows_of_stage
 from tanager.learning.tree_node import TreeNode
 from tanager.scoring.explain import Explanation
 from tanager.shortcuts import public
@@ -58,7 +59,9 @@ class HoeffdingTree(Classifier):
     cost_matrix : array of shape (n_classes, n_classes), default=None
         ``cost_matrix[true, predicted]``; ``predict`` then answers with the smallest expected loss.
     bins, n_bins, mdl_encoding, categorical, numeric, max_values, schema
-        How columns become codes; see ``Encoder``. A split has one child for every value or bin.
+        How columns become codes; see ``Encoder``. A split has one child for every value or bin. By default a number
+        column is cut into eight bins of equal frequency: cut points by class entropy would miss columns that tell
+        something only together with others, which is what a tree is for.
     warm_up : int, default=1000
         Kinds and cut points of number columns are fixed after that many rows.
     n_jobs : int, default=None
@@ -99,8 +102,8 @@ class HoeffdingTree(Classifier):
     max_leaves: int = 1000
     unseen: str = "ignore"
     cost_matrix: Any = None
-    bins: Any = "mdl"
-    n_bins: int = 5
+    bins: Any = "frequency"
+    n_bins: int = 8
     mdl_encoding: str = "n-1"
     categorical: Any = None
     numeric: Any = None
@@ -247,13 +250,16 @@ class HoeffdingTree(Classifier):
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
         """Answer and learn rows whose columns and classes are known; else one by itself."""
         n = 0
-        if self.columns_fixed and rows.answered is None and self.unseen != "error":
-            n = self._plain_rows(rows)
+        if rows.answered is None and self.unseen != "error" and self.has_learned:
+            n = min(self._plain_rows(rows), rows_of_stage(self, len(rows)))
         if n == 0:
             return self._answer_and_learn_first(rows)
         rows = rows.part(0, n)
-        table = self.validate_table(rows.X, reset=False)
-        return self.classes_, self._run(table, self.label_codes(rows.y)[0], rows.weights)
+        table, labels = self.validate_table(rows.X, reset=False), self.label_codes(rows.y)[0]
+        classes, proba = self.classes_, self._run(table, labels, rows.weights)
+        if not self.columns_fixed:
+            keep_for_warm_up(self, Batch(rows.X, labels, rows.weights, rows.times))
+        return classes, proba
 
     def _plain_rows(self, rows: StreamPart) -> int:
         """How many rows from the first on have a known class, a weight, and no new names."""
