@@ -47,12 +47,15 @@ from tanager import (
     GeneralNetwork,
     GSquared,
     HillClimb,
+    HoeffdingTree,
     MEstimate,
     MultiNet,
     NaiveBayes,
+    NBTree,
     Network,
     NetworkClassifier,
     PriorCounts,
+    RecursiveBayes,
     Selective,
     SelectiveKDB,
     SelectiveNaiveBayes,
@@ -163,6 +166,13 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "best": lambda n: BestOf([NaiveBayes(), TAN(), AODE()]),
     "best-all": lambda n: BestOf(),
     "best-some": lambda n: BestOf([NaiveBayes(subsumption=1), TAN(missing="marginal"), KDB(smoothing=1)]),
+    "nbtree": lambda n: NBTree(),
+    "nbtree-deep": lambda n: NBTree(min_rows=2, min_child=1, min_gain=0, folds=2),
+    "nbtree-heaviest": lambda n: NBTree(
+        leaf=AODE(), min_rows=2, min_child=1, min_gain=0, folds=3, missing="heaviest", unseen="smooth"
+    ),
+    "recursive": lambda n: RecursiveBayes(),
+    "recursive-deep": lambda n: RecursiveBayes(min_rows=2, min_gain=0),
     "best-priors": lambda n: BestOf([AODE(subsumption=1), KDB()], criterion="accuracy", unseen="smooth"),
 }
 
@@ -171,6 +181,7 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
 STREAMING: dict[str, Callable[[], Classifier]] = {
     "evolving": lambda: EvolvingNaiveBayes(),
     "drift": lambda: DriftAware(AODE()),
+    "hoeffding": lambda: HoeffdingTree(grace=10, delta=0.1, tie=0.3),
 }
 
 # Options that speak of the columns and classes of `small_table`, or that take long on many random tables.

@@ -15,4 +15,5 @@ NB_MODULE(_kernels, m) {
     bind_evolving(m);
     bind_gaussian(m);
     bind_changes(m);
+    bind_folds(m);
 }

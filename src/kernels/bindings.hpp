@@ -22,3 +22,4 @@ void bind_sample(nb::module_ &m);
 void bind_evolving(nb::module_ &m);
 void bind_gaussian(nb::module_ &m);
 void bind_changes(nb::module_ &m);
+void bind_folds(nb::module_ &m);

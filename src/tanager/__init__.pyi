@@ -18,7 +18,9 @@ from tanager.classifiers.kdb import KDB as KDB
 from tanager.classifiers.multinet import ChowLiuMultiNet as ChowLiuMultiNet
 from tanager.classifiers.multinet import MultiNet as MultiNet
 from tanager.classifiers.naive_bayes import NaiveBayes as NaiveBayes
+from tanager.classifiers.nb_tree import NBTree as NBTree
 from tanager.classifiers.network_classifier import NetworkClassifier as NetworkClassifier
+from tanager.classifiers.recursive_bayes import RecursiveBayes as RecursiveBayes
 from tanager.classifiers.selective import Selective as Selective
 from tanager.classifiers.selective import SelectiveNaiveBayes as SelectiveNaiveBayes
 from tanager.classifiers.selective_kdb import SelectiveKDB as SelectiveKDB
@@ -59,10 +61,12 @@ from tanager.plot import network_text as network_text
 from tanager.plot import plot_anytime as plot_anytime
 from tanager.plot import plot_fuzzy_sets as plot_fuzzy_sets
 from tanager.plot import plot_network as plot_network
+from tanager.plot import plot_tree as plot_tree
 from tanager.scoring.staged import AnytimeAnswer as AnytimeAnswer
 from tanager.streams.detectors import DDM as DDM
 from tanager.streams.drift import DriftAware as DriftAware
 from tanager.streams.evolving import EvolvingNaiveBayes as EvolvingNaiveBayes
+from tanager.streams.hoeffding_tree import HoeffdingTree as HoeffdingTree
 from tanager.structure.cbl import CBL as CBL
 from tanager.structure.chow_liu import ChowLiu as ChowLiu
 from tanager.structure.hill_climb import HillClimb as HillClimb

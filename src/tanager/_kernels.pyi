@@ -44,6 +44,27 @@ def cpu_features() -> list[str]:
 def set_cpu_level(level: Literal["auto", "plain", "avx2", "avx512"]) -> None:
     """Use at most this level; "auto" is the best this processor has."""
 
+def fold_right(
+    codes: _Codes,
+    labels: _Codes,
+    dealt: _Floats,
+    n_values: Sequence[int],
+    pseudo: Sequence[float],
+    n_classes: int,
+    class_pseudo: float,
+    wanted: Sequence[bool],
+    right: _Floats,
+    heaviest: bool = False,
+    n_jobs: int = 1,
+) -> None:
+    """The weight of the rows that naive Bayes, less the fold of a row, answers correctly.
+
+    ``dealt`` is the weight of each row in each fold, (folds, rows). right[i] is for a naive Bayes of its own for every
+    value of column i, where that is wanted, and right[n] for one over all rows. ``pseudo`` is added to the cells of
+    each column, ``class_pseudo`` to those of the class. A row without a value of the column is shared out over the
+    parts, or goes to the heaviest.
+    """
+
 # Encoding. The largest value of the code type means missing.
 def code_limits(codes: np.ndarray, limits: np.ndarray) -> None:
     """limits[i] = 1 + the largest code of column i; 0 when all are missing. Codes are contiguous by row or column."""

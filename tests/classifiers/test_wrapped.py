@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from test_network_classifiers import chained
 
 from tanager import BAN, CBL, GeneralNetwork, GSquared, HillClimb, MultiNet, OptionError, Threshold, Wrapped, load
-from tanager.classifiers.wrapped import THRESHOLDS, deal
+from tanager.classifiers.wrapped import THRESHOLDS
 from tanager.counts.block import Query
 from tanager.counts.sample import Sample
+from tanager.learning.dealing import deal
 from tanager.learning.network_learner import sample_of
 from tanager.scoring.view import View
 

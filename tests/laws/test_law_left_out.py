@@ -11,6 +11,7 @@ from registry import NAMES, make
 from strategies import tables
 from tanager import A2DE, AODE, FANC, TAN, BackOff, BDeu, MEstimate, NaiveBayes, PriorCounts
 from tanager.counts.estimates import as_estimate
+from tanager.learning.part_scorer import PartScorer
 from tanager.scoring.view import View
 
 every = pytest.mark.parametrize("name", NAMES)
@@ -27,6 +28,8 @@ def test_leaving_a_row_out_equals_learning_without_it(name, table, weighted):
         return  # class weights, and what is most frequent, are a structure of their own
     left_out = model.leave_one_out(table.X, table.y, w)
     view, scorer = model.view_, model.scorer_
+    if isinstance(scorer, PartScorer):
+        return  # its parts have counts of their own: see tests/classifiers/test_trees.py
     for r in range(len(table.rows)):
         some = slice(r, r + 1)
         row = model.known_rows(table.X[some], table.y[some], None if w is None else w[some])

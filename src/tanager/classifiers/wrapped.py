@@ -16,6 +16,7 @@ from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option
+from tanager.learning.dealing import deal
 from tanager.learning.delegate import Delegating
 from tanager.learning.network_learner import Found, NetworkLearner, sample_of
 from tanager.learning.rows import KeptRows
@@ -289,45 +290,6 @@ def chance(sample: Sample) -> float:
     free = sample.n_values - 1.0
     pairs = np.outer(free, free)[np.triu_indices(len(free), 1)]
     return float(np.median(pairs) / (2 * max(sample.n_rows, 1.0))) if len(pairs) else 0.0
-
-
-def deal(sample: Sample, n_parts: int, seed: int) -> np.ndarray:
-    """The weight of every row in each part (parts, rows), dealt out in turn class by class.
-
-    Rows that are the same follow each other, and a row of weight two is dealt like two rows; so the parts depend on
-    what the rows are, not on the order in which they came. The last variable is the class.
-    """
-    weights = np.ones(len(sample.codes)) if sample.weights is None else sample.weights
-    order = np.lexsort((_mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))  # by class, then at random
-    end = np.cumsum(weights[order])
-    start = end - weights[order]
-    dealt = np.empty((n_parts, len(weights)))
-    for part in range(n_parts):  # the part owns [part, part + 1), and the same again after every n_parts
-        dealt[part, order] = _owned(end, part, n_parts) - _owned(start, part, n_parts)
-    return dealt
-
-
-def _mixed(sample: Sample, seed: int) -> np.ndarray:
-    """A number for every row, as if drawn at random, but the same for rows that are the same."""
-    mixed = np.full(len(sample.codes), seed % 2**63 + 1, dtype=np.uint64)
-    for i in range(len(sample.names)):
-        mixed = (mixed ^ _ranks(sample, i)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    return mixed
-
-
-def _owned(up_to: np.ndarray, part: int, n_parts: int) -> np.ndarray:
-    """How much of the stretch from 0 on a part owns."""
-    rounds = np.floor(up_to / n_parts)
-    return rounds + np.clip(up_to - rounds * n_parts - part, 0.0, 1.0)
-
-
-def _ranks(sample: Sample, i: int) -> np.ndarray:
-    """A column as ranks of its values in the order of their names, so that the order of codes does not matter."""
-    names = [f"{type(value).__name__} {value}" for value in sample.values[i]]
-    rank = np.full(int(np.iinfo(sample.codes.dtype).max) + 1, len(names), dtype=np.uint64)
-    rank[: len(names)] = np.argsort(np.argsort(names, kind="stable"))
-    return rank[sample.codes[:, i]]
 
 
 def _weighted(codes: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> KeptRows:

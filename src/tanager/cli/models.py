@@ -55,6 +55,8 @@ MODELS = {
     "spc": ModelEntry("SPC", "an average over forests with a super-parent"),
     "spcr": ModelEntry("SPC", "spc with the super-parent selected on the data", {"super_parent": "refined"}),
     "tc": ModelEntry("TC", "an average over networks with up to two parents"),
+    "nbtree": ModelEntry("NBTree", "a decision tree with naive Bayes in its leaves", compared=False),
+    "recursive": ModelEntry("RecursiveBayes", "naive Bayes whose answers are asked again", compared=False),
     "best": ModelEntry("BestOf", "selects the best of several by leave-one-out"),
     "ban": ModelEntry("BAN", "any network over the columns, plus the class as parent"),
     "gbn": ModelEntry("GeneralNetwork", "any network; predicts from the Markov blanket", compared=False),
@@ -65,6 +67,7 @@ MODELS = {
     "w-mn-fs": ModelEntry(
         "Wrapped", "w-mn on the columns that w-gbn selects", {"features": "blanket"}, wraps="mn", compared=False
     ),
+    "hoeffding": ModelEntry("HoeffdingTree", "a decision tree that grows along a stream", compared=False),
     "evolving": ModelEntry("EvolvingNaiveBayes", "naive Bayes with evolving clusters; fuzzy rules", compared=False),
     "network": ModelEntry("NetworkClassifier", "a given network (--network)", compared=False),
 }
@@ -84,6 +87,8 @@ def make_model(name: str, settings: Mapping[str, Any]) -> Any:
             raise OptionError(f"the model {name!r} has no option {option!r}.{hint}")
     if isinstance(options.get("candidates"), Sequence):
         options["candidates"] = [make_model(str(candidate), {}) for candidate in options["candidates"]]
+    if isinstance(options.get("leaf"), str):
+        options["leaf"] = make_model(options["leaf"], {})
     if isinstance(options.get("learner"), str):
         options["learner"] = learner_class(options["learner"])()
     if "smoothing" in options:

@@ -49,6 +49,10 @@ def single_network(what: Any, path: str, label: str | None = None) -> Any:
         return networks[label]
     if hasattr(what, "rules"):
         raise OptionError(f"{_type_name(what)} in {path} has rules, not a network. See: tanager rules {path}")
+    if hasattr(type(what), "tree_"):
+        raise OptionError(
+            f"{_type_name(what)} in {path} is a tree of classifiers. Draw it with: tanager show {path} -o"
+        )
     if label is not None:
         raise OptionError(f"--class is for models with a network for every class; {path} contains {_type_name(what)}.")
     if not hasattr(type(best), "network_"):
@@ -64,13 +68,13 @@ def _type_name(model: Any) -> str:
 
 
 def draw(screen: Screen, what: Any, output: str, **options: Any) -> None:
-    """Draw a network, or that of a model: TAN over the counts of one that averages networks, fuzzy sets of rules."""
+    """Draw a network, or that of a model: TAN over the counts of one that averages networks, fuzzy sets, or a tree."""
     from tanager.classifiers.tan import TAN
     from tanager.networks.network import Network
     from tanager.plot import plot_network
     from tanager.plot.drawable import one_network
 
-    if hasattr(what, "rules"):
+    if hasattr(what, "rules") or hasattr(type(what), "tree_"):
         return draw_picture(screen, lambda: what.plot(output))
     if not isinstance(what, Network) and not one_network(what):
         screen.note(f"{_type_name(what)} averages over many networks; the picture shows the tree (TAN) over its counts")

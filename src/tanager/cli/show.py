@@ -51,6 +51,8 @@ def command(
         for path, given in ((model, what), (compare_to, other)):
             if other is not None and hasattr(given, "rules"):
                 raise OptionError(f"{path} has rules, not a network to compare. See: tanager rules {path}")
+            if other is not None and hasattr(type(given), "tree_"):
+                raise OptionError(f"{path} has a tree of classifiers, not a network to compare.")
         is_network = isinstance(what, Network)
         report = {"file": model, "size": os.path.getsize(model)}
         report |= _network_report(what, target) if is_network else model_report(what)

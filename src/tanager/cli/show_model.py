@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from tanager.cli.model_state import class_information, n_learned
-from tanager.cli.networks import described, print_text
+from tanager.cli.networks import MOST_LINES, described, print_text
 from tanager.cli.rules import say_rules
 from tanager.cli.screen import Screen, counted, listed, table
 
@@ -52,6 +52,8 @@ def _structure(model: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if hasattr(model, "rules"):
         return {"rules": [str(rule) for rule in model.rules()]}
+    if hasattr(type(model), "tree_"):
+        return {"tree": model.tree_.to_dict()}
     if hasattr(type(model), "table"):
         _ = model.structure_  # fills table_
         found["tried"] = [{key: value for key, value in line.items() if key != "model"} for line in model.table_]
@@ -91,6 +93,13 @@ def print_model(screen: Screen, model: Any, report: dict[str, Any], top: int) ->
         screen.say()
         say_rules(screen, model.rules()[:top])
         _more(screen, len(report["rules"]) - top)
+        return
+    if "tree" in report:
+        tree = model.tree_
+        screen.say(f"\n{counted(tree.n_leaves, 'leaf', 'leaves')}, up to {counted(tree.depth, 'test')} deep")
+        lines = str(tree).splitlines()
+        screen.say("\n".join(lines[:MOST_LINES]))
+        _more(screen, len(lines) - MOST_LINES)
         return
     gaussian = [c["name"] for c in report["columns"] if "information" not in c]
     if gaussian:

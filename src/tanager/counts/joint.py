@@ -216,6 +216,11 @@ class JointCounts:
         return arrays
 
     @property
+    def singles(self) -> np.ndarray:
+        """The raw cells of all single columns, slot by slot and class by class."""
+        return self._singles
+
+    @property
     def pairs(self) -> np.ndarray:
         """The raw cells of all pairs; refused where only single columns were counted."""
         if self._pairs is None:

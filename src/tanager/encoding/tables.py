@@ -73,6 +73,17 @@ class Table:
             self._cells[i] = self.readers[i]()
         return self._cells[i]
 
+    def part(self, start: int, stop: int) -> Table:
+        """Rows start..stop-1; columns are still read once, as a whole."""
+        rows = slice(start, stop)
+        if self.codes is not None:
+            return _from_codes(self.codes[rows])
+        readers = [partial(self._some, i, rows) for i in range(self.n_columns)]
+        return Table(self.names, stop - start, readers, gaps=self.gaps)
+
+    def _some(self, i: int, rows: slice) -> Cells:
+        return self.column(i).take(rows)
+
 
 def code_limits(codes: np.ndarray | None) -> np.ndarray:
     """One more than the largest code of each column, missing cells left out."""

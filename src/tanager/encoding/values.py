@@ -26,7 +26,7 @@ class Numbers:
     values: np.ndarray
     what: str = "numbers"
 
-    def take(self, keep: np.ndarray) -> Numbers:
+    def take(self, keep: np.ndarray | slice) -> Numbers:
         """Some of the rows."""
         return Numbers(self.values[keep], self.what)
 
@@ -87,7 +87,7 @@ class Categories:
         """Itself: the counterpart of ``Numbers.categories``."""
         return self
 
-    def take(self, keep: np.ndarray) -> Categories:
+    def take(self, keep: np.ndarray | slice) -> Categories:
         """Some of the rows."""
         return Categories(self.values, self.index[keep], self.what, self.declared, exact=False)
 

@@ -112,7 +112,7 @@ def _same_answers(model: CountsClassifier, current: Current, form: Form) -> bool
 
     Parameters of a search follow the rows, and a classifier that was chosen anew may smooth the same form otherwise.
     """
-    if isinstance(current.scorer, Discriminative) or model._scored_by() is not model:
+    if isinstance(current.scorer, Discriminative) or model._scored_by() is not model or not model.form_is_all:
         return False
     return current.view.counts is model.counts_ and form == current.view.form
 

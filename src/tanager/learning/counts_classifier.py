@@ -114,6 +114,7 @@ class CountsClassifier(Classifier):
     default_estimate: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
     refresh_ratio: ClassVar[float] = 1.01  # rows may grow by this before a stream's structure is learned again
     saves_structure: ClassVar[bool] = False  # whether model files hold it, because learning it again takes long
+    form_is_all: ClassVar[bool] = True  # whether the form alone says how answers are made; a tree has more to it
 
     # Parts of a model. Without an annotation they are no options of the dataclass.
     _memory = cast("Memory | None", None)  # there once the columns are known
@@ -233,6 +234,12 @@ class CountsClassifier(Classifier):
         """What answers: the structure bound to the counts, and what options lay around it."""
         self.check_fitted()
         return self._answers(fresh=True).scorer
+
+    @property
+    def stream_scorer(self) -> Scorer:
+        """What answers in a stream; its structure may lag behind by a percent of the rows."""
+        self.check_fitted()
+        return self._answers(fresh=False).scorer
 
     # --- learning -----------------------------------------------------------------------------------------------
 
@@ -459,6 +466,10 @@ class CountsClassifier(Classifier):
     def score_structure(self, form: Form, query: Query) -> np.ndarray:
         """Probabilities that another structure over our counts gives to encoded rows."""
         return self._scorer(self.view_of(form)).score(query, n_jobs=self.n_threads)
+
+    def scorer_over(self, view: View) -> Scorer:
+        """How this classifier answers from a view of its counts that another one has made."""
+        return self._scorer(view)
 
     def view_of(self, form: Form) -> View:
         """A form over our counts, with our smoothing, priors and class weights."""

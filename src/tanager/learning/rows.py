@@ -25,6 +25,7 @@ class KeptRows:
         self._start = self._end = 0
         self._arrays: dict[str, np.ndarray] = {}
         self.scale, self.halvings = 1.0, 0
+        self.changes = 0  # goes up with whatever else happens to rows than that more are appended
         self._look_at = 1000
 
     @classmethod
@@ -105,6 +106,7 @@ class KeptRows:
         """The counts have faded: weights are what they were when all fade alike."""
         if self._arrays and counts.halvings != self.halvings:
             self.raw[:] = counts.raw_now(self.raw, self.halvings)
+        self.changes += counts.scale != self.scale
         self.scale, self.halvings = counts.scale, counts.halvings
 
     @property
@@ -114,6 +116,7 @@ class KeptRows:
 
     def fade_classes(self, factors: np.ndarray) -> None:
         """The rows of class c fade by factors[c]."""
+        self.changes += 1
         if self._arrays:
             self.raw[:] *= factors[self.part("labels")]
 
@@ -131,14 +134,17 @@ class KeptRows:
 
     def drop(self, n: int) -> None:
         """Drop the oldest rows."""
+        self.changes += n > 0
         self._start += n
 
     def drop_last(self, n: int) -> None:
         """Drop the newest rows."""
+        self.changes += n > 0
         self._end -= n
 
     def keep(self, which: np.ndarray) -> None:
         """Keep some rows only."""
+        self.changes += 1
         self._arrays = {name: self.part(name)[which] for name in self._arrays}
         self._start, self._end = 0, len(self._arrays["labels"])
 

@@ -19,7 +19,7 @@ from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.values import is_missing
 from tanager.learning.answering import due, kernel_view
 from tanager.learning.batch import Batch, StreamPart
-from tanager.learning.classifier import Answers
+from tanager.learning.classifier import Answers, Classifier
 from tanager.learning.memory import LIGHT, Memory
 from tanager.scoring.gaussian import normalised
 from tanager.scoring.view import View
@@ -55,8 +55,15 @@ def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
     _run_all(model, Lap(Block(codes, labels, rows.weights, rows.times, model._numbers(rows.X)), asked, out))
     model._follow_vocabulary()
     if model._warm_up is not None:
-        _keep_for_warm_up(model, Batch(rows.X, labels, rows.weights, rows.times))
+        keep_for_warm_up(model, Batch(rows.X, labels, rows.weights, rows.times))
     return model.classes_, out
+
+
+def answer_and_learn_encoded(model: CountsClassifier, block: Block) -> np.ndarray:
+    """Answer and learn labelled rows that are encoded already, with values and classes that the model knows."""
+    out = np.empty((len(block), len(model.classes_)))
+    _run_all(model, Lap(block, None, out))
+    return out
 
 
 def _compiled_rows(model: CountsClassifier, rows: StreamPart) -> int:
@@ -67,7 +74,7 @@ def _compiled_rows(model: CountsClassifier, rows: StreamPart) -> int:
     plain = _plain_rows(model, rows)
     if rows_of_dicts(rows.X):  # which may bring new columns
         plain = next((r for r, row in enumerate(rows.X[:plain]) if model.encoder_.new_names(row)), plain)
-    return min(plain, _rows_of_stage(model, len(rows)))
+    return min(plain, rows_of_stage(model, len(rows)))
 
 
 def _plain_rows(model: CountsClassifier, rows: StreamPart) -> int:
@@ -85,14 +92,14 @@ def _plain_rows(model: CountsClassifier, rows: StreamPart) -> int:
     return int(np.argmax(odd)) if odd.any() else len(y)
 
 
-def _rows_of_stage(model: CountsClassifier, most: int) -> int:
+def rows_of_stage(model: Classifier, most: int) -> int:
     """How many rows the present cut points hold for; in a warm-up they change where the rows have doubled."""
     if model._warm_up is None:
         return most
     return min(most, min(2 * model._warm_up.stage, model.warm_up) - model._warm_up.n_rows)
 
 
-def _keep_for_warm_up(model: CountsClassifier, batch: Batch) -> None:
+def keep_for_warm_up(model: Classifier, batch: Batch) -> None:
     """Rows of a warm-up were counted: keep them, for the cut points to come."""
     warm = model._warm_up
     assert warm is not None
@@ -237,7 +244,8 @@ def _grow_counts_to(model: CountsClassifier, row: np.ndarray) -> None:
         if columns[i].n_values <= code != np.iinfo(row.dtype).max:
             known = {"values": column.values[: code + 1], "other": False, "n_codes": min(column.n_codes, code + 1)}
             columns[i] = column if code + 1 >= column.n_values else replace(column, **known)
-    counts.grow(Schema(tuple(columns)), model.classes_)
+    if columns != list(counts.schema.columns):  # else the structure, which is bound to the layout, would be lost
+        counts.grow(Schema(tuple(columns)), model.classes_)
 
 
 def _where_labelled(labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:

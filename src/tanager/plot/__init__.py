@@ -16,6 +16,7 @@ from tanager.plot.ranks import plot_ranks
 from tanager.plot.reliability import plot_reliability
 from tanager.plot.scatter import plot_scatter
 from tanager.plot.text import network_text
+from tanager.plot.tree import plot_tree
 
 __all__ = [
     "network_text",
@@ -27,4 +28,5 @@ __all__ = [
     "plot_ranks",
     "plot_reliability",
     "plot_scatter",
+    "plot_tree",
 ]

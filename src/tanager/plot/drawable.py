@@ -106,13 +106,15 @@ def _implied(network: Network, target: str, n_names: int) -> tuple[str, ...]:
 def one_network(model: CountsClassifier) -> bool:
     """Whether a classifier has one network, or one per class, and is not an average of many."""
     form = model.structure_
-    averages = isinstance(model.scorer_, TreeAverage)
-    return isinstance(form, ProductOfSums) and form.n_networks == 1 and not averages
+    others = isinstance(model.scorer_, TreeAverage) or hasattr(type(model), "tree_")
+    return isinstance(form, ProductOfSums) and form.n_networks == 1 and not others
 
 
 def _from_model(model: CountsClassifier, target: str | None, information: Information) -> list[DrawableNetwork]:
     """The network of a classifier, or its networks, one per class."""
     form, counts, own = model.structure_, model.counts_, model.class_name
+    if hasattr(type(model), "tree_"):
+        raise OptionError(f"{type(model).__name__} is a tree of classifiers, not a network. Draw it with plot_tree.")
     if not isinstance(form, ProductOfSums) or not one_network(model):
         raise OptionError(
             f"{type(model).__name__} is not one network but an average of many. Draw NaiveBayes, TAN, FAN, KDB or "

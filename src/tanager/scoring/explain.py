@@ -48,6 +48,7 @@ class Explanation:
     prior: float
     parts: tuple[Part, ...]
     values: dict[str, Any]
+    path: tuple[str, ...] = ()  # of a tree: the tests that led to the classifier that answers
 
     @property
     def columns(self) -> dict[str, float]:
@@ -64,6 +65,8 @@ class Explanation:
             f"{self.answer!r} rather than {self.against!r}: probability {self.probability:.4f}, "
             f"log-odds {self.log_odds:+.4f}"
         ]
+        if self.path:
+            lines.append(f"  where {', then '.join(self.path)}")
         if abs(self.prior) >= 5e-5:  # averaged estimators have the classes inside P(class, super-parent)
             lines.append(f"  {'prior':<{width}}  {self.prior:+8.4f}")
         lines += [f"  {names[column]:<{width}}  {value:+8.4f}" for column, value in self.columns.items()]
@@ -108,7 +111,7 @@ def _of_product(form: ProductOfSums, known: dict[Any, np.ndarray], answer: int, 
         mine, theirs = (_alive(form, known, child, c, side) for side, c in enumerate((answer, against)))
         sums = np.array([sum(mine.values()) if mine else 1.0, sum(theirs.values()) if theirs else 1.0])
         if mine.keys() == theirs.keys():
-            out += [(child, p, float((mine[p] - theirs[p]) / _log_mean(sums))) for p in mine]
+            out += [(child, p, float((mine[p] - theirs[p]) / log_mean(sums))) for p in mine]
         else:  # networks of two classes: one part, from all columns that either looks at
             parents = tuple(dict.fromkeys(j for p in (*mine, *theirs) for j in p))
             out.append((child, parents, float(np.log(sums[0]) - np.log(sums[1]))))
@@ -145,16 +148,16 @@ def _of_sum(form: SumOfProducts, joints: np.ndarray, known: dict[Any, np.ndarray
         return None
     logs = np.array([total for _, total in members])
     scaled = np.exp(logs - logs.max())
-    whole = _log_mean(scaled.sum(axis=0))
+    whole = log_mean(scaled.sum(axis=0))
     out: dict[tuple[int, ParentSet], float] = {}
     for (factors, _), own in zip(members, scaled, strict=True):
-        share = _log_mean(own) / whole
+        share = log_mean(own) / whole
         for column, parents, value in factors:
             out[column, parents] = out.get((column, parents), 0.0) + share * float(value[0] - value[1])
     return [(column, parents, value) for (column, parents), value in out.items()]
 
 
-def _log_mean(pair: np.ndarray) -> float:
+def log_mean(pair: np.ndarray) -> float:
     """The logarithmic mean of two positive numbers."""
     a, b = float(pair[0]), float(pair[1])
     if a <= 0 or b <= 0:

@@ -1,0 +1,55 @@
+// Cross-validation for trees of classifiers.
+#include "bind_arrays.hpp"
+#include "fold_errors.hpp"
+
+namespace {
+
+using namespace tanager;
+using namespace arrays;
+
+using Floats = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
+void right_of_folds(const AnyArray &codes, const AnyArray &labels, const Floats &dealt,
+                    const std::vector<std::int64_t> &n_values, const std::vector<double> &pseudo, int n_classes,
+                    double class_pseudo, const std::vector<bool> &wanted, const Doubles &right, bool heaviest,
+                    int n_jobs) {
+    const std::size_t n = n_values.size();
+    expect(n_classes > 0 && n_classes < 65536, "there must be classes");
+    expect(n_jobs >= 1 && n_jobs <= 1024, "n_jobs must lie in 1 .. 1024");
+    expect(n < 65536 && pseudo.size() == n && wanted.size() == n,
+           "every column has a pseudo-count and is wanted or not");
+    double cells = 0;
+    for (const std::int64_t values : n_values) {
+        expect(values >= 0 && values < 65536, "a column has less than no values, or too many");
+        cells += double(values) * n_classes;
+    }
+    FoldedRows rows;
+    rows.codes = as_codes(codes, int(n));
+    rows.labels = as_labels(labels, rows.codes.n_rows);
+    expect(dealt.ndim() == 2 && dealt.shape(0) > 0 && dealt.shape(0) < 65536 &&
+               std::int64_t(dealt.shape(1)) == rows.codes.n_rows,
+           "the weights must have one line per fold and one column per row");
+    rows.dealt = dealt.data();
+    rows.n_folds = int(dealt.shape(0));
+    expect(cells * (rows.n_folds + 1) < 4294967296.0, "the tables have more cells than can be numbered");
+    for (std::int64_t r = 0; r < rows.codes.n_rows; ++r)
+        expect(rows.labels.at(r) < n_classes, "a label is none of the classes");
+    for (const double value : pseudo) expect(value > 0.0, "pseudo-counts must be above 0");
+    expect(class_pseudo > 0.0, "pseudo-counts must be above 0");
+    expect(right.ndim() == 1 && right.shape(0) == n + 1, "there must be room for every column, and one more");
+    const FoldedColumns columns{n_values, pseudo, class_pseudo, n_classes};
+    const std::vector<char> asked(wanted.begin(), wanted.end());
+    nb::gil_scoped_release release;
+    fold_right(rows, columns, asked, heaviest, n_jobs, right.data());
+}
+
+}  // namespace
+
+void bind_folds(nb::module_ &m) {
+    using nb::arg;
+    m.def("fold_right", &right_of_folds, arg("codes"), arg("labels"), arg("dealt"), arg("n_values"), arg("pseudo"),
+          arg("n_classes"), arg("class_pseudo"), arg("wanted"), arg("right").noconvert(), arg("heaviest") = false,
+          arg("n_jobs") = 1,
+          "The weight of rows that naive Bayes over the other folds answers correctly, one for each value of every "
+          "wanted column; last, one for all rows.");
+}

@@ -1,0 +1,46 @@
+"""Which rows are held out: dealt out by what they are, not by the order in which they came."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tanager.counts.sample import Sample
+
+
+def deal(sample: Sample, n_parts: int, seed: int) -> np.ndarray:
+    """The weight of every row in each part (parts, rows), dealt out in turn class by class.
+
+    Rows that are the same follow each other, and a row of weight two is dealt like two rows; so the parts depend on
+    what the rows are, not on the order in which they came. The last variable is the class.
+    """
+    weights = np.ones(len(sample.codes)) if sample.weights is None else sample.weights
+    order = np.lexsort((_mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))  # by class, then at random
+    end = np.cumsum(weights[order])
+    start = end - weights[order]
+    dealt = np.empty((n_parts, len(weights)))
+    for part in range(n_parts):  # the part owns [part, part + 1), and the same again after every n_parts
+        dealt[part, order] = _owned(end, part, n_parts) - _owned(start, part, n_parts)
+    return dealt
+
+
+def _mixed(sample: Sample, seed: int) -> np.ndarray:
+    """A number for every row, as if drawn at random, but the same for rows that are the same."""
+    mixed = np.full(len(sample.codes), seed % 2**63 + 1, dtype=np.uint64)
+    for i in range(len(sample.names)):
+        mixed = (mixed ^ _ranks(sample, i)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+def _owned(up_to: np.ndarray, part: int, n_parts: int) -> np.ndarray:
+    """How much of the stretch from 0 on a part owns."""
+    rounds = np.floor(up_to / n_parts)
+    return rounds + np.clip(up_to - rounds * n_parts - part, 0.0, 1.0)
+
+
+def _ranks(sample: Sample, i: int) -> np.ndarray:
+    """A column as ranks of its values in the order of their names, so that the order of codes does not matter."""
+    names = [f"{type(value).__name__} {value}" for value in sample.values[i]]
+    rank = np.full(int(np.iinfo(sample.codes.dtype).max) + 1, len(names), dtype=np.uint64)
+    rank[: len(names)] = np.argsort(np.argsort(names, kind="stable"))
+    return rank[sample.codes[:, i]]

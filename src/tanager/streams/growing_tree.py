@@ -1,0 +1,345 @@
+"""GrowingTree: leaves that learn rows in their order, and split where they have seen enough. It knows codes only.
+
+A block of rows is routed column by column. Between two looks leaves do not depend on each other, so that each takes
+all its rows up to its next look at once, in compiled code; looks happen in the order of the rows.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tanager.counts.align import class_map
+from tanager.counts.block import Block, Query
+from tanager.counts.joint import JointCounts
+from tanager.encoding import Schema
+from tanager.errors import ModelFileError
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.leaves import LeafMaker
+from tanager.learning.stream import answer_and_learn_encoded
+from tanager.scoring.decision import TIE
+
+
+@dataclass(eq=False)
+class Leaf:
+    """A leaf: its classifier (None before the first row), and how it has done.
+
+    ``learned`` is the weight of the rows that it has learned itself, ``waiting`` that since the last look, ``right``
+    that of the rows which its classifier, and the majority of its rows, would have answered correctly.
+    """
+
+    model: CountsClassifier | None = None
+    learned: float = 0.0
+    waiting: float = 0.0
+    right: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(eq=False)
+class Split:
+    """A node with a child for every value that its column had; a row without such a value goes to the heaviest."""
+
+    column: int
+    children: list[Leaf | Split]
+    heaviest: int
+
+
+@dataclass
+class SplitRule:
+    """When a leaf splits: see ``HoeffdingTree``."""
+
+    grace: float
+    delta: float
+    tie: float
+    max_leaves: int
+
+    def bound(self, n_classes: int, n_rows: float) -> float:
+        """How far the mean of so many rows may be from the truth, in bits of information about the class."""
+        return math.log2(max(n_classes, 2)) * math.sqrt(math.log(1 / self.delta) / (2 * n_rows))
+
+
+@dataclass(order=True)
+class _Group:
+    """Rows on their way to a leaf: all before `done` are learned, and the leaf is looked at after row `look`."""
+
+    look: float
+    number: int
+    leaf: Leaf = field(compare=False)
+    rows: np.ndarray = field(compare=False)
+    done: int = field(compare=False, default=0)
+
+
+@dataclass
+class GrowingTree:
+    """A tree of classifiers over codes."""
+
+    maker: LeafMaker
+    rule: SplitRule
+    answers: str = "adaptive"
+    root: Leaf | Split = field(default_factory=Leaf)
+    n_leaves: int = 1
+
+    # --- columns and classes -------------------------------------------------------------------------------------
+
+    def follow(self, schema: Schema, classes: np.ndarray) -> None:
+        """The columns have these values now, and there are these classes; leaves follow when they are needed."""
+        if schema is not self.maker.schema or classes is not self.maker.classes:
+            self.maker.follow(schema, classes)
+
+    def add_columns(self, schema: Schema, n_new: int) -> None:
+        """Columns have come at the end, missing in all rows so far."""
+        known = len(schema) - n_new
+        self.maker.follow(schema, self.maker.classes)
+        for leaf in self.leaves():
+            if leaf.model is not None:
+                wider = leaf.model.counts_shape(schema) if known < 3 else {}
+                leaf.model.memory.add_columns(schema, n_new, **wider)
+                leaf.model = self.maker.over(leaf.model.counts_, leaf.model.memory.rows)
+
+    def model_of(self, leaf: Leaf) -> CountsClassifier:
+        """The classifier of a leaf, which knows all values and classes."""
+        schema, classes = self.maker.schema, self.maker.classes
+        if leaf.model is None:
+            n = len(schema)
+            leaf.model = self.maker(Block(np.zeros((0, n), dtype=np.uint8), np.zeros(0, dtype=np.uint8)))
+        model = leaf.model
+        if len(model.classes_) != len(classes):
+            model.memory.move_classes(class_map(model.classes_, classes), classes)
+            model.classes_ = classes
+        model.memory.follow(schema, classes)
+        return model
+
+    def leaves(self) -> Iterator[Leaf]:
+        """All leaves, from left to right."""
+        waiting: list[Leaf | Split] = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Leaf):
+                yield node
+            else:
+                waiting += reversed(node.children)
+
+    # --- answers ------------------------------------------------------------------------------------------------
+
+    def reached(self, codes: np.ndarray, rows: np.ndarray, node: Leaf | Split) -> Iterator[tuple[Leaf, np.ndarray]]:
+        """The leaves that some rows reach from a node on, each with its rows."""
+        waiting = [(node, rows)]
+        while waiting:
+            node, rows = waiting.pop()
+            if isinstance(node, Leaf):
+                yield node, rows
+                continue
+            cells = codes[rows, node.column]
+            to = np.where(cells < len(node.children), cells, node.heaviest)
+            for v in np.unique(to).tolist():
+                waiting.append((node.children[v], rows[to == v]))
+
+    def score(self, codes: np.ndarray, *, log_joint: bool = False, fresh: bool = True, n_jobs: int = 1) -> np.ndarray:
+        """Probabilities of the classes for every row; with ``fresh`` structures of leaves follow all their rows."""
+        out = np.empty((len(codes), len(self.maker.classes)))
+        for leaf, rows in self.reached(codes, np.arange(len(codes)), self.root):
+            model = self.model_of(leaf)
+            if self.by_majority(leaf):
+                shares = _shares(model.counts_.class_counts)
+                out[rows] = np.log(shares) if log_joint else shares
+            else:
+                scorer = model.scorer_ if fresh else model.stream_scorer
+                out[rows] = scorer.score(Query(codes[rows]), log_joint=log_joint, n_jobs=n_jobs)
+        return out
+
+    def by_majority(self, leaf: Leaf) -> bool:
+        """Whether a leaf answers with the shares of its classes."""
+        return self.answers == "majority" or (self.answers == "adaptive" and leaf.right[1] > leaf.right[0])
+
+    # --- learning -----------------------------------------------------------------------------------------------
+
+    def learn(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        """Answer every row from the rows before it, then learn it; the numbers are those of single rows in turn."""
+        block = Block(codes, labels, weights)
+        out = np.empty((len(block), len(self.maker.classes)))
+        groups: list[_Group] = []
+        self._send(groups, block, np.arange(len(block)), self.root)
+        while groups:
+            group = heapq.heappop(groups)
+            if group.look == math.inf:
+                self._run(group, block, out, len(group.rows))
+                continue
+            end = int(np.searchsorted(group.rows, group.look, side="right"))
+            self._run(group, block, out, end)
+            split = self._look(group.leaf)
+            if split is not None:
+                self._replace(group.leaf, split)
+                self._send(groups, block, group.rows[end:], split)
+            elif end < len(group.rows):
+                self._wait(groups, block, _Group(math.inf, len(groups), group.leaf, group.rows, end))
+        return out
+
+    def _send(self, groups: list[_Group], block: Block, rows: np.ndarray, node: Leaf | Split) -> None:
+        """Route rows from a node on."""
+        if len(rows):
+            for leaf, own in self.reached(block.codes, rows, node):
+                self._wait(groups, block, _Group(math.inf, len(groups), leaf, own))
+
+    def _wait(self, groups: list[_Group], block: Block, group: _Group) -> None:
+        """Find the row after which a leaf is looked at, and let its rows wait until then."""
+        rest = group.rows[group.done :]
+        if self.n_leaves < self.rule.max_leaves:
+            weights = np.ones(len(rest)) if block.weights is None else block.weights[rest]
+            enough = np.flatnonzero(_sums(group.leaf.waiting, weights)[1:] >= self.rule.grace)
+            if len(enough):
+                group.look = float(rest[enough[0]])
+        heapq.heappush(groups, group)
+
+    def _run(self, group: _Group, block: Block, out: np.ndarray, end: int) -> None:
+        """Let a leaf answer and learn its rows up to `end`."""
+        rows, leaf = group.rows[group.done : end], group.leaf
+        group.done = end
+        if not len(rows):
+            return
+        model, part = self.model_of(leaf), block.part(rows)
+        before = model.counts_.class_counts
+        proba = answer_and_learn_encoded(model, part)
+        weights = np.ones(len(rows)) if part.weights is None else part.weights
+        leaf.learned = float(_sums(leaf.learned, weights)[-1])
+        leaf.waiting = float(_sums(leaf.waiting, weights)[-1])
+        out[rows] = proba if self.answers == "classifier" else self._chosen(leaf, before, part, weights, proba)
+
+    def _chosen(
+        self, leaf: Leaf, before: np.ndarray, part: Block, weights: np.ndarray, proba: np.ndarray
+    ) -> np.ndarray:
+        """For every row the answer of the classifier or of the majority, as each has done in the rows before it."""
+        own = np.zeros((len(part) + 1, proba.shape[1]))
+        own[0] = before
+        own[np.arange(1, len(part) + 1), part.labels] = weights
+        majority = _shares(np.cumsum(own, axis=0)[:-1])
+        by_classifier = _sums(leaf.right[0], weights * _right(proba, part.labels))
+        by_majority = _sums(leaf.right[1], weights * _right(majority, part.labels))
+        leaf.right = float(by_classifier[-1]), float(by_majority[-1])
+        if self.answers == "majority":
+            return majority
+        return np.where((by_majority > by_classifier)[:-1, None], majority, proba)
+
+    # --- splits ---------------------------------------------------------------------------------------------------
+
+    def _look(self, leaf: Leaf) -> Split | None:
+        """Split a leaf where the best column is better than all others beyond chance, or hardly differs from them."""
+        leaf.waiting = 0.0
+        model = self.model_of(leaf)
+        counts = model.counts_
+        if np.count_nonzero(counts.class_counts) < 2:
+            return None
+        gains = _gains(counts, leaf.learned)
+        sizes = counts.schema.n_values
+        gains[self.n_leaves - 1 + sizes > self.rule.max_leaves] = 0.0
+        best = int(np.argmax(gains))
+        second = max(np.delete(gains, best).max(initial=0.0), 0.0)
+        bound = self.rule.bound(counts.n_classes, leaf.learned)
+        if gains[best] <= 0 or (gains[best] - second <= bound and bound >= self.rule.tie):
+            return None
+        return self._split(model, best, int(sizes[best]))
+
+    def _split(self, model: CountsClassifier, column: int, n_values: int) -> Split:
+        """A child for every value. What is known of the rows of a child are their classes, and this value."""
+        table = model.counts_.joint(column)
+        children: list[Leaf | Split] = []
+        for v in range(n_values):
+            labels = np.flatnonzero(table[:, v] > 0)
+            codes = np.full((len(labels), model.counts_.n_features), 65535, dtype=np.uint16)
+            codes[:, column] = v
+            rows = Block(codes, labels.astype(np.uint16), table[labels, v])
+            children.append(Leaf(self.maker(rows)) if len(labels) else Leaf())
+        return Split(column, children, int(np.argmax(table.sum(axis=0))))
+
+    def _replace(self, leaf: Leaf, split: Split) -> None:
+        self.n_leaves += len(split.children) - 1
+        if self.root is leaf:
+            self.root = split
+            return
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Split):
+                for place, child in enumerate(node.children):
+                    if child is leaf:
+                        node.children[place] = split
+                        return
+                waiting += node.children
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def to_plain(self) -> tuple[dict[str, Any], list[CountsClassifier]]:
+        """Plain data, and the classifiers of the leaves."""
+        models: list[CountsClassifier] = []
+
+        def plain(node: Leaf | Split) -> dict[str, Any]:
+            if isinstance(node, Split):
+                children = [plain(child) for child in node.children]
+                return {"column": node.column, "heaviest": node.heaviest, "children": children}
+            if node.model is not None:
+                models.append(self.model_of(node))
+            place = None if node.model is None else len(models) - 1
+            return {"model": place, "learned": node.learned, "waiting": node.waiting, "right": list(node.right)}
+
+        return plain(self.root), models
+
+    def take_plain(self, data: Mapping[str, Any], models: Sequence[CountsClassifier]) -> None:
+        """Take back what ``to_plain`` gave; unsound data are refused."""
+        n_features = len(self.maker.schema)
+
+        def node(own: Mapping[str, Any]) -> Leaf | Split:
+            if "column" in own:
+                split = Split(int(own["column"]), [node(child) for child in own["children"]], int(own["heaviest"]))
+                if not 0 <= split.column < n_features or not 0 <= split.heaviest < len(split.children):
+                    raise ModelFileError("its tree does not fit its columns")
+                return split
+            model = None if own["model"] is None else models[int(own["model"])]
+            if model is not None:
+                if model.counts_.n_features != n_features:
+                    raise ModelFileError("its leaves do not fit its columns")
+                model.encoder_ = self.maker.encoder
+            first, second = own["right"]
+            return Leaf(model, float(own["learned"]), float(own["waiting"]), (float(first), float(second)))
+
+        self.root = node(data)
+        self.n_leaves = sum(1 for _ in self.leaves())
+
+
+def _gains(counts: JointCounts, learned: float) -> np.ndarray:
+    """I(column; class) in bits over the rows with the column present, times the share of these rows.
+
+    The same as ``class_information``, for all columns at once: leaves are looked at often.
+    """
+    cells = counts.singles / counts.scale
+    cells[counts.offsets[1:] - 1] = 0.0  # missing
+    starts = counts.offsets[:-1]
+    by_value, by_class = cells.sum(axis=1), np.add.reduceat(cells, starts)
+    rows = np.add.reduceat(by_value, starts)
+    of_cells = np.add.reduceat(_n_log_n(cells).sum(axis=1) - _n_log_n(by_value), starts)
+    total = of_cells + _n_log_n(rows) - _n_log_n(by_class).sum(axis=1)
+    gains = np.divide(total, rows, out=np.zeros_like(total), where=rows > 0) / math.log(2)
+    return np.asarray(np.round(np.maximum(gains * np.minimum(rows / learned, 1.0), 0.0), 12))
+
+
+def _n_log_n(n: np.ndarray) -> np.ndarray:
+    return n * np.log(np.where(n > 0, n, 1.0))
+
+
+def _sums(start: float, values: np.ndarray) -> np.ndarray:
+    """The sums after 0, 1, 2... values, added one after the other as single rows would be."""
+    return np.cumsum(np.concatenate([[start], values]))
+
+
+def _shares(counts: np.ndarray) -> np.ndarray:
+    """Shares of the classes by Laplace's rule."""
+    shares: np.ndarray = (counts + 1) / (counts.sum(axis=-1, keepdims=True) + counts.shape[-1])
+    return shares
+
+
+def _right(proba: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Whether no other class was more probable than the true one."""
+    right: np.ndarray = proba[np.arange(len(labels)), labels] >= proba.max(axis=1) - TIE
+    return right

@@ -1,0 +1,363 @@
+"""HoeffdingTree: a decision tree that grows along a stream, with classifiers over counts in its leaves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from tanager.classifiers.naive_bayes import NaiveBayes
+from tanager.encoding import Column
+from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.tables import Table, read_table
+from tanager.encoding.values import is_missing
+from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
+from tanager.learning.batch import Batch, StreamPart
+from tanager.learning.classifier import Answers, Classifier, check_row
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.leaves import LeafMaker, check_leaf
+from tanager.learning.stream import keep_for_warm_up, rows_of_stage
+from tanager.learning.tree_node import TreeNode
+from tanager.scoring.explain import Explanation
+from tanager.shortcuts import public
+from tanager.streams.growing_tree import GrowingTree, Leaf, Split, SplitRule
+
+_PIECE = 4096  # rows that are encoded at once; a row with a new value ends a piece
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class HoeffdingTree(Classifier):
+    """A decision tree for streams: a leaf splits once its rows leave little doubt which column is the best to test.
+
+    Every row is learned once, by the classifier of its leaf, and the counts of this classifier are all that a split is
+    chosen by. Choose it for long streams in which columns interact; before the first splits it is the classifier of its
+    leaves. It does not forget: put it into ``DriftAware`` where the world changes.
+
+    What is learned depends on the order of the rows.
+
+    Parameters
+    ----------
+    leaf : classifier, default=None
+        What learns in the leaves: any classifier over counts. None is ``NaiveBayes()``.
+    grace : float, default=200
+        Rows that a leaf learns between two looks at its columns.
+    delta : float, default=1e-7
+        Probability with which the column that is chosen may not be the best.
+    tie : float, default=0.05
+        Columns that differ by less, in bits, are as good as each other: once that can be told, the first is chosen.
+    leaf_answers : {"adaptive", "classifier", "majority"}, default="adaptive"
+        What a leaf answers with: its classifier, the shares of the classes in it, or whichever of these would have been
+        right more often so far.
+    max_leaves : int, default=1000
+        A leaf does not split where there would be more.
+    unseen : {"ignore", "smooth", "error"}, default="ignore"
+        What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
+        error.
+    cost_matrix : array of shape (n_classes, n_classes), default=None
+        ``cost_matrix[true, predicted]``; ``predict`` then answers with the smallest expected loss.
+    bins, n_bins, mdl_encoding, categorical, numeric, max_values, schema
+        How columns become codes; see ``Encoder``. A split has one child for every value or bin. By default a number
+        column is cut into eight bins of equal frequency: cut points by class entropy would miss columns that tell
+        something only together with others, which is what a tree is for.
+    warm_up : int, default=1000
+        Kinds and cut points of number columns are fixed after that many rows.
+    n_jobs : int, default=None
+        Threads for batches of predictions; -1 uses all cores.
+
+    Attributes
+    ----------
+    tree_ : TreeNode
+        The tree in words; ``print(model.tree_)`` shows it.
+    n_leaves_ : int
+        How many leaves it has.
+
+    Notes
+    -----
+    A row takes what its leaf takes to answer and learn it, and one look-up per test; a look takes O(n a k). A child
+    starts with the classes of the rows that had its value; of their other columns nothing is known. A row without a
+    value of the column goes to the child that was heaviest when the leaf was split.
+
+    Domingos and Hulten, "Mining high-speed data streams" (2000); adaptive leaves: Gama, Rocha and Medas (2003).
+
+    Examples
+    --------
+    >>> from tanager import HoeffdingTree
+    >>> X = [["hot", "wet"], ["hot", "dry"], ["cold", "wet"], ["cold", "dry"]] * 100
+    >>> model = HoeffdingTree().fit(X, ["out", "out", "in", "in"] * 100)
+    >>> print(model.tree_)
+    x0 = hot: NaiveBayes, 200 rows, out 100%
+    x0 = cold: NaiveBayes, 200 rows, in 100%
+    >>> model.predict([["hot", "dry"]])
+    array(['out'], dtype='<U3')
+    """
+
+    leaf: Any = None
+    grace: float = 200
+    delta: float = 1e-7
+    tie: float = 0.05
+    leaf_answers: str = "adaptive"
+    max_leaves: int = 1000
+    unseen: str = "ignore"
+    cost_matrix: Any = None
+    bins: Any = "frequency"
+    n_bins: int = 8
+    mdl_encoding: str = "n-1"
+    categorical: Any = None
+    numeric: Any = None
+    max_values: int = 1000
+    schema: Any = None
+    warm_up: int = 1000
+    n_jobs: int | None = None
+
+    def check_options(self) -> None:
+        super().check_options()
+        check_leaf(self._leaf())
+        check_option("leaf_answers", self.leaf_answers, ("adaptive", "classifier", "majority"))
+        check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
+        if not is_number(self.grace, 0) or self.grace <= 0:
+            raise OptionError(f"grace={self.grace!r}: give a number of rows above 0.")
+        if not is_number(self.delta, 0) or not 0 < self.delta < 1:
+            raise OptionError(f"delta={self.delta!r}: give a probability above 0 and below 1, such as 1e-7.")
+        if not is_number(self.tie, 0):
+            raise OptionError(f"tie={self.tie!r}: give a number of bits of at least 0.")
+        whole = isinstance(self.max_leaves, int | np.integer) and not isinstance(self.max_leaves, bool)
+        if not whole or self.max_leaves < 1:
+            raise OptionError(f"max_leaves={self.max_leaves!r}: give a whole number of at least 1.")
+
+    def _leaf(self) -> Any:
+        return NaiveBayes() if self.leaf is None else self.leaf
+
+    def encoder_options(self) -> dict[str, Any]:
+        """How columns become codes; see ``Encoder``."""
+        return super().encoder_options() | {name: getattr(self, name) for name in ("bins", "n_bins", "mdl_encoding")}
+
+    # --- the model ----------------------------------------------------------------------------------------------
+
+    def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
+        """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
+        self.__dict__.pop("_tree", None)
+        return super().start(classes, target)
+
+    def _start_model(self) -> None:
+        maker = LeafMaker(self._leaf(), self.encoder_, self.encoder_.schema, self.classes_, self.unseen)
+        rule = SplitRule(float(self.grace), float(self.delta), float(self.tie), int(self.max_leaves))
+        self._tree = GrowingTree(maker, rule, self.leaf_answers)
+        self._class_weight = np.zeros(len(self.classes_))
+
+    def _move_classes(self, places: np.ndarray, classes: np.ndarray) -> None:
+        weight = np.zeros(len(classes))
+        weight[places] = self._class_weight
+        self._class_weight = weight
+
+    def _followed(self) -> GrowingTree:
+        """The tree, with all values and classes that are known by now."""
+        self._tree.follow(self.encoder_.schema, self.classes_)
+        return self._tree
+
+    @property
+    def class_count_(self) -> np.ndarray:
+        """How much the rows of each class weigh; the heavier class wins a tie."""
+        return self._class_weight
+
+    # --- rows ---------------------------------------------------------------------------------------------------
+
+    def _count(self, batch: Batch, classes: np.ndarray | None = None) -> None:
+        if rows_of_dicts(batch.X):
+            self._add_columns(batch.X)
+        table = read_table(batch.X)
+        if classes is not None:
+            self.encoder_.transform(table, name=type(self).__name__)  # refuses cells before a class is taken in
+            self.add_classes(classes)
+        counts = batch.labels != np.iinfo(batch.labels.dtype).max
+        if batch.weights is not None:
+            counts &= batch.weights > 0
+        done = 0
+        while done < len(counts):  # runs of rows that count
+            size = int(np.argmin(counts[done:])) if not counts[done:].all() else len(counts) - done
+            if size:
+                weights = None if batch.weights is None else batch.weights[done : done + size]
+                self._run(table.part(done, done + size), batch.labels[done : done + size], weights)
+            done += size + 1
+
+    def _run(self, table: Table, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        """Answer and learn rows that count, in their order; those with a new value by themselves."""
+        name = type(self).__name__
+        m, parts, done = len(labels), list[np.ndarray](), 0
+        while done < m:
+            end = min(m, done + _PIECE)
+            codes = self.encoder_.transform(table.part(done, end), "smooth", name)
+            new = self._is_new(codes)
+            end = done + (int(np.argmax(new)) if new.any() else len(new))
+            own = None if weights is None else weights[done:end]
+            if end > done:
+                parts.append(self._followed().learn(codes[: end - done], labels[done:end], own))
+            if end < done + len(new):  # a value that no row before this one had
+                own = None if weights is None else weights[end : end + 1]
+                parts.append(self._learn_new(table.part(end, end + 1), labels[end : end + 1], own))
+                end += 1
+            done = end
+        self._class_weight += np.bincount(labels, weights, minlength=len(self.classes_))
+        return np.concatenate(parts)
+
+    def _is_new(self, codes: np.ndarray) -> np.ndarray:
+        """Which rows have a value that was never learned."""
+        beyond = (codes >= self.encoder_.schema.n_values) & (codes != np.iinfo(codes.dtype).max)
+        found: np.ndarray = beyond.any(axis=1)
+        return found
+
+    def _learn_new(self, row: Table, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        """Answer one row as any row with an unseen value is answered, then take its values in."""
+        unseen = "ignore" if self.unseen == "error" else self.unseen  # only questions are refused
+        answer = self._followed().score(self.encoder_.transform(row, unseen), fresh=False)
+        codes = self.encoder_.update(row, None, type(self).__name__)
+        self._followed().learn(codes, labels, weights)
+        return answer
+
+    def _codes(self, X: Any) -> np.ndarray:
+        """Codes of rows to answer."""
+        unseen = self.unseen
+        if rows_of_dicts(X) and (rows := self.encoder_.encode_rows(X, unseen)) is not None:
+            return rows
+        return self.encoder_.transform(self.validate_table(X, reset=False), unseen, type(self).__name__)
+
+    def _add_columns(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Take in names that are no column yet: categorical, missing in all rows so far."""
+        new = dict.fromkeys(name for row in rows for name in self.encoder_.new_names(row) if not is_missing(row[name]))
+        if self.schema is not None or not new:
+            return
+        self.encoder_.extend(Column(name, "categorical", reason="appeared in the stream") for name in new)
+        self._tree.add_columns(self.encoder_.schema, len(new))
+        self.note_columns()
+        if "feature_names_in_" in self.__dict__:
+            self.feature_names_in_ = np.array(self.encoder_.schema.names, dtype=object)
+
+    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+        """Learn one row. Absent keys are missing, new keys are new columns; a missing label teaches nothing."""
+        check_row(row, "learn_one")
+        quick = self.columns_fixed and is_number(sample_weight, 0) and sample_weight > 0
+        label = self.class_codes.get(y) if quick and not self.encoder_.new_names(row) else None
+        codes = None if label is None else self.encoder_.encode_row(row, "smooth")[None, :]
+        if label is None or codes is None or self._is_new(codes)[0]:
+            return super().learn_one(row, y, sample_weight, time)
+        weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
+        self._followed().learn(codes, np.array([label], dtype=np.uint16), weights)
+        self._class_weight[label] += sample_weight
+        return self
+
+    def _answer_and_learn(self, rows: StreamPart) -> Answers:
+        """Answer and learn rows whose columns and classes are known; else one by itself."""
+        n = 0
+        if rows.answered is None and self.unseen != "error" and self.has_learned:
+            n = min(self._plain_rows(rows), rows_of_stage(self, len(rows)))
+        if n == 0:
+            return self._answer_and_learn_first(rows)
+        rows = rows.part(0, n)
+        table, labels = self.validate_table(rows.X, reset=False), self.label_codes(rows.y)[0]
+        classes, proba = self.classes_, self._run(table, labels, rows.weights)
+        if not self.columns_fixed:
+            keep_for_warm_up(self, Batch(rows.X, labels, rows.weights, rows.times))
+        return classes, proba
+
+    def _plain_rows(self, rows: StreamPart) -> int:
+        """How many rows from the first on have a known class, a weight, and no new names."""
+        known = self.class_codes
+        odd = np.array([label not in known for label in rows.y.tolist()])
+        if rows.weights is not None:
+            odd |= rows.weights == 0
+        if rows_of_dicts(rows.X):
+            odd |= np.array([bool(self.encoder_.new_names(row)) for row in rows.X])
+        return int(np.argmax(odd)) if odd.any() else len(odd)
+
+    def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
+        self.check_fitted()
+        return self._followed().score(self._codes(X), log_joint=log_joint, n_jobs=self.n_threads)
+
+    def stream_proba(self, X: Any) -> np.ndarray:
+        """``predict_proba`` as a stream answers: structures of leaves that are due to be learned again answer once."""
+        self.check_fitted()
+        return self._followed().score(self._codes(X), fresh=False, n_jobs=self.n_threads)
+
+    # --- what was learned ---------------------------------------------------------------------------------------
+
+    @property
+    def n_leaves_(self) -> int:
+        """How many leaves there are."""
+        self.check_fitted()
+        return self._tree.n_leaves
+
+    @property
+    def tree_(self) -> TreeNode:
+        """The tree in words. Rows are those that a leaf has learned, and those of its value before it was a leaf."""
+        self.check_fitted()
+        labels, columns, name = self.classes_.tolist(), self.encoder_.schema.columns, type(self._leaf()).__name__
+
+        def node(own: Leaf | Split) -> TreeNode:
+            if isinstance(own, Leaf):
+                model = own.model
+                sums = (
+                    {}
+                    if model is None
+                    else dict(zip(model.classes_.tolist(), model.class_count_.tolist(), strict=True))
+                )
+                return TreeNode({label: sums.get(label, 0.0) for label in labels}, name)
+            column, children = columns[own.column], [node(child) for child in own.children]
+            counts = {label: sum(child.counts[label] for child in children) for label in labels}
+            branches = tuple((str(column.describe(v)), child) for v, child in enumerate(children))
+            return TreeNode(counts, "", column.name, branches)
+
+        return node(self._followed().root)
+
+    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+        """Why a row gets its answer: the path to its leaf, and the log-odds that its classifier finds in every column.
+
+        A leaf that answers with the shares of its classes is explained by its classifier all the same.
+        """
+        self.check_fitted()
+        tree, X = self._followed(), [row] if isinstance(row, Mapping) else row
+        codes = self._codes(X)
+        if len(codes) != 1:
+            raise DataError(f"explain takes one row, got {len(codes)}. Explain them one by one.")
+        node, path = tree.root, list[str]()
+        while isinstance(node, Split):
+            column, code = self.encoder_.schema.columns[node.column], int(codes[0, node.column])
+            path.append(f"{column.name} = {column.describe(code) if code < column.n_values else '?'}")
+            node = node.children[code if code < len(node.children) else node.heaviest]
+        return replace(tree.model_of(node).explain(X, answer, against), path=tuple(path))
+
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Draw the tree; see ``tanager.plot_tree``."""
+        return public("plot_tree")(self, path, **options)
+
+    # --- what order forbids -------------------------------------------------------------------------------------
+
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Any:
+        """Refused: a row may have led to a split."""
+        raise self._refusal("unlearn rows", "Fit on the rows that shall stay.")
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Refused: a row may have led to a split."""
+        raise self._refusal("leave rows out", "Use test_then_train, which answers every row before it is learned.")
+
+    def merge(self, other: Any) -> Any:
+        """Refused: two streams have no common order."""
+        raise self._refusal("be merged", "Learn the rows of both in one order.")
+
+    def _refusal(self, what: str, way_out: str) -> DataError:
+        return DataError(f"{type(self).__name__} cannot {what}: how it has grown depends on the order. {way_out}")
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def _model_state(self) -> dict[str, Any]:
+        tree, models = self._followed().to_plain()
+        return {"state": {"tree": tree, "weight": self._class_weight.tolist()}, "arrays": {}, "models": models}
+
+    def _take_model_state(self, state: dict[str, Any]) -> None:
+        self._start_model()
+        data, models = state["state"], state["models"]
+        self._class_weight = np.array([float(weight) for weight in data["weight"]])
+        if len(self._class_weight) != len(self.classes_) or not all(isinstance(m, CountsClassifier) for m in models):
+            raise ModelFileError("its leaves do not fit its classes")
+        self._tree.take_plain(data["tree"], models)

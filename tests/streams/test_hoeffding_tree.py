@@ -1,0 +1,252 @@
+"""HoeffdingTree: whole blocks are learned as single rows are, leaves split when plain loops say so, and files go on."""
+
+import copy
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from profiles import THOROUGH, examples
+from tanager import (
+    AODE,
+    KDB,
+    TAN,
+    DataError,
+    DriftAware,
+    HoeffdingTree,
+    ModelFileError,
+    NaiveBayes,
+    OptionError,
+    load,
+    persist,
+    plot_tree,
+)
+from tanager.evaluate import prequential
+
+QUICK = {"grace": 12, "delta": 0.3, "tie": 0.4}
+
+
+def stream(m, seed, n=4, classes=3, missing=0.1, late=True):
+    """Text cells whose class depends on two columns; some values, and a class, come late."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 3, (m, n))
+    if late:
+        X[: m // 2][X[: m // 2] == 2] = 0
+    y = np.where(X[:, 0] == 1, X[:, 1], (X[:, 0] + X[:, 2]) % 2)
+    y = np.where(rng.random(m) < 0.15, rng.integers(0, classes, m), y)
+    if late:
+        y[: m // 3][y[: m // 3] == 2] = 0
+    cells = np.array(["a", "b", "c"], dtype=object)[X]
+    cells[rng.random(X.shape) < missing] = None
+    return cells, np.array(["low", "mid", "top"])[y]
+
+
+def dicts(X):
+    return [{f"x{i}": cell for i, cell in enumerate(row)} for row in X]
+
+
+def accuracy(model, X, y, start=0):
+    answers = model.test_then_train(X, y).argmax(axis=1)
+    return np.mean(model.classes_[answers][start:] == y[start:])
+
+
+def one_by_one(model, X, y, w=None):
+    answers = []
+    for r, (row, label) in enumerate(zip(dicts(X), y.tolist(), strict=True)):
+        answers.append(model.predict_proba_one(row))
+        model.learn_one(row, label, 1.0 if w is None else float(w[r]))
+    known = model.classes_.tolist()
+    return np.array([[a.get(c, 0.0 if a else 1 / len(known)) for c in known] for a in answers])
+
+
+def test_the_first_split_is_that_of_the_formula():
+    """The twin counts every row by itself, and looks after every `grace` rows."""
+    X, y = stream(400, 1, missing=0.0, late=False)
+    model = HoeffdingTree(grace=50, delta=1e-3)
+    found = None
+    for r in range(400):
+        model.partial_fit(X[r : r + 1], y[r : r + 1], classes=["low", "mid", "top"])
+        if r % 50 == 49 and found is None:
+            gains = sorted(((information(X[: r + 1, i], y[: r + 1]), -i) for i in range(4)), reverse=True)
+            bound = math.log2(3) * math.sqrt(math.log(1000) / (2 * (r + 1)))
+            if gains[0][0] - gains[1][0] > bound or bound < 0.05:
+                found = r, -gains[0][1]
+        assert (model.n_leaves_ > 1) == (found is not None), f"row {r}"
+    assert model.tree_.column == f"x{found[1]}"
+
+
+def information(column, labels):
+    def entropy(part):
+        shares = [np.mean(part == c) for c in set(part.tolist())]
+        return -sum(s * math.log2(s) for s in shares)
+
+    return entropy(labels) - sum(np.mean(column == v) * entropy(labels[column == v]) for v in set(column.tolist()))
+
+
+@examples(12)
+@given(
+    leaf=st.sampled_from([None, AODE(), TAN(), KDB(smoothing=1)]),
+    answers=st.sampled_from(["adaptive", "classifier", "majority"]),
+    seed=st.integers(0, 99),
+    weighted=st.booleans(),
+)
+def test_a_block_is_answered_and_learned_as_single_rows_are(leaf, answers, seed, weighted):
+    m = 120 if THOROUGH else 70
+    X, y = stream(m, seed)
+    w = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 1.7], m) if weighted else None
+    single = HoeffdingTree(leaf=leaf, leaf_answers=answers, max_leaves=9, **QUICK)
+    expected = one_by_one(single, X, y, w)
+    for cuts in ([0, m], [0, 7, 50, 51, m]):
+        blocks = HoeffdingTree(leaf=leaf, leaf_answers=answers, max_leaves=9, **QUICK)
+        got = [
+            blocks.test_then_train(X[a:b], y[a:b], None if w is None else w[a:b]) for a, b in itertools.pairwise(cuts)
+        ]
+        width = len(single.classes_)
+        got = np.vstack([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in got])
+        if len(cuts) == 2:  # with the whole at once no column is added to earlier answers
+            np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
+        assert str(blocks.tree_) == str(single.tree_)
+        np.testing.assert_allclose(blocks.predict_proba(X), single.predict_proba(X), rtol=1e-9, atol=1e-12)
+    assert single.n_leaves_ <= 9
+
+
+def test_numbers_in_a_warm_up_are_answered_alike():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(300, 3))
+    y = np.where((X[:, 0] > 0) ^ (X[:, 1] > 0.3), "in", "out")
+    one, whole = (HoeffdingTree(warm_up=60, **QUICK) for _ in range(2))
+    expected = one_by_one(one, X.tolist(), y)
+    np.testing.assert_allclose(whole.test_then_train(X, y), expected, rtol=1e-9, atol=1e-12)
+    assert str(one.tree_) == str(whole.tree_)
+    batch = HoeffdingTree(warm_up=60, **QUICK).partial_fit(X, y)
+    np.testing.assert_allclose(batch.predict_proba(X), whole.predict_proba(X), rtol=1e-9)
+
+
+def test_a_stream_that_has_grown_is_more_accurate_than_its_leaf():
+    X, y = stream(6000, 3, late=False)
+    tree, naive = HoeffdingTree(), NaiveBayes()
+    right = [accuracy(m, X, y) for m in (tree, naive)]
+    assert right[0] > right[1] + 0.03
+    assert tree.n_leaves_ > 2
+
+
+@pytest.mark.parametrize("leaf", [None, AODE(), TAN()], ids=repr)
+def test_copies_and_files_go_on_alike(leaf, tmp_path):
+    X, y = stream(240, 4)
+    model = HoeffdingTree(leaf=leaf, **QUICK)
+    model.test_then_train(X[:150], y[:150])
+    model.save(tmp_path / "tree.tanager")
+    again = [load(tmp_path / "tree.tanager"), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
+    expected = model.test_then_train(X[150:], y[150:])
+    assert model.n_leaves_ > 1
+    for other in again:
+        np.testing.assert_allclose(other.test_then_train(X[150:], y[150:]), expected, rtol=1e-12)
+        assert str(other.tree_) == str(model.tree_)
+    assert persist.to_bytes(again[0]) == persist.to_bytes(model)
+
+
+def test_a_damaged_tree_is_refused():
+    X, y = stream(240, 4)
+    model = HoeffdingTree(**QUICK).fit(X, y)
+    for change in ({"column": 9}, {"heaviest": 7}, {"children": []}):
+        state = model.to_state()
+        state["state"]["tree"] |= change
+        with pytest.raises(ModelFileError):
+            HoeffdingTree().from_state(state)
+
+
+def test_it_runs_inside_drift_aware_and_prequential():
+    X, y = stream(1500, 5, late=False)
+    flipped = np.where(y == "low", "mid", np.where(y == "mid", "low", y))
+    X, y = np.vstack([X, X]), np.concatenate([y, flipped])
+    aware, plain = DriftAware(HoeffdingTree(grace=50)), HoeffdingTree(grace=50)
+    right = [accuracy(m, X, y, 2000) for m in (aware, plain)]
+    assert any(event.what == "drift" for event in aware.events_)
+    assert right[0] > right[1]
+    results = prequential({"tree": HoeffdingTree(), "nb": NaiveBayes()}, (X, y))
+    assert "tree" in str(results)
+
+
+def test_late_labels_and_rows_without_one():
+    X, y = stream(200, 6, late=False)
+    labels = y.astype(object)
+    labels[::7] = None
+    one, whole = HoeffdingTree(**QUICK), HoeffdingTree(**QUICK)
+    np.testing.assert_allclose(whole.test_then_train(X, labels), one_by_one(one, X, labels), rtol=1e-9, atol=1e-12)
+    late = HoeffdingTree(**QUICK).fit(X[:100], y[:100])
+    got = late.test_then_train(X[:50], y[:50], answered=X[100:150])
+    twin = HoeffdingTree(**QUICK).fit(X[:100], y[:100])
+    for r in range(50):
+        np.testing.assert_allclose(got[r], list(twin.predict_proba_one(dicts(X[100 + r : 101 + r])[0]).values()))
+        twin.learn_one(dicts(X[r : r + 1])[0], y[r])
+
+
+def test_new_columns_and_unseen_values():
+    X, y = stream(150, 7, late=False)
+    model = HoeffdingTree(**QUICK)
+    for row, label in zip(dicts(X), y.tolist(), strict=True):
+        model.learn_one(row, label)
+    before = model.predict_proba_one({"x0": "a"})
+    assert model.predict_proba_one({"x0": "a", "x1": "never"}) == before
+    model.learn_one({"x0": "a", "wind": "north"}, "top")
+    assert "wind" in model.encoder_.schema
+    assert set(model.predict_proba_one({"wind": "north"})) == {"low", "mid", "top"}
+    strict = HoeffdingTree(unseen="error", **QUICK).fit(X, y)
+    with pytest.raises(DataError, match="was not seen"):
+        strict.predict([["zzz", "a", "a", "a"]])
+    strict.partial_fit([["zzz", "a", "a", "a"]], ["low"])
+    smooth = HoeffdingTree(unseen="smooth", **QUICK).fit(X, y)
+    assert np.isfinite(smooth.predict_log_joint([["zzz", "a", None, "a"]])).all()
+
+
+def test_leaves_are_bounded():
+    X, y = stream(3000, 8, late=False)
+    sizes = {most: HoeffdingTree(max_leaves=most, grace=20, delta=0.3, tie=0.5).fit(X, y).n_leaves_ for most in (1, 5)}
+    assert sizes[1] == 1
+    assert 3 <= sizes[5] <= 5
+
+
+def test_a_tree_in_words_in_a_picture_and_as_reasons():
+    X, y = stream(800, 9, late=False, missing=0.0)
+    model = HoeffdingTree(**QUICK).fit(X, y)
+    tree = model.tree_
+    assert tree.n_leaves == model.n_leaves_ > 1
+    assert 0 < tree.n_rows <= 800
+    told = model.explain(X[:1])
+    assert told.path[0] == f"{tree.column} = {X[0, int(tree.column[1:])]}"
+    assert len(plot_tree(model).axes) == 1
+    for act in (lambda: model.unlearn(X, y), lambda: model.leave_one_out(X, y), lambda: model.merge(model)):
+        with pytest.raises(DataError, match="depends on the order"):
+            act()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"leaf": "nb"}, "no classifier over counts"),
+        ({"leaf": NaiveBayes(gaussian=True)}, "Gaussian"),
+        ({"grace": 0}, "grace=0"),
+        ({"delta": 1}, "delta=1"),
+        ({"tie": -1}, "tie=-1"),
+        ({"leaf_answers": "nb"}, "leaf_answers"),
+        ({"max_leaves": 0}, "max_leaves=0"),
+        ({"unseen": "what"}, "unseen"),
+    ],
+    ids=str,
+)
+def test_options_that_mean_nothing_are_refused(options, sentence):
+    with pytest.raises(OptionError, match=sentence):
+        clone(HoeffdingTree(**options)).fit([["a"], ["b"]], [0, 1])
+
+
+def test_few_rows_one_class_one_column():
+    model = HoeffdingTree().fit([["a"]], ["only"])
+    np.testing.assert_array_equal(model.predict_proba([["a"], [None], ["b"]]), [[1.0]] * 3)
+    assert HoeffdingTree(grace=1).fit([["a"]] * 9, ["only"] * 9).n_leaves_ == 1
+    empty = HoeffdingTree().partial_fit([["a"], ["b"]], [0, 1], classes=[0, 1, 2])
+    assert empty.predict_proba([["a"]]).shape == (1, 3)
