@@ -17,15 +17,6 @@ namespace {
 using Sets = std::vector<std::vector<int>>;
 using Families = std::vector<std::pair<int, std::vector<int>>>;
 
-Smoothing kind_of(const std::string &kind) {
-    if (kind == "lidstone") return Smoothing::lidstone;
-    if (kind == "m") return Smoothing::m_estimate;
-    if (kind == "bdeu") return Smoothing::bdeu;
-    if (kind == "prior") return Smoothing::prior_counts;
-    expect(kind == "backoff", "unknown kind of smoothing");
-    return Smoothing::back_off;
-}
-
 LeftOut as_left_out(const std::optional<AnyArray> &labels, const std::optional<WeightArray> &weights, double unit,
                     std::int64_t n_rows) {
     LeftOut left_out;
@@ -78,7 +69,8 @@ struct PyPlan {
            bool fast, double first)
         : store(std::move(s)),
           shared(std::make_shared<ScoringPlan>(
-              store->store, Estimate{kind_of(kind), strength, unit, first < 0 ? strength : first}, smooth_unseen)),
+              store->store, Estimate{smoothing_named(kind), strength, unit, first < 0 ? strength : first},
+              smooth_unseen)),
           plan(*shared) {
         plan.fast = fast;
         for (int i = 0; i < plan.store.n; ++i)

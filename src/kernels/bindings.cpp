@@ -13,4 +13,5 @@ NB_MODULE(_kernels, m) {
     bind_sample(m);
     bind_evolving(m);
     bind_gaussian(m);
+    bind_rules(m);
 }

@@ -20,3 +20,4 @@ void bind_encode(nb::module_ &m);
 void bind_sample(nb::module_ &m);
 void bind_evolving(nb::module_ &m);
 void bind_gaussian(nb::module_ &m);
+void bind_rules(nb::module_ &m);

@@ -11,6 +11,7 @@ from tanager.classifiers.fanc import FANC as FANC
 from tanager.classifiers.general_network import GeneralNetwork as GeneralNetwork
 from tanager.classifiers.hnb import HNB as HNB
 from tanager.classifiers.kdb import KDB as KDB
+from tanager.classifiers.lbr import LBR as LBR
 from tanager.classifiers.multinet import ChowLiuMultiNet as ChowLiuMultiNet
 from tanager.classifiers.multinet import MultiNet as MultiNet
 from tanager.classifiers.naive_bayes import NaiveBayes as NaiveBayes

@@ -47,6 +47,7 @@ MODELS = {
     "spc": ModelEntry("SPC", "an average over forests with a super-parent"),
     "spcr": ModelEntry("SPC", "spc with the super-parent selected on the data", {"super_parent": "refined"}),
     "tc": ModelEntry("TC", "an average over networks with up to two parents"),
+    "lbr": ModelEntry("LBR", "naive Bayes over the rows that share values; lazy", compared=False),
     "best": ModelEntry("BestOf", "selects the best of several by leave-one-out"),
     "ban": ModelEntry("BAN", "any network over the columns, plus the class as parent"),
     "gbn": ModelEntry("GeneralNetwork", "any network; predicts from the Markov blanket", compared=False),

@@ -92,6 +92,11 @@ class View:
         """Another form over the same counts, all else alike."""
         return self._copy(form, fast=self.fast)
 
+    def over(self, counts: JointCounts, factors: Sequence[float]) -> View:
+        """The same form over other counts, with other factors of the classes and no given priors."""
+        smooth = self.smooth_unseen
+        return View(counts, self.form, self.estimate, smooth_unseen=smooth, factors=factors, fast=self.fast)
+
     def _copy(self, form: Form, *, fast: bool) -> View:
         return View(
             self.counts,
