@@ -108,8 +108,11 @@ class Store:
         unit: float = 1.0,
         left_out: _Floats | None = None,
         n_jobs: int = 1,
+        gaps_differ: bool = False,
     ) -> None:
-        """Copy codes into out; values that only repeat a more special one of the same row become missing."""
+        """Copy codes into out; values that only repeat a more special one of the same row become missing.
+
+        With gaps_differ a row that lacks a value is one without that value, else it is not looked at."""
 
 class ScoringPlan:
     """How a classifier reads the counts of a Store."""

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from tanager import LBR
+from tanager import AODE, LBR, TAN, Network, NetworkClassifier
 from tanager.encoding import Column, Schema
 
 WEKA = Path(__file__).parent / "weka"
@@ -34,3 +35,20 @@ def test_lazy_bayesian_rules():
     model = answers_as_weka(LBR(), "switch", "switch_asked", "lbr")
     rules = [model.rule([row[:-1]]) for row in read("switch_asked")[1]]
     assert {len(rule.tests) for rule in rules} == {0, 1, 2}
+
+
+def test_subsumption_resolution_with_gaps():
+    answers_as_weka(AODE(subsumption=3, subsumption_gaps="differ"), "implied", "implied", "aodesr")
+    with pytest.raises(AssertionError, match="Mismatched elements"):
+        answers_as_weka(AODE(subsumption=3), "implied", "implied", "aodesr")
+
+
+def test_a_tree_of_largest_likelihood():
+    model = answers_as_weka(TAN(root="c", smoothing=0.5), "switch", "switch", "tan")
+    assert model.parents_ == {"a": ("d",), "b": ("c",), "c": (), "d": ("b",)}
+
+
+def test_another_tree_as_a_given_network():
+    arcs = [("c", "a"), ("b", "c"), ("a", "d"), *(("class", column) for column in "abcd")]
+    network = Network(dict.fromkeys((*"abcd", "class"), ()), arcs)
+    answers_as_weka(NetworkClassifier(network, smoothing=0.5), "switch", "switch", "tan_bayes")
