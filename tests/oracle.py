@@ -443,7 +443,7 @@ def kdb_parents(data, k):
     return parents
 
 
-def resolve(data, x, crit):
+def resolve(data, x, crit, gaps="skip"):
     """The row without values that only repeat a more special one of it (subsumption resolution)."""
     out = list(x)
     for i in range(data.n):
@@ -451,8 +451,9 @@ def resolve(data, x, crit):
             if i == j or x[i] is None or x[j] is None:
                 continue
             both = count(data, {i: x[i], j: x[j]})
-            of_j = both_present(data, j, x[j], i)
-            of_i = both_present(data, i, x[i], j)
+            of_j, of_i = both_present(data, j, x[j], i), both_present(data, i, x[i], j)
+            if gaps == "differ":
+                of_j, of_i = count(data, {j: x[j]}), count(data, {i: x[i]})
             if of_j > crit and both == of_j and (both != of_i or j < i):
                 out[i] = None
     return tuple(out)

@@ -252,4 +252,14 @@ HeldStore read_store(nb::handle offsets, nb::handle n_values, nb::handle classes
     return held;
 }
 
+tanager::scoring::Smoothing smoothing_named(const std::string &kind) {
+    using tanager::scoring::Smoothing;
+    if (kind == "lidstone") return Smoothing::lidstone;
+    if (kind == "m") return Smoothing::m_estimate;
+    if (kind == "bdeu") return Smoothing::bdeu;
+    if (kind == "prior") return Smoothing::prior_counts;
+    expect(kind == "backoff", "unknown kind of smoothing");
+    return Smoothing::back_off;
+}
+
 }  // namespace arrays

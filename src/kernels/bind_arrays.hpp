@@ -4,6 +4,7 @@
 #pragma once
 #include "batch.hpp"
 #include "bindings.hpp"
+#include "estimate.hpp"
 #include "store.hpp"
 
 namespace arrays {
@@ -44,6 +45,9 @@ void check_dimensions(const AnyArray &array, std::size_t ndim, const char *name)
 // float64, of this shape, C-contiguous; Array is AnyArray or TableArray.
 template <class Array>
 void check_table(const Array &array, const std::vector<std::int64_t> &shape, const std::string &name);
+
+// The kind of an estimate, by the name that Python calls it.
+tanager::scoring::Smoothing smoothing_named(const std::string &kind);
 
 // The arrays of a JointCounts, as the kernels see them.
 struct HeldStore {

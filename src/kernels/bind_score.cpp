@@ -18,15 +18,6 @@ namespace {
 using Sets = std::vector<std::vector<int>>;
 using Families = std::vector<std::pair<int, std::vector<int>>>;
 
-Smoothing kind_of(const std::string &kind) {
-    if (kind == "lidstone") return Smoothing::lidstone;
-    if (kind == "m") return Smoothing::m_estimate;
-    if (kind == "bdeu") return Smoothing::bdeu;
-    if (kind == "prior") return Smoothing::prior_counts;
-    expect(kind == "backoff", "unknown kind of smoothing");
-    return Smoothing::back_off;
-}
-
 Weights as_fade(const std::optional<WeightArray> &fade, std::int64_t n_rows) {
     if (!fade) return {};
     expect(std::int64_t(fade->shape(0)) == n_rows, "there must be one factor to fade by per row");
@@ -70,7 +61,8 @@ struct PyPlan {
            bool fast, double first)
         : store(std::move(s)),
           shared(std::make_shared<ScoringPlan>(
-              store->store, Estimate{kind_of(kind), strength, unit, first < 0 ? strength : first}, smooth_unseen)),
+              store->store, Estimate{smoothing_named(kind), strength, unit, first < 0 ? strength : first},
+              smooth_unseen)),
           plan(*shared) {
         plan.fast = fast;
         check_spare(plan.store, smooth_unseen);

@@ -45,7 +45,7 @@ void halve(PyStore &self, int times) {
 }
 
 void resolve(PyStore &self, const AnyArray &codes_, const TableArray &out_, double least, double unit,
-             const std::optional<WeightArray> &left_out_, int n_jobs) {
+             const std::optional<WeightArray> &left_out_, int n_jobs, bool gaps_differ) {
     const Store &s = self.store;
     expect(s.pairs != nullptr, "subsumption resolution needs pair counts");
     const Codes codes = as_codes(codes_, s.n);
@@ -56,7 +56,7 @@ void resolve(PyStore &self, const AnyArray &codes_, const TableArray &out_, doub
     const auto size = std::ptrdiff_t(codes.code_size());
     const CodesOut out{static_cast<std::byte *>(out_.data()), out_.stride(0) * size, out_.stride(1) * size};
     nb::gil_scoped_release release;
-    resolve_subsumption(s, codes, out, least, unit, left_out, n_jobs);
+    resolve_subsumption(s, codes, out, least, unit, left_out, n_jobs, gaps_differ);
 }
 
 }  // namespace
@@ -78,5 +78,5 @@ void bind_store(nb::module_ &m) {
         .def("forget_one", &forget_single, arg("codes"), arg("label"), arg("raw"))
         .def("halve", &halve, arg("times"))
         .def("resolve", &resolve, arg("codes"), arg("out").noconvert(), arg("least"), arg("unit") = 1.0,
-             arg("left_out").none() = nb::none(), arg("n_jobs") = 1);
+             arg("left_out").none() = nb::none(), arg("n_jobs") = 1, arg("gaps_differ") = false);
 }

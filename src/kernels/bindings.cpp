@@ -16,4 +16,5 @@ NB_MODULE(_kernels, m) {
     bind_gaussian(m);
     bind_changes(m);
     bind_folds(m);
+    bind_rules(m);
 }

@@ -23,3 +23,4 @@ void bind_evolving(nb::module_ &m);
 void bind_gaussian(nb::module_ &m);
 void bind_changes(nb::module_ &m);
 void bind_folds(nb::module_ &m);
+void bind_rules(nb::module_ &m);

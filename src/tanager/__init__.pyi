@@ -15,6 +15,7 @@ from tanager.classifiers.hnb import HNB as HNB
 from tanager.classifiers.joining import BSEJ as BSEJ
 from tanager.classifiers.joining import FSSJ as FSSJ
 from tanager.classifiers.kdb import KDB as KDB
+from tanager.classifiers.lbr import LBR as LBR
 from tanager.classifiers.multinet import ChowLiuMultiNet as ChowLiuMultiNet
 from tanager.classifiers.multinet import MultiNet as MultiNet
 from tanager.classifiers.naive_bayes import NaiveBayes as NaiveBayes

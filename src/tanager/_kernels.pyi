@@ -129,8 +129,11 @@ class Store:
         unit: float = 1.0,
         left_out: _Floats | None = None,
         n_jobs: int = 1,
+        gaps_differ: bool = False,
     ) -> None:
-        """Copy codes into out; values that only repeat a more special one of the same row become missing."""
+        """Copy codes into out; values that only repeat a more special one of the same row become missing.
+
+        With gaps_differ a row that lacks a value is one without that value, else it is not looked at."""
 
 def tree_weights(store: Store, out: _Floats, ess: float, unit: float = 1.0, n_jobs: int = 1) -> None:
     """out (n, n): the log of the Bayes factor for an edge between two columns, given the class."""
@@ -387,6 +390,47 @@ class LabelledRows:
     def n_rows(self) -> int: ...
     def gradient(self, prior: _Floats, cells: _Floats, d_prior: _Floats, d_cells: _Floats, n_jobs: int = 1) -> float:
         """The conditional log-likelihood; its derivatives are written to d_prior and d_cells."""
+
+# Lazy Bayesian rules.
+def binomial_tail(x: float, n: float) -> float:
+    """P(Binomial(n, 1/2) <= x); neither number need be whole."""
+
+class LazyRules:
+    """Which values of a row are worth conditioning naive Bayes on, by the learned rows it answers wrongly, left out.
+
+    Rows that are alike are kept once: ``first`` are their places, ``weights`` what they weigh together. Sets of tests
+    that were looked at are cached, up to max_bytes.
+    """
+
+    def __init__(
+        self,
+        codes: _Codes,
+        labels: _Codes,
+        weights: _Floats | None,
+        n_values: Sequence[int],
+        n_classes: int,
+        kind: str,
+        strength: float,
+        first: float,
+        significance: float,
+        min_errors: float,
+        max_tests: int | None,
+        max_bytes: float,
+    ) -> None: ...
+    @property
+    def first(self) -> _Integers: ...
+    @property
+    def weights(self) -> _Floats: ...
+    @property
+    def n_cached(self) -> int:
+        """Sets of tests in the cache."""
+    @property
+    def n_evaluated(self) -> int:
+        """Sets of tests that were worked out so far."""
+    def find(self, codes: _Codes, tested: NDArray[np.uint8], n_jobs: int = 1) -> None:
+        """tested = 1 where the value of a row is a test of its rule, else 0."""
+    def passing(self, values: Sequence[int]) -> NDArray[np.uint32]:
+        """Which of the rows kept pass: values[i] is the code that column i must have, or -1."""
 
 # Streams.
 class Evolving:

@@ -154,13 +154,13 @@ def test_marginal_tan_sums_missing_values_out(smoothing, table):
 
 
 @examples(30)
-@given(table=tables(), crit=st.sampled_from([0, 1, 3]))
-def test_subsumption_leaves_out_what_only_repeats(table, crit):
+@given(table=tables(), crit=st.sampled_from([0, 1, 3]), gaps=st.sampled_from(["skip", "differ"]))
+def test_subsumption_leaves_out_what_only_repeats(table, crit, gaps):
     data = table.data()
     for model, formula in ((NaiveBayes(subsumption=crit), oracle.nb), (AODE(subsumption=crit), oracle.aode)):
-        model.fit(table.X, table.y)
+        model.set_params(subsumption_gaps=gaps).fit(table.X, table.y)
         for x, got in zip(table.coded_queries(), model.predict_proba(table.Q), strict=True):
-            expected = oracle.posterior(data, formula(data, oracle.resolve(data, x, crit)))
+            expected = oracle.posterior(data, formula(data, oracle.resolve(data, x, crit, gaps)))
             np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
 
 

@@ -28,6 +28,8 @@ class AODE(CountsClassifier):
     subsumption : float or None, default=None
         AODEsr: leave out, row by row, values that only repeat another value of the row, among values seen more often
         than this (50 is customary).
+    subsumption_gaps : {"skip", "differ"}, default="skip"
+        What learned rows say that lack one of two values: nothing, or that the two do not always come together.
 
     Notes
     -----
@@ -43,14 +45,17 @@ class AODE(CountsClassifier):
 
     min_count: float = 1.0
     subsumption: float | None = None
+    subsumption_gaps: str = "skip"
 
     def check_options(self) -> None:
         super().check_options()
         check_number("min_count", self.min_count, "a number of rows")
-        check_subsumption(self.subsumption)
+        check_subsumption(self.subsumption, self.subsumption_gaps)
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         return one_dependence([1.0] * counts.n_features, self.min_count)
 
     def _scorer(self, view: View) -> Scorer:
-        return view if self.subsumption is None else Subsumption(view, self.counts_, self.subsumption)
+        if self.subsumption is None:
+            return view
+        return Subsumption(view, self.counts_, self.subsumption, self.subsumption_gaps)

@@ -34,6 +34,8 @@ class NaiveBayes(CountsClassifier):
     subsumption : float or None, default=None
         NBsr: leave out, row by row, values that only repeat another value of the row, among values seen more often than
         this (50 is customary). Needs pair counts.
+    subsumption_gaps : {"skip", "differ"}, default="skip"
+        What learned rows say that lack one of two values: nothing, or that the two do not always come together.
     fit_by : {"likelihood", "conditional_likelihood", "weights", "elr"}, default="likelihood"
         Which parameters: by counting; those that make the classes most probable, as in logistic regression; one
         exponent per column; or probabilities that make the classes most probable. All but the first keep the rows.
@@ -65,6 +67,7 @@ class NaiveBayes(CountsClassifier):
 
     gaussian: Any = False
     subsumption: float | None = None
+    subsumption_gaps: str = "skip"
     fit_by: str = "likelihood"
     penalty: float = 1.0
 
@@ -76,7 +79,7 @@ class NaiveBayes(CountsClassifier):
 
     def check_options(self) -> None:
         super().check_options()
-        check_subsumption(self.subsumption)
+        check_subsumption(self.subsumption, self.subsumption_gaps)
         counted = {"gaussian": bool(self.gaussian), "subsumption": self.subsumption is not None}
         check_fit_by(self.fit_by, self.penalty, counted)
 
@@ -97,7 +100,9 @@ class NaiveBayes(CountsClassifier):
     def _scorer(self, view: View) -> Scorer:
         if self.fit_by != "likelihood":
             return discriminative(self, view, self.fit_by, self.penalty)
-        scorer: Scorer = view if self.subsumption is None else Subsumption(view, self.counts_, self.subsumption)
+        scorer: Scorer = view
+        if self.subsumption is not None:
+            scorer = Subsumption(view, self.counts_, self.subsumption, self.subsumption_gaps)
         return scorer if self.moments_ is None else Gaussian(scorer, self.moments_, self.counts_)
 
     @property

@@ -57,6 +57,7 @@ MODELS = {
     "tc": ModelEntry("TC", "an average over networks with up to two parents"),
     "nbtree": ModelEntry("NBTree", "a decision tree with naive Bayes in its leaves", compared=False),
     "recursive": ModelEntry("RecursiveBayes", "naive Bayes whose answers are asked again", compared=False),
+    "lbr": ModelEntry("LBR", "naive Bayes over the rows that share values; lazy", compared=False),
     "best": ModelEntry("BestOf", "selects the best of several by leave-one-out"),
     "ban": ModelEntry("BAN", "any network over the columns, plus the class as parent"),
     "gbn": ModelEntry("GeneralNetwork", "any network; predicts from the Markov blanket", compared=False),

@@ -39,6 +39,7 @@ class Explanation:
     """The log-odds of an answer against another class, and where they come from.
 
     ``prior`` (the classes alone, with given priors and class weights) and all ``parts`` add up to ``log_odds``.
+    ``rule`` says which learned rows answer, where these are not all.
     """
 
     answer: Any
@@ -49,6 +50,7 @@ class Explanation:
     parts: tuple[Part, ...]
     values: dict[str, Any]
     path: tuple[str, ...] = ()  # of a tree: the tests that led to the classifier that answers
+    rule: str = ""
 
     @property
     def columns(self) -> dict[str, float]:
@@ -67,6 +69,8 @@ class Explanation:
         ]
         if self.path:
             lines.append(f"  where {', then '.join(self.path)}")
+        if self.rule:
+            lines.append(f"  {self.rule}")
         if abs(self.prior) >= 5e-5:  # averaged estimators have the classes inside P(class, super-parent)
             lines.append(f"  {'prior':<{width}}  {self.prior:+8.4f}")
         lines += [f"  {names[column]:<{width}}  {value:+8.4f}" for column, value in self.columns.items()]

@@ -8,13 +8,14 @@ import numpy as np
 
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
-from tanager.errors import OptionError, is_number
+from tanager.errors import OptionError, check_option, is_number
 from tanager.scoring.explain import PartList
 from tanager.scoring.scorer import Scorer
 
 
-def check_subsumption(min_count: Any) -> None:
-    """Refuse an option ``subsumption`` that means nothing."""
+def check_subsumption(min_count: Any, gaps: Any) -> None:
+    """Refuse options ``subsumption`` and ``subsumption_gaps`` that mean nothing."""
+    check_option("subsumption_gaps", gaps, ("skip", "differ"))
     if min_count is not None and not is_number(min_count, 0):
         raise OptionError(f"subsumption={min_count!r}: give a number of rows (50 is customary), or None.")
 
@@ -24,17 +25,19 @@ class Subsumption:
 
     x_i is left out when another value x_j of the row was seen more than ``min_count`` times and never without x_i:
     "female" says nothing beside "pregnant". Of two values that always come together the later is left out.
+    ``gaps`` says what a learned row is that has x_j and lacks column i: "skip" does not look at it, "differ" takes it
+    for one without x_i.
     """
 
     compiled = None
 
-    def __init__(self, inner: Scorer, counts: JointCounts, min_count: float) -> None:
-        self.inner, self.counts, self.min_count = inner, counts, min_count
+    def __init__(self, inner: Scorer, counts: JointCounts, min_count: float, gaps: str = "skip") -> None:
+        self.inner, self.counts, self.min_count, self.gaps = inner, counts, min_count, gaps
 
     def _resolved(self, codes: np.ndarray, left_out: np.ndarray | None = None, n_jobs: int = 1) -> np.ndarray:
         out, unit = np.empty_like(codes), self.counts.scale
         raw = None if left_out is None else left_out * unit
-        self.counts.store.resolve(codes, out, self.min_count * unit, unit, raw, n_jobs)
+        self.counts.store.resolve(codes, out, self.min_count * unit, unit, raw, n_jobs, self.gaps == "differ")
         return out
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:

@@ -92,9 +92,12 @@ class View:
         """Another form over the same counts, all else alike."""
         return self._copy(form, fast=self.fast)
 
-    def over(self, counts: JointCounts) -> View:
-        """The same form over other counts, all else alike."""
-        return self._copy(self.form, fast=self.fast, counts=counts)
+    def over(self, counts: JointCounts, factors: Sequence[float] | None = None) -> View:
+        """The same form over other counts, all else alike; or with these factors of the classes and no given priors."""
+        if factors is None:
+            return self._copy(self.form, fast=self.fast, counts=counts)
+        smooth = self.smooth_unseen
+        return View(counts, self.form, self.estimate, smooth_unseen=smooth, factors=factors, fast=self.fast)
 
     def _copy(self, form: Form, *, fast: bool, counts: JointCounts | None = None) -> View:
         return View(
