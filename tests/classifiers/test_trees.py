@@ -148,6 +148,31 @@ def test_a_tree_of_naive_bayes_equals_plain_loops(table, folds, heaviest):
         np.testing.assert_allclose(proba, rows.score(tree, rest, rows.x[r]), rtol=1e-7, atol=1e-10)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_without_the_tested_value_leave_all_leaves_that_share_them(weighted):
+    X, y = gates(60)
+    X[::5, 0] = None
+    X[1::7, 1] = None
+    w = np.arange(60) % 4 / 2 + 0.5 if weighted else None
+    model = NBTree(folds=2, **DEEP).fit(X, y, sample_weight=w)
+    rows = Rows(model, 2)
+
+    def known(node):
+        if node.is_leaf:
+            return None
+        children = {v: known(child) for v, child in zip(node.codes, node.children, strict=True)}
+        return node.column, dict(zip(node.codes, node.shares, strict=True)), children
+
+    tree = known(model._tree)
+    assert model._tree.n_leaves > 2
+    part = [(r, sum(weights)) for r, weights in rows.all]
+    for r, proba in enumerate(model.leave_one_out(X, y, w)):
+        rest = [(q, 0.0 if q == r else weight) for q, weight in part]
+        np.testing.assert_allclose(proba, rows.score(tree, rest, rows.x[r]), rtol=1e-9, atol=1e-12)
+    again = rows.grow(rows.all, False) if not weighted else None  # shares below a split are those of shared rows
+    assert weighted or plain_tree(model._tree) == again
+
+
 @examples(40)
 @given(table=tables(weighted=True, min_rows=6), seed=st.integers(0, 9))
 def test_rows_go_on_by_the_answers_they_get_as_plain_loops_say(table, seed):

@@ -34,11 +34,14 @@ from tanager import (  # noqa: E402
     GeneralNetwork,
     GSquared,
     HillClimb,
+    HoeffdingTree,
     MEstimate,
     MultiNet,
     NaiveBayes,
+    NBTree,
     Network,
     NetworkClassifier,
+    RecursiveBayes,
     Wrapped,
 )
 from tanager.archive import VERSION  # noqa: E402
@@ -92,6 +95,11 @@ def models() -> dict[str, Any]:
     made["EvolvingNaiveBayes"] = EvolvingNaiveBayes(wait=4, min_hidden=2, max_error=0.01).fit(table * 5, labels * 5)
     made["EvolvingNaiveBayes-window"] = EvolvingNaiveBayes(window=20, categorical=["sky"]).fit(table, labels)
     made["DriftAware"] = streamed(DriftAware(AODE(warm_up=5, decay=50), detector=DDM(warning=1), every=4), 23)
+    deep = {"min_rows": 2, "min_gain": 0.0, **cuts}
+    either = ["play" if (row["sky"] == "sun") != bool(row["wind"]) else "stay" for row in table]
+    made["NBTree-deep"] = NBTree(min_child=1, folds=2, **deep).fit(table, either)
+    made["RecursiveBayes-deep"] = RecursiveBayes(**deep).fit(table, labels)
+    made["HoeffdingTree"] = streamed(HoeffdingTree(grace=4, delta=0.5, tie=0.9, warm_up=5), 23)
     made["TAN-unfitted"] = TAN(root="sky")
     return made
 
