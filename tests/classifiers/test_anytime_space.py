@@ -2,13 +2,19 @@
 
 import re
 import warnings
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from profiles import examples
 from registry import small_table
+from strategies import tables
 from tanager import AnytimeA2DE, AnytimeAODE, DataWarning, JointCounts, MemoryBudgetError, load, save
+from tanager.counts.memory import as_bytes
 from tanager.scoring.forms import StagedSum
 from tanager.structure.measures import class_information
 
@@ -97,6 +103,25 @@ def test_less_memory_is_the_model_restricted_to_the_members_that_fit(cls, share,
     told = model.explain(X[:1])
     if "posterior" not in options.values():
         assert told.prior + sum(part.log_odds for part in told.parts) == pytest.approx(told.log_odds, abs=1e-9)
+
+
+@examples(16)
+@given(table=tables(min_columns=3, max_columns=5, weighted=True), share=st.floats(0, 1.2), cls=st.sampled_from(BOTH))
+def test_any_budget_on_any_table_is_the_restricted_model(table, share, cls):
+    table = table.without_weightless_rows()
+    options = {"member_order": "given", "stop": "all", "mix": "joint"}
+    rows = table.X, table.y, table.w
+    whole = cls(**options).fit(*rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        model = cls(max_memory=max(1, room_for(cls, table.X, table.y, share)), **options).fit(*rows)
+    assert model.counts_.nbytes <= as_bytes(model.max_memory)
+    form = replace(whole.structure_, members=model.kept_members, weight=(1.0,) * len(model.kept_members))
+    expected = whole.view_of(form)
+    same = {"rtol": 1e-9, "atol": 1e-12}
+    np.testing.assert_allclose(model.predict_proba(table.Q), expected.score(whole.encode(table.Q)), **same)
+    block = whole.known_rows(*rows)
+    np.testing.assert_allclose(model.leave_one_out(*rows), expected.leave_one_out(block), **same)
 
 
 def test_the_members_that_tell_most_about_the_class_are_kept():
