@@ -286,7 +286,7 @@ class AnytimeClassifier(CountsClassifier):
                 f"max_memory={self.max_memory!r}; the others are left out (members_ names those that are kept). Raise "
                 "max_memory, or use fewer bins or columns, to keep all.",
                 DataWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
 
     # --- learning -----------------------------------------------------------------------------------------------
