@@ -29,13 +29,15 @@ class AnytimeAODE(AnytimeClassifier):
         How naive Bayes and the members so far become one answer; with "replace" all members together are AODE.
     stop : {"loo", "all", "margin", "budget"}, default="loo"
         When a row has had enough: by default after as many members as make the fewest errors on left-out rows.
-    odds, weights, budget, members, validation_rows, random_state
-        See AnytimeClassifier.
+    odds, weights, budget, members, validation_rows, random_state, max_memory
+        See AnytimeClassifier. Where not all super-parents fit into ``max_memory``, as many are kept as do.
     min_count : float, default=1.0
         A value serves as a super-parent when it was seen at least that often.
 
     Attributes
     ----------
+    members_ : list
+        The super-parents that there is memory for.
     members_used_ : array
         Super-parents that took part for each row of the last question.
 

@@ -541,6 +541,13 @@ class JointCounts:
         new.scale, new.halvings, new.version = self.scale, self.halvings, self.version
         return new
 
+    def narrowed(self, order: int, families: Sequence[Family]) -> JointCounts:
+        """The same counts with fewer sets of columns: of a lower order, with families that are counted already."""
+        new = self._blank(self.schema, self.classes, order=order, anchors=(), families=families)
+        new._absorb(self, range(self.n_features), 1.0)
+        new.scale, new.halvings, new.version = self.scale, self.halvings, self.version + 1
+        return new
+
     def places_of(self, other: JointCounts) -> list[int]:
         """For each of our columns its position in `other`."""
         if set(self.schema.names) != set(other.schema.names):

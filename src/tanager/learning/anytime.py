@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -14,11 +15,21 @@ from sklearn.utils import check_random_state
 
 from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
-from tanager.encoding import Encoder
-from tanager.errors import DataError, OptionError, check_number, check_option, is_number
+from tanager.counts.memory import as_bytes
+from tanager.encoding import Encoder, Schema
+from tanager.errors import (
+    DataError,
+    DataWarning,
+    ModelFileError,
+    OptionError,
+    check_number,
+    check_option,
+    is_number,
+)
 from tanager.learning.classifier import check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.member_scores import MemberScores
+from tanager.learning.member_space import member_families, members_that_fit
 from tanager.learning.member_validation import MemberValidation
 from tanager.learning.rows import KeptRows
 from tanager.scoring.forms import Form, ParentSet, StagedSum, naive
@@ -55,6 +66,9 @@ class AnytimeClassifier(CountsClassifier):
         At most so many rows, spread over the table, are left out and answered to validate members.
     random_state : int or RandomState, default=None
         For ``member_order="random"``.
+    max_memory : int, str or None, default="2 GB"
+        As many members are kept as fit, those first that tell most about the class, with a warning. When values or
+        classes come later, those that make the most errors on left-out rows are dropped first.
     """
 
     min_count: float = 1.0
@@ -69,6 +83,8 @@ class AnytimeClassifier(CountsClassifier):
     random_state: Any = None
 
     _validation = cast("MemberValidation | None", None)  # of each model its own, once learning has begun
+    _kept = cast("tuple[ParentSet, ...] | None", None)  # members that fit into max_memory; None: all of them
+    _told_of_space = False  # whether it was said that some do not fit
 
     # --- options ------------------------------------------------------------------------------------------------
 
@@ -121,6 +137,20 @@ class AnytimeClassifier(CountsClassifier):
         """What answers where no member is eligible."""
         return naive(n)
 
+    @property
+    def kept_members(self) -> tuple[ParentSet, ...]:
+        """Super-parents of every member that there is memory for."""
+        return self.members_of(self.counts_.n_features) if self._kept is None else self._kept
+
+    def _kept_information(self) -> np.ndarray:
+        """What the members that are kept tell about the class."""
+        counts = self.counts_
+        found = self._information(counts)
+        if self._kept is None:
+            return found
+        place = {member: j for j, member in enumerate(self.members_of(counts.n_features))}
+        return found[[place[member] for member in self._kept]] if self._kept else np.zeros(0)
+
     def _validates(self) -> bool:
         """Whether order, weights or stopping point depend on left-out rows."""
         ranks = isinstance(self.member_order, str) and self.member_order == "cv"
@@ -144,8 +174,7 @@ class AnytimeClassifier(CountsClassifier):
 
     def member_places(self) -> list[int]:
         """Places of the members, first come first."""
-        counts = self.counts_
-        members = self.members_of(counts.n_features)
+        members = self.kept_members
         how = self.member_order
         if not isinstance(how, str):
             return self._listed(how, members)
@@ -156,17 +185,18 @@ class AnytimeClassifier(CountsClassifier):
             return [int(j) for j in generator.permutation(len(members))]
         if how == "cv" and (ranked := self.validation.ranking()) is not None:
             return ranked
-        return list(range(len(members))) if how == "given" else descending(self._information(counts))
+        return list(range(len(members))) if how == "given" else descending(self._kept_information())
 
-    def _listed(self, names: Sequence[Any], members: tuple[ParentSet, ...]) -> list[int]:
-        known = {frozenset(member): place for place, member in enumerate(members)}
+    def _listed(self, names: Sequence[Any], kept: tuple[ParentSet, ...]) -> list[int]:
+        """Places of the members that are kept; all are to be named."""
+        members = self.members_of(self.counts_.n_features)
         named = [(name,) if len(members[0]) == 1 else tuple(name) for name in names]
         sets = [frozenset(self.counts_.column(part) for part in name) for name in named]
-        places = [known.get(one, -1) for one in sets]
-        if sorted(places) != list(range(len(members))):
+        if len(sets) != len(members) or set(sets) != {frozenset(member) for member in members}:
             what = "columns" if len(members[0]) == 1 else "pairs of columns"
             raise OptionError(f"member_order must name each of the {len(members)} {what} once, got {list(names)!r}.")
-        return places
+        place = {frozenset(member): j for j, member in enumerate(kept)}
+        return [place[one] for one in sets if one in place]
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         validation = self.validation
@@ -179,17 +209,85 @@ class AnytimeClassifier(CountsClassifier):
     def staged(self, order: list[int], limit: int, margin: float) -> StagedSum:
         """All members in an order, with their weights."""
         n = self.counts_.n_features
-        members = self.members_of(n)
+        members = self.kept_members
         weights = np.ones(len(members))
         learned = self.validation.weights
         if self.weights == "mi":
-            found = self._information(self.counts_)
+            found = self._kept_information()
             weights = found / found.max() if found.any() else weights
         elif self.weights == "loo" and learned is not None and len(learned) == len(members):
             weights = learned
         ordered = tuple(members[j] for j in order)
         shares = tuple(float(weights[j]) for j in order)
         return StagedSum(ordered, shares, self.min_count, self._otherwise(n), self.mix, limit, margin)
+
+    # --- memory -------------------------------------------------------------------------------------------------
+
+    def counts_shape(self, schema: Schema) -> dict[str, Any]:
+        """All sets of so many columns; or less, and only what the members read that are kept."""
+        if self._kept is None:
+            return {"order": self.order}
+        return {"order": self.order - 1, "families": member_families(self._kept, len(schema))}
+
+    def _fits(self, schema: Schema, n_classes: int) -> bool:
+        """Whether counts of our members stay within ``max_memory``."""
+        shape = self.counts_shape(schema)
+        return JointCounts.estimate_bytes(self._capacity(schema), n_classes, **shape) <= as_bytes(self.max_memory)
+
+    def _capacity(self, schema: Schema) -> np.ndarray:
+        return schema.n_values + int(self.unseen == "smooth")
+
+    def _start_model(self) -> None:
+        self._kept = None
+        if not self._fits(self.encoder_.schema, len(self.classes_)):
+            self._kept = ()  # the first rows say which; see _rows_come
+        super()._start_model()
+
+    def _rows_come(self, block: Block) -> None:
+        """Where not all members fit, the first rows say which are worth most."""
+        counts = self.counts_
+        if self._kept != () or counts.n_rows > 0:
+            return
+        first = counts.copy().update(block.codes, block.labels, block.weights, n_jobs=self.n_threads)
+        members = self.members_of(counts.n_features)
+        ranked = [members[j] for j in descending(self._information(first))]
+        self._keep(ranked, first.schema, first.n_classes)
+        empty = {"max_memory": self.max_memory, "spare": counts.spare, **self.counts_shape(first.schema)}
+        self._learned.counts = JointCounts(first.schema, first.classes, **empty)
+
+    def make_room(self, schema: Schema, classes: np.ndarray) -> None:
+        """Drop members where those there are do not fit any more for more values, columns or classes.
+
+        Those that make the most errors on left-out rows go first, or those that tell least about the class.
+        """
+        if self._memory is None or self._fits(schema, len(classes)):
+            return
+        counts, members = self.counts_, self.kept_members
+        least = JointCounts.estimate_bytes(self._capacity(schema), len(classes), self.order - 1)
+        of_this_size = all(len(member) == self.order - 1 for member in members)  # not with a column or two alone
+        if not members or not of_this_size or least > as_bytes(self.max_memory):
+            return  # there is nothing to drop that would help: it will be refused
+        ranking = self.validation.ranking() if self._validates() else None
+        places = descending(self._kept_information()) if ranking is None else ranking
+        self._keep([members[j] for j in places], schema, len(classes))
+        self._learned.counts = counts.narrowed(**self.counts_shape(counts.schema))
+        self._answering.forget()
+
+    def _keep(self, ranked: Sequence[ParentSet], schema: Schema, n_classes: int) -> None:
+        """Keep as many of these members as fit, the first first, and say so once."""
+        order, budget = self.order - 1, as_bytes(self.max_memory)
+        self._kept = members_that_fit(ranked, self._capacity(schema), n_classes, order, budget)
+        n_all = len(self.members_of(len(schema)))
+        if len(self._kept) < n_all and not self._told_of_space:
+            self._told_of_space = True
+            what = "super-parents" if self.order == 2 else "pairs of super-parents"
+            warnings.warn(
+                f"{len(self._kept):,} of {n_all:,} {what} fit into the memory of "
+                f"max_memory={self.max_memory!r}; the others are left out (members_ names those that are kept). Raise "
+                "max_memory, or use fewer bins or columns, to keep all.",
+                DataWarning,
+                stacklevel=7,
+            )
 
     # --- learning -----------------------------------------------------------------------------------------------
 
@@ -233,6 +331,7 @@ class AnytimeClassifier(CountsClassifier):
         # Members that took part in the last answers. A list, because an answer may set no attribute of a model.
         self._last_members: list[np.ndarray] = []
         self.validation.start()
+        self._kept, self._told_of_space = None, False
         return super().start(classes, target)
 
     def _remember(self, counts: JointCounts, *moments: Any) -> None:
@@ -258,7 +357,9 @@ class AnytimeClassifier(CountsClassifier):
             self.validation.replace_rows(rows)
 
     def _columns_added(self, n_new: int, wider: dict[str, Any]) -> None:
-        super()._columns_added(n_new, wider)
+        schema = self.encoder_.schema
+        self.make_room(schema, self.classes_)
+        super()._columns_added(n_new, wider if self._kept is None else self.counts_shape(schema))
         self.validation.add_columns(n_new)
 
     def _stream_scores(self) -> tuple[np.ndarray, float] | None:
@@ -380,6 +481,12 @@ class AnytimeClassifier(CountsClassifier):
         return names[member[0]] if len(member) == 1 else tuple(names[i] for i in member)
 
     @property
+    def members_(self) -> list[Any]:
+        """The super-parents that there is memory for, as they come in the table; pairs of them where there are two."""
+        self.check_fitted()
+        return [self._name(member) for member in self.kept_members]
+
+    @property
     def order_(self) -> list[Any]:
         """The super-parents, first come first; pairs of them where there are two."""
         return [self._name(member) for member in self._staged_sum.members]
@@ -432,6 +539,7 @@ class AnytimeClassifier(CountsClassifier):
         return self
 
     def _merge(self, other: Self) -> None:
+        other = self._alike(other)
         if self._validates():
             ours, theirs = self.validation, other.validation
             for part in (ours, theirs):
@@ -439,14 +547,40 @@ class AnytimeClassifier(CountsClassifier):
             ours.merge(theirs, [other.counts_.schema.index(name) for name in self.counts_.schema.names])
         super()._merge(other)
 
+    def _alike(self, other: Self) -> Self:
+        """Both keep the members that both have; the other model itself stays as it is."""
+        if self._kept is None and other._kept is None:
+            return other
+        ours, theirs = ({frozenset(_names(m.counts_, one)): one for one in m.kept_members} for m in (self, other))
+        other = deepcopy(other)
+        for model, members in ((self, ours), (other, theirs)):
+            common = tuple(sorted(member for name, member in members.items() if name in ours and name in theirs))
+            if common != model._kept:
+                model._kept = common
+                model._learned.counts = model.counts_.narrowed(**model.counts_shape(model.counts_.schema))
+                model._answering.forget()
+        return other
+
     def _model_state(self) -> dict[str, Any]:
         state = super()._model_state()
         state["arrays"] |= self.validation.to_arrays()
+        if self._kept is not None:
+            size = self.order - 1
+            state["arrays"]["anytime-kept"] = np.array(self._kept, dtype=np.int64).reshape(len(self._kept), size)
         return state
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
+        if "anytime-kept" in state["arrays"]:
+            kept = tuple(tuple(member) for member in state["arrays"]["anytime-kept"].tolist())
+            if not set(kept) <= set(self.members_of(len(self.encoder_.schema))):
+                raise ModelFileError("it keeps members that it does not have")
+            self._kept = kept
         super()._take_model_state(state)
         self.validation.take_arrays(state["arrays"])
+
+
+def _names(counts: JointCounts, member: ParentSet) -> list[str]:
+    return [counts.schema.names[i] for i in member]
 
 
 def _is_whole(value: Any) -> bool:

@@ -282,6 +282,7 @@ class CountsClassifier(Classifier):
         self._answers(fresh=True)
 
     def _move_classes(self, places: np.ndarray, classes: np.ndarray) -> None:
+        self.make_room(self.counts_.schema, classes)
         self._learned.move_classes(places, classes)
         if self._recutting is not None:
             self._recutting.move_classes(places, len(classes))
@@ -302,13 +303,22 @@ class CountsClassifier(Classifier):
             self.add_classes(classes)
         self._follow_vocabulary()
         block = Block(codes, batch.labels, batch.weights, batch.times, self._numbers(X))
+        self._rows_come(block)
         self._learned.add(block, self.n_threads)
         if raw:  # codes are not looked at before they are counted: the counts have met what is new
             self.encoder_.adopt(self.counts_.schema)
         self.counts_.refuse_full_codes(codes.dtype)
 
+    def _rows_come(self, block: Block) -> None:
+        """Rows are about to be counted; a subclass may look at them first."""
+
+    def make_room(self, schema: Schema, classes: np.ndarray) -> None:
+        """The counts are about to grow to this; a subclass may drop something first, to stay within its memory."""
+
     def _follow_vocabulary(self) -> None:
         """Let the counts know the values that the encoder has met; refused where they take too much memory."""
+        if self.encoder_.schema is not self.counts_.schema:
+            self.make_room(self.encoder_.schema, self.classes_)
         try:
             self._learned.follow(self.encoder_.schema, self.classes_)
         except MemoryBudgetError:

@@ -105,7 +105,7 @@ class MemberValidation:
     @property
     def scores(self) -> MemberScores:
         """What is known about the members that there are now."""
-        members = self.model.members_of(self.model.counts_.n_features)
+        members = self.model.kept_members
         if self._scores is None:
             self._scores = MemberScores(members)
         if self._scores.members != members:

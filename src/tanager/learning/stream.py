@@ -238,14 +238,15 @@ def _as_unseen(model: CountsClassifier, codes: np.ndarray) -> np.ndarray:
 
 def _grow_counts_to(model: CountsClassifier, row: np.ndarray) -> None:
     """Let the counts know the values up to those of this row; values have codes in order of appearance."""
-    counts = model.counts_
-    columns = list(counts.schema.columns)
+    columns = list(model.counts_.schema.columns)
     for i, (column, code) in enumerate(zip(model.encoder_.schema.columns, row.tolist(), strict=True)):
         if columns[i].n_values <= code != np.iinfo(row.dtype).max:
             known = {"values": column.values[: code + 1], "other": False, "n_codes": min(column.n_codes, code + 1)}
             columns[i] = column if code + 1 >= column.n_values else replace(column, **known)
-    if columns != list(counts.schema.columns):  # else the structure, which is bound to the layout, would be lost
-        counts.grow(Schema(tuple(columns)), model.classes_)
+    if columns != list(model.counts_.schema.columns):  # else the structure, which is bound to the layout, would be lost
+        schema = Schema(tuple(columns))
+        model.make_room(schema, model.classes_)
+        model.counts_.grow(schema, model.classes_)
 
 
 def _where_labelled(labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray | None:

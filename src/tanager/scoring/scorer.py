@@ -2,7 +2,8 @@
 
 The innermost scorer is a ``View``: a form over the counts. Others are laid around it where an option asks for them:
 ``Subsumption`` leaves values out first, ``Marginal`` sums missing values out, ``Gaussian`` adds densities of number
-columns, ``Discriminative`` answers with other parameters. A lazy rule or a tree of classifiers is one more scorer.
+columns, ``Discriminative`` answers with other parameters, ``TreeAverage`` multiplies by a sum over trees. A lazy rule
+or a tree of classifiers is one more scorer.
 """
 
 from __future__ import annotations
