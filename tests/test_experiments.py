@@ -221,3 +221,16 @@ def test_the_study_of_real_streams_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("TANAGER_DATA", raising=False)
     assert part("real_streams", "__main__").main(["--quick", "--sets", "iris", "--out", str(tmp_path)]) == 0
     assert "evolving NB, exponential" in capsys.readouterr().out
+
+
+def test_the_page_of_published_settings_lists_what_runs():
+    from experiments.published import SOURCES, table
+
+    from registry import small_table
+
+    page = (HOME.parent / "docs" / "as-published.md").read_text()
+    assert page.rstrip().endswith(table().rstrip())
+    X, y = small_table(60)
+    for methods in SOURCES.values():
+        for model in methods.values():
+            np.testing.assert_allclose(model.fit(X, y).predict_proba(X).sum(axis=1), 1.0)

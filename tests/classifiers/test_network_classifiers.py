@@ -362,3 +362,32 @@ def test_back_off_is_the_default_smoothing():
     X, y = small_table()
     given = BAN(smoothing=BackOff(5.0, first=1.0)).fit(X, y)
     assert (BAN().fit(X, y).predict_proba(X) == given.predict_proba(X)).all()
+
+
+def test_all_parents_stay_where_that_is_asked_for():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (40, 5))
+    y = (X.sum(axis=1) + rng.integers(0, 2, 40)) % 2
+    table = [[f"v{v}" for v in row] for row in X]
+    learner = HillClimb(score="ll", max_parents=4)
+    thin, full = (BAN(learner=learner, thin_parents=how).fit(table, y) for how in ("drop", "keep"))
+    assert thin.learned_.network.arcs == full.learned_.network.arcs
+    n_parents = [sum(map(len, model.parents_.values())) for model in (thin, full)]
+    assert n_parents[1] == len(full.learned_.network.arcs) > n_parents[0]
+    for cls in (GeneralNetwork, MultiNet):
+        model = cls(learner=HillClimb(score="ll", max_parents=4), thin_parents="keep").fit(table, y)
+        np.testing.assert_allclose(model.predict_proba(table).sum(axis=1), 1.0)
+    with pytest.raises(OptionError, match="thin_parents='all'"):
+        BAN(thin_parents="all").fit(table, y)
+
+
+def test_one_threshold_can_hold_for_all_classes_of_a_multi_net():
+    """The columns share 0.02 nats in both classes: more than the threshold, less than four times as much."""
+    cells = [("a", "p")] * 30 + [("a", "q")] * 20 + [("b", "p")] * 20 + [("b", "q")] * 30
+    X, y = cells * 5, ["many"] * 400 + ["few"] * 100
+    learner = CBL(threshold=0.01)
+    fair, same = (MultiNet(learner=learner, thresholds=how).fit(X, y) for how in (None, "same"))
+    assert [len(network.arcs) for network in fair.networks_.values()] == [0, 1]
+    assert [len(network.arcs) for network in same.networks_.values()] == [1, 1]
+    with pytest.raises(OptionError, match="thresholds='other'"):
+        MultiNet(thresholds="other").fit(X, y)

@@ -29,6 +29,8 @@ class BAN(NetworkLearner):
     learner : CBL, HillClimb, K2, ChowLiu or None, default=None
         How the arcs among the columns are learned, given the class. None is ``HillClimb()``, by the BIC score;
         ``CBL()`` learns by independence tests.
+    thin_parents : {"drop", "keep"}, default="drop"
+        Leave a parent out where its family would have more contexts than there are rows, or keep all parents.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
     fit_by, penalty
@@ -84,5 +86,7 @@ class BAN(NetworkLearner):
         n = len(sample.names) - 1
         learned = learner.learn(sample, nodes=range(n), given=[n])
         parents = places(learned.network, sample)
-        form = ProductOfSums.one_each(by_information(sample, i, parents[i], [n]) for i in range(n))
+        form = ProductOfSums.one_each(
+            by_information(sample, i, parents[i], [n], keep_all=self.keeps_all) for i in range(n)
+        )
         return Found(form, (learned,))

@@ -24,6 +24,8 @@ class GeneralNetwork(NetworkLearner):
     ----------
     learner : CBL, HillClimb, K2, ChowLiu or None, default=None
         How the network is learned; None is ``CBL()``, independence tests without a given order of the columns.
+    thin_parents : {"drop", "keep"}, default="drop"
+        Leave a parent out where its family would have more contexts than there are rows, or keep all parents.
     class_root : bool, default=True
         The class comes before all columns and has no parents.
     missing : {"drop", "marginal"}, default="drop"
@@ -44,7 +46,7 @@ class GeneralNetwork(NetworkLearner):
 
     Notes
     -----
-    Cheng and Greiner (2001). A parent is left out where its family would have more contexts than there are rows.
+    Cheng and Greiner (2001).
 
     Examples
     --------
@@ -74,17 +76,18 @@ class GeneralNetwork(NetworkLearner):
         target = len(sample.names) - 1
         nodes = [target, *range(target)]  # where all else is equal, arcs point away from the class
         learned = learner.learn(sample, nodes=nodes, root=target if self.class_root else None)
-        return Found(blanket_form(places(learned.network, sample), sample), (learned,))
+        return Found(blanket_form(places(learned.network, sample), sample, keep_all=self.keeps_all), (learned,))
 
 
-def blanket_form(parents: dict[int, tuple[int, ...]], sample: Sample) -> ProductOfSums:
+def blanket_form(parents: dict[int, tuple[int, ...]], sample: Sample, *, keep_all: bool = False) -> ProductOfSums:
     """The Markov blanket of the last variable, the class: what its parents and its children depend on."""
     target = len(sample.names) - 1
     children = [i for i, own in parents.items() if target in own]
-    families = {i: by_information(sample, i, set(parents[i]) - {target}, [target]) for i in children}
-    class_parents = by_information(sample, target, parents.get(target, ()))
+    families = {i: by_information(sample, i, set(parents[i]) - {target}, [target], keep_all=keep_all) for i in children}
+    class_parents = by_information(sample, target, parents.get(target, ()), keep_all=keep_all)
     others = {*class_parents, *(j for own in families.values() for j in own)} - set(children)
-    free = [(i, by_information(sample, i, others.union(children) & set(parents[i]))) for i in sorted(others)]
+    read = others.union(children)
+    free = [(i, by_information(sample, i, read & set(parents[i]), keep_all=keep_all)) for i in sorted(others)]
     return ProductOfSums(
         tuple(children),
         tuple(families[i] for i in children),

@@ -32,8 +32,12 @@ class MultiNet(NetworkLearner):
     learner : CBL, HillClimb, K2, ChowLiu or None, default=None
         How each network is learned; None is ``CBL()``. Its threshold holds for a class of average size: chance gives a
         class of half the rows twice the information, so its threshold is twice as high.
-    thresholds : dict, default=None
-        Classes whose learner has another threshold: ``{"spam": 0.02}``.
+    thresholds : dict, "same" or None, default=None
+        Classes whose learner has another threshold: ``{"spam": 0.02}``. Else a class with fewer rows than others has a
+        threshold that is as many times as high, because chance alone gives it more information; "same" has one
+        threshold for all.
+    thin_parents : {"drop", "keep"}, default="drop"
+        Leave a parent out where its family would have more contexts than there are rows, or keep all parents.
     features : "blanket", list of columns or None, default=None
         The columns to use: those in the Markov blanket of a general network that the same learner finds, or these, or
         all.
@@ -76,9 +80,12 @@ class MultiNet(NetworkLearner):
 
     def check_options(self) -> None:
         super().check_options()
-        if self.thresholds is not None and not isinstance(self.thresholds, Mapping):
-            raise OptionError(f"thresholds={self.thresholds!r}: give a dict from class to threshold, or None.")
-        if self.thresholds and not hasattr(self.own_learner, "threshold"):
+        if not isinstance(self.thresholds, Mapping | None) and self.thresholds != "same":
+            raise OptionError(
+                f'thresholds={self.thresholds!r}: give a dict from class to threshold, "same" for one threshold in all '
+                "classes, or None."
+            )
+        if isinstance(self.thresholds, Mapping) and self.thresholds and not hasattr(self.own_learner, "threshold"):
             raise OptionError(f"thresholds: {type(self.own_learner).__name__} has no threshold. Use CBL or ChowLiu.")
         named = isinstance(self.features, Sequence | np.ndarray) and not isinstance(self.features, str)
         if self.features is not None and self.features != "blanket" and not named:
@@ -88,17 +95,21 @@ class MultiNet(NetworkLearner):
 
     def check_learned(self) -> None:
         classes = self.classes_.tolist()
-        for label in self.thresholds or ():  # in a stream a class may still come
+        for label in self._own_thresholds():  # in a stream a class may still come
             if label not in classes:
                 raise OptionError(f"thresholds: {label!r} is none of the classes.{nearest(label, classes)}")
         super().check_learned()
+
+    def _own_thresholds(self) -> Mapping[Any, float]:
+        """The thresholds that were given for single classes."""
+        return self.thresholds if isinstance(self.thresholds, Mapping) else {}
 
     def find(self, sample: Sample, learner: Learner) -> Found:
         columns = self._columns(sample, learner)
         if not columns:  # an empty blanket: naive Bayes on all columns
             return Found(ProductOfSums.one_each([()] * (len(sample.names) - 1)), ())
         learned = self._learn_each(sample, learner, columns)
-        return Found(_one_network_each(sample, columns, learned), learned)
+        return Found(_one_network_each(sample, columns, learned, keep_all=self.keeps_all), learned)
 
     def _columns(self, sample: Sample, learner: Learner) -> list[int]:
         target = len(sample.names) - 1
@@ -114,7 +125,7 @@ class MultiNet(NetworkLearner):
 
     def _learn_each(self, sample: Sample, learner: Learner, columns: list[int]) -> tuple[LearnedNetwork, ...]:
         target = len(sample.names) - 1
-        own = {label: _with_threshold(learner, tau) for label, tau in (self.thresholds or {}).items()}
+        own = {label: _with_threshold(learner, tau) for label, tau in self._own_thresholds().items()}
         found = []
         for c, label in enumerate(sample.values[target]):
             part = sample.where(target, c)
@@ -122,7 +133,7 @@ class MultiNet(NetworkLearner):
                 names = {sample.names[i]: sample.values[i] for i in columns}
                 found.append(LearnedNetwork(Network(names)))
             else:
-                fair = sample.n_rows / len(sample.values[target]) / part.n_rows
+                fair = sample.n_rows / len(sample.values[target]) / part.n_rows if self.thresholds != "same" else 1.0
                 found.append((own.get(label) or _scaled(learner, fair)).learn(part, nodes=columns))
         return tuple(found)
 
@@ -168,14 +179,16 @@ def _with_threshold(learner: Learner, threshold: float) -> Learner:
     return replace(learner, **changes)
 
 
-def _one_network_each(sample: Sample, columns: list[int], learned: Sequence[LearnedNetwork]) -> ProductOfSums:
+def _one_network_each(
+    sample: Sample, columns: list[int], learned: Sequence[LearnedNetwork], *, keep_all: bool
+) -> ProductOfSums:
     """A term for every column and class; classes that agree on the parents share it."""
     target = len(sample.names) - 1
     speakers: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for c, own in enumerate(learned):
         parents, part = places(own.network, sample), sample.where(target, c)
         for i in columns:
-            speakers.setdefault((i, by_information(part, i, parents[i])), []).append(c)
+            speakers.setdefault((i, by_information(part, i, parents[i], keep_all=keep_all)), []).append(c)
     terms = sorted(speakers)
     return ProductOfSums(
         tuple(i for i, _ in terms),

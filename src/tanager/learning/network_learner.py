@@ -10,7 +10,7 @@ from typing import ClassVar
 from tanager.counts.estimates import BackOff, Estimate
 from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
-from tanager.errors import OptionError, SchemaMismatch
+from tanager.errors import OptionError, SchemaMismatch, check_option
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
 from tanager.networks.network import Network
@@ -50,6 +50,7 @@ class NetworkLearner(CountsClassifier):
     """
 
     learner: Learner | None = None
+    thin_parents: str = "drop"
     missing: str = "drop"
     smoothing: float | Estimate | None = None
 
@@ -61,6 +62,7 @@ class NetworkLearner(CountsClassifier):
     def check_options(self) -> None:
         super().check_options()
         check_missing(self.missing)
+        check_option("thin_parents", self.thin_parents, ("drop", "keep"))
         if self.learner is not None and not isinstance(self.learner, Learner):
             raise OptionError(
                 f"learner={self.learner!r} is a {type(self.learner).__name__}; give CBL, HillClimb, K2 or ChowLiu, or "
@@ -77,6 +79,11 @@ class NetworkLearner(CountsClassifier):
     def own_learner(self) -> Learner:
         """The learner that the option stands for."""
         return self.default_learner if self.learner is None else self.learner
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether parents stay that leave more contexts than there are rows."""
+        return self.thin_parents == "keep"
 
     def find(self, sample: Sample, learner: Learner) -> Found:
         """The structure in a sample whose last variable is the class."""
@@ -119,17 +126,19 @@ def sample_of(rows: KeptRows, counts: JointCounts, class_name: str) -> Sample:
     return Sample.of_rows(block.codes, block.labels, block.weights, counts.schema, counts.classes, class_name)
 
 
-def by_information(sample: Sample, child: int, parents: Iterable[int], given: Sequence[int] = ()) -> ParentSet:
+def by_information(
+    sample: Sample, child: int, parents: Iterable[int], given: Sequence[int] = (), *, keep_all: bool = False
+) -> ParentSet:
     """Parents from the most to the least informative on the child, without those that would make contexts too thin.
 
-    A parent is left out where the family would have more contexts than there are rows, missing counted as a value.
-    Back-off and missing values drop parents from the end.
+    A parent is left out where the family would have more contexts than there are rows, missing counted as a value,
+    unless ``keep_all``. Back-off and missing values drop parents from the end.
     """
     ranked = sorted(parents, key=lambda p: (-sample.information(child, p, given).value, p))
     contexts = math.prod(int(sample.n_values[i]) for i in given)
     kept: list[int] = []
     for parent in ranked:
-        if contexts * (int(sample.n_values[parent]) + 1) <= sample.n_rows:
+        if keep_all or contexts * (int(sample.n_values[parent]) + 1) <= sample.n_rows:
             contexts *= int(sample.n_values[parent]) + 1
             kept.append(parent)
     return tuple(kept)
