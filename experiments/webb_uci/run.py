@@ -1,4 +1,4 @@
-"""What is run: the data sets of the source that can be had, six classifiers, and how long these take."""
+"""What is run: the data sets of the source that can be had, seven classifiers, and how long these take."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from experiments.common import whole, worded
-from tanager import A2DE, AODE, TAN, NaiveBayes
+from tanager import A2DE, AODE, LBR, TAN, NaiveBayes
 from tanager.datasets import Dataset
 from tanager.errors import MemoryBudgetError
 from tanager.evaluate import Table, peers
@@ -40,6 +40,7 @@ def models(data: Any) -> dict[str, Any]:
         "NB": NaiveBayes(**data.options),
         "TAN": TAN(**data.options),
         "A2DE": A2DE(**data.options),
+        "LBR": LBR(**data.options),
         "tree": others["tree"],
         "boosted": others["boosted"],
     }
