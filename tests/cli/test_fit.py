@@ -81,7 +81,7 @@ def test_every_model_can_be_learned_and_shown_and_can_answer(run, mixed, name):
     words = ["--network", "drawn.dot"] if name == "network" else []
     done = run("fit", mixed, "-t", "outcome", "--model", name, "-o", "m.tanager", "--drop", "id", *words)
     assert done.code == 0, done.err
-    assert f"\n{name} " in done.out or name == "evolving"  # no row can be left out of that one
+    assert f"\n{name} " in done.out or name in ("evolving", "hoeffding")  # no row can be left out of these
     assert type(tanager.load("m.tanager")).__name__ == MODELS[name].cls
     assert run("show", "m.tanager").code == 0
     assert run("predict", "m.tanager", mixed).out.count("\n") == 121
@@ -90,7 +90,8 @@ def test_every_model_can_be_learned_and_shown_and_can_answer(run, mixed, name):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_lists_its_options(run, name):
     options = {o["option"]: o for o in run("fit", "--model", name, "--options", "--json").document["options"]}
-    assert ({"alpha", "max_error"} if name == "evolving" else {"smoothing", "bins", "max_memory"}) <= set(options)
+    own = {"evolving": {"alpha", "max_error"}, "hoeffding": {"grace", "bins"}}
+    assert own.get(name, {"smoothing", "bins", "max_memory"}) <= set(options)
     assert all(option["about"] for option in options.values())
     text = run("fit", "--model", name, "--options").out
     assert all(f"\n{option} " in text for option in options)
