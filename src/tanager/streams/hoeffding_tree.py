@@ -71,8 +71,8 @@ class HoeffdingTree(Classifier):
     ----------
     tree_ : TreeNode
         The tree in words; ``print(model.tree_)`` shows it.
-    n_leaves_ : int
-        How many leaves it has.
+    n_leaves_, n_bytes_ : int
+        How many leaves it has, and what their counts take.
 
     Notes
     -----
@@ -287,6 +287,12 @@ class HoeffdingTree(Classifier):
         """How many leaves there are."""
         self.check_fitted()
         return self._tree.n_leaves
+
+    @property
+    def n_bytes_(self) -> int:
+        """What the counts of all leaves take."""
+        self.check_fitted()
+        return sum(leaf.model.counts_.nbytes for leaf in self._tree.leaves() if leaf.model is not None)
 
     @property
     def tree_(self) -> TreeNode:
