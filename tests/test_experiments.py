@@ -96,6 +96,13 @@ def test_the_study_of_structures_finds_the_same_again():
 
 
 @pytest.mark.long
+def test_trees_are_set_beside_votes():
+    lines = part("bouckaert_streams", "trees").lines("TAN", 4000)
+    assert [line[1] for line in lines] == ["best", *part("bouckaert_streams", "trees").classifiers()]
+    assert all(0.5 < line[2] <= lines[0][2] + 0.01 for line in lines)
+
+
+@pytest.mark.long
 def test_the_study_of_streams_runs(tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="the experiments draw, which needs the extra 'plot'")
     assert part("bouckaert_streams", "__main__").main(["--quick", "--jobs", "1", "--out", str(tmp_path)]) == 0

@@ -216,7 +216,12 @@ def test_a_tree_in_words_in_a_picture_and_as_reasons():
     model = HoeffdingTree(**QUICK).fit(X, y)
     tree = model.tree_
     assert tree.n_leaves == model.n_leaves_ > 1
-    assert 0 < tree.n_rows <= 800
+    assert tree.n_rows == pytest.approx(800)
+    for row, answers in zip(X[:20], model.predict_proba(X[:20]), strict=True):
+        told, proba = model.explain([row]), dict(zip(model.classes_.tolist(), answers, strict=True))
+        assert proba[told.answer] == pytest.approx(told.probability) == max(answers)
+        assert told.log_odds == pytest.approx(np.log(proba[told.answer] / proba[told.against]))
+        assert told.prior + sum(part.log_odds for part in told.parts) == pytest.approx(told.log_odds)
     told = model.explain(X[:1])
     assert told.path[0] == f"{tree.column} = {X[0, int(tree.column[1:])]}"
     assert len(plot_tree(model).axes) == 1

@@ -42,7 +42,7 @@ def plot_tree(what: Any, path: Path | None = None, *, max_leaves: int = 40, titl
     >>> X = [["heads", "heads"], ["heads", "tails"], ["tails", "heads"], ["tails", "tails"]] * 20
     >>> figure = plot_tree(NBTree().fit(X, ["yes", "no", "no", "yes"] * 20))
     >>> [text.get_text() for text in figure.axes[0].texts][:4]
-    ['x0', 'heads', '40 rows', 'tails']
+    ['x0', 'heads', 'tails', '40 rows']
     """
     tree = what if isinstance(what, TreeNode) else getattr(what, "tree_", None)
     if not isinstance(tree, TreeNode):

@@ -243,8 +243,13 @@ class GrowingTree:
         return self._split(model, best, int(sizes[best]))
 
     def _split(self, model: CountsClassifier, column: int, n_values: int) -> Split:
-        """A child for every value. What is known of the rows of a child are their classes, and this value."""
+        """A child for every value. What is known of the rows of a child are their classes, and this value.
+
+        Rows whose value is unknown, those from before this leaf among them, are shared out as others of their class.
+        """
         table = model.counts_.joint(column)
+        known = table.sum(axis=1)
+        table = table * np.divide(model.counts_.class_counts, known, out=np.ones_like(known), where=known > 0)[:, None]
         children: list[Leaf | Split] = []
         for v in range(n_values):
             labels = np.flatnonzero(table[:, v] > 0)

@@ -71,8 +71,8 @@ class HoeffdingTree(Classifier):
     ----------
     tree_ : TreeNode
         The tree in words; ``print(model.tree_)`` shows it.
-    n_leaves_ : int
-        How many leaves it has.
+    n_leaves_, n_bytes_ : int
+        How many leaves it has, and what their counts take.
 
     Notes
     -----
@@ -289,6 +289,12 @@ class HoeffdingTree(Classifier):
         return self._tree.n_leaves
 
     @property
+    def n_bytes_(self) -> int:
+        """What the counts of all leaves take."""
+        self.check_fitted()
+        return sum(leaf.model.counts_.nbytes for leaf in self._tree.leaves() if leaf.model is not None)
+
+    @property
     def tree_(self) -> TreeNode:
         """The tree in words. Rows are those that a leaf has learned, and those of its value before it was a leaf."""
         self.check_fitted()
@@ -313,7 +319,7 @@ class HoeffdingTree(Classifier):
     def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
         """Why a row gets its answer: the path to its leaf, and the log-odds that its classifier finds in every column.
 
-        A leaf that answers with the shares of its classes is explained by its classifier all the same.
+        Where the leaf answers with the shares of its classes, these are all there is to say.
         """
         self.check_fitted()
         tree, X = self._followed(), [row] if isinstance(row, Mapping) else row
@@ -325,7 +331,16 @@ class HoeffdingTree(Classifier):
             column, code = self.encoder_.schema.columns[node.column], int(codes[0, node.column])
             path.append(f"{column.name} = {column.describe(code) if code < column.n_values else '?'}")
             node = node.children[code if code < len(node.children) else node.heaviest]
-        return replace(tree.model_of(node).explain(X, answer, against), path=tuple(path))
+        proba = tree.score(codes)
+        predicted = self.decide(proba).tolist()[0]
+        if answer is None and against != predicted:
+            answer = predicted
+        found = replace(tree.model_of(node).explain(X, answer, against), path=tuple(path))
+        if not tree.by_majority(node):
+            return found
+        own, other = (float(proba[0, self.class_codes[label]]) for label in (found.answer, found.against))
+        odds = float(np.log(own / other))
+        return replace(found, probability=own, log_odds=odds, prior=odds, parts=())
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw the tree; see ``tanager.plot_tree``."""
