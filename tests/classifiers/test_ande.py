@@ -57,6 +57,20 @@ def test_three_and_four_super_parents_are_those_of_the_formula(table, n, smoothi
         np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("smoothing", [Lidstone(1.0), BackOff(2.0)], ids=repr)
+def test_rows_full_of_gaps_are_answered_by_the_formula(smoothing):
+    """A third of the cells is missing: the rows with all of a set present are far from all rows."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((40, 5)) < 0.3, 255, rng.integers(0, 2, (40, 5))).astype(np.uint8)
+    y = rng.integers(0, 2, 40)
+    rows = [[None if v == 255 else v for v in row] for row in X.tolist()]
+    data = oracle.make(rows, y.tolist(), None, [2] * 5, 2)
+    got = ANDE(n=3, smoothing=smoothing).fit(X, y).predict_proba(X)
+    for row, answer in zip(rows[:12], got, strict=False):
+        expected = oracle.posterior(data, ande(data, row, 3, oracle.rule_of(smoothing)))
+        np.testing.assert_allclose(answer, expected, rtol=1e-9)
+
+
 @examples(8)
 @given(table=tables(min_columns=4, max_columns=5, min_rows=2, max_rows=9))
 def test_three_super_parents_leave_rows_out_as_if_counted_without(table):

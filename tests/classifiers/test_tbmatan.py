@@ -37,9 +37,10 @@ def test_there_are_as_many_trees_as_cayley_says():
     assert TBMATAN().fit(np.zeros((2, 5), dtype=np.uint8), [0, 1]).n_networks_ == 125
 
 
-@examples(24)
-@given(table=tables(weighted=True, max_columns=5, max_rows=12), ess=st.sampled_from([10.0, 0.5]), soft=st.booleans())
-def test_the_average_is_that_of_every_tree(table, ess, soft):
+@pytest.mark.parametrize("soft", [False, True], ids=["", "soft"])
+@examples(16)
+@given(table=tables(weighted=True, min_columns=3, max_columns=5, max_rows=12), ess=st.sampled_from([10.0, 0.5]))
+def test_the_average_is_that_of_every_tree(soft, table, ess):
     """With gaps, weights, and values never seen; the log of the joint as well, up to what all classes share."""
     table = table.without_weightless_rows()
     model = TBMATAN(ess=ess, soften=soft).fit(table.X, table.y, sample_weight=table.w)
@@ -51,7 +52,7 @@ def test_the_average_is_that_of_every_tree(table, ess, soft):
 
 
 @examples(12)
-@given(table=tables(missing=False, max_columns=4, max_rows=8))
+@given(table=tables(missing=False, min_columns=3, max_columns=4, max_rows=8))
 def test_on_complete_rows_the_average_is_bayes_rule_over_networks(table):
     """No edges, lifts or Bayes factors on this side: rows and query together, under every tree."""
     model, plain = TBMATAN().fit(table.X, table.y), plain_of(table)
@@ -60,9 +61,11 @@ def test_on_complete_rows_the_average_is_bayes_rule_over_networks(table):
             same(got, posterior(plain.marginal_likelihoods(x)))
 
 
+@pytest.mark.parametrize("soft", [False, True], ids=["", "soft"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
 @examples(12)
-@given(table=tables(min_rows=2, max_rows=8, max_columns=4), weighted=st.booleans(), soft=st.booleans())
-def test_a_row_that_is_left_out_leaves_the_weights_of_the_trees_too(table, weighted, soft):
+@given(table=tables(min_rows=2, max_rows=8, min_columns=3, max_columns=4))
+def test_a_row_that_is_left_out_leaves_the_weights_of_the_trees_too(weighted, soft, table):
     w = 0.5 + np.arange(len(table.rows)) % 3 if weighted else None
     got = TBMATAN(soften=soft).fit(table.X, table.y, sample_weight=w).leave_one_out(table.X, table.y, w)
     data = table.data()
@@ -71,6 +74,29 @@ def test_a_row_that_is_left_out_leaves_the_weights_of_the_trees_too(table, weigh
         weights = None if w is None else [*w[:r], *w[r + 1 :]]
         plain = Plain(rest[0], rest[1], data.n_values, data.k, weights, most_range=11.5 if soft else math.inf)
         same(got[r], posterior(plain.every_tree(row)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_rows_full_of_gaps_are_answered_and_left_out_as_by_every_tree(n):
+    """A third of the cells is missing, so that many rows miss both columns of a pair."""
+    rng = np.random.default_rng(n)
+    X = rng.integers(0, 3, (25, n))
+    X[:, n // 2 :] = np.where(rng.random((25, n - n // 2)) < 0.5, X[:, :1], X[:, n // 2 :])
+    X = np.where(rng.random(X.shape) < 0.35, 255, X).astype(np.uint8)
+    X[:3] = np.arange(3)[:, None]  # all values are there
+    y, w = rng.integers(0, 2, 25), rng.integers(1, 4, 25) / 2
+    rows = [[None if v == 255 else v for v in row] for row in X.tolist()]
+    for weights in (None, w):
+        model = TBMATAN(ess=3).fit(X, y, sample_weight=weights)
+        plain = Plain(rows, y.tolist(), [3] * n, 2, weights, ess=3)
+        expected = np.array([plain.every_tree(row) for row in rows[:8]])
+        same(odds(model.predict_log_joint(X[:8])), odds(expected))
+        left_out = model.leave_one_out(X, y, weights)
+        for r in range(3, 25, 7):
+            others = [i for i in range(25) if i != r]
+            some = None if weights is None else weights[others]
+            rest = Plain([rows[i] for i in others], y[others].tolist(), [3] * n, 2, some, ess=3)
+            same(left_out[r], posterior(rest.every_tree(rows[r])))
 
 
 def test_log_weights_say_which_columns_depend_on_each_other():
@@ -179,7 +205,12 @@ def test_five_hundred_columns_are_finite_and_right():
         np.fill_diagonal(weights, 0.0)
         expected[0, c] += log_sum_by_determinant(weights)
     same(odds(joint), odds(expected))
-    told = model.explain(row)  # by the other of the two kernels
+
+
+def test_many_columns_are_explained_by_the_other_of_the_two_kernels():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (60, 50)).astype(np.uint8), np.repeat([0, 1], 30)
+    told = TBMATAN().fit(X, y).explain(X[:1])
     assert told.prior + sum(part.log_odds for part in told.parts) == pytest.approx(told.log_odds, rel=1e-9)
 
 
@@ -187,16 +218,16 @@ def test_strongly_dependent_columns_take_the_wide_way_and_agree():
     """Bayes factors beyond the range of a double, in two clusters with nothing between them."""
     rng = np.random.default_rng(0)
     a, b = rng.integers(0, 3, (2, 3000))
-    X = np.column_stack([a, a, b, b, a]).astype(np.uint8)
+    X = np.column_stack([a, a, b, b]).astype(np.uint8)
     X[rng.random(X.shape) < 0.02] = 1
     y = (a + rng.integers(0, 2, 3000)) % 2
     model = TBMATAN().fit(X, y)
     logs = model.log_weights_
     assert np.ptp(logs) > 2000
     rows, weights = np.unique(np.column_stack([X, y]), axis=0, return_counts=True)
-    plain = Plain(rows[:, :5].tolist(), rows[:, 5].tolist(), [3] * 5, 2, weights.tolist())
-    same(logs[np.triu_indices(5, 1)], list(plain.log_weights().values()))
-    for row in ([0, 0, 1, 1, 0], [0, 1, 2, 1, 2]):
+    plain = Plain(rows[:, :4].tolist(), rows[:, 4].tolist(), [3] * 4, 2, weights.tolist())
+    same(logs[np.triu_indices(4, 1)], list(plain.log_weights().values()))
+    for row in ([0, 0, 1, 1], [0, 1, 2, 1]):
         same(odds(model.predict_log_joint(np.array([row], dtype=np.uint8))[0]), odds(plain.every_tree(row)))
 
 

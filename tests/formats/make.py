@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,11 @@ from tanager import (  # noqa: E402
     KDB,
     TAN,
     TC,
+    AnytimeAODE,
     BackOff,
     BestOf,
     Collection,
+    DataWarning,
     DriftAware,
     EvolvingNaiveBayes,
     GeneralNetwork,
@@ -86,6 +89,9 @@ def models() -> dict[str, Any]:
     made["NetworkClassifier-drawn"] = NetworkClassifier(drawn.add("plan", "wind"), "plan", **cuts).fit(table, labels)
     blanket = Wrapped(MultiNet(features="blanket"), grid=[0.02, 0.1], smoothing=BackOff(3, first=1), **cuts)
     made["Wrapped-blanket"] = blanket.fit(table, labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        made["AnytimeAODE-kept"] = AnytimeAODE(max_memory=700, **cuts).fit(table, labels)
     made["AODE-warm-up"] = streamed(AODE(warm_up=20), 12)
     made["TAN-warm-up-answered"] = streamed(TAN(warm_up=20), 12, answers=True)
     made["AODE-stream"] = streamed(AODE(warm_up=10), 24, answers=True)

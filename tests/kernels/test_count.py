@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cpu import cpu_levels
 from profiles import examples
-from tanager import _kernels
+from tanager import Column, JointCounts, Schema, _kernels
 
 METHODS = ["auto", "bits", "increments"]
 
@@ -345,3 +345,19 @@ def test_bad_arguments_are_refused_in_a_sentence(changes, sentence):
 def test_the_level_must_be_known():
     with pytest.raises(ValueError, match="the level must be"):
         _kernels.set_cpu_level("sse9")
+
+
+@pytest.mark.parametrize("families", [[(0, 1, 2, 3)], [(0, 1, 2), (0, 1, 3), (0, 1, 2, 3), (3, 1)]], ids=str)
+def test_families_that_share_columns_are_counted_over_many_blocks(families):
+    """Digits are kept from one family to the next, but not from one block of rows to the next."""
+    rng = np.random.default_rng(0)
+    n_values, m = [2, 3, 2, 4], 150_000
+    codes = np.column_stack([rng.integers(0, a, m) for a in n_values]).astype(np.uint8)
+    labels = rng.integers(0, 2, m).astype(np.uint8)
+    schema = Schema(tuple(Column(f"x{i}", "codes", n_codes=a) for i, a in enumerate(n_values)))
+    counts = JointCounts(schema, range(2), order=1, families=families).update(codes, labels)
+    for family in families:
+        sizes = [n_values[i] for i in family]
+        cells = np.ravel_multi_index(codes[:, family].T.astype(int), sizes)
+        expected = np.bincount(cells * 2 + labels, minlength=2 * int(np.prod(sizes))).reshape(*sizes, 2)
+        np.testing.assert_array_equal(np.moveaxis(counts.joint(*family), 0, -1), expected)

@@ -571,8 +571,10 @@ class AnytimeClassifier(CountsClassifier):
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
         if "anytime-kept" in state["arrays"]:
-            kept = tuple(tuple(member) for member in state["arrays"]["anytime-kept"].tolist())
-            if not set(kept) <= set(self.members_of(len(self.encoder_.schema))):
+            places = state["arrays"]["anytime-kept"]
+            sound = places.dtype == np.int64 and places.ndim == 2
+            kept = tuple(tuple(member) for member in places.tolist()) if sound else ()
+            if not sound or not set(kept) <= set(self.members_of(len(self.encoder_.schema))):
                 raise ModelFileError("it keeps members that it does not have")
             self._kept = kept
         super()._take_model_state(state)
