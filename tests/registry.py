@@ -60,6 +60,7 @@ from tanager import (
     Selective,
     SelectiveKDB,
     SelectiveNaiveBayes,
+    SemiNaiveBayes,
     SuperParentTAN,
     Wrapped,
 )
@@ -111,6 +112,8 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "bsej": lambda n: BSEJ(),
     "bsej-m": lambda n: BSEJ(criterion="log_loss", smoothing=MEstimate(), unseen="smooth"),
     "fssj": lambda n: FSSJ(),
+    "semi-naive": lambda n: SemiNaiveBayes(),
+    "semi-naive-smooth": lambda n: SemiNaiveBayes(reliability=0.1, unseen="smooth", smoothing=MEstimate()),
     "adjusted": lambda n: AdjustedNaiveBayes(),
     "aode": lambda n: AODE(),
     "aode-3": lambda n: AODE(min_count=3, smoothing=MEstimate()),

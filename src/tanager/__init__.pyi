@@ -25,6 +25,7 @@ from tanager.classifiers.recursive_bayes import RecursiveBayes as RecursiveBayes
 from tanager.classifiers.selective import Selective as Selective
 from tanager.classifiers.selective import SelectiveNaiveBayes as SelectiveNaiveBayes
 from tanager.classifiers.selective_kdb import SelectiveKDB as SelectiveKDB
+from tanager.classifiers.semi_naive_bayes import SemiNaiveBayes as SemiNaiveBayes
 from tanager.classifiers.spc import SPC as SPC
 from tanager.classifiers.spode import SPODE as SPODE
 from tanager.classifiers.super_parent_tan import SuperParentTAN as SuperParentTAN

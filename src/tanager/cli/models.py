@@ -38,6 +38,7 @@ MODELS = {
     "stan": ModelEntry("Selective", "a tree on the columns that are worth it", wraps="tan", compared=False),
     "bsej": ModelEntry("BSEJ", "naive Bayes with columns left out or joined", compared=False),
     "fssj": ModelEntry("FSSJ", "naive Bayes with columns added or joined", compared=False),
+    "semi": ModelEntry("SemiNaiveBayes", "naive Bayes with values of two columns joined", compared=False),
     "anb": ModelEntry("AdjustedNaiveBayes", "naive Bayes with weights of the classes", compared=False),
     "kdb": ModelEntry("KDB", "up to k other parents for each column (--set k=2)"),
     "skdb": ModelEntry("SelectiveKDB", "kdb that selects k and the columns"),

@@ -1,0 +1,81 @@
+"""Values of two columns that are read as one, in naive Bayes: Kononenko's semi-naive answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tanager.counts.block import Block, Query
+from tanager.scoring.decision import posterior
+from tanager.scoring.explain import PartList
+from tanager.scoring.forms import ProductOfSums
+from tanager.scoring.view import View
+
+
+class JoinedPair(NamedTuple):
+    """Value v of column i and value w of column j, by code."""
+
+    i: int
+    v: int
+    j: int
+    w: int
+
+
+class JoinedValues:
+    """Naive answers in which P(x_i, x_j | y) takes the place of P(x_i | y) P(x_j | y) where a row has both values.
+
+    The pairs belong to who made this scorer, and may change.
+    """
+
+    compiled = None
+
+    def __init__(self, view: View, pairs: Sequence[JoinedPair]) -> None:
+        self._view, self._pairs = view, pairs
+
+    def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors or log joints."""
+        joint = self._view.score(query, log_joint=True, n_jobs=n_jobs)
+        for rows, together, apart in self._changed(query.codes):
+            asked = query.part(rows)
+            joint[rows] += together.score(asked, log_joint=True) - apart.score(asked, log_joint=True)
+        return joint if log_joint else _answers(joint)
+
+    def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors of learned rows, each left out; which values are joined stays."""
+        joint = self._view.leave_one_out(block, log_joint=True, n_jobs=n_jobs)
+        for rows, together, apart in self._changed(block.codes):
+            asked = block.part(rows)
+            joint[rows] += together.leave_one_out(asked, log_joint=True) - apart.leave_one_out(asked, log_joint=True)
+        return _answers(joint)
+
+    def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
+        """As naive Bayes, and what it adds that two values are read as one."""
+        prior, parts = self._view.explain(query, answer, against)
+        for _, together, apart in self._changed(query.codes):
+            assert isinstance(together.form, ProductOfSums)
+            gain = (together.score(query, log_joint=True) - apart.score(query, log_joint=True))[0]
+            i, j = together.form.joined[0]
+            parts.append((j, (i,), float(gain[answer] - gain[against])))
+        return prior, parts
+
+    def _changed(self, codes: np.ndarray) -> list[tuple[np.ndarray, View, View]]:
+        """Rows with joined values, by pairs of columns: where they are, and views that read them together and apart."""
+        found = []
+        for i, j in dict.fromkeys((pair.i, pair.j) for pair in self._pairs):
+            values = [(pair.v, pair.w) for pair in self._pairs if (pair.i, pair.j) == (i, j)]
+            both = np.any([(codes[:, i] == v) & (codes[:, j] == w) for v, w in values], axis=0)
+            rows = np.flatnonzero(both)
+            if len(rows):
+                together, apart = self._view.with_form(_of((i, j))), self._view.with_form(_of((i,), (j,)))
+                found.append((rows, together, apart))
+        return found
+
+
+def _of(*blocks: tuple[int, ...]) -> ProductOfSums:
+    return ProductOfSums.of_blocks(blocks)
+
+
+def _answers(joint: np.ndarray) -> np.ndarray:
+    return posterior(np.maximum(joint, -1e300))
