@@ -165,4 +165,9 @@ class Cbl2:
                     continue
                 if leads(z, y) or any((x, z) in arcs and y not in graph[x] for x in self.nodes):
                     direct(z, y)
+                between = [
+                    v for v in graph[z] & graph[y] if (v, y) in arcs and (z, v) not in arcs and (v, z) not in arcs
+                ]
+                if any(v not in graph[u] for u, v in itertools.combinations(between, 2)):
+                    direct(z, y)
         return arcs

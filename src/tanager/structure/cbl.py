@@ -36,9 +36,10 @@ class CBL(Learner):
         The largest number of variables that a test conditions on; an edge that would need more is kept.
     max_parents : int or None, default=None
         If a variable has more parents, its weakest arcs are removed.
-    extend : "order" or "pdag", default="order"
-        How edges are directed whose direction the data do not determine: along the order of the table, or such that no
-        new collider arises.
+    extend : "pdag" or "order", default="pdag"
+        How edges are directed whose direction the data do not determine: such that no new collider arises, or along the
+        order of the table. A new collider claims an independence that no test has shown; where the tests contradict
+        each other and none can be avoided, the order of the table decides in either case.
     exhaustive : bool, default=False
         Whether the last thinning tries all subsets of the neighbours (up to 12) before it keeps an edge.
     recheck : bool, default=False
@@ -80,7 +81,7 @@ class CBL(Learner):
     order: str | Sequence[str] | None = None
     max_cond: int = 8
     max_parents: int | None = None
-    extend: str = "order"
+    extend: str = "pdag"
     exhaustive: bool = False
     recheck: bool = False
 
