@@ -90,6 +90,7 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "fan": lambda n: FAN(),
     "fan-g2": lambda n: FAN(criterion="g2", smoothing=BDeu()),
     "fan-bdeu": lambda n: FAN(criterion="bdeu", missing="marginal"),
+    "fan-k2": lambda n: FAN(criterion="k2"),
     "spode": lambda n: SPODE(),
     "spode-0": lambda n: SPODE(super_parent=0),
     "spode-mi": lambda n: SPODE(super_parent="mi", smoothing=BackOff()),
