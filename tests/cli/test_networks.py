@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import tanager
-from tanager import CBL, K2, ChowLiu, GSquared, HillClimb, Network
+from tanager import CBL, K2, ChowLiu, GSquared, HillClimb, Network, PDAGSearch
 from tanager.cli.models import MODELS, option_names
 
 FLAGS = {
@@ -27,6 +27,10 @@ FLAGS = {
     "search": (
         ["--learner", "hill-climb", "--score", "bdeu", "--max-parents", 1],
         HillClimb(score="bdeu", max_parents=1),
+    ),
+    "around the class": (
+        ["--learner", "pdag", "--score", "aic", "--no-class-root", "--trace"],
+        PDAGSearch(score="aic"),
     ),
     "tree": (["--learner", "chow-liu", "--threshold", 0.3], ChowLiu(threshold=0.3)),
 }
