@@ -140,6 +140,7 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "selective-01": lambda n: SelectiveKDB(k=1, loss="zero_one", smoothing=1),
     "kdb-3": lambda n: KDB(k=3, smoothing=1, threshold=0.01),
     "gbn": lambda n: GeneralNetwork(),
+    "ban-cll": lambda n: BAN(learner=HillClimb(score="cll", penalty=0.5), smoothing=1.0),
     "gbn-pdag": lambda n: GeneralNetwork(learner=PDAGSearch(score="aic"), class_root=False),
     "gbn-climb": lambda n: GeneralNetwork(learner=HillClimb(score="aic"), class_root=False, smoothing=1.0),
     "gbn-marginal": lambda n: GeneralNetwork(learner=CBL(threshold=0.05), missing="marginal", smoothing=PriorCounts()),
@@ -187,6 +188,8 @@ WITH_OPTIONS: list[CountsClassifier] = [
     BestOf([NaiveBayes(), KDB(k=2), AODE(smoothing=MEstimate(2))], criterion="rmse"),
     GeneralNetwork(learner=HillClimb(score="aic"), class_root=False, missing="marginal"),
     BAN(learner=CBL(test=GSquared(0.1), order="given"), smoothing=1.0),
+    BAN(learner=CBL(order="given", shrink=True)),
+    MultiNet(learner=HillClimb(score="aic")),
     MultiNet(learner=CBL(threshold=0.05), features=["x1", "x0", "x3"], thresholds={"low": 0.1}),
     NetworkClassifier(
         Network({"x0": (), "x2": (), "class": ()}, [("class", "x0"), ("x2", "class")]), missing="marginal"

@@ -201,7 +201,7 @@ MISTAKES = {
     "no order": (["--model", "gbn", "--learner", "hill-climb", "--order", "given"], "it is for --learner cbl or k2."),
     "no score": (
         ["--model", "gbn", "--score", "bic"],
-        "--score does not apply to cbl; it is for --learner hill-climb or k2.",
+        "--score does not apply to cbl; it is for --learner hill-climb or k2 or pdag.",
     ),
     "no trace": (["--trace"], "--trace does not apply to the model 'aode'"),
     "no arc": (["--model", "gbn", "--require", "petal_width"], "write parent:child, for example --require age:income."),
