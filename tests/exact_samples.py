@@ -24,6 +24,8 @@ def exact_sample(parents, chances):
 DIAMOND = {"B": "A", "C": "A", "D": "BC"}
 FIVE = {"B": "A", "C": "B", "D": "B", "E": "CD"}
 ASIA = {"T": "A", "L": "S", "B": "S", "E": "TL", "X": "E", "D": "EB"}
+CANCER = {"I": "M", "B": "M", "C": "IB", "H": "B"}
+KITE = {"B": "A", "C": "A", "D": "ABC"}
 
 
 def diamond():
@@ -39,3 +41,15 @@ def asia():
     chances = {"A": [0.01], "S": [0.5], "T": [0.01, 0.05], "L": [0.01, 0.1], "B": [0.3, 0.6]}
     chances |= {"E": [0, 1, 1, 1], "X": [0.05, 0.98], "D": [0.1, 0.8, 0.7, 0.9]}
     return exact_sample(ASIA, chances)
+
+
+def cancer(order="MIBCH"):
+    """Cooper's network: metastatic cancer, increased calcium, brain tumour, coma, headaches; columns in any order."""
+    chances = {"M": [0.2], "I": [0.2, 0.8], "B": [0.05, 0.2], "C": [0.05, 0.8, 0.8, 0.8], "H": [0.6, 0.8]}
+    return exact_sample(CANCER, {name: chances[name] for name in order})
+
+
+def kite(order="ABCD"):
+    """The diamond with A -> D: a direction that only Meek's third rule gives."""
+    chances = {"A": [0.5], "B": [0.1, 0.8], "C": [0.2, 0.7], "D": [0.05, 0.6, 0.7, 0.8, 0.1, 0.3, 0.4, 0.95]}
+    return exact_sample(KITE, {name: chances[name] for name in order})

@@ -55,6 +55,7 @@ from tanager import (
     NBTree,
     Network,
     NetworkClassifier,
+    PDAGSearch,
     PriorCounts,
     RecursiveBayes,
     Selective,
@@ -99,6 +100,7 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "fan": lambda n: FAN(),
     "fan-g2": lambda n: FAN(criterion="g2", smoothing=BDeu()),
     "fan-bdeu": lambda n: FAN(criterion="bdeu", missing="marginal"),
+    "fan-k2": lambda n: FAN(criterion="k2"),
     "spode": lambda n: SPODE(),
     "spode-0": lambda n: SPODE(super_parent=0),
     "spode-mi": lambda n: SPODE(super_parent="mi", smoothing=BackOff()),
@@ -159,6 +161,8 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "lbr-eager": lambda n: LBR(significance=0.6, min_errors=1, max_tests=2, unseen="smooth"),
     "lbr-prior": lambda n: LBR(significance=0.6, min_errors=1, smoothing=PriorCounts()),
     "gbn": lambda n: GeneralNetwork(),
+    "ban-cll": lambda n: BAN(learner=HillClimb(score="cll", penalty=0.5), smoothing=1.0),
+    "gbn-pdag": lambda n: GeneralNetwork(learner=PDAGSearch(score="aic"), class_root=False),
     "gbn-climb": lambda n: GeneralNetwork(learner=HillClimb(score="aic"), class_root=False, smoothing=1.0),
     "gbn-marginal": lambda n: GeneralNetwork(learner=CBL(threshold=0.05), missing="marginal", smoothing=PriorCounts()),
     "ban": lambda n: BAN(),
@@ -214,6 +218,8 @@ WITH_OPTIONS: list[CountsClassifier] = [
     BestOf([NaiveBayes(), KDB(k=2), AODE(smoothing=MEstimate(2))], criterion="rmse"),
     GeneralNetwork(learner=HillClimb(score="aic"), class_root=False, missing="marginal"),
     BAN(learner=CBL(test=GSquared(0.1), order="given"), smoothing=1.0),
+    BAN(learner=CBL(order="given", shrink=True)),
+    MultiNet(learner=HillClimb(score="aic")),
     MultiNet(learner=CBL(threshold=0.05), features=["x1", "x0", "x3"], thresholds={"low": 0.1}),
     NetworkClassifier(
         Network({"x0": (), "x2": (), "class": ()}, [("class", "x0"), ("x2", "class")]), missing="marginal"

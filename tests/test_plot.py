@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib", reason="plots need matplotlib, the extra 'plot
 from matplotlib.colors import to_hex
 from matplotlib.patches import ArrowStyle, FancyArrowPatch
 
-from tanager import AODE, FAN, KDB, TAN, NaiveBayes, SuperParentTAN
+from tanager import AODE, FAN, KDB, TAN, NaiveBayes, PDAGSearch, SuperParentTAN, learn_network
 from tanager.classifiers.ban import BAN
 from tanager.classifiers.general_network import GeneralNetwork
 from tanager.classifiers.multinet import MultiNet
@@ -192,6 +192,14 @@ def test_the_networks_of_a_multi_net_stand_side_by_side_with_every_column_at_the
     assert len(arcs_of(figure)) == len(drawn) + 2  # from each class to its frame
     both = [arc for arc in drawn if drawn.count(arc) == 2]
     assert ("in every class" in legend_of(figure)) == bool(both)
+
+
+def test_siblings_of_the_class_are_lines_even_where_all_columns_are_its_children():
+    rows = [[a, a, a] for a in (0, 1)] * 20 + [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    learned = learn_network(rows, [0, 1] * 20 + [0, 1, 1], PDAGSearch(max_parents=0))
+    assert len(learned.undirected) == 3
+    heads = [arc.get_arrowstyle() for arc in arcs_of(plot_network(learned, target="class"))]
+    assert sum(isinstance(head, ArrowStyle.Curve) for head in heads) == 3
 
 
 def test_what_a_learner_left_undirected_has_no_arrow_head():

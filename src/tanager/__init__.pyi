@@ -77,6 +77,7 @@ from tanager.structure.independence_tests import Pearson as Pearson
 from tanager.structure.independence_tests import Threshold as Threshold
 from tanager.structure.k2 import K2 as K2
 from tanager.structure.learn import learn_network as learn_network
+from tanager.structure.pdag_search import PDAGSearch as PDAGSearch
 
 __version__: str
 __all__: list[str]

@@ -34,6 +34,7 @@ from tanager.structure.chow_liu import ChowLiu
 from tanager.structure.hill_climb import HillClimb
 from tanager.structure.independence_tests import GSquared, Pearson, Threshold
 from tanager.structure.k2 import K2
+from tanager.structure.pdag_search import PDAGSearch
 
 RENAMED = {"judged_rows": "validation_rows"}  # options that older files know by another name
 
@@ -142,7 +143,8 @@ def _value(data: list[Any]) -> Any:
 
 
 _VALUES: dict[str, Any] = {
-    cls.__name__: cls for cls in (CBL, ChowLiu, HillClimb, K2, Threshold, GSquared, Pearson, Decay, Window, Recut, DDM)
+    cls.__name__: cls
+    for cls in (CBL, ChowLiu, HillClimb, K2, PDAGSearch, Threshold, GSquared, Pearson, Decay, Window, Recut, DDM)
 }
 
 _READERS: dict[str, Any] = {

@@ -31,6 +31,7 @@ from tanager import (
     SchemaMismatch,
     load,
 )
+from tanager.counts.sample import Sample
 from tanager.scoring.forms import ProductOfSums
 
 NAMES = tuple(f"x{i}" for i in range(5))
@@ -114,6 +115,25 @@ def test_classes_have_networks_of_their_own():
     assert model.networks_["apart"].arcs == []
     with_threshold = MultiNet(thresholds={"same": 1.0}).fit({"a": a, "b": b}, y)
     assert with_threshold.networks_["same"].arcs == []
+
+
+@pytest.mark.parametrize("learner", [HillClimb(), HillClimb(score="bdeu", tabu=5), K2(score="bic")], ids=repr)
+def test_a_score_finds_a_network_for_every_class_in_its_own_rows(learner):
+    rng = np.random.default_rng(0)
+    a, b, c = rng.integers(0, 2, (3, 600))
+    y = np.array(["same"] * 200 + ["turned"] * 300 + ["apart"] * 100)
+    b = np.where(y == "same", a, b)
+    c = np.where(y == "turned", 1 - b, c)
+    X = {"a": a, "b": b, "c": c}
+    model = MultiNet(learner=learner).fit(X, y)
+    found = {label: network.arcs for label, network in model.networks_.items()}
+    assert found == {"same": [("a", "b")], "turned": [("b", "c")], "apart": []}
+    for label in found:
+        rows = {name: values[y == label] for name, values in X.items()}
+        alone = learner.learn(Sample.of(rows))
+        assert alone.network.arcs == found[label]
+        assert [step.note for step in model.learned_[label].steps] == [step.note for step in alone.steps]
+    assert model.score(X, y) > NaiveBayes().fit(X, y).score(X, y) + 0.1
 
 
 def test_the_threshold_of_a_class_follows_its_rows():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import tanager
-from tanager import CBL, K2, ChowLiu, GSquared, HillClimb, Network
+from tanager import CBL, K2, ChowLiu, GSquared, HillClimb, Network, PDAGSearch
 from tanager.cli.models import MODELS, option_names
 
 FLAGS = {
@@ -27,6 +27,10 @@ FLAGS = {
     "search": (
         ["--learner", "hill-climb", "--score", "bdeu", "--max-parents", 1],
         HillClimb(score="bdeu", max_parents=1),
+    ),
+    "around the class": (
+        ["--learner", "pdag", "--score", "aic", "--no-class-root", "--trace"],
+        PDAGSearch(score="aic"),
     ),
     "tree": (["--learner", "chow-liu", "--threshold", 0.3], ChowLiu(threshold=0.3)),
 }
@@ -197,7 +201,7 @@ MISTAKES = {
     "no order": (["--model", "gbn", "--learner", "hill-climb", "--order", "given"], "it is for --learner cbl or k2."),
     "no score": (
         ["--model", "gbn", "--score", "bic"],
-        "--score does not apply to cbl; it is for --learner hill-climb or k2.",
+        "--score does not apply to cbl; it is for --learner hill-climb or k2 or pdag.",
     ),
     "no trace": (["--trace"], "--trace does not apply to the model 'aode'"),
     "no arc": (["--model", "gbn", "--require", "petal_width"], "write parent:child, for example --require age:income."),

@@ -24,7 +24,7 @@ from tanager.scoring.decision import decide
 from tanager.scoring.forms import ProductOfSums
 from tanager.structure.measures import class_information, class_information_given, conditional_information
 from tanager.structure.orders import column_order
-from tanager.structure.trees import aic_gain, bic_gain, heaviest_forest
+from tanager.structure.trees import aic_gain, bic_gain, heaviest_forest, k2_gain
 
 
 def posts(model, queries=QUERIES):
@@ -340,6 +340,11 @@ def test_the_forest_of_d12_repeated(times, gains):
 def test_no_edge_pays_on_d12(counts12):
     close(aic_gain(counts12)[np.triu_indices(5, 1)].max(), -0.332030)
     close(bic_gain(counts12)[np.triu_indices(5, 1)].max(), -0.816937)
+
+
+def test_the_k2_gain_of_an_arc_depends_on_its_direction(counts12):
+    gain = k2_gain(counts12)
+    close([gain[1, 0], gain[0, 1], gain[0, 2]], [-0.644357, -0.538996, 0.154151])  # families of x1, x2 and x3
 
 
 def test_kdb_structures_on_d12():

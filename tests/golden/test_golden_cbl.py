@@ -1,13 +1,15 @@
 """Known answers of CBL on exact distributions, worked out by brute force, and of Chow-Liu trees on small tables."""
 
 from graphlib import TopologicalSorter
+from itertools import permutations
 
 import numpy as np
 import pytest
 from golden_data import D10, X12, Y12
 
-from exact_samples import ASIA, DIAMOND, FIVE, asia, diamond, five
+from exact_samples import ASIA, CANCER, DIAMOND, FIVE, KITE, asia, cancer, diamond, five, kite
 from tanager.counts.sample import Sample
+from tanager.networks import graph
 from tanager.structure.cbl import CBL
 from tanager.structure.chow_liu import ChowLiu
 
@@ -117,6 +119,30 @@ def test_at_a_coarse_threshold_asia_contradicts_itself_and_there_is_no_cycle():
     refused = [step for step in learned.steps if step.action == "refuse"]
     assert {step.arc for step in refused} >= {("L", "D")}
     TopologicalSorter({child: learned.network.parents(child) for child in learned.network.names}).prepare()
+
+
+def equivalence_class(arcs, names):
+    parents = [[names.index(u) for u, v in arcs if v == name] for name in names]
+    return graph.cpdag(parents)
+
+
+@pytest.mark.parametrize(
+    ("sample", "truth", "compelled"), [(cancer, CANCER, {"IC", "BC"}), (kite, KITE, {"AD", "BD", "CD"})]
+)
+def test_whatever_the_order_of_the_columns_the_network_is_equivalent_to_the_true_one(sample, truth, compelled):
+    """A direction that the data leave open must not make a new collider, such as H -> B <- M where H comes before B."""
+    names = "".join(sample().names)
+    true = equivalence_class([(parent, child) for child, own in truth.items() for parent in own], names)
+    for order in permutations(names):
+        learned = CBL(threshold=1e-5).learn(sample(order))
+        assert equivalence_class(learned.network.arcs, names) == true
+        assert directed(learned) == compelled
+
+
+def test_along_the_order_of_the_table_an_open_direction_may_make_a_collider():
+    learned = CBL(threshold=1e-5, extend="order").learn(cancer("MIHBC"))
+    assert directed(learned) == {"IC", "BC"}
+    assert set(learned.network.parents("B")) == {"M", "H"}  # M and H are not independent: no network of the class
 
 
 # --- Chow and Liu's tree -------------------------------------------------------------------------------------------

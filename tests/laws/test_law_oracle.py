@@ -52,6 +52,7 @@ VIEWS = {
     "tan": (TAN(), lambda d, x, s: oracle.tree(d, x, oracle.tan_parents(d), s)),
     "tan-root": (TAN(root=0), lambda d, x, s: oracle.tree(d, x, oracle.tan_parents(d, 0), s)),
     "fan": (FAN(), lambda d, x, s: oracle.tree(d, x, oracle.fan_parents(d), s)),
+    "fan-k2": (FAN(criterion="k2"), lambda d, x, s: oracle.tree(d, x, oracle.fan_k2_parents(d), s)),
     "spode": (SPODE(super_parent=0), lambda d, x, s: oracle.spode(d, x, 0, s)),
     "aode": (AODE(), oracle.aode),
     "aode-3": (AODE(min_count=3), lambda d, x, s: oracle.aode(d, x, s, 3)),

@@ -41,7 +41,33 @@ def ancestors(parents, v):
     return {v}.union(*(ancestors(parents, u) for u in parents[v]))
 
 
-def cbl1(order, info, tau, max_cond):
+def descendants(parents, v):
+    return {v}.union(*(descendants(parents, w) for w in parents if v in parents[w]))
+
+
+def plain_open_paths(parents, a, b, given):
+    """The paths that are open given others, each as its nodes that would close it: those that are no collider."""
+    edges = {frozenset((u, v)) for v in parents for u in parents[v]} - {frozenset((a, b))}
+    found = []
+    for path in simple_paths(neighbours(edges), a, b):
+        steps = list(zip(path, path[1:], path[2:], strict=False))
+        colliders = {v for u, v, w in steps if u in parents[v] and w in parents[v]}
+        others = {v for _, v, _ in steps} - colliders
+        if not others & given and all(descendants(parents, v) & given for v in colliders):
+            found.append(others)
+    return found
+
+
+def plain_greedy_cut(parents, a, b):
+    """The node that closes most open paths, again and again until none is open."""
+    cut = set()
+    while paths := plain_open_paths(parents, a, b, cut):
+        nodes = sorted(set().union(*paths))
+        cut.add(max(nodes, key=lambda node: sum(node in path for path in paths)))  # the first of equals
+    return cut
+
+
+def cbl1(order, info, tau, max_cond, shrink=False):
     """Parents of every node."""
     place = {v: at for at, v in enumerate(order)}
     parents = {v: set() for v in order}
@@ -51,6 +77,8 @@ def cbl1(order, info, tau, max_cond):
 
     def needed(a, b):
         cut = {c for c in parents[b] - {a} if c in on_paths(edges(), a, b)}
+        if shrink and len(plain_greedy_cut(parents, a, b)) < len(cut):
+            cut = plain_greedy_cut(parents, a, b)
         return len(cut) > max_cond or info(a, b, cut) > tau
 
     pairs = [sorted(pair, key=place.get) for pair in dependent_pairs(sorted(order), info, tau)]
@@ -164,5 +192,10 @@ class Cbl2:
                 if frozenset((z, y)) not in self.edges or (z, y) in arcs or (y, z) in arcs or leads(y, z):
                     continue
                 if leads(z, y) or any((x, z) in arcs and y not in graph[x] for x in self.nodes):
+                    direct(z, y)
+                between = [
+                    v for v in graph[z] & graph[y] if (v, y) in arcs and (z, v) not in arcs and (v, z) not in arcs
+                ]
+                if any(v not in graph[u] for u, v in itertools.combinations(between, 2)):
                     direct(z, y)
         return arcs

@@ -30,11 +30,12 @@ tables = st.one_of(samples(max_rows=200, max_variables=6), tangled_samples(), ta
 
 
 @examples(60)
-@given(tables, thresholds, limits)
-def test_along_an_order_the_arcs_are_those_of_the_plain_algorithm(sample, threshold, limit):
+@given(tables, thresholds, limits, st.booleans())
+def test_along_an_order_the_arcs_are_those_of_the_plain_algorithm(sample, threshold, limit, shrink):
     order = list(reversed(range(len(sample.names))))
-    learned = CBL(threshold=threshold, order=[sample.names[i] for i in order], max_cond=limit).learn(sample)
-    parents = cbl1(order, questions(sample), threshold, limit)
+    names = [sample.names[i] for i in order]
+    learned = CBL(threshold=threshold, order=names, max_cond=limit, shrink=shrink).learn(sample)
+    parents = cbl1(order, questions(sample), threshold, limit, shrink)
     assert arcs_of(learned, sample) == {(u, v) for v in order for u in parents[v]}
 
 
@@ -175,6 +176,7 @@ def test_progress_is_told():
         ({"max_cond": 1.5}, "max_cond=1.5: give a whole number"),
         ({"max_parents": "3"}, "max_parents='3': give a whole number"),
         ({"extend": "dag"}, "extend='dag' is not an option"),
+        ({"shrink": True}, "shrink=True is for a known order.*Give order=, or leave it out"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options, words):

@@ -22,7 +22,7 @@ class GeneralNetwork(NetworkLearner):
 
     Parameters
     ----------
-    learner : CBL, HillClimb, K2, ChowLiu or None, default=None
+    learner : CBL, HillClimb, K2, ChowLiu, PDAGSearch or None, default=None
         How the network is learned; None is ``CBL()``, independence tests without a given order of the columns.
     thin_parents : {"drop", "keep"}, default="drop"
         Leave a parent out where its family would have more contexts than there are rows, or keep all parents.
@@ -75,7 +75,7 @@ class GeneralNetwork(NetworkLearner):
     def find(self, sample: Sample, learner: Learner) -> Found:
         target = len(sample.names) - 1
         nodes = [target, *range(target)]  # where all else is equal, arcs point away from the class
-        learned = learner.learn(sample, nodes=nodes, root=target if self.class_root else None)
+        learned = learner.learn(sample, nodes=nodes, root=target if self.class_root else None, target=target)
         return Found(blanket_form(places(learned.network, sample), sample, keep_all=self.keeps_all), (learned,))
 
 

@@ -17,7 +17,7 @@ from tanager.scoring.marginal import check_missing, with_missing
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.structure.measures import class_information, conditional_information
-from tanager.structure.trees import GAINS, NO_PARENT, Edge, direct, heaviest_forest
+from tanager.structure.trees import GAINS, NO_PARENT, Edge, best_arcs, direct, heaviest_forest, k2_gain
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -51,11 +51,13 @@ class AugmentedNaiveBayes(CountsClassifier):
     def _root(self, counts: JointCounts) -> int | None:
         return None
 
+    def _parents(self, counts: JointCounts) -> list[int]:
+        return direct(self._edges(counts), counts.n_features, class_information(counts), self._root(counts))
+
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         if self.missing == "mode":
             counts, _ = counts.with_modes()
-        score = class_information(counts)
-        parents = direct(self._edges(counts), counts.n_features, score, self._root(counts))
+        parents = self._parents(counts)
         return ProductOfSums.one_each(() if parent == NO_PARENT else (parent,) for parent in parents)
 
     def _scorer(self, view: View) -> Scorer:
@@ -118,8 +120,9 @@ class FAN(AugmentedNaiveBayes):
 
     Parameters
     ----------
-    criterion : {"bic", "aic", "g2", "bdeu"}, default="bic"
-        What an edge must gain: penalised likelihood, a significant G² test, or the BDeu score.
+    criterion : {"bic", "aic", "g2", "bdeu", "k2"}, default="bic"
+        What an edge must gain: penalised likelihood, a significant G² test, or the BDeu or K2 score. K2 differs between
+        the two directions of an edge: both are tried, and the arc that gains most is taken.
     missing : {"drop", "marginal", "mode"}, default="drop"
         At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead. "mode" fills
         the most frequent value in, when learning, too.
@@ -139,7 +142,12 @@ class FAN(AugmentedNaiveBayes):
 
     def check_options(self) -> None:
         super().check_options()
-        check_option("criterion", self.criterion, GAINS)
+        check_option("criterion", self.criterion, (*GAINS, "k2"))
+
+    def _parents(self, counts: JointCounts) -> list[int]:
+        if self.criterion == "k2":  # the gains are those of arcs, not of edges: there is no root left to choose
+            return best_arcs(k2_gain(counts))
+        return super()._parents(counts)
 
     def _edges(self, counts: JointCounts) -> list[Edge]:
         return heaviest_forest(GAINS[self.criterion](counts), positive=True)

@@ -74,7 +74,7 @@ MODELS = {
     "network": ModelEntry("NetworkClassifier", "a given network (--network)", compared=False),
 }
 
-LEARNERS = {"cbl": "CBL", "hill-climb": "HillClimb", "k2": "K2", "chow-liu": "ChowLiu"}
+LEARNERS = {"cbl": "CBL", "hill-climb": "HillClimb", "k2": "K2", "chow-liu": "ChowLiu", "pdag": "PDAGSearch"}
 
 _HIDDEN = {"schema", "model", "network", "target"}  # set by the name of the model, or by options of the command
 

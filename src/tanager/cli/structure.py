@@ -14,7 +14,7 @@ from tanager.cli.screen import Screen, listed
 from tanager.errors import DataError, OptionError, nearest
 
 TESTS = {"mi": "Threshold", "g2": "GSquared", "x2": "Pearson"}
-SCORES = ("bic", "aic", "bdeu", "k2", "ll")
+SCORES = ("bic", "aic", "bdeu", "k2", "ll", "cll")
 FIT_BY = ("likelihood", "conditional-likelihood", "weights", "elr")
 
 # Command-line options, and the fields of learners or the options of models that they set.

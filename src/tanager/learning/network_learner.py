@@ -65,8 +65,8 @@ class NetworkLearner(CountsClassifier):
         check_option("thin_parents", self.thin_parents, ("drop", "keep"))
         if self.learner is not None and not isinstance(self.learner, Learner):
             raise OptionError(
-                f"learner={self.learner!r} is a {type(self.learner).__name__}; give CBL, HillClimb, K2 or ChowLiu, or "
-                f"None for {self.default_learner!r}."
+                f"learner={self.learner!r} is a {type(self.learner).__name__}; give CBL, HillClimb, K2, ChowLiu or "
+                f"PDAGSearch, or None for {self.default_learner!r}."
             )
 
     def _needs_rows(self) -> bool:

@@ -66,7 +66,10 @@ def drawable_networks(what: Any, target: str | None = None, information: Informa
     ``information`` gives the nats of arcs, or rows to compute them from; by default they come from tables or counts.
     """
     if isinstance(what, LearnedNetwork):
-        return [replace(drawable_networks(what.network, target, information)[0], undirected=frozenset(what.undirected))]
+        (found,) = drawable_networks(what.network, target, information)
+        if any(target in arc for arc in what.undirected):  # a frame around all children would hide their open edges
+            found = replace(found, arcs=found.all_arcs, implied=())
+        return [replace(found, undirected=frozenset(what.undirected))]
     if isinstance(what, Network):
         if target is not None and target not in what.names:
             raise OptionError(f"the network has no variable {target!r}.{nearest(target, what.names)}")

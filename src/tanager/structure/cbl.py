@@ -36,13 +36,17 @@ class CBL(Learner):
         The largest number of variables that a test conditions on; an edge that would need more is kept.
     max_parents : int or None, default=None
         If a variable has more parents, its weakest arcs are removed.
-    extend : "order" or "pdag", default="order"
-        How edges are directed whose direction the data do not determine: along the order of the table, or such that no
-        new collider arises.
+    extend : "pdag" or "order", default="pdag"
+        How edges are directed whose direction the data do not determine: such that no new collider arises, or along the
+        order of the table. A new collider claims an independence that no test has shown; where the tests contradict
+        each other and none can be avoided, the order of the table decides in either case.
     exhaustive : bool, default=False
         Whether the last thinning tries all subsets of the neighbours (up to 12) before it keeps an edge.
     recheck : bool, default=False
         Whether separating sets are searched for again after thinning, before edges are oriented by them.
+    shrink : bool, default=False
+        With an order: condition on as few variables as close all paths between a pair, rather than on all parents of
+        the later one that lie on such paths. Tests with fewer conditions are more reliable on few rows.
     required, forbidden : sequences of (parent, child)
         Arcs that must, or must not, be there.
     tiers : sequence of sequences of names
@@ -80,9 +84,10 @@ class CBL(Learner):
     order: str | Sequence[str] | None = None
     max_cond: int = 8
     max_parents: int | None = None
-    extend: str = "order"
+    extend: str = "pdag"
     exhaustive: bool = False
     recheck: bool = False
+    shrink: bool = False
 
     def __post_init__(self) -> None:
         if not is_number(self.threshold, 0):
@@ -90,7 +95,13 @@ class CBL(Learner):
         check_whole("max_cond", self.max_cond)
         if self.max_parents is not None:
             check_whole("max_parents", self.max_parents)
-        check_option("extend", self.extend, ("order", "pdag"))
+        check_option("extend", self.extend, ("pdag", "order"))
+        check_option("shrink", self.shrink, (False, True))
+        if self.shrink and self.order is None:
+            raise OptionError(
+                "shrink=True is for a known order of the variables. Give order=, or leave it out: without an order, "
+                "variables are dropped from a separating set one by one in any case."
+            )
 
     def _learn(self, task: Task) -> LearnedNetwork:
         task.rules.check_limit(self.max_parents)
@@ -99,7 +110,7 @@ class CBL(Learner):
 
     def _with_order(self, task: Task, test: Test) -> LearnedNetwork:
         order = node_order(self.order, task.sample, task.nodes, task.root, task.rules)
-        skeleton = OrderedSkeleton(task, test, self.max_cond, order, self.max_parents)
+        skeleton = OrderedSkeleton(task, test, self.max_cond, order, self.max_parents, self.shrink)
         skeleton.thicken(skeleton.draft())
         skeleton.thin()
         return task.learned(skeleton.parents)

@@ -13,9 +13,9 @@ from tanager.structure.learner import Task, check_whole
 ROUNDING = 1e-11  # of a score: sums that are equal in exact arithmetic differ by less
 
 
-def check_score(score: str, ess: float, max_parents: int | None) -> None:
+def check_score(score: str, ess: float, max_parents: int | None, known: Sequence[str] = SCORES) -> None:
     """Check the options of a score-based search."""
-    check_option("score", score, SCORES)
+    check_option("score", score, known)
     if not is_number(ess, 0) or ess == 0:
         raise OptionError(f"ess={ess!r}: give a number above 0.")
     if max_parents is not None:

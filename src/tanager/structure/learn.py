@@ -28,7 +28,7 @@ def learn_network(
     y : array-like, default=None
         The class, a variable like all others; arcs whose direction the data do not determine point away from it.
     learner : Learner, default=None
-        One of ``CBL`` (the default), ``ChowLiu``, ``HillClimb`` and ``K2``.
+        One of ``CBL`` (the default), ``ChowLiu``, ``HillClimb``, ``K2`` and ``PDAGSearch``.
     target : str, default=None
         The name of the class or, without y, the column of X that is the class.
     progress : callable, default=None
@@ -44,9 +44,11 @@ def learn_network(
     """
     learner = CBL() if learner is None else learner
     if not isinstance(learner, Learner):
-        raise OptionError(f"learner={learner!r} is not a learner; give CBL(), ChowLiu(), HillClimb() or K2().")
+        raise OptionError(
+            f"learner={learner!r} is not a learner; give CBL(), ChowLiu(), HillClimb(), K2() or PDAGSearch()."
+        )
     sample = Sample.of(X, y, target=target, **encoder_options)
     n = len(sample.names)
     with_class = y is not None or target is not None
     nodes = [n - 1, *range(n - 1)] if with_class else range(n)  # the class first: it decides open directions
-    return learner.learn(sample, nodes=nodes, progress=progress)
+    return learner.learn(sample, nodes=nodes, target=n - 1 if with_class else None, progress=progress)

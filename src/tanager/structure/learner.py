@@ -100,6 +100,7 @@ class Task:
     root: int | None  # as a position in the sample
     rules: Constraints
     progress: Progress | None = None
+    target: int | None = None  # the class, as a position in the sample
     steps: list[Step] = field(default_factory=list)
     n_tests: int = 0
     _last_progress: float = 0.0
@@ -171,13 +172,15 @@ class Learner:
         nodes: Sequence[int] | None = None,
         given: Sequence[int] = (),
         root: int | None = None,
+        target: int | None = None,
         progress: Progress | None = None,
     ) -> LearnedNetwork:
         """Learn a network over the nodes (by default all variables except ``given``).
 
         The order of the nodes breaks ties: the class of a general network is best put first. ``given`` variables are
         conditioned on in every test and are parents in every family, without being nodes: the class of an augmented
-        network. ``root`` comes before all others and is never a child: the class of a general network.
+        network. ``root`` comes before all others and is never a child: the class of a general network. ``target`` is
+        the class, for learners that look for what tells most about it; by default the root, or what is given.
         """
         given = tuple(sample.index(i) for i in given)
         chosen = dict.fromkeys(range(len(sample.names)) if nodes is None else map(sample.index, nodes))
@@ -187,7 +190,8 @@ class Learner:
         root = None if root is None else sample.index(root)
         constraints = {"required": self.required, "forbidden": self.forbidden, "tiers": self.tiers}
         rules = Constraints(sample, own, given=given, root=root, **constraints)
-        return self._learn(Task(sample, own, given, root, rules, progress))
+        target = (root if root is not None else next(iter(given), None)) if target is None else sample.index(target)
+        return self._learn(Task(sample, own, given, root, rules, progress, target))
 
     def _learn(self, task: Task) -> LearnedNetwork:
         """What each learner implements."""

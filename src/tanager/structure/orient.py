@@ -78,10 +78,11 @@ class Orientation:
     def follow(self) -> None:
         """Direct what the directions so far imply, until nothing more follows.
 
-        Meek's first two rules, the second for paths of any length.
+        Meek's first three rules, the second for paths of any length.
 
         x -> z - y with x and y not joined makes z -> y, or z would be a collider; x - y beside a directed path from x
-        to y makes x -> y, or there would be a cycle.
+        to y makes x -> y, or there would be a cycle. And x - y with two edges x - u -> y and x - v -> y makes x -> y if
+        u and v are not joined: with y -> x, both u -> x and v -> x would follow, and x would be a collider.
         """
         before = None
         while before != (before := sum(map(len, self.free))):
@@ -95,6 +96,12 @@ class Orientation:
             self.set(z, y, "along a directed path")
         elif not self._leads(y, z) and (behind := self.parents[z] - self.joined[y]):
             self.set(z, y, f"else it would meet {names[min(behind)]} in {names[z]}")
+        elif not self._leads(y, z) and (two := self._apart(self.free[z] & self.parents[y])):
+            self.set(z, y, f"else {names[two[0]]} would meet {names[two[1]]} in {names[z]}")
+
+    def _apart(self, nodes: set[int]) -> Edge | None:
+        """The first two of these nodes that are not joined."""
+        return next(((u, v) for u, v in combinations(sorted(nodes), 2) if v not in self.joined[u]), None)
 
     def _leads(self, u: int, v: int) -> bool:
         return bool(self.above[v] >> u & 1)
@@ -125,7 +132,7 @@ class Orientation:
         return ""
 
     def extend(self, left: list[Edge], how: str) -> None:
-        """Direct the edges that are left: along the order of the table, or (``"pdag"``) without a new collider.
+        """Direct the edges that are left: along the order of the table or, with ``"pdag"``, without a new collider.
 
         If no extension without a new collider exists, the order of the table decides.
         """

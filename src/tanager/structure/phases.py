@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tanager.counts.sample import Information
 from tanager.networks import graph
 from tanager.structure.constraints import Edge
+from tanager.structure.cut_sets import greedy_cut
 from tanager.structure.independence_tests import Test
 from tanager.structure.learner import Task
 
@@ -251,8 +252,11 @@ class OpenSkeleton(Skeleton):
 class OrderedSkeleton(Skeleton):
     """The skeleton if an order is known, causes before effects (CBL1): every edge is an arc along it."""
 
-    def __init__(self, task: Task, test: Test, max_cond: int, order: list[int], max_parents: int | None) -> None:
+    def __init__(
+        self, task: Task, test: Test, max_cond: int, order: list[int], max_parents: int | None, shrink: bool = False
+    ) -> None:
         super().__init__(task, test, max_cond)
+        self.shrink = shrink
         self.place = {node: place for place, node in enumerate(order)}
         self.max_parents = task.n_nodes if max_parents is None else max_parents
         self.parents: list[set[int]] = [set() for _ in order]
@@ -297,8 +301,10 @@ class OrderedSkeleton(Skeleton):
                 self.note("thin", "remove" if attempt.separated else "keep", (a, b), attempt, directed=True)
 
     def cut(self, a: int, b: int) -> set[int]:
-        """The other parents of the later node that lie on paths to the earlier."""
-        return self.parents[b] & self.between(a, b)
+        """The other parents of the later node that lie on paths to the earlier; or fewer nodes, if there are such."""
+        own = self.parents[b] & self.between(a, b)
+        fewer = greedy_cut(self.parents, a, b) if self.shrink and len(own) > 1 else None
+        return own if fewer is None or len(fewer) >= len(own) else fewer
 
     def separate(self, a: int, b: int, given: set[int]) -> Attempt:
         """Do one test, unless it would condition on too many variables."""

@@ -111,12 +111,54 @@ def bdeu_gain(counts: JointCounts, ess: float = 1.0) -> np.ndarray:
     return np.round(gain + gain.T, 12)
 
 
+def k2_gain(counts: JointCounts) -> np.ndarray:
+    """[i, j]: the gain of the arc i -> j in the K2 score of column j, over the rows with both columns present.
+
+    Not symmetric: with a uniform prior on each table of P(x_j | y, x_i), the two directions of an arc differ.
+    """
+    from scipy.special import gammaln
+
+    def score(cells: np.ndarray) -> float:  # contexts..., then the values of the child
+        values = cells.shape[-1]
+        contexts = gammaln(values) - gammaln(cells.sum(-1) + values)
+        return float(contexts.sum() + gammaln(cells + 1).sum())
+
+    n = counts.n_features
+    gain = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1, n):
+            table = counts.joint(i, j)  # y, x_i, x_j
+            if table.size:
+                gain[i, j] = score(table) - score(table.sum(1))
+                gain[j, i] = score(table.swapaxes(1, 2)) - score(table.sum(2))
+    return np.round(gain, 9)  # coarser than information: sums of lgamma over many rows have fewer digits to spare
+
+
+def best_arcs(gains: np.ndarray) -> list[int]:
+    """Parent of every column (-1 for none) if arcs i -> j are taken by their gains [i, j], as long as there is a gain.
+
+    A column has one parent at most, and no arc closes a cycle; so the result is a forest. Ties go to the smaller pair.
+
+    >>> best_arcs(np.array([[0, 3, 2], [4, 0, 1], [2, 1, 0]]))
+    [1, -1, 0]
+    """
+    n = len(gains)
+    parents, root = [NO_PARENT] * n, np.arange(n)
+    i, j = np.nonzero(gains > 0)
+    for at in np.lexsort((j, i, -gains[i, j])):
+        a, b = int(i[at]), int(j[at])
+        if parents[b] == NO_PARENT and root[a] != b:  # b is a root; a below it would close a cycle
+            parents[b] = a
+            root[root == b] = root[a]
+    return parents
+
+
 GAINS: dict[str, Callable[[JointCounts], np.ndarray]] = {
     "bic": bic_gain,
     "aic": aic_gain,
     "g2": g2_gain,
     "bdeu": bdeu_gain,
-}
+}  # those that do not depend on the direction of the edge
 
 
 def _rows(counts: JointCounts) -> np.ndarray:

@@ -1,0 +1,170 @@
+"""Climbing by the conditional likelihood of the class: not a sum over families, so each move looks at all rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from tanager.errors import OptionError
+from tanager.structure.climb import MOVES, Climb, State
+from tanager.structure.families import Families
+from tanager.structure.learner import Task
+
+MOST_NUMBERS = 10**7  # rows times classes times pairs of columns: what a step looks at, some seconds at worst
+
+
+class Factor(NamedTuple):
+    """What a family contributes: to the probability of every row and class, and to the score."""
+
+    chances: (
+        np.ndarray | None
+    )  # P(value in the row | its parents, class), (rows, classes); None: the same for all classes
+    log_sum: float  # the logs of these for the true classes, summed over the rows
+    cost: float  # what its free parameters cost
+
+
+class ConditionalClimb(Climb):
+    """A climb by the log-likelihood of the class given all other variables, less a penalty for every free parameter.
+
+    P(y | row) is the product of the families that the class is in, over the sum of that for all classes. A move changes
+    one or two of them; with the present P(y | row) at hand, the new sum over classes is one product and one sum per
+    row. Families without the class cancel, and only cost.
+
+    Probabilities are counts with a prior of ``ess`` rows, spread evenly over all cells of a table, so that equivalent
+    networks have the same score.
+    """
+
+    def __init__(self, task: Task, ess: float, penalty: float | None, max_parents: int | None) -> None:
+        if task.target is None or task.target not in (*task.nodes, *task.given):
+            raise OptionError(
+                'score="cll" is the likelihood of the class, and there is no class among these variables. Use "bic" or '
+                "another score; or GeneralNetwork, BAN, or learn_network with y or target=."
+            )
+        super().__init__(task, Families(task, "bic", ess), max_parents)
+        self.kind = "cll"
+        self.ess = ess
+        self.sample = self.families.sample
+        self.target = task.target
+        self.n_classes = int(self.sample.n_values[self.target])
+        self.penalty = 0.5 * math.log(max(self.sample.n_rows, 1.0)) if penalty is None else penalty
+        self._group()
+        self._check_size()
+        empty = self.sample.n_values[list(task.nodes)] == 0  # nothing was seen in them, so they have no tables
+        self.allowed &= ~empty & ~empty[:, None]
+        self._factors: dict[tuple[int, frozenset[int]], Factor] = {}
+
+    def _group(self) -> None:
+        """Rows that are alike but for the class become one, with the weight of each class."""
+        sample, task = self.sample, self.task
+        variables = [i for i in dict.fromkeys((*task.nodes, *task.given)) if i != self.target]
+        rows, at = np.unique(sample.codes[:, variables], axis=0, return_inverse=True)
+        self.codes = dict(zip(variables, rows.T.astype(np.intp), strict=True))
+        weights = np.ones(len(at)) if sample.weights is None else sample.weights
+        self.weights = np.zeros((len(rows), self.n_classes))
+        known = sample.codes[:, self.target] < self.n_classes
+        np.add.at(self.weights, (at.ravel()[known], sample.codes[known, self.target]), weights[known])
+        self.row_weights = self.weights.sum(1)
+
+    def _check_size(self) -> None:
+        rows, n = len(self.weights), self.task.n_nodes
+        if rows * self.n_classes * n * n > MOST_NUMBERS:
+            raise OptionError(
+                f'score="cll" looks at all rows for every move: {rows:,} rows that differ, {self.n_classes} classes '
+                f"and {n} columns are too many (rows times classes times columns squared may be {MOST_NUMBERS:,}). "
+                'Use score="bic", fewer columns or fewer rows.'
+            )
+
+    def rounding(self, score: float) -> float:
+        """The rounding error of a score, which is a difference of sums over all rows and may be small itself."""
+        return super().rounding(max(abs(score), float(self.row_weights.sum())))
+
+    def start(self, parents: list[set[int]]) -> State:
+        """A state with the gains of all moves, by kind, parent and child, and the score as that of one family."""
+        n = self.task.n_nodes
+        state = State([set(own) for own in parents], np.zeros((len(MOVES), n, n)), np.zeros(1), [])
+        self._changed(state, range(n))
+        return state
+
+    def _worth(self, state: State) -> np.ndarray:
+        return state.gains
+
+    def _changed(self, state: State, nodes: Iterable[int]) -> None:
+        """Score the network, and all networks that are one move away."""
+        own = [self._factor(v, parents) for v, parents in enumerate(state.parents)]
+        posterior, value = self._posterior(own)
+        state.families[0] = value - sum(factor.cost for factor in own)
+        state.gains[:] = -np.inf
+        without = [_over(posterior, factor) for factor in own]
+        legal = self._legal(state.parents)
+        for kind, u, v in np.argwhere(legal).tolist():
+            new = self._factor(v, state.parents[v] ^ {u})
+            ratio, gain = without[v], _worth_of(new) - _worth_of(own[v])
+            if MOVES[kind] == "reverse":
+                turned = self._factor(u, state.parents[u] | {v})
+                ratio, gain = _times(_over(ratio, own[u]), turned), gain + _worth_of(turned) - _worth_of(own[u])
+            same = ratio is posterior and new.chances is None  # the class is in neither family
+            state.gains[kind, u, v] = gain if same else gain - self._log_total(ratio, new)
+        self.task.n_tests += int(legal.sum())
+
+    def _posterior(self, factors: list[Factor]) -> tuple[np.ndarray, float]:
+        """P(y | row) for every row, and the log-likelihood of the classes."""
+        log = np.zeros_like(self.weights)
+        if self.target in self.task.given:
+            log += np.log(self._prior())
+        for factor in factors:
+            if factor.chances is not None:
+                log += np.log(factor.chances)
+        log -= log.max(1, keepdims=True, initial=-np.inf)
+        log -= np.log(np.exp(log).sum(1, keepdims=True))
+        return np.exp(log), float((self.weights * log).sum())
+
+    def _prior(self) -> np.ndarray:
+        counts = self.weights.sum(0) + self.ess / max(self.n_classes, 1)
+        return counts / counts.sum()
+
+    def _log_total(self, ratio: np.ndarray, factor: Factor) -> float:
+        """The new P(y | row) is this product, over its sum for all classes: the logs of these sums, over the rows."""
+        total = ratio.sum(1) if factor.chances is None else np.einsum("ry,ry->r", ratio, factor.chances)
+        return float(self.row_weights @ np.log(total))
+
+    def _factor(self, child: int, parents: Collection[int]) -> Factor:
+        key = child, frozenset(parents)
+        if key not in self._factors:
+            self._factors[key] = self._make_factor(child, parents)
+        return self._factors[key]
+
+    def _make_factor(self, child: int, parents: Collection[int]) -> Factor:
+        nodes, n_values, target = self.task.nodes, self.sample.n_values, self.target
+        own = nodes[child]
+        family = [*(nodes[p] for p in sorted(parents)), *self.task.given]
+        contexts = math.prod(int(n_values[i]) for i in family)
+        cost = self.penalty * (int(n_values[own]) - 1) * contexts
+        others = [i for i in family if i != target]
+        if own != target and target not in family:
+            return Factor(None, 0.0, cost)
+        counts = (
+            self.sample.count(*others, own, target) if own != target else self.sample.count(*others, own)[..., None, :]
+        )
+        if not counts.size:
+            return Factor(None, 0.0, cost)
+        # Axes: the other parents, the value of the child, the class. Of the class itself, the class is the value.
+        prior, values = self.ess / counts.size, -2 if own != target else -1
+        chances = (counts + prior) / (counts.sum(values, keepdims=True) + prior * counts.shape[values])
+        at = (*(self.codes[i] for i in others), self.codes[own] if own != target else 0)
+        found = np.broadcast_to(chances[at], self.weights.shape)
+        return Factor(found, float((self.weights * np.log(found)).sum()), cost)
+
+
+def _worth_of(factor: Factor) -> float:
+    return factor.log_sum - factor.cost
+
+
+def _over(chances: np.ndarray, factor: Factor) -> np.ndarray:
+    return chances if factor.chances is None else chances / factor.chances
+
+
+def _times(chances: np.ndarray, factor: Factor) -> np.ndarray:
+    return chances if factor.chances is None else chances * factor.chances
