@@ -153,7 +153,7 @@ def test_leave_one_out_equals_learning_the_other_rows(model):
             answering.attach(rest.counts_, rest.encoder_, rest.memory.rows)
         held = View(rest.counts_, form, estimate, smooth_unseen=view.smooth_unseen, priors=view.priors, factors=factor)
         gaussian = hasattr(rest, "moments_") and rest.moments_ is not None
-        scorer = rest.scorer_ if gaussian or isinstance(rest, TBMATAN) else held
+        scorer = rest.scorer_ if gaussian or isinstance(rest, TBMATAN) else whole.scorer_over(held)
         proba = scorer.score(rest.encode(X[r : r + 1]))
         own.append(proba[0, whole.classes_.tolist().index(y[r])])
     if model.class_weight == "balanced":

@@ -245,11 +245,15 @@ class GrowingTree:
     def _split(self, model: CountsClassifier, column: int, n_values: int) -> Split:
         """A child for every value. What is known of the rows of a child are their classes, and this value.
 
-        Rows whose value is unknown, those from before this leaf among them, are shared out as others of their class.
+        Rows whose value is unknown, those from before this leaf among them, are shared out as others of their class,
+        or as all others where none of its class has a value.
         """
         table = model.counts_.joint(column)
-        known = table.sum(axis=1)
-        table = table * np.divide(model.counts_.class_counts, known, out=np.ones_like(known), where=known > 0)[:, None]
+        known = table.sum(axis=1, keepdims=True)
+        of_all = table.sum(axis=0) / known.sum()  # where no row of a class has a value
+        table = (
+            np.where(known > 0, table / np.where(known > 0, known, 1.0), of_all) * model.counts_.class_counts[:, None]
+        )
         children: list[Leaf | Split] = []
         for v in range(n_values):
             labels = np.flatnonzero(table[:, v] > 0)
