@@ -1,4 +1,6 @@
 // Changes of a product for Python: all arrays are checked here.
+#include <algorithm>
+
 #include "bind_arrays.hpp"
 #include "changes.hpp"
 #include "threads.hpp"
@@ -18,7 +20,12 @@ Factor as_factor(const Lines &line, const Floats &table, std::int64_t n_rows, st
     const std::int32_t n_lines = std::int32_t(table.shape(0)), *numbers = line.data();
     for (std::int64_t r = 0; r < n_rows; ++r)
         expect(numbers[r] >= 0 && numbers[r] < n_lines, "a factor has no such line");
-    return {numbers, table.data()};
+    double spread = 0;
+    for (std::int64_t q = 0; q < n_lines; ++q) {
+        const auto [least, most] = std::minmax_element(table.data() + q * k, table.data() + (q + 1) * k);
+        spread = std::max(spread, *most - *least);
+    }
+    return {numbers, table.data(), spread};
 }
 
 void score_changes(const Floats &joint, const AnyArray &labels_, const std::optional<WeightArray> &weights,
@@ -45,12 +52,15 @@ void score_changes(const Floats &joint, const AnyArray &labels_, const std::opti
             expect(f >= 0 && std::size_t(f) < factors.size(), "a change names an unknown factor");
     double *out = as_output(out_, std::int64_t(changes.size()), 3);
     nb::gil_scoped_release release;
+    std::optional<RowsByLead> by_lead;
+    if (!probabilities && !rows.weights && changes.size() > 1) by_lead.emplace(rows);
     const std::size_t n = changes.size(), n_threads = std::max(1, std::min(n_jobs, int(n)));
     run_threads(n_threads, [&](std::size_t t) {
         for (std::size_t q = t; q < n; q += n_threads) {
             std::vector<Factor> own;
             for (const int f : changes[q]) own.push_back(factors[std::size_t(f)]);
-            const ChangeScore score = score_change(rows, own, probabilities);
+            const ChangeScore score =
+                by_lead ? ChangeScore{count_wrong(rows, *by_lead, own), 0, 0} : score_change(rows, own, probabilities);
             out[3 * q] = score.wrong;
             out[3 * q + 1] = score.probability;
             out[3 * q + 2] = score.log_probability;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <numeric>
 
 namespace tanager {
 
@@ -75,6 +77,54 @@ ChangeScore score_change(const AnsweredRows &rows, const std::vector<Factor> &fa
         case 4: return score_rows<4>(rows, factors, probabilities);
         default: return score_rows<0>(rows, factors, probabilities);
     }
+}
+
+RowsByLead::RowsByLead(const AnsweredRows &rows) {
+    const int k = rows.k;
+    const std::size_t n = std::size_t(rows.n_rows);
+    std::vector<double> ahead(n);
+    std::vector<char> fails(n);
+    for (std::size_t r = 0; r < n; ++r) {
+        const double *value = rows.joint + std::int64_t(r) * k;
+        double best = value[0], next = -std::numeric_limits<double>::infinity();
+        for (int c = 1; c < k; ++c) {
+            next = std::max(next, std::min(best, value[c]));
+            best = std::max(best, value[c]);
+        }
+        ahead[r] = best - next;
+        fails[r] = !wins(value, k, best, rows.labels[r], rows.preference);
+    }
+    row.resize(n);
+    std::iota(row.begin(), row.end(), 0);
+    std::sort(row.begin(), row.end(), [&](int a, int b) { return ahead[std::size_t(a)] < ahead[std::size_t(b)]; });
+    lead.resize(n);
+    wrong.assign(n + 1, 0.0);
+    for (std::size_t at = n; at-- > 0;) {
+        lead[at] = ahead[std::size_t(row[at])];
+        wrong[at] = wrong[at + 1] + fails[std::size_t(row[at])];
+    }
+}
+
+double count_wrong(const AnsweredRows &rows, const RowsByLead &by_lead, const std::vector<Factor> &factors) {
+    double spread = 4 * kTie;
+    for (const Factor &factor : factors) spread += factor.spread;
+    const auto end = std::upper_bound(by_lead.lead.begin(), by_lead.lead.end(), spread) - by_lead.lead.begin();
+    if (2 * end > rows.n_rows) return score_change(rows, factors, false).wrong;  // one row after the other is quicker
+    const int k = rows.k;
+    std::vector<double> value(static_cast<std::size_t>(k));
+    double wrong = by_lead.wrong[std::size_t(end)];
+    for (std::ptrdiff_t at = 0; at < end; ++at) {
+        const std::int64_t r = by_lead.row[std::size_t(at)];
+        const double *joint = rows.joint + r * k;
+        for (int c = 0; c < k; ++c) value[std::size_t(c)] = joint[c];
+        for (const Factor &factor : factors) {
+            const double *line = factor.table + std::int64_t(factor.line[r]) * k;
+            for (int c = 0; c < k; ++c) value[std::size_t(c)] += line[c];
+        }
+        const double best = *std::max_element(value.begin(), value.end());
+        wrong += !wins(value.data(), k, best, rows.labels[std::size_t(r)], rows.preference);
+    }
+    return wrong;
 }
 
 }  // namespace tanager

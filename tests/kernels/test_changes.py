@@ -12,8 +12,9 @@ from tanager import _kernels
 def random_case(seed, m, k, n_factors):
     rng = np.random.default_rng(seed)
     joint = np.round(rng.normal(size=(m, k)), 1)  # ties are frequent
+    scale = rng.choice([1.0, 0.1])  # factors that can change any answer, and such as can change few
     factors = [
-        (rng.integers(0, lines, m).astype(np.int32), np.round(rng.normal(size=(lines, k)), 1))
+        (rng.integers(0, lines, m).astype(np.int32), np.round(scale * rng.normal(size=(lines, k)), 1))
         for lines in rng.integers(1, 5, n_factors)
     ]
     labels = rng.integers(0, k, m).astype(np.uint8)
