@@ -4,7 +4,13 @@
 
 namespace tanager::scoring {
 
-CountReader::CountReader(const ScoringPlan &plan) : plan_(plan), naive_(*plan.staging->naive) {
+std::shared_ptr<CountReader> member_reader(const ScoringPlan &p) {
+    const bool helps = !p.member_children.empty() && p.shared_totals && p.estimate.constant();
+    return helps ? std::make_shared<CountReader>(p) : nullptr;
+}
+
+CountReader::CountReader(const ScoringPlan &plan)
+    : plan_(plan), naive_(plan.staging ? plan.staging->naive.get() : nullptr) {
     for (const ScoringPlan *p = &plan; p && p->sum_of_products; p = p->otherwise.get()) levels_.push_back(p);
     const std::size_t n = plan.store.n, k = plan.store.k;
     quick_ = plan.shared_totals && plan.estimate.constant();
@@ -78,8 +84,8 @@ int CountReader::next(int level, int from) {
 
 // P(x_i | y)
 void CountReader::alone(int i, double *out) const {
-    const Term &term = naive_.terms[naive_.groups[i].base];
-    term_value(plan_.store, naive_.estimate, naive_.terms, term, slot_, sub(), left_out_, out);
+    const Term &term = naive_->terms[naive_->groups[i].base];
+    term_value(plan_.store, naive_->estimate, naive_->terms, term, slot_, sub(), left_out_, out);
 }
 
 void CountReader::naive(double *m, double *e) {
@@ -135,14 +141,16 @@ void CountReader::read_member(const ScoringPlan &p, int q, double *m, double *e)
         count_[c] = at_least_zero(cells[c] - minus[c]);
         e[c] = 0;
     }
-    const auto is_parent = [&member](int i) { return i == member.attributes[0] || i == member.attributes.back(); };
+    const auto is_parent = [&member](int i) {
+        return std::find(member.attributes.begin(), member.attributes.end(), i) != member.attributes.end();
+    };
     int since = 0;
     const auto carefully = [&](int i) {
         careful_child<Fixed>(p, q, i, once_.data());
         for (int c = 0; c < k; ++c) m[c] *= once_[c];
         if (++since % 4 == 0) steady(m, e, k);
     };
-    if (quick_ && (p.fast || member.attributes.size() == 2 || !s.pairs)) {
+    if (quick_ && (p.fast || !p.member_children.empty())) {
         bool complete = true;
         for (int i : member.attributes) complete = complete && !p.ever_missing[i];
         const double present = complete ? at_least_zero(rows_) : present_weight(s, member, left_out_);
@@ -175,15 +183,25 @@ void CountReader::find_children(const ScoringPlan &p, int q) {
         }
         return;
     }
-    const int first = parents[0], second = parents.back();
+    const ChildPlace *at = p.member_children[q].data();
     for (int i : safe_) {
-        if (i == first || i == second) continue;
-        const Place &at = p.terms[p.member_terms[q][i - (first < i) - (first != second && second < i)]].counts;
+        int before = 0;
+        bool is_parent = false;
+        for (int j : parents) {
+            before += j < i;
+            is_parent |= j == i;
+        }
+        if (is_parent) continue;
         child_[n_found_] = i;
-        own_[n_found_] = at.cells + at.base + slot_[first] * at.strides[0] + slot_[i] * at.child_stride;
-        if (first != second) own_[n_found_] += slot_[second] * at.strides[1];
-        ++n_found_;
+        own_[n_found_++] = child_cells(at[i - before], parents) + slot_[i] * at[i - before].step;
     }
+}
+
+// The counts of a member with one of its children, from the child's first slot on.
+const double *CountReader::child_cells(const ChildPlace &at, const std::vector<int> &parents) const {
+    const double *cells = at.cells + slot_[parents[0]] * at.strides[0];
+    for (std::size_t u = 1; u < parents.size(); ++u) cells += slot_[parents[u]] * at.strides[u];
+    return cells;
 }
 
 // Multiplies by (N(x_i, x_s, y) + pseudo-count) / (N(x_s, y) + total) for every child that was found; N(x_s, y) is in
@@ -253,8 +271,16 @@ void CountReader::careful_child(const ScoringPlan &p, int q, int i, double *out)
     const Store &s = p.store;
     const auto &parents = p.members[q].attributes;
     if (!p.member_terms.empty()) {
-        const int t = p.member_terms[q][i - (parents[0] < i) - (parents.size() == 2 && parents[1] < i)];
-        term_value(s, p.estimate, p.terms, p.terms[t], slot_, sub(), left_out_, out);
+        const auto place = i - std::count_if(parents.begin(), parents.end(), [i](int j) { return j < i; });
+        if (!quick_ || p.member_children.empty()) {
+            term_value(s, p.estimate, p.terms, p.terms[p.member_terms[q][place]], slot_, sub(), left_out_, out);
+            return;
+        }
+        const ChildPlace &at = p.member_children[q][place];
+        const double *cells = child_cells(at, parents), *own = cells + slot_[i] * at.step;
+        std::fill(flat_.begin(), flat_.end(), p.estimate.unit * p.cells[i]);
+        const double *lost = cells + s.missing_slot(i) * at.step;
+        careful<Fixed>(p, i, parents[0], own, lost, count_.data(), flat_.data(), sub(), out);
         return;
     }
     const double *pseudo = flat_.data(), *row = s.pairs + cell_[parents[0]] * s.width;

@@ -1,4 +1,4 @@
-// Naive Bayes and the members of a sum, one at a time, straight from the counts.
+// Naive Bayes (of a staged plan) and the members of a sum, one at a time, straight from the counts.
 #pragma once
 #include "staging.hpp"
 
@@ -22,7 +22,8 @@ class CountReader {
     const double *sub() const { return sub_.data(); }
 
   private:
-    const ScoringPlan &plan_, &naive_;
+    const ScoringPlan &plan_;
+    const ScoringPlan *naive_;  // of a staged plan
     std::vector<const ScoringPlan *> levels_;
     const int *slot_ = nullptr;
     int left_out_class_ = -1;
@@ -40,6 +41,7 @@ class CountReader {
     void prepare_pseudo();
     void alone(int i, double *out) const;
     void find_children(const ScoringPlan &p, int q);
+    const double *child_cells(const ChildPlace &at, const std::vector<int> &parents) const;
     template <int Fixed>
     void read_naive(double *m, double *e);
     template <int Fixed>

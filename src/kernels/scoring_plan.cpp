@@ -158,6 +158,7 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
                 if (std::find(m.attributes.begin(), m.attributes.end(), i) == m.attributes.end())
                     member_terms.back().push_back(add_term(i, m.attributes));
         }
+        find_children();
     }
     for (int i = 0; i < store.n; ++i) add_term(i, {});
     for (Member &m : members) {
@@ -166,6 +167,20 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
             m.chain.push_back(add_term(*i, {first, i}));
     }
     prepare_fast();
+}
+
+void ScoringPlan::find_children() {
+    for (const Member &m : members)
+        if (m.attributes.size() > ChildPlace::most) return;
+    for (const auto &own : member_terms) {
+        auto &children = member_children.emplace_back();
+        for (int t : own) {
+            const Place &from = terms[t].counts;
+            ChildPlace to{from.cells + from.base, from.child_stride};
+            std::copy(from.strides.begin(), from.strides.end(), to.strides);
+            children.push_back(to);
+        }
+    }
 }
 
 void ScoringPlan::prepare_fast() {
@@ -371,7 +386,22 @@ void plain_product(const ScoringPlan &p, const int *slot, const double *sub, dou
     }
 }
 
+// The same by a reader that shares the denominators of a member.
+double read_sum(const ScoringPlan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
+    const int k = p.store.k, y = int(std::find_if(sub, sub + k, [](double x) { return x > 0; }) - sub);
+    double qualified = 0;
+    double *value = w.value.data(), *power = value + k;
+    w.reader->start(slot, y < k ? y : -1, left_out);
+    for (int q = w.reader->next(0, 0); q >= 0; q = w.reader->next(0, q + 1)) {
+        w.reader->member(0, q, value, power);
+        qualified += p.members[q].weight;
+        add_scaled(value, power, k, w.m.data(), w.e.data());
+    }
+    return qualified;
+}
+
 double plain_sum(const ScoringPlan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
+    if (w.reader) return read_sum(p, slot, sub, left_out, w);
     const int k = p.store.k;
     double qualified = 0;
     double *value = w.value.data(), *power = value + k;

@@ -27,6 +27,14 @@ struct Member {
     std::vector<std::pair<double, const double *>> absent;
 };
 
+// Where N(x_i, x_s, y) of a child i of a member is: at cells + sum_q slot[s_q] * strides[q] + slot[i] * step. Terms say
+// the same, but each somewhere else in memory; a row that goes through all members finds these one behind the other.
+struct ChildPlace {
+    static constexpr std::size_t most = 3;  // super-parents
+    const double *cells = nullptr;
+    std::int64_t step = 0, strides[most] = {0, 0, 0};
+};
+
 struct Group {                  // one attribute of a product of sums, for all classes or for those with one network
     int child = 0, base = -1;   // base: the term P(x_child | y)
     std::vector<char> classes;  // one flag per class, or empty: it applies to all
@@ -43,6 +51,7 @@ struct Group {                  // one attribute of a product of sums, for all c
 struct Scratch;
 struct Staging;        // staging.hpp: how the members of a sum are added one after the other
 struct StagedScratch;  // staged_score.hpp: working memory for that
+class CountReader;     // count_reader.hpp: reads members one at a time
 
 struct ScoringPlan {
     Store &store;
@@ -55,6 +64,8 @@ struct ScoringPlan {
     std::vector<Group> groups;
     std::vector<Member> members;
     std::vector<std::vector<int>> member_terms;  // per member, terms of its children; only where not fast
+    std::vector<std::vector<ChildPlace>>
+        member_children;  // of the same; empty where members have too many super-parents
     std::vector<int> class_parents;
     std::vector<Place> class_places;                     // N(x_p1, ..., x_pq, y) for q = 1, 2, ...
     std::vector<double> class_cells;                     // their pseudo-counts, before the unit
@@ -108,6 +119,7 @@ struct ScoringPlan {
     void add_group(int child, const std::vector<int> &terms_, const std::vector<std::vector<int>> &parents,
                    const std::vector<double> &weight, std::vector<char> classes);
     void prepare_fast();
+    void find_children();
 };
 
 // From mantissas and powers of two to a posterior or a log joint; NaN and false where nothing was added.
@@ -154,6 +166,9 @@ inline void careful(const ScoringPlan &p, int i, int j, const double *own, const
 // Working memory for a staged plan, null where it is not staged.
 std::shared_ptr<StagedScratch> staged_scratch(const ScoringPlan &p);
 
+// What reads the members of a sum that has no other short cut; null where there is one, or none at all.
+std::shared_ptr<CountReader> member_reader(const ScoringPlan &p);
+
 // Working memory of one thread: vectors of one number per class, then of one vector per attribute.
 struct Scratch {
     std::vector<int> slot, here, place;         // here: the attributes present; place: of an attribute among them
@@ -161,6 +176,7 @@ struct Scratch {
     std::vector<double> sub, prior, once, m, e, value;
     std::vector<double> base, pseudo, count, reciprocal;
     std::shared_ptr<StagedScratch> staged;
+    std::shared_ptr<CountReader> reader;
     explicit Scratch(const ScoringPlan &p) {
         const std::size_t n = p.store.n, k = p.store.k;
         slot.resize(n);
@@ -173,6 +189,7 @@ struct Scratch {
         for (auto *v : {&base, &pseudo, &count}) v->resize(n * k);
         reciprocal.resize(n * k * std::max<std::size_t>(1, p.totals.size()));
         staged = staged_scratch(p);
+        reader = member_reader(p);
     }
 };
 
