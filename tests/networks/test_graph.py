@@ -123,6 +123,19 @@ def test_a_node_that_is_given_is_connected_with_nothing():
 
 
 @given(undirected(), st.data())
+def test_an_edge_inside_a_block_changes_no_block(neighbours, data):
+    """Which lets a search keep the blocks of its graph while it joins nodes of one."""
+    before = graph.Blocks(neighbours)
+    a, b = data.draw(st.permutations(range(len(neighbours))))[:2]
+    shared = before.shared(a, b)
+    joined = [own | ({b} if node == a else {a} if node == b else set()) for node, own in enumerate(neighbours)]
+    after = graph.Blocks(joined)
+    if shared is not None:
+        assert sorted(map(sorted, after.blocks)) == sorted(map(sorted, before.blocks))
+    assert {*map(frozenset, after.blocks)} >= {frozenset({a, b} | before.between(a, b))}
+
+
+@given(undirected(), st.data())
 def test_nodes_between_are_those_on_simple_paths(neighbours, data):
     a, b = data.draw(st.permutations(range(len(neighbours))))[:2]
     expected = {node for steps in simple_paths(neighbours, a, b) for node in steps} - {a, b}

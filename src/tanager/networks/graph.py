@@ -144,36 +144,94 @@ def d_connected_to(parents: Lists, a: int, given: Collection[int] = ()) -> set[i
     return {node for node, _ in seen} - given
 
 
+class Blocks:
+    """The blocks of a graph: largest sets of nodes that stay connected, whichever one of them is removed.
+
+    Any two edges of a block lie on a cycle, so that the nodes on paths between two nodes are those of the blocks on the
+    way from one to the other. Found by one depth-first search; searching for the paths would take exponential time.
+    """
+
+    def __init__(self, neighbours: Lists) -> None:
+        self.blocks: list[set[int]] = []
+        self._of: list[list[int]] = [[] for _ in neighbours]  # the blocks of every node
+        self._depth = [-1] * len(neighbours)
+        for node in range(len(neighbours)):
+            if self._depth[node] < 0:
+                self._search(neighbours, node)
+
+    def _search(self, neighbours: Lists, root: int) -> None:
+        depth, path, waiting = self._depth, [root], [iter(neighbours[root])]
+        depth[root] = 0
+        lowest = [0]  # per node of the path: the smallest depth that its subtree has an edge to
+        open_nodes: list[int] = []  # below the root, in no block yet
+        starts = [0]  # where the subtrees of the path start there
+        while path:
+            fresh = next((node for node in waiting[-1] if self._is_fresh(node, lowest)), None)
+            if fresh is not None:
+                depth[fresh] = len(path)
+                path.append(fresh)
+                waiting.append(iter(neighbours[fresh]))
+                lowest.append(len(path) - 2)
+                starts.append(len(open_nodes))
+                open_nodes.append(fresh)
+                continue
+            path.pop()
+            waiting.pop()
+            low, start = lowest.pop(), starts.pop()
+            if not path:
+                return
+            lowest[-1] = min(lowest[-1], low)
+            if low >= len(path) - 1:  # nothing below leads past the node above: the subtree and this node are a block
+                self._add({path[-1], *open_nodes[start:]})
+                del open_nodes[start:]
+
+    def _is_fresh(self, node: int, lowest: list[int]) -> bool:
+        seen = self._depth[node]
+        if 0 <= seen < lowest[-1]:
+            lowest[-1] = seen
+        return seen < 0
+
+    def _add(self, block: set[int]) -> None:
+        for node in block:
+            self._of[node].append(len(self.blocks))
+        self.blocks.append(block)
+
+    def shared(self, a: int, b: int) -> set[int] | None:
+        """The block that both nodes belong to, if there is one."""
+        return next((self.blocks[own] for own in self._of[a] if b in self.blocks[own]), None)
+
+    def between(self, a: int, b: int) -> set[int]:
+        """The nodes on paths between a and b that pass no node twice; without the two ends."""
+        found = self.shared(a, b)
+        return (self._on_the_way(a, b) if found is None else found) - {a, b}
+
+    def _on_the_way(self, a: int, b: int) -> set[int]:
+        """The nodes of all blocks on the one way from a to b; none where there is no way."""
+        came: dict[int, int | None] = dict.fromkeys(self._of[a])
+        queue = deque(came)
+        while queue:
+            block = queue.popleft()
+            if b in self.blocks[block]:
+                nodes = set[int]()
+                at: int | None = block
+                while at is not None:
+                    nodes |= self.blocks[at]
+                    at = came[at]
+                return nodes
+            for other in (other for node in self.blocks[block] for other in self._of[node]):
+                if other not in came:
+                    came[other] = block
+                    queue.append(other)
+        return set()
+
+
 def nodes_between(neighbours: Lists, a: int, b: int) -> set[int]:
     """The nodes on paths between a and b that pass no node twice; without the two ends.
-
-    With an edge a-b put in, these are the nodes that share a block with it, as any two edges of a block lie on a cycle.
-    One depth-first search from a that enters b first finds that block: subtrees behind a cut node are removed on the
-    way. Searching for simple paths instead would take exponential time.
 
     >>> nodes_between([{1}, {0, 2, 3}, {1}, {1}], 0, 2)
     {1}
     """
-    unseen = set(range(len(neighbours))) - {a, b}
-    path = [a, b]  # of the search, to its current node
-    lowest = [0, 0]  # per node of the path: the earliest position on it that its subtree has an edge to; b has one to a
-    block, starts = [b], [0, 0]  # candidates for the block, and where the subtrees of the path start in it
-    while len(path) > 1:
-        fresh = unseen.intersection(neighbours[path[-1]])
-        if fresh:
-            node = fresh.pop()
-            unseen.remove(node)
-            lowest.append(next(place for place, above in enumerate(path) if above in neighbours[node]))
-            path.append(node)
-            starts.append(len(block))
-            block.append(node)
-        else:
-            path.pop()
-            low, start = lowest.pop(), starts.pop()
-            lowest[-1] = min(lowest[-1], low)
-            if low >= len(path) - 1 > 0:
-                del block[start:]
-    return set(block) - {b}
+    return Blocks(neighbours).between(a, b)
 
 
 def skeleton(parents: Lists) -> list[set[int]]:

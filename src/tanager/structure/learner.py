@@ -114,7 +114,7 @@ class Task:
         """The mutual information of two nodes given other nodes, and given those that every test conditions on."""
         self.n_tests += 1
         nodes = self.nodes
-        return self.sample.information(nodes[a], nodes[b], (*(nodes[c] for c in given), *self.given))
+        return self.sample.information_at(nodes[a], nodes[b], frozenset((*(nodes[c] for c in given), *self.given)))
 
     def note(
         self,

@@ -44,6 +44,7 @@ class Skeleton:
         self.max_cond = max_cond
         self.edges: dict[Edge, None] = {}
         self.neighbours: list[set[int]] = [set() for _ in range(task.n_nodes)]
+        self._blocks: graph.Blocks | None = None  # of the present edges; None where they must be found again
         self.pairs: dict[Edge, Information] = {}
         for at, pair in enumerate(combinations(range(task.n_nodes), 2)):
             task.tick("comparing pairs", at, task.n_nodes * (task.n_nodes - 1) // 2)
@@ -73,19 +74,24 @@ class Skeleton:
         self.edges[a, b] = None
         self.neighbours[a].add(b)
         self.neighbours[b].add(a)
+        if self._blocks is not None and self._blocks.shared(a, b) is None:  # an edge inside a block changes no block
+            self._blocks = None
 
     def part(self, a: int, b: int) -> None:
         """Remove an edge."""
         del self.edges[a, b]
         self.neighbours[a].discard(b)
         self.neighbours[b].discard(a)
+        self._blocks = None
 
     def between(self, a: int, b: int) -> set[int]:
         """The nodes on paths from a to b, other than the edge itself.
 
         Only these can separate the pair: a node on no path blocks nothing, and conditioning on it costs rows.
         """
-        return graph.nodes_between(self.neighbours, a, b)
+        if self._blocks is None:
+            self._blocks = graph.Blocks(self.neighbours)
+        return self._blocks.between(a, b)
 
     def removable(self, what: str) -> Iterator[Edge]:
         """All edges except required ones, in the order in which they were added.
