@@ -589,16 +589,22 @@ class JointCounts:
             np.add.at(mine, np.ix_(*(ours[i] for i in columns), to_class), cells)
 
         self._classes[to_class] += other._classes * factor
-        for i in range(self.n_features):
-            add(self._table([i]), [i])
-        if self._pairs is not None:
-            rows = np.concatenate([self.offsets[i] + ours[i] for i in there] or [np.arange(0)])
-            source = np.concatenate([other.offsets[at] + theirs[i] for i, at in there.items()] or [np.arange(0)])
-            cells = other.pairs[np.ix_(source, source)] * factor
+        rows = np.concatenate([self.offsets[i] + ours[i] for i in there] or [np.arange(0)])
+        source = np.concatenate([other.offsets[at] + theirs[i] for i, at in there.items()] or [np.arange(0)])
+
+        def add_all(mine: np.ndarray, at: tuple[np.ndarray, ...], cells: np.ndarray) -> None:
             if len(np.unique(rows)) == len(rows):
-                self._pairs[np.ix_(rows, rows, to_class)] += cells
+                mine[at] += cells
             else:  # values beyond a cap fall together
-                np.add.at(self._pairs, np.ix_(rows, rows, to_class), cells)
+                np.add.at(mine, at, cells)
+
+        add_all(self._singles, np.ix_(rows, to_class), other._singles[source] * factor)
+        for i in range(self.n_features):
+            if i not in there:
+                add(self._table([i]), [i])
+        if self._pairs is not None:
+            cells = other.pairs[np.ix_(source, source)]
+            add_all(self._pairs, np.ix_(rows, rows, to_class), cells if factor == 1.0 else cells * factor)
             for i, j in permutations(range(self.n_features), 2):
                 if places[i] is None or places[j] is None:
                     add(self._table([i, j]), [i, j])
