@@ -55,6 +55,7 @@ struct ScoringPlan {
     std::vector<Group> groups;
     std::vector<Member> members;
     std::vector<std::vector<int>> member_terms;  // per member, terms of its children; only where not fast
+    std::vector<char> is_child;                  // of a sum: which attributes are children of its members
     std::vector<int> class_parents;
     std::vector<Place> class_places;                     // N(x_p1, ..., x_pq, y) for q = 1, 2, ...
     std::vector<double> class_cells;                     // their pseudo-counts, before the unit
@@ -77,7 +78,10 @@ struct ScoringPlan {
     // `only`: per term the classes that it applies to, all where empty.
     void set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
                      const std::vector<double> &weight, const std::vector<std::vector<int>> &only);
-    void set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency);
+    // `children`: the attributes that depend on the super-parents; others are read as super-parents alone.
+    void set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency,
+                 std::vector<char> children);
+    bool child_of(int i, const Member &m) const;
     void rescale(double unit);  // the counts are true counts times another number now
     // A member is eligible from this weight of its super-parents on. What was faded, or taken out again, may fall short
     // by rounding.
