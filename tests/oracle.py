@@ -205,8 +205,11 @@ def factor(data, x, i, choices, y, smoothing):
     return term(())
 
 
-def sum_of_products(data, x, members, smoothing, min_count):
-    """sum_s w P(y, x_s) prod_j P(x_j | y, x_s) over the members that speak, divided by their weight; None if none."""
+def sum_of_products(data, x, members, smoothing, min_count, children=None):
+    """sum_s w P(y, x_s) prod_j P(x_j | y, x_s) over the members that speak, divided by their weight; None if none.
+
+    j goes over all columns beside s, or over some of the ``children``.
+    """
     speaking = [
         (s, w)
         for s, w in members
@@ -220,7 +223,7 @@ def sum_of_products(data, x, members, smoothing, min_count):
         for s, w in speaking:
             values = [(i, x[i]) for i in s]
             p = joint(data, y, values, smoothing)
-            for j in range(data.n):
+            for j in range(data.n) if children is None else children:
                 if j not in s and x[j] is not None:
                     p *= conditional(data, j, x[j], y, values, smoothing)
             total += w * p
@@ -260,8 +263,8 @@ def _or(data, scores, otherwise):
     return scores if scores is not None and sum(scores) > 0 else otherwise()
 
 
-def spode(data, x, s, smoothing=LAPLACE):
-    return _or(data, sum_of_products(data, x, [((s,), 1.0)], smoothing, 0.0), lambda: nb(data, x, smoothing))
+def spode(data, x, s, smoothing=LAPLACE, min_count=0.0):
+    return _or(data, sum_of_products(data, x, [((s,), 1.0)], smoothing, min_count), lambda: nb(data, x, smoothing))
 
 
 def aode(data, x, smoothing=LAPLACE, min_count=1.0, weights=None):

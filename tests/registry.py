@@ -104,12 +104,17 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "spode": lambda n: SPODE(),
     "spode-0": lambda n: SPODE(super_parent=0),
     "spode-mi": lambda n: SPODE(super_parent="mi", smoothing=BackOff()),
+    "spode-rare": lambda n: SPODE(super_parent="mi", min_count=3),
     "spode-resub": lambda n: SPODE(super_parent="resub"),
     "sptan": lambda n: SuperParentTAN(),
     "sptan-arcs": lambda n: SuperParentTAN(search="arcs", criterion="log_loss"),
     "selective-nb": lambda n: SelectiveNaiveBayes(),
     "selective-nb-best": lambda n: SelectiveNaiveBayes(direction="best_first", criterion="log_loss", unseen="smooth"),
     "selective-tan": lambda n: Selective(TAN()),
+    "selective-aode": lambda n: Selective(AODE()),
+    "selective-aode-prior": lambda n: Selective(
+        AODE(min_count=2, smoothing=PriorCounts()), roles="both", direction="forward", criterion="log_loss"
+    ),
     "selective-columns": lambda n: Selective(KDB(), direction="forward", criterion="auc"),
     "bsej": lambda n: BSEJ(),
     "bsej-m": lambda n: BSEJ(criterion="log_loss", smoothing=MEstimate(), unseen="smooth"),

@@ -108,13 +108,19 @@ struct PyPlan {
             plan.free = free;
         });
     }
-    void sum(const Sets &sets, const std::vector<double> &weight, double min_count) {
+    void sum(const Sets &sets, const std::vector<double> &weight, double min_count,
+             const std::optional<std::vector<int>> &children) {
         expect(sets.size() == weight.size(), "one weight per member");
+        std::vector<char> is_child(plan.store.n, !children);
+        if (children) {
+            check_set(*children, -1);
+            for (int i : *children) is_child[i] = 1;
+        }
         for (const auto &set : sets) {
             expect(!set.empty() && set.size() < 8, "a member has one to seven super-parents");
             check_set(set, -1);
         }
-        set_form([&] { plan.set_sum(sets, weight, min_count); });
+        set_form([&] { plan.set_sum(sets, weight, min_count, is_child); });
     }
     void otherwise(const PyPlan &other) {
         expect(other.store == store, "the plan to fall back on must read the same counts");
@@ -291,7 +297,8 @@ void bind_score(nb::module_ &m) {
         .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"),
              nb::arg("class_parents") = std::vector<int>{}, nb::arg("only") = Sets{}, nb::arg("free") = Families{},
              nb::arg("joined") = Sets{})
-        .def("sum", &PyPlan::sum, nb::arg("sets"), nb::arg("weight"), nb::arg("min_count"))
+        .def("sum", &PyPlan::sum, nb::arg("sets"), nb::arg("weight"), nb::arg("min_count"),
+             nb::arg("children").none() = nb::none())
         .def("otherwise", &PyPlan::otherwise, nb::arg("plan"))
         .def("staged", &PyPlan::staged, nb::arg("naive"), nb::arg("mix"), nb::arg("limit") = -1,
              nb::arg("margin") = std::numeric_limits<double>::infinity())

@@ -57,6 +57,8 @@ void stage(ScoringPlan &plan, std::shared_ptr<ScoringPlan> naive, const std::str
     check_limits(limit, margin);
     expect(plan.sum_of_products, "only the members of a sum can be staged");
     expect(few_super_parents(plan), kFewSuperParents);
+    expect(std::all_of(plan.is_child.begin(), plan.is_child.end(), [](char child) { return child; }),
+           "a staged sum has all columns as children");
     expect(is_naive(*naive) && alike(naive->estimate, plan.estimate) && naive->slots.limit == plan.slots.limit,
            "the plan to begin with must be naive Bayes over all columns, with the same smoothing");
     naive->rescale(plan.estimate.unit);

@@ -218,8 +218,7 @@ void Compiled::compile_sum(const ScoringPlan &p) {
         tables.resize(tables.size() + std::size_t(configurations(p, m.attributes)) * row, 1.0);
         std::vector<int> children;
         for (int i = 0; i < n; ++i)
-            if (std::find(m.attributes.begin(), m.attributes.end(), i) == m.attributes.end())
-                children.push_back(families.add_term(i, m.attributes));
+            if (p.child_of(i, m)) children.push_back(families.add_term(i, m.attributes));
         for_each_configuration(p, m.attributes, slot, [&](std::int64_t number) {
             double *cells = tables.data() + out.table + number * row;
             const bool ok = joint_lanes(p, m, slot.data(), value.data());

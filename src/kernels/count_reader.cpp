@@ -141,9 +141,6 @@ void CountReader::read_member(const ScoringPlan &p, int q, double *m, double *e)
         count_[c] = at_least_zero(cells[c] - minus[c]);
         e[c] = 0;
     }
-    const auto is_parent = [&member](int i) {
-        return std::find(member.attributes.begin(), member.attributes.end(), i) != member.attributes.end();
-    };
     int since = 0;
     const auto carefully = [&](int i) {
         careful_child<Fixed>(p, q, i, once_.data());
@@ -162,10 +159,10 @@ void CountReader::read_member(const ScoringPlan &p, int q, double *m, double *e)
         joint_value(p, member, slot_, minus, left_out_, prior_.data(), m);
         for (int c = 0; c < k; ++c) m[c] *= member.weight;
         for (int i : safe_)
-            if (!is_parent(i)) carefully(i);
+            if (p.child_of(i, member)) carefully(i);
     }
     for (int i : careful_)
-        if (!is_parent(i)) carefully(i);
+        if (p.child_of(i, member)) carefully(i);
 }
 
 // Where the counts of a member with each of its children are.
@@ -183,17 +180,12 @@ void CountReader::find_children(const ScoringPlan &p, int q) {
         }
         return;
     }
-    const ChildPlace *at = p.member_children[q].data();
+    const ChildPlace *places = p.member_children[q].data();
     for (int i : safe_) {
-        int before = 0;
-        bool is_parent = false;
-        for (int j : parents) {
-            before += j < i;
-            is_parent |= j == i;
-        }
-        if (is_parent) continue;
+        if (!p.child_of(i, p.members[q])) continue;
+        const ChildPlace &at = places[p.place_of(i, p.members[q])];
         child_[n_found_] = i;
-        own_[n_found_++] = child_cells(at[i - before], parents) + slot_[i] * at[i - before].step;
+        own_[n_found_++] = child_cells(at, parents) + slot_[i] * at.step;
     }
 }
 
@@ -271,7 +263,7 @@ void CountReader::careful_child(const ScoringPlan &p, int q, int i, double *out)
     const Store &s = p.store;
     const auto &parents = p.members[q].attributes;
     if (!p.member_terms.empty()) {
-        const auto place = i - std::count_if(parents.begin(), parents.end(), [i](int j) { return j < i; });
+        const int place = p.place_of(i, p.members[q]);
         if (!quick_ || p.member_children.empty()) {
             term_value(s, p.estimate, p.terms, p.terms[p.member_terms[q][place]], slot_, sub(), left_out_, out);
             return;

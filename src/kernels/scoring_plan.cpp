@@ -134,10 +134,24 @@ void ScoringPlan::add_group(int child, const std::vector<int> &sets, const std::
     groups.push_back(std::move(g));
 }
 
+bool ScoringPlan::child_of(int i, const Member &m) const {
+    return is_child[i] && std::find(m.attributes.begin(), m.attributes.end(), i) == m.attributes.end();
+}
+
+int ScoringPlan::place_of(int i, const Member &m) const {
+    int place = n_children_before[i];
+    for (int j : m.attributes) place -= is_child[j] && j < i;
+    return place;
+}
+
 void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight,
-                          double frequency_) {
+                          double frequency_, std::vector<char> children) {
     sum_of_products = true;
     min_count = frequency_;
+    is_child = std::move(children);
+    n_children_before.assign(is_child.size(), 0);
+    for (std::size_t i = 1; i < is_child.size(); ++i) n_children_before[i] = n_children_before[i - 1] + is_child[i - 1];
+    fast = fast && std::all_of(is_child.begin(), is_child.end(), [](char child) { return child; });
     for (std::size_t t = 0; t < sets.size(); ++t) {
         Member m;
         m.attributes = sets[t];
@@ -155,8 +169,7 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
         for (const Member &m : members) {
             member_terms.emplace_back();
             for (int i = 0; i < store.n; ++i)
-                if (std::find(m.attributes.begin(), m.attributes.end(), i) == m.attributes.end())
-                    member_terms.back().push_back(add_term(i, m.attributes));
+                if (child_of(i, m)) member_terms.back().push_back(add_term(i, m.attributes));
         }
         find_children();
     }

@@ -65,7 +65,9 @@ struct ScoringPlan {
     std::vector<Member> members;
     std::vector<std::vector<int>> member_terms;  // per member, terms of its children; only where not fast
     std::vector<std::vector<ChildPlace>>
-        member_children;  // of the same; empty where members have too many super-parents
+        member_children;                 // of the same; empty where members have too many super-parents
+    std::vector<char> is_child;          // of a sum: which attributes are children of its members
+    std::vector<int> n_children_before;  // of those, before each attribute
     std::vector<int> class_parents;
     std::vector<Place> class_places;                     // N(x_p1, ..., x_pq, y) for q = 1, 2, ...
     std::vector<double> class_cells;                     // their pseudo-counts, before the unit
@@ -88,8 +90,12 @@ struct ScoringPlan {
     // `only`: per term the classes that it applies to, all where empty.
     void set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,
                      const std::vector<double> &weight, const std::vector<std::vector<int>> &only);
-    void set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency);
-    void rescale(double unit);  // the counts are true counts times another number now
+    // `children`: the attributes that depend on the super-parents; others are read as super-parents alone.
+    void set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight, double frequency,
+                 std::vector<char> children);
+    bool child_of(int i, const Member &m) const;
+    int place_of(int i, const Member &m) const;  // of a child, in member_terms and member_children
+    void rescale(double unit);                   // the counts are true counts times another number now
     // A member is eligible from this weight of its super-parents on. What was faded, or taken out again, may fall short
     // by rounding.
     double least_seen() const { return min_count * estimate.unit * (1 - 1e-9); }

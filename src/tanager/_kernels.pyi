@@ -203,7 +203,14 @@ class ScoringPlan:
         """A product of sums. `only`: per term the classes it applies to (none is all); `free`: families without y;
         `joined`: columns that are smoothed as one, which has a value for every combination of theirs.
         """
-    def sum(self, sets: Sequence[Sequence[int]], weight: Sequence[float], min_count: float) -> None: ...
+    def sum(
+        self,
+        sets: Sequence[Sequence[int]],
+        weight: Sequence[float],
+        min_count: float,
+        children: Sequence[int] | None = None,
+    ) -> None:
+        """Members with these super-parents; ``children`` depend on them (None: all columns)."""
     def otherwise(self, plan: ScoringPlan) -> None:
         """The plan that answers where no member of this one is eligible."""
     def staged(self, naive: ScoringPlan, mix: str, limit: int = -1, margin: float = ...) -> None:

@@ -171,6 +171,8 @@ def form_to_plain(form: Form) -> dict[str, Any]:
         return asdict(form)
     rest = None if form.otherwise is None else form_to_plain(form.otherwise)
     plain = {"members": form.members, "weight": form.weight, "min_count": form.min_count, "otherwise": rest}
+    if form.children is not None:
+        plain["children"] = form.children
     if isinstance(form, StagedSum):
         margin = None if math.isinf(form.margin) else form.margin
         plain["in_turn"] = {"mix": form.mix, "limit": form.limit, "margin": margin}
@@ -193,7 +195,8 @@ def form_from_plain(data: dict[str, Any]) -> Form:
     rest = None if data["otherwise"] is None else form_from_plain(data["otherwise"])
     members, least, turn = _tuples(data["members"]), float(data["min_count"]), data.get("in_turn")
     if turn is None:
-        return SumOfProducts(members, weight, least, rest)
+        children = data.get("children")
+        return SumOfProducts(members, weight, least, rest, children=None if children is None else tuple(children))
     margin = math.inf if turn["margin"] is None else float(turn["margin"])
     return StagedSum(members, weight, least, rest, turn["mix"], int(turn["limit"]), margin)
 

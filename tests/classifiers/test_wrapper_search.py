@@ -2,12 +2,12 @@
 
 import itertools
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_wrapper import SMALL, greedy, left_out, nearly_tied, parity, quality
 
 import oracle
 from profiles import examples
@@ -28,46 +28,8 @@ from tanager import (
     SuperParentTAN,
     load,
 )
-from tanager.evaluate import auc
 
 # --- the plain way ----------------------------------------------------------------------------------------------
-
-
-def left_out(data, answer):
-    """Posteriors of all rows; of a weight above one, one is left out."""
-    out = []
-    for r, x in enumerate(data.rows):
-        left = [max(v - 1, 0.0) if q == r else v for q, v in enumerate(data.weights)]
-        rest = replace(data, weights=tuple(left))
-        out.append(oracle.posterior(rest, answer(rest, x)))
-    return np.array(out)
-
-
-def quality(data, answer, criterion):
-    proba, labels, weights = left_out(data, answer), np.array(data.labels), np.array(data.weights)
-    own = proba[np.arange(len(labels)), labels]
-    if criterion == "log_loss":
-        return round(float(np.log(np.maximum(own, 1e-300)) @ weights / weights.sum()), 9), 0.0
-    if criterion == "auc":
-        area = auc(labels, proba, weights=weights)
-        return (0.0 if math.isnan(area) else round(area, 9)), 0.0
-    counts = [oracle.count(data, {}, y) for y in range(data.k)]
-    answers = [max(range(data.k), key=lambda c, p=p: (round(p[c], 9), counts[c], -c)) for p in proba]
-    return float((np.array(answers) == labels) @ weights / weights.sum()), round(
-        float(own @ weights / weights.sum()), 9
-    )
-
-
-def greedy(state, moves, quality_of, non_worse=False):
-    """Take the best move, the first of equals, as long as that is better."""
-    current = quality_of(state)
-    while options := moves(state):
-        tried = [quality_of(option) for option in options]
-        best = max(range(len(options)), key=lambda q: (tried[q], -q))
-        if not (tried[best][0] >= current[0] if non_worse else tried[best][0] > current[0]):
-            return state
-        state, current = options[best], tried[best]
-    return state
 
 
 def answer_of_blocks(blocks, alpha):
@@ -86,15 +48,6 @@ def answer_of_blocks(blocks, alpha):
         return out
 
     return answer
-
-
-def nearly_tied(data, states, answer, criterion):
-    """Whether rounding alone may decide between two of the states."""
-    values = sorted({round(value, 6) for state in states for value in quality(data, answer(state), criterion)})
-    return any(0 < b - a < 1e-5 for a, b in itertools.pairwise(values))
-
-
-SMALL = {"min_rows": 3, "max_rows": 9, "max_columns": 3}
 
 
 # --- selecting columns ------------------------------------------------------------------------------------------
@@ -156,15 +109,6 @@ def test_columns_are_selected_for_any_product(table):
         np.testing.assert_allclose(
             model.predict_proba(table.X), [oracle.posterior(data, found(data, x)) for x in data.rows], atol=1e-12
         )
-
-
-def parity(n=200, seed=0):
-    """The class is whether x0 and x1 agree; x2 tells a little, x3 nothing."""
-    rng = np.random.default_rng(seed)
-    X = rng.integers(0, 2, (n, 4))
-    y = X[:, 0] ^ X[:, 1]
-    X[:, 2] = np.where(rng.random(n) < 0.65, y, 1 - y)
-    return [[f"v{v}" for v in row] for row in X], y
 
 
 def test_best_first_goes_back_where_greedy_search_is_stuck():
@@ -409,11 +353,7 @@ def test_options_that_mean_nothing_are_refused(model, words):
         model.fit(X, y)
 
 
-def test_what_is_no_product_is_refused_with_a_way_out():
-    from tanager import AODE
-
+def test_counts_alone_are_refused_with_a_way_out():
     X, y = parity(20)
-    with pytest.raises(OptionError, match="no product of factors"):
-        Selective(AODE()).fit(X, y)
     with pytest.raises(SchemaMismatch, match="Use fit"):
         SelectiveNaiveBayes.from_counts(NaiveBayes().fit(X, y).counts_)

@@ -54,6 +54,7 @@ VIEWS = {
     "fan": (FAN(), lambda d, x, s: oracle.tree(d, x, oracle.fan_parents(d), s)),
     "fan-k2": (FAN(criterion="k2"), lambda d, x, s: oracle.tree(d, x, oracle.fan_k2_parents(d), s)),
     "spode": (SPODE(super_parent=0), lambda d, x, s: oracle.spode(d, x, 0, s)),
+    "spode-3": (SPODE(super_parent=0, min_count=3), lambda d, x, s: oracle.spode(d, x, 0, s, 3)),
     "aode": (AODE(), oracle.aode),
     "aode-3": (AODE(min_count=3), lambda d, x, s: oracle.aode(d, x, s, 3)),
     "waode": (WAODE(), oracle.waode),

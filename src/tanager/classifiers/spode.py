@@ -22,8 +22,8 @@ class SPODE(CountsClassifier):
     super_parent : str, int, "loo", "resub" or "mi", default="loo"
         The column; or how to choose it: by the sum of leave-one-out (or plain) probabilities of the true class over the
         rows, or by what it tells about the class.
-    min_count : float, default=1.0
-        Not used: the one super-parent answers however often its value was seen.
+    min_count : float, default=0.0
+        Where the value of the super-parent was seen less often than this, naive Bayes answers, as where it is missing.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class SPODE(CountsClassifier):
     """
 
     super_parent: Any = "loo"
-    min_count: float = 1.0
+    min_count: float = 0.0
 
     def check_options(self) -> None:
         super().check_options()
@@ -56,7 +56,7 @@ class SPODE(CountsClassifier):
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         def form(s: int) -> SumOfProducts:
-            return SumOfProducts(((s,),), (1.0,), 0.0, naive(counts.n_features))
+            return SumOfProducts(((s,),), (1.0,), self.min_count, naive(counts.n_features))
 
         best = best_by_rows(self, self.super_parent, form, counts, rows)
         self.super_parent_ = counts.schema.names[best]

@@ -26,6 +26,13 @@ def explain(model: CountsClassifier, row: Any, answer: Any = None, against: Any 
     proba = model._scores(X, log_joint=False)
     chosen, rival = _classes(model, proba, answer, against)
     prior, parts = model.scorer_.explain(query, chosen, rival)
+    log_odds = prior + sum(value for _, _, value in parts)
+    if np.isnan(log_odds):
+        both = " and ".join(repr(model.classes_.tolist()[c]) for c in (chosen, rival))
+        raise DataError(
+            f"{both} are both impossible for this row, so there are no odds between them. Explain another class, or "
+            "give the model some smoothing."
+        )
     names, columns = model.counts_.schema.names, model.counts_.schema.columns
     values = {
         name: columns[i].describe(int(code)) if code < columns[i].n_values else "?"
@@ -35,7 +42,7 @@ def explain(model: CountsClassifier, row: Any, answer: Any = None, against: Any 
         answer=model.classes_.tolist()[chosen],
         against=model.classes_.tolist()[rival],
         probability=float(proba[0, chosen]),
-        log_odds=prior + sum(value for _, _, value in parts),
+        log_odds=log_odds,
         prior=prior,
         parts=tuple(Part(names[i], tuple(names[j] for j in parents), value) for i, parents, value in parts),
         values=values,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from tanager.errors import OptionError, SchemaMismatch, check_option, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
 from tanager.scoring.decision import class_priors, posterior, preference
-from tanager.scoring.forms import ProductOfSums, form_columns
+from tanager.scoring.forms import Form, ProductOfSums, form_columns
 from tanager.scoring.ranking import mean_pair_area
 from tanager.scoring.view import View
 
@@ -35,6 +36,38 @@ def check_search(criterion: str, min_gain: float) -> None:
     check_option("criterion", criterion, CRITERIA)
     if not is_number(min_gain, 0):
         raise OptionError(f"min_gain={min_gain!r}: give a gain of at least 0.")
+
+
+class Part(Protocol):
+    """What a search adds or takes away: a factor of a product, or a column in one of its roles."""
+
+    def __neg__(self) -> Self:
+        """What undoes it."""
+        ...
+
+
+P = TypeVar("P", bound=Part)
+P_contra = TypeVar("P_contra", bound=Part, contravariant=True)
+
+
+class LeftOutAnswers(Protocol[P_contra]):
+    """The answers to all learned rows, each left out, and how good they would be after a change."""
+
+    def quality(self) -> Quality:
+        """How good the answers are as things stand."""
+        ...
+
+    def qualities(self, changes: Sequence[Sequence[P_contra]], *, ties: bool = False) -> list[Quality]:
+        """How good the answers would be after each of these changes."""
+        ...
+
+    def make(self, change: Sequence[P_contra]) -> None:
+        """Make a change."""
+        ...
+
+    def start_again(self) -> None:
+        """Back to how it began."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,15 +111,26 @@ class LeftOut:
         self._total = max(rows.weight, TINY)
         self._preference = preference(model.counts_.class_counts).tolist()
         self._prior = self._log_joint(self._view(EMPTY), self._once)
-        self.joint = self._log_joint(self._view(start), self._once)
+        self._start = self.joint = self._log_joint(self._view(start), self._once)
+
+    def start_again(self) -> None:
+        """Back to the product that it began with."""
+        self.joint = self._start
+
+    def times_seen(self, i: int) -> np.ndarray:
+        """How often the value of each row in a column was learned, less the row itself; -1 where it is missing."""
+        counts, cells = self._model.counts_, self._cells(i)
+        seen = np.append(counts.joint(i).sum(axis=0), 0.0)[cells]
+        own = 1.0 if self._once.weights is None else self._once.weights
+        return np.where(cells < int(counts.schema.n_values[i]), seen - own, -1.0)
 
     def not_left_out(self, form: ProductOfSums) -> np.ndarray:
         """Logs of the joint of all rows as they were learned."""
         joint = self._view(form).score(self._once.query, log_joint=True, n_jobs=self._model.n_threads)
         return np.maximum(joint, np.log(TINY))
 
-    def factor(self, form: ProductOfSums, over: Sequence[Factor] = (), counts: JointCounts | None = None) -> Factor:
-        """The product of some columns, without P(y), over factors that look at some of the same columns.
+    def factor(self, form: Form, over: Sequence[Factor] = (), counts: JointCounts | None = None) -> Factor:
+        """What a form makes of some columns, over P(y), and over factors that look at some of the same columns.
 
         ``counts`` are given where those of the model lack a family.
         """
@@ -104,7 +148,7 @@ class LeftOut:
             table -= factor.table[factor.lines[which]]
         return Factor(lines, table)
 
-    def _view(self, form: ProductOfSums, counts: JointCounts | None = None) -> View:
+    def _view(self, form: Form, counts: JointCounts | None = None) -> View:
         """Without class weights: they multiply the odds of whatever is chosen."""
         model = self._model
         return View(
@@ -198,7 +242,7 @@ class LeftOut:
         self.joint = self._changed(change)
 
 
-def best_change(left_out: LeftOut, changes: Sequence[Change]) -> tuple[int, Quality]:
+def best_change(left_out: LeftOutAnswers[P], changes: Sequence[Sequence[P]]) -> tuple[int, Quality]:
     """The place of the best change, the first of equals, and how good the answers would be."""
     qualities = left_out.qualities(changes)
     best = max(range(len(changes)), key=lambda q: (qualities[q], -q))

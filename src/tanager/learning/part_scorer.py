@@ -13,7 +13,7 @@ from tanager.learning.leaves import LeafMaker
 from tanager.learning.memory import Memory
 from tanager.learning.rows import KeptRows
 from tanager.learning.value_tree import ValueTree
-from tanager.scoring.explain import PartList, log_mean
+from tanager.scoring.explain import PartList, share_out
 from tanager.scoring.forms import ParentSet, ProductOfSums
 from tanager.scoring.view import View
 
@@ -119,14 +119,16 @@ class PartScorer:
         pair = [answer, against]
         portions = self.route(query)
         own = np.array([p.model.scorer_.score(query)[0, pair] * p.shares[0] for p in portions])
-        whole = log_mean(own.sum(axis=0))
+        with np.errstate(divide="ignore"):
+            logs, whole = np.log(own), np.log(own.sum(axis=0))
         prior, parts = 0.0, dict[tuple[int, ParentSet], float]()
-        for portion, mine in zip(portions, own, strict=True):
-            share = 1.0 if len(portions) == 1 else log_mean(mine) / max(whole, 1e-300)
+        for portion, mine in zip(portions, logs, strict=True):
             first, terms = portion.model.scorer_.explain(query, answer, against)
-            prior += share * first
-            for column, parents, value in terms:
-                parts[column, parents] = parts.get((column, parents), 0.0) + share * value
+            values = [first, *(value for _, _, value in terms)]
+            first, *values = values if len(portions) == 1 else share_out(values, mine, whole)
+            prior += first
+            for (column, parents, _), value in zip(terms, values, strict=True):
+                parts[column, parents] = parts.get((column, parents), 0.0) + value
         factors = self._factors()
         if factors is not None:
             prior += float(np.log(factors[answer]) - np.log(factors[against]))

@@ -1,11 +1,14 @@
-"""Searching for the subset of factors with the best left-out answers: forward, backward, or best first."""
+"""Searching for the subset of factors (or of roles of columns) with the best left-out answers.
+
+Forward, backward, or best first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tanager.learning.left_out import Factor, LeftOut, Quality, best_change
+from tanager.learning.left_out import LeftOutAnswers, P, Quality, best_change
 
 DIRECTIONS = ("forward", "backward", "best_first")
 
@@ -22,7 +25,7 @@ Move = tuple[str, int, float]  # what was done, to which factor (-1: none), and 
 
 
 def select(
-    left_out: LeftOut, factors: Sequence[Factor], direction: str, min_gain: float, non_worse: bool, patience: int
+    left_out: LeftOutAnswers[P], factors: Sequence[P], direction: str, min_gain: float, non_worse: bool, patience: int
 ) -> tuple[list[int], list[Move]]:
     """Places of the factors to keep, and the moves that led there."""
     if direction == "best_first":
@@ -48,10 +51,10 @@ def select(
 
 
 def _best_first(
-    left_out: LeftOut, factors: Sequence[Factor], min_gain: float, patience: int
+    left_out: LeftOutAnswers[P], factors: Sequence[P], min_gain: float, patience: int
 ) -> tuple[list[int], list[Move]]:
     """From the empty set: always go on from the best set that was seen and not gone on from yet."""
-    empty, start = left_out.joint, left_out.quality()
+    start = left_out.quality()
     best: tuple[frozenset[int], Quality] = (frozenset(), start)
     seen: dict[frozenset[int], Quality] = {frozenset(): start}
     came: dict[frozenset[int], tuple[frozenset[int], int]] = {}
@@ -60,7 +63,7 @@ def _best_first(
     while waiting and in_vain < patience:
         at = max(waiting, key=lambda subset: (seen[subset], -len(subset), [-q for q in sorted(subset)]))
         waiting.remove(at)
-        left_out.joint = empty
+        left_out.start_again()
         left_out.make([factors[q] for q in sorted(at)])
         others = [(q, at ^ {q}) for q in range(len(factors)) if at ^ {q} not in seen]
         in_vain += 1

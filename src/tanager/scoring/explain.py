@@ -6,10 +6,15 @@ In a product every factor adds its own log-odds. Inside a factor that is a sum o
 
 which adds up to log S(answer) - log S(other) exactly and has the sign of what the term contributes. A sum of products
 is shared out the same way over its members, and each member's part over its own factors.
+
+Without smoothing a class may be impossible: the log-odds are then infinite, and so are the parts of the columns that
+rule it out. All other parts stay finite.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -17,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tanager.counts.block import Query
-from tanager.scoring.forms import ParentSet, ProductOfSums, SumOfProducts
+from tanager.scoring.forms import Form, ParentSet, ProductOfSums, SumOfProducts
 
 if TYPE_CHECKING:
     from tanager.scoring.view import View
@@ -79,32 +84,49 @@ class Explanation:
 
 def explain_row(view: View, query: Query, answer: int, against: int) -> tuple[float, PartList]:
     """Prior and parts of one encoded row; they add up to its log-odds in the view."""
-    total = _difference(view.score(query, log_joint=True)[0], answer, against)
-    parts = _parts(view, query, answer, against)
-    return total - sum(part[2] for part in parts), parts
+    total = _odds(view, query, answer, against)
+    if math.isnan(total):  # both classes are impossible: there are no odds between them
+        return total, []
+    answering, parts = _parts(view, query, answer, against)
+    finite = all(math.isfinite(part[2]) for part in parts)
+    if math.isfinite(total):
+        if not finite:  # every class is impossible, and Laplace's rule for the classes answers
+            parts = []
+        return total - sum(part[2] for part in parts), parts
+    alone = view.with_form(ProductOfSums((), (), ()))
+    prior = _odds(alone, query, answer, against)
+    if isinstance(answering, SumOfProducts):  # its members have the classes inside P(class, super-parent)
+        prior -= _odds(alone.over(view.counts, ()), query, answer, against)
+    return 0.0 if math.isnan(prior) else prior, parts
 
 
-def _parts(view: View, query: Query, answer: int, against: int) -> PartList:
+def _odds(view: View, query: Query, answer: int, against: int) -> float:
+    with np.errstate(invalid="ignore"):
+        return _difference(view.score(query, log_joint=True)[0], answer, against)
+
+
+def _parts(view: View, query: Query, answer: int, against: int) -> tuple[Form, PartList]:
+    """The form that answers this row, and its parts."""
     form = view.form
     terms = [(child, tuple(parents)) for child, parents in view.plan.terms()]
     n_members = len(form.members) if isinstance(form, SumOfProducts) else 0
     values = np.empty((n_members + len(terms), view.counts.n_classes))
     view.plan.parts(query.codes, values)
-    pairs = values[:, [answer, against]]
-    known = dict(zip(terms, pairs[n_members:], strict=True))
+    known = dict(zip(terms, values[n_members:], strict=True))
     if isinstance(form, ProductOfSums):
-        return [*_of_class(view, form, query, answer, against), *_of_product(form, known, answer, against)]
-    members = _of_sum(form, pairs[:n_members], known, view.counts.n_features)
-    if members is None and form.otherwise is not None:
+        pairs = {term: value[[answer, against]] for term, value in known.items()}
+        return form, [*_of_class(view, form, query, answer, against), *_of_product(form, pairs, answer, against)]
+    members = _members(form, values[:n_members], known, view.counts.n_features)
+    if not members and form.otherwise is not None:
         return _parts(view.with_form(form.otherwise), query, answer, against)
-    return members or []
+    return form, _of_sum(members, [answer, against])
 
 
 def _of_class(view: View, form: ProductOfSums, query: Query, answer: int, against: int) -> PartList:
     """What each parent of the class adds to those before it."""
     prefixes = [form.class_parents[:size] for size in range(len(form.class_parents) + 1)]
     views = [view.with_form(ProductOfSums((), (), (), parents)) for parents in prefixes] if form.class_parents else []
-    totals = [_difference(v.score(query, log_joint=True)[0], answer, against) for v in views]
+    totals = [_odds(v, query, answer, against) for v in views]
     steps = zip(form.class_parents, prefixes, pairwise(totals), strict=False)
     return [(p, before, after_p - without) for p, before, (without, after_p) in steps if after_p != without]
 
@@ -114,11 +136,13 @@ def _of_product(form: ProductOfSums, known: dict[Any, np.ndarray], answer: int, 
     for child in dict.fromkeys(form.child):
         mine, theirs = (_alive(form, known, child, c, side) for side, c in enumerate((answer, against)))
         sums = np.array([sum(mine.values()) if mine else 1.0, sum(theirs.values()) if theirs else 1.0])
-        if mine.keys() == theirs.keys():
-            out += [(child, p, float((mine[p] - theirs[p]) / log_mean(sums))) for p in mine]
-        else:  # networks of two classes: one part, from all columns that either looks at
+        mean = log_mean(sums)
+        if mine.keys() == theirs.keys() and mean > 0:
+            out += [(child, p, float((mine[p] - theirs[p]) / mean)) for p in mine]
+        else:  # networks of two classes, or one class is ruled out: one part, from all columns that either looks at
             parents = tuple(dict.fromkeys(j for p in (*mine, *theirs) for j in p))
-            out.append((child, parents, float(np.log(sums[0]) - np.log(sums[1]))))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                out.append((child, parents, float(np.log(sums[0]) - np.log(sums[1]))))
     return out
 
 
@@ -139,35 +163,69 @@ def _alive(form: ProductOfSums, known: dict[Any, np.ndarray], child: int, c: int
     return out
 
 
-def _of_sum(form: SumOfProducts, joints: np.ndarray, known: dict[Any, np.ndarray], n: int) -> PartList | None:
-    """Parts of a sum of products; None where no member is eligible."""
-    members = []
-    for s, weight, joint in zip(form.members, form.weight, joints, strict=True):
-        if np.isnan(joint[0]) or weight <= 0:
-            continue
-        children = [(j, known[j, s]) for j in range(n) if j not in s and not np.isnan(known[j, s][0])]
-        factors = [(s[0], (), np.log(joint)), *((j, s, np.log(value)) for j, value in children)]
-        members.append((factors, np.log(weight) + sum(f[2] for f in factors)))
-    if not members:
-        return None
-    logs = np.array([total for _, total in members])
-    scaled = np.exp(logs - logs.max())
-    whole = log_mean(scaled.sum(axis=0))
+_Factors = list[tuple[int, ParentSet, np.ndarray]]  # column, parents, and the log for every class
+
+
+def _members(form: SumOfProducts, joints: np.ndarray, known: dict[Any, np.ndarray], n: int) -> list[_Factors]:
+    """The factors of every eligible member, its weight in the first; none where all classes are impossible."""
+    members, possible = [], False
+    columns = range(n) if form.children is None else form.children
+    with np.errstate(divide="ignore"):
+        for s, weight, joint in zip(form.members, form.weight, joints, strict=True):
+            if np.isnan(joint[0]) or weight <= 0:
+                continue
+            children = [(j, known[j, s]) for j in columns if j not in s and not np.isnan(known[j, s][0])]
+            first: _Factors = [(s[0], (), np.log(joint) + np.log(weight))]
+            members.append(first + [(j, s, np.log(value)) for j, value in children])
+            possible = possible or bool((sum(factor[2] for factor in members[-1]) > -np.inf).any())
+    return members if possible else []
+
+
+def _of_sum(members: list[_Factors], pair: list[int]) -> PartList:
+    logs = np.array([sum(factor[2][pair] for factor in factors) for factors in members])
+    whole = np.logaddexp.reduce(logs, axis=0)
     out: dict[tuple[int, ParentSet], float] = {}
-    for (factors, _), own in zip(members, scaled, strict=True):
-        share = log_mean(own) / whole
-        for column, parents, value in factors:
-            out[column, parents] = out.get((column, parents), 0.0) + share * float(value[0] - value[1])
+    with np.errstate(invalid="ignore"):
+        for factors, own in zip(members, logs, strict=True):
+            values = [float(value[pair[0]] - value[pair[1]]) for _, _, value in factors]
+            for (column, parents, _), value in zip(factors, share_out(values, own, whole), strict=True):
+                out[column, parents] = out.get((column, parents), 0.0) + value
     return [(column, parents, value) for (column, parents), value in out.items()]
 
 
+def share_out(values: Sequence[float], own: np.ndarray, whole: np.ndarray) -> list[float]:
+    """What the log-odds of a member's factors contribute to those of the sum; ``own`` and ``whole`` are logs.
+
+    A member that holds one of the classes for impossible contributes by the factors that rule it out, evenly.
+    """
+    a, b = float(own[0]), float(own[1])
+    top = float(max(whole))
+    if a == b == -math.inf:
+        return [0.0] * len(values)
+    if math.isinf(min(whole)):  # of the sum, too, one class is impossible
+        share = math.exp(max(a, b) - top)
+        return [value if math.isinf(value) else share * value for value in values]
+    mean = _log_mean(float(whole[0]), float(whole[1]), top)
+    if math.isfinite(a - b):
+        share = _log_mean(a, b, top) / mean
+        return [share * value for value in values]
+    amount = (math.exp(a - top) - math.exp(b - top)) / mean
+    ruled_out = [not math.isfinite(value) for value in values]
+    if not any(ruled_out):  # too small to write down, yet not impossible
+        return [amount * value / sum(values) for value in values]
+    return [amount / sum(ruled_out) if out else 0.0 for out in ruled_out]
+
+
+def _log_mean(a: float, b: float, top: float) -> float:
+    """The logarithmic mean of e^a and e^b, over e^top."""
+    difference = abs(a - b)
+    return math.exp(max(a, b) - top) * (-math.expm1(-difference) / difference if difference > 1e-12 else 1.0)
+
+
 def log_mean(pair: np.ndarray) -> float:
-    """The logarithmic mean of two positive numbers."""
+    """The logarithmic mean of two numbers that are not negative."""
     a, b = float(pair[0]), float(pair[1])
-    if a <= 0 or b <= 0:
-        return 0.0
-    difference = np.log(a) - np.log(b)
-    return a if abs(difference) < 1e-12 else (a - b) / difference
+    return _log_mean(math.log(a), math.log(b), 0.0) if a > 0 and b > 0 else 0.0
 
 
 def _difference(log_joint: np.ndarray, answer: int, against: int) -> float:

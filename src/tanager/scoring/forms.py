@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 from tanager import _kernels
@@ -86,13 +86,15 @@ class SumOfProducts:
     """Members with super-parents on which all other columns depend; their joint probabilities are averaged.
 
     A member is eligible for a row when its super-parents are present and were seen at least ``min_count`` times
-    together. Where none is, ``otherwise`` answers.
+    together. Where none is, ``otherwise`` answers. ``children`` are the columns that depend on the super-parents, None
+    for all of them; the others are read as super-parents alone.
     """
 
     members: tuple[ParentSet, ...]
     weight: tuple[float, ...]
     min_count: float
     otherwise: ProductOfSums | SumOfProducts | None = None
+    children: tuple[int, ...] | None = field(default=None, kw_only=True)
 
     def families(self) -> list[tuple[int, ...]]:
         """Two super-parents read triples, which are counted with order 3; wider sets are asked for beforehand."""
@@ -100,7 +102,7 @@ class SumOfProducts:
 
     def build(self, plan: _kernels.ScoringPlan) -> None:
         """Describe the form to the kernels."""
-        plan.sum(self.members, self.weight, self.min_count)
+        plan.sum(self.members, self.weight, self.min_count, self.children)
 
 
 @dataclass(frozen=True)
@@ -141,6 +143,8 @@ def averaged(n: int, size: int, min_count: float) -> Form:
     return SumOfProducts(members, (1.0,) * len(members), min_count, fewer) if n > size else fewer
 
 
-def form_columns(form: ProductOfSums) -> set[int]:
-    """The columns that a form reads."""
+def form_columns(form: Form) -> set[int]:
+    """The columns that a form reads; of a sum, its children must be given."""
+    if isinstance(form, SumOfProducts):
+        return {*(form.children or ()), *(i for member in form.members for i in member)}
     return {*form.child, *form.class_parents, *(i for parents in form.parents for i in parents)}
