@@ -10,6 +10,7 @@ is shared out the same way over its members, and each member's part over its own
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from tanager.scoring.view import View
 
 PartList = list[tuple[int, ParentSet, float]]  # column, parents and log-odds
+# Of a sum of products: logs of factors, by column and parents, and of their product, for two classes.
+Member = tuple[list[tuple[int, ParentSet, np.ndarray]], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -86,18 +89,26 @@ def explain_row(view: View, query: Query, answer: int, against: int) -> tuple[fl
 
 def _parts(view: View, query: Query, answer: int, against: int) -> PartList:
     form = view.form
+    joints, known = member_terms(view, query, answer, against)
+    if isinstance(form, ProductOfSums):
+        return [*_of_class(view, form, query, answer, against), *_of_product(form, known, answer, against)]
+    members = _of_sum(form, joints, known, view.counts.n_features)
+    if members is None and form.otherwise is not None:
+        return _parts(view.with_form(form.otherwise), query, answer, against)
+    return members or []
+
+
+def member_terms(
+    view: View, query: Query, answer: int, against: int
+) -> tuple[np.ndarray, dict[tuple[int, ParentSet], np.ndarray]]:
+    """For two classes P(y, x_s) of every member and P(x_i | y, parents) of every term; NaN where they do not speak."""
+    form = view.form
     terms = [(child, tuple(parents)) for child, parents in view.plan.terms()]
     n_members = len(form.members) if isinstance(form, SumOfProducts) else 0
     values = np.empty((n_members + len(terms), view.counts.n_classes))
     view.plan.parts(query.codes, values)
     pairs = values[:, [answer, against]]
-    known = dict(zip(terms, pairs[n_members:], strict=True))
-    if isinstance(form, ProductOfSums):
-        return [*_of_class(view, form, query, answer, against), *_of_product(form, known, answer, against)]
-    members = _of_sum(form, pairs[:n_members], known, view.counts.n_features)
-    if members is None and form.otherwise is not None:
-        return _parts(view.with_form(form.otherwise), query, answer, against)
-    return members or []
+    return pairs[:n_members], dict(zip(terms, pairs[n_members:], strict=True))
 
 
 def _of_class(view: View, form: ProductOfSums, query: Query, answer: int, against: int) -> PartList:
@@ -141,21 +152,22 @@ def _alive(form: ProductOfSums, known: dict[Any, np.ndarray], child: int, c: int
 
 def _of_sum(form: SumOfProducts, joints: np.ndarray, known: dict[Any, np.ndarray], n: int) -> PartList | None:
     """Parts of a sum of products; None where no member is eligible."""
-    members = []
+    members: list[Member] = []
     for s, weight, joint in zip(form.members, form.weight, joints, strict=True):
         if np.isnan(joint[0]) or weight <= 0:
             continue
         children = [(j, known[j, s]) for j in range(n) if j not in s and not np.isnan(known[j, s][0])]
         factors = [(s[0], (), np.log(joint)), *((j, s, np.log(value)) for j, value in children)]
         members.append((factors, np.log(weight) + sum(f[2] for f in factors)))
-    if not members:
-        return None
-    logs = np.array([total for _, total in members])
-    scaled = np.exp(logs - logs.max())
-    whole = log_mean(scaled.sum(axis=0))
+    return shared_out(members) if members else None
+
+
+def shared_out(members: list[Member]) -> PartList:
+    """The log-odds of a sum of products, shared out over the factors of its members."""
+    whole = log_of_mean(np.logaddexp.reduce([total for _, total in members], axis=0))
     out: dict[tuple[int, ParentSet], float] = {}
-    for (factors, _), own in zip(members, scaled, strict=True):
-        share = log_mean(own) / whole
+    for factors, own in members:
+        share = float(np.exp(log_of_mean(own) - whole))
         for column, parents, value in factors:
             out[column, parents] = out.get((column, parents), 0.0) + share * float(value[0] - value[1])
     return [(column, parents, value) for (column, parents), value in out.items()]
@@ -168,6 +180,12 @@ def log_mean(pair: np.ndarray) -> float:
         return 0.0
     difference = np.log(a) - np.log(b)
     return a if abs(difference) < 1e-12 else (a - b) / difference
+
+
+def log_of_mean(logs: np.ndarray) -> float:
+    """The log of the logarithmic mean of two positive numbers, from their logs: one may be beyond all floats."""
+    top, gap = float(max(logs)), float(abs(logs[0] - logs[1]))
+    return top if gap < 1e-12 else top + math.log(-math.expm1(-gap) / gap)
 
 
 def _difference(log_joint: np.ndarray, answer: int, against: int) -> float:
