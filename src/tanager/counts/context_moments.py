@@ -118,18 +118,21 @@ class ContextMoments:
         self.n_lines = int(starts[-1])
         self.place = {p: at for at, p in enumerate(self.sets)}
         self._ranges = {p: slice(int(a), int(b)) for p, a, b in zip(self.sets, starts, starts[1:], strict=False)}
-        by_size: dict[int, list[int]] = {}
-        for at, p in enumerate(self.sets):
-            by_size.setdefault(len(p), []).append(at)
-        self._by_size = [
-            (
-                places[0],
-                starts[places],
-                np.array([self.sets[at] for at in places], dtype=np.int64).reshape(len(places), size),
-            )
-            for size, places in by_size.items()  # sets are sorted by size, so each size is a run of them
-        ]
+        self._starts = starts[:-1]
+        self._by_size = self._grouped(range(len(self.sets)))
         self._normals: Normals | None = None
+
+    def _grouped(self, places: Sequence[int]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Some sets by their size: which of ``places`` they are, where they start, and their columns."""
+        by_size: dict[int, list[int]] = {}
+        for q, at in enumerate(places):
+            by_size.setdefault(len(self.sets[at]), []).append(q)
+        groups = [(size, np.array(which), [places[q] for q in which]) for size, which in by_size.items()]
+        columns = [np.array([self.sets[at] for at in some], dtype=np.int64) for _, _, some in groups]
+        return [
+            (which, self._starts[some], parents.reshape(len(some), size))
+            for (size, which, some), parents in zip(groups, columns, strict=True)
+        ]
 
     @property
     def _cells(self) -> Cells:
@@ -140,17 +143,22 @@ class ContextMoments:
         """How many numbers come with a row."""
         return len(self.children)
 
-    def lines(self, codes: np.ndarray, unknown: int = 0) -> np.ndarray:
-        """For every row and set the line of its context (and of the first class in it), or ``unknown``."""
-        wide = codes.astype(np.int64)
-        out = np.empty((len(codes), len(self.sets)), dtype=np.int64)
-        for first, starts, columns in self._by_size:
+    def lines(self, codes: np.ndarray, places: Sequence[int] | None = None) -> np.ndarray:
+        """For every row and set (or those in some ``places``) the line of its context, for the first class in it.
+
+        Negative where a parent is missing, and that of the class alone where a value is new.
+        """
+        wide, absent = codes.astype(np.int64), codes == np.iinfo(codes.dtype).max
+        out = np.empty((len(codes), len(self.sets if places is None else places)), dtype=np.int64)
+        for which, starts, columns in self._by_size if places is None else self._grouped(places):
             at, known = np.zeros((len(codes), len(columns)), dtype=np.int64), np.ones((len(codes), 1), dtype=bool)
-            for places in columns.T:
-                values = wide[:, places]
-                known = known & (values < self.n_values[places])
-                at = at * self.n_values[places] + values
-            out[:, first : first + len(columns)] = np.where(known, starts + at * self.n_classes, unknown)
+            missing = np.zeros((len(codes), 1), dtype=bool)
+            for parents in columns.T:
+                known = known & (wide[:, parents] < self.n_values[parents])
+                missing = missing | absent[:, parents]
+                at = at * self.n_values[parents] + wide[:, parents]
+            found = np.where(known, starts + at * self.n_classes, 0)
+            out[:, which] = np.where(missing, -1, found)
         return out
 
     # --- rows come and go ---------------------------------------------------------------------------------------
@@ -180,16 +188,18 @@ class ContextMoments:
         """The lines that some rows are in, and the moments of these rows there."""
         present = ~np.isnan(values)
         own = present * (1.0 if block.weights is None else block.weights[:, None])
-        lines = self.lines(block.codes, unknown=-self.n_classes) + block.labels[:, None]
+        lines = self.lines(block.codes)
+        known = lines >= 0
+        lines = (lines + block.labels[:, None])[known]
         if len(block) == 1:
-            touched = lines[0, lines[0] >= 0]
+            touched = lines
             shape = len(touched), self.n_columns
             cells = Cells(own, np.where(present, values, 0.0), np.zeros((1, self.n_columns)))
             return touched, cells.each(lambda part: np.broadcast_to(part, shape))
         from scipy.sparse import csr_matrix
 
-        rows, _ = np.nonzero(lines >= 0)
-        touched, which = np.unique(lines[lines >= 0], return_inverse=True)
+        rows, _ = np.nonzero(known)
+        touched, which = np.unique(lines, return_inverse=True)
         pick = csr_matrix((np.ones(len(rows)), (which, rows)), shape=(len(touched), len(block)))
         # Deviations from the mean of all these rows: what rounding costs is small against the least variance.
         centre = np.divide(
@@ -296,30 +306,24 @@ class ContextMoments:
 
     # --- answers ------------------------------------------------------------------------------------------------
 
-    def log_density(
-        self,
-        lines: np.ndarray,
-        values: np.ndarray,
-        columns: np.ndarray,
-        left_out: LeftOut | None = None,
-    ) -> np.ndarray:
-        """log N(value; mean, variance) for every row, class and one of ``columns``; 0 where the number is missing.
+    def normals(self, lines: np.ndarray, values: np.ndarray, left_out: LeftOut | None) -> tuple[Normals, np.ndarray]:
+        """Normal distributions for rows in some contexts (rows, sets), and where each context is among them.
 
-        ``lines`` says in which context each row is read. With ``left_out`` (labels and weights of the rows) each row is
-        first taken out of its own class. A context is read with ``PSEUDO_ROWS`` rows of its class beside its own; a
-        class without values takes the moments of all classes. Variances have the least of ``Moments``.
+        A context is read with ``PSEUDO_ROWS`` rows of its class beside its own; a class without values takes the
+        moments of all classes. Variances have the least of ``Moments``. With ``left_out`` each row is first taken out
+        of its own class. Few rows get distributions of their own, many those of all contexts, which are kept until a
+        row comes or goes.
         """
-        at = lines[:, None] + np.arange(self.n_classes)
-        if left_out is None and (self._normals is not None or at.size >= self.n_lines):
-            normals = self._all_normals().each(lambda part: part[at[:, :, None], columns])
-        else:
-            normals = self._normals_at(at, values, columns, left_out)
-        return normals.log_density(values[:, None, columns])
+        if left_out is None and (self._normals is not None or lines.size * self.n_classes >= self.n_lines):
+            return self._all_normals(), lines
+        own = np.arange(lines.size).reshape(lines.shape) * self.n_classes
+        normals = self._normals_at(np.maximum(lines, 0), values, left_out)
+        return normals.each(lambda part: part.reshape(-1, self.n_columns)), np.where(lines < 0, -1, own)
 
     def log_density_of_all(
         self, lines: np.ndarray, values: np.ndarray, column: int, left_out: LeftOut | None = None
     ) -> np.ndarray:
-        """``log_density`` of one column among the rows of all classes in a context, one number per row."""
+        """Log density of one column among the rows of all classes in a context, one number per row."""
         at, x, only = lines[:, None] + np.arange(self.n_classes), values[:, column], np.array([column])
         cells = pool(self._cells.each(lambda part: part[at, column]), axis=1)
         every = self._of_classes(only)[1].each(lambda part: np.full(len(x), part))
@@ -341,22 +345,26 @@ class ContextMoments:
         own = self._cells.each(lambda part: part[: self.n_classes, columns])
         return own, pool(own, axis=0)
 
-    def _normals_at(self, at: np.ndarray, values: np.ndarray, columns: np.ndarray, left_out: LeftOut | None) -> Normals:
-        """The normal distributions of these lines (rows, classes) and columns alone, with or without the rows."""
-        own, pooled = self._of_classes(columns)
-        cells = self._cells.each(lambda part: part[at[:, :, None], columns])
+    def _normals_at(self, lines: np.ndarray, values: np.ndarray, left_out: LeftOut | None) -> Normals:
+        """The distributions of these contexts alone, with or without the rows: rows, sets, classes and columns."""
+        own, every = self._of_classes(slice(None))
+        at = lines[:, :, None] + np.arange(self.n_classes)
+        cells = self._cells.each(lambda part: part[at])
         if left_out is not None:
             labels, weights = left_out
-            row, x = np.arange(len(at)), values[:, columns]
-            gone = _single(x, weights[:, None])
-            own = own.each(lambda part: np.repeat(part[None], len(at), axis=0))
-            for parts in (own, cells):
-                less = without(parts.each(lambda part: part[row, labels]), gone)
-                for part, left in zip(parts, less, strict=True):
-                    part[row, labels] = left
-            every = without(pooled.each(lambda part: np.broadcast_to(part, x.shape)), gone)
-            pooled = every.each(lambda part: part[:, None])
-        return self._as_normal(*shrunk(cells, *centre_of(own, pooled)), columns)
+            row, gone = np.arange(len(lines)), _single(values, weights[:, None])
+            own = own.each(lambda part: np.repeat(part[None], len(lines), axis=0))
+            less = without(own.each(lambda part: part[row, labels]), gone)
+            for part, left in zip(own, less, strict=True):
+                part[row, labels] = left
+            rows = row[:, None], np.arange(lines.shape[1]), labels[:, None]
+            less = without(cells.each(lambda part: part[rows]), gone.each(lambda part: part[:, None]))
+            for part, left in zip(cells, less, strict=True):
+                part[rows] = left
+            own = own.each(lambda part: part[:, None])
+            every = without(every.each(lambda part: np.broadcast_to(part, values.shape)), gone)
+            every = every.each(lambda part: part[:, None, None])
+        return self._as_normal(*shrunk(cells, *centre_of(own, every)), slice(None))
 
     def _as_normal(self, mean: np.ndarray, variance: np.ndarray, columns: slice | np.ndarray) -> Normals:
         variance = np.maximum(variance, variance_floor(self.low, self.high)[columns])

@@ -16,9 +16,11 @@ and by a third where columns are skewed.)
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from tanager import _kernels
 from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments, LeftOut, usable_numbers
 from tanager.scoring.explain import Member, PartList, log_of_mean, member_terms, shared_out
@@ -45,6 +47,15 @@ class ProductOfDensities:
         for i, own, weight in zip(form.child, form.parents, form.weight, strict=True):
             if i in place and weight > 0:
                 self.sets.setdefault(place[i], []).append((own, float(weight)))
+        terms = [(own, g, weight) for g, sets in self.sets.items() for own, weight in sets]
+        used = {tuple(sorted(own[:size])) for own, _, _ in terms for size in range(len(own) + 1)} | {()}
+        self.places = [at for p, at in moments.place.items() if p in used]
+        at = {moments.sets[place]: q for q, place in enumerate(self.places)}
+        self.terms = Terms(
+            np.array([at[tuple(sorted(own))] for own, _, _ in terms], dtype=np.int64),
+            np.array([g for _, g, _ in terms], dtype=np.int64),
+            np.log([weight for _, _, weight in terms]),
+        )
 
     @property
     def compiled(self) -> View | None:
@@ -64,49 +75,26 @@ class ProductOfDensities:
         """Log of the joint with every class; rows of a block are left out."""
         self.inner.weigh_classes(self.view.factors)
         out = _view_log_joint(self.inner, rows, n_jobs)
-        for part in pieces(len(rows), self.moments):
-            numbers = _Numbers(self.moments, rows.part(part))
-            out[part] += self._factors(numbers).sum(axis=2)
+        for part in pieces(rows, self.moments):
+            numbers = _Numbers(self.moments, rows.part(part), self.places)
+            sums = numbers.log_sums(self.terms, n_jobs)
+            for g, sets in self.sets.items():
+                _fall_back(numbers, g, sets, sums)
+            out[part] += np.where(np.isneginf(sums), 0.0, sums).sum(axis=2)
         return out
-
-    def _factors(self, numbers: _Numbers) -> np.ndarray:
-        """Log of the sum over parent sets of the density of every number (last axis) for every row and class."""
-        n, k = len(numbers), self.moments.n_classes
-        sums = np.full((n, k, self.moments.n_columns), -np.inf)
-        children: dict[ParentSet, list[tuple[int, float]]] = {}
-        for g, sets in self.sets.items():
-            for parents, weight in sets:
-                children.setdefault(parents, []).append((g, weight))
-        for parents, some in children.items():
-            columns = np.array([g for g, _ in some])
-            here = np.flatnonzero(numbers.present(parents))
-            if len(here):
-                terms = numbers.log_density(parents, columns, here) + np.log([weight for _, weight in some])
-                at = np.ix_(here, np.arange(k), columns)
-                sums[at] = np.logaddexp(sums[at], terms)
-        for g, sets in self.sets.items():
-            self._fall_back(numbers, g, sets, sums)
-        return np.where(np.isnan(numbers.values[:, None, :]) | np.isneginf(sums), 0.0, sums)
-
-    def _fall_back(self, numbers: _Numbers, g: int, sets: Sequence[tuple[ParentSet, float]], sums: np.ndarray) -> None:
-        """Where a parent is missing in every set: a single set gives its first parents, several the class alone."""
-        for parents in _shorter(sets):
-            rows = np.flatnonzero(np.isneginf(sums[:, 0, g]) & numbers.present(parents))
-            if len(rows):
-                sums[rows, :, g] = numbers.log_density(parents, np.array([g]), rows)[:, :, 0]
 
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """Columns with codes as in the view; every density is a term of the sum it is in."""
         self.inner.weigh_classes(self.view.factors)
         prior, parts = self.inner.explain(query, answer, against)
-        numbers = _Numbers(self.moments, query)
+        numbers = _Numbers(self.moments, query, self.places)
         for g, sets in self.sets.items():
             if np.isnan(numbers.values[0, g]):
                 continue
             alive = [(p, w) for p, w in sets if numbers.present(p)[0]]
             if not alive:
                 alive = [(next(p for p in _shorter(sets) if numbers.present(p)[0]), 1.0)]
-            logs = np.array([numbers.log_density(p, np.array([g]))[0, :, 0] + np.log(w) for p, w in alive])
+            logs = np.array([numbers.log_density(p)[0, :, g] + np.log(w) for p, w in alive])
             pairs = logs[:, [answer, against]]
             parts += [(self.moments.children[g], p, part) for (p, _), part in zip(alive, _terms(pairs), strict=True)]
         return prior, parts
@@ -146,9 +134,9 @@ class SumOfDensities:
                 continue
             some = rows.part(here)
             logs = self._coded(s, some, n_jobs)
-            for part in pieces(len(some), self.moments):
-                numbers = _Numbers(self.moments, some.part(part))
-                logs[part] += numbers.member_density(self.form.members[s]).sum(axis=2)
+            for part in pieces(some, self.moments):
+                numbers = _Numbers(self.moments, some.part(part), [self.moments.place[self.form.members[s]]])
+                numbers.add_member(self.form.members[s], logs[part], n_jobs)
             total[here] = np.logaddexp(total[here], logs)
             n_members += here
         dead = np.flatnonzero(np.isneginf(total).all(axis=1))
@@ -201,7 +189,7 @@ class SumOfDensities:
         """The log-odds of the mean, shared out over members and their factors."""
         logs = self.log_joint(query)[0, [answer, against]]
         joints, known = member_terms(self.view.in_terms(), Query(query.codes), answer, against)
-        numbers = _Numbers(self.moments, query)
+        numbers = _Numbers(self.moments, query, [self.moments.place[s] for s in self.form.members])
         members: list[Member] = []
         for s, joint in zip(self.form.members, joints, strict=True):
             if np.isnan(joint[0]):
@@ -223,50 +211,84 @@ class SumOfDensities:
         return float(logs[0] - logs[1]) - sum(part[2] for part in parts), parts
 
 
-class _Numbers:
-    """The numbers of some rows, and the contexts that they are in."""
+class Terms(NamedTuple):
+    """Densities to be summed: which set, of which number, and the log of the weight."""
 
-    def __init__(self, moments: ContextMoments, rows: Rows) -> None:
-        self.moments, self.rows = moments, rows
-        self.values = usable_numbers(rows.numbers)
-        self.lines = moments.lines(rows.codes)
-        self.known = rows.codes != np.iinfo(rows.codes.dtype).max
+    set: np.ndarray
+    child: np.ndarray
+    log_weight: np.ndarray
+
+
+class _Numbers:
+    """The numbers of some rows, and the normal distributions of the contexts (of some sets) that they are in."""
+
+    def __init__(self, moments: ContextMoments, rows: Rows, places: Sequence[int]) -> None:
+        self.moments = moments
+        self.values = np.ascontiguousarray(usable_numbers(rows.numbers))
+        self.place = {moments.sets[at]: q for q, at in enumerate(places)}
+        self.contexts = moments.lines(rows.codes, places)
         self.left_out: LeftOut | None = None
         if isinstance(rows, Block):
             self.left_out = rows.labels, np.ones(len(rows)) if rows.weights is None else rows.weights
+        self.normals, self.lines = moments.normals(self.contexts, self.values, self.left_out)
 
-    def __len__(self) -> int:
-        return len(self.rows)
+    def _of_set(self, lines: np.ndarray, parents: ParentSet) -> np.ndarray:
+        own: np.ndarray = lines[:, self.place[tuple(sorted(parents))]]
+        return own
 
     def present(self, parents: ParentSet) -> np.ndarray:
         """The rows that have values of all these parents."""
-        return self.known[:, list(parents)].all(axis=1)
+        there: np.ndarray = self._of_set(self.lines, parents) >= 0
+        return there
 
-    def log_density(
-        self, parents: ParentSet, columns: np.ndarray | None = None, rows: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Log densities given these parents, for every row (or some), class and number (or some of them)."""
+    def log_sums(self, terms: Terms, n_jobs: int) -> np.ndarray:
+        """Logs of the sums of densities: rows, classes and numbers; -inf where a parent is missing in all terms."""
+        out = np.empty((len(self.values), self.moments.n_classes, self.moments.n_columns))
+        _kernels.log_density_sums(self.values, self.lines, *self.normals, self.moments.n_classes, *terms, out, n_jobs)
+        return out
+
+    def add_member(self, member: ParentSet, out: np.ndarray, n_jobs: int) -> None:
+        """Add the log densities of all numbers given one super-parent."""
+        (s,), k = member, self.moments.n_classes
+        skip = self.moments.children.index(s) if s in self.moments.children else -1
+        _kernels.add_log_densities(self.values, self.lines, *self.normals, k, self.place[member], skip, out, n_jobs)
+        if skip >= 0:
+            out += self._inside(member, skip)[:, None]
+
+    def _inside(self, member: ParentSet, g: int) -> np.ndarray:
+        """Log density of a number inside its bin."""
+        return self.moments.log_density_of_all(self._of_set(self.contexts, member), self.values, g, self.left_out)
+
+    def log_density(self, parents: ParentSet, rows: np.ndarray | None = None) -> np.ndarray:
+        """Log densities of every number given these parents, which are present: rows (or some), classes and numbers."""
         some = slice(None) if rows is None else rows
-        lines = self.lines[some, self.moments.place[tuple(sorted(parents))]]
-        left_out = None if self.left_out is None else (self.left_out[0][some], self.left_out[1][some])
-        columns = np.arange(self.moments.n_columns) if columns is None else columns
-        return self.moments.log_density(lines, self.values[some], columns, left_out)
+        at = self._of_set(self.lines, parents)[some, None] + np.arange(self.moments.n_classes)
+        return self.normals.each(lambda part: part[at]).log_density(self.values[some, None, :])
 
     def member_density(self, member: ParentSet) -> np.ndarray:
         """Log densities given one super-parent; of that itself, where it is a number, the one inside its bin."""
         out = self.log_density(member)
-        (s,) = member
-        if s in self.moments.children:
-            g = self.moments.children.index(s)
-            lines = self.lines[:, self.moments.place[member]]
-            out[:, :, g] = self.moments.log_density_of_all(lines, self.values, g, self.left_out)[:, None]
+        if member[0] in self.moments.children:
+            g = self.moments.children.index(member[0])
+            out[:, :, g] = self._inside(member, g)[:, None]
         return out
 
 
-def pieces(n: int, moments: ContextMoments) -> list[slice]:
+def _fall_back(numbers: _Numbers, g: int, sets: Sequence[tuple[ParentSet, float]], sums: np.ndarray) -> None:
+    """Where a parent is missing in every set: a single set gives its first parents, several the class alone."""
+    if not np.isneginf(sums[:, 0, g]).any():
+        return
+    for parents in _shorter(sets):
+        rows = np.flatnonzero(np.isneginf(sums[:, 0, g]) & numbers.present(parents))
+        if len(rows):
+            sums[rows, :, g] = numbers.log_density(parents, rows)[:, :, g]
+
+
+def pieces(rows: Rows, moments: ContextMoments) -> list[slice]:
     """Parts of so many rows that are not too large to be worked on at once."""
-    step = max(1, _CELLS // max(1, moments.n_classes * moments.n_columns, len(moments.sets)))
-    return [slice(at, at + step) for at in range(0, n, step)]
+    cells = moments.n_classes * moments.n_columns * (len(moments.sets) if isinstance(rows, Block) else 1)
+    step = max(1, _CELLS // max(1, cells, len(moments.sets)))
+    return [slice(at, at + step) for at in range(0, len(rows), step)]
 
 
 def _view_log_joint(view: View, rows: Rows, n_jobs: int) -> np.ndarray:
