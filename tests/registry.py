@@ -203,6 +203,10 @@ STREAMING: dict[str, Callable[[], Classifier]] = {
 # Options that speak of the columns and classes of `small_table`, or that take long on many random tables.
 WITH_OPTIONS: list[CountsClassifier] = [
     NaiveBayes(gaussian=True),
+    AODE(gaussian=True),
+    TAN(gaussian=True),
+    FANC(gaussian=["x0"], column_order="mi"),
+    SPC(gaussian=True, super_parent="refined"),
     NaiveBayes(subsumption=5, class_weight="balanced"),
     NaiveBayes(unseen="smooth", smoothing=0.5, bins="width", n_bins=3),
     TAN(missing="marginal", smoothing=PriorCounts(2)),

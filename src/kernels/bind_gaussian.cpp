@@ -1,5 +1,6 @@
-// Gaussian columns along a stream, for Python: all arrays are checked here.
+// Gaussian columns along a stream and given their parents, for Python: all arrays are checked here.
 #include "bind_arrays.hpp"
+#include "densities.hpp"
 #include "gaussian.hpp"
 
 using namespace arrays;
@@ -78,9 +79,61 @@ void run(const Rows &rows, const AnyArray &labels, std::optional<Contiguous> wei
     stream(moments, block, queue ? &*queue : nullptr, out);
 }
 
+using Lines = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+Normals checked_normals(const Rows &mean, const Rows &scale, const Rows &top, int k) {
+    for (const Rows *part : {&scale, &top})
+        expect(part->shape(0) == mean.shape(0) && part->shape(1) == mean.shape(1), "distributions differ in shape");
+    expect(k > 0 && std::int64_t(mean.shape(0)) % k == 0, "there must be one line per context and class");
+    return {k, int(mean.shape(1)), mean.data(), scale.data(), top.data()};
+}
+
+Contexts checked_contexts(const Rows &values, const Lines &lines, const Normals &normals, std::int64_t n_lines) {
+    const std::int64_t m = std::int64_t(values.shape(0));
+    expect(std::int64_t(lines.shape(0)) == m, "there must be one row of lines per row");
+    for (std::int64_t at = 0; at < m * std::int64_t(lines.shape(1)); ++at)
+        expect(lines.data()[at] <= n_lines - normals.k, "a line is beyond the distributions");
+    return {m, int(lines.shape(1)), checked_rows(values, m, normals.n), lines.data()};
+}
+
+void sums(const Rows &values, const Lines &lines, const Rows &mean, const Rows &scale, const Rows &top, int k,
+          const Integers &set, const Integers &child, const Contiguous &log_weight, const Doubles &out, int n_jobs) {
+    const Normals normals = checked_normals(mean, scale, top, k);
+    const Contexts rows = checked_contexts(values, lines, normals, std::int64_t(mean.shape(0)));
+    const std::int64_t n = std::int64_t(set.shape(0));
+    expect(std::int64_t(child.shape(0)) == n && std::int64_t(log_weight.shape(0)) == n, "terms differ in number");
+    for (std::int64_t t = 0; t < n; ++t)
+        expect(set.data()[t] >= 0 && set.data()[t] < rows.n_sets && child.data()[t] >= 0 && child.data()[t] < normals.n,
+               "a term is of no set or column");
+    expect(out.ndim() == 3 && std::int64_t(out.shape(0)) == rows.n_rows && int(out.shape(1)) == k &&
+               int(out.shape(2)) == normals.n,
+           "the output must have rows, classes and columns");
+    double *to = out.data();
+    nb::gil_scoped_release release;
+    log_density_sums(normals, rows, {n, set.data(), child.data(), log_weight.data()}, to, n_jobs);
+}
+
+void products(const Rows &values, const Lines &lines, const Rows &mean, const Rows &scale, const Rows &top, int k,
+              int set, int skip, const Doubles &out, int n_jobs) {
+    const Normals normals = checked_normals(mean, scale, top, k);
+    const Contexts rows = checked_contexts(values, lines, normals, std::int64_t(mean.shape(0)));
+    expect(set >= 0 && set < rows.n_sets, "there is no such set");
+    for (std::int64_t r = 0; r < rows.n_rows; ++r)
+        expect(rows.lines[r * rows.n_sets + set] >= 0, "a parent is missing");
+    double *to = as_output(out, rows.n_rows, k);
+    nb::gil_scoped_release release;
+    add_log_densities(normals, rows, set, skip, to, n_jobs);
+}
+
 }  // namespace
 
 void bind_gaussian(nb::module_ &m) {
+    m.def("log_density_sums", &sums, nb::arg("values"), nb::arg("lines"), nb::arg("mean"), nb::arg("scale"),
+          nb::arg("top"), nb::arg("n_classes"), nb::arg("set"), nb::arg("child"), nb::arg("log_weight"),
+          nb::arg("out").noconvert(), nb::arg("n_jobs") = 1);
+    m.def("add_log_densities", &products, nb::arg("values"), nb::arg("lines"), nb::arg("mean"), nb::arg("scale"),
+          nb::arg("top"), nb::arg("n_classes"), nb::arg("set"), nb::arg("skip"), nb::arg("out").noconvert(),
+          nb::arg("n_jobs") = 1);
     m.def("stream_moments", &run, nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
           nb::arg("weight").noconvert(), nb::arg("mean").noconvert(), nb::arg("squares").noconvert(),
           nb::arg("low").noconvert(), nb::arg("high").noconvert(), nb::arg("out").noconvert(),

@@ -174,7 +174,7 @@ void CountReader::find_children(const ScoringPlan &p, int q) {
         const int parent = parents[0];
         const double *row = s.pairs + cell_[parent] * s.width, *column = s.pairs + cell_[parent];
         for (int i : safe_) {
-            if (i == parent) continue;
+            if (i == parent || !p.is_child[i]) continue;
             child_[n_found_] = i;
             own_[n_found_++] = half && i > parent ? column + cell_[i] * s.width : row + cell_[i];
         }

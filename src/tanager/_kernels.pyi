@@ -511,6 +511,37 @@ def stream_moments(
     (numbers, labels, present weights), which ends with the rows themselves.
     """
 
+# Densities of numbers given the contexts that they are in. The k classes of a context are k lines of the distributions,
+# one after the other; `lines` has the first of them for every row and set, negative where a parent is missing.
+def log_density_sums(
+    values: _Floats,
+    lines: _Integers,
+    mean: _Floats,
+    scale: _Floats,
+    top: _Floats,
+    n_classes: int,
+    set: _Integers,
+    child: _Integers,
+    log_weight: _Floats,
+    out: _Floats,
+    n_jobs: int = 1,
+) -> None:
+    """Log of the weighted sum over the terms of every child (rows, classes, children); -inf where none is present."""
+
+def add_log_densities(
+    values: _Floats,
+    lines: _Integers,
+    mean: _Floats,
+    scale: _Floats,
+    top: _Floats,
+    n_classes: int,
+    set: int,
+    skip: int,
+    out: _Floats,
+    n_jobs: int = 1,
+) -> None:
+    """Add the log densities of all numbers but `skip`, given one set, to `out` (rows, classes)."""
+
 # Wrapper search over products.
 def score_changes(
     joint: _Floats,

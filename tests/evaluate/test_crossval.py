@@ -152,8 +152,8 @@ def test_leave_one_out_equals_learning_the_other_rows(model):
         if answering is not rest:
             answering.attach(rest.counts_, rest.encoder_, rest.memory.rows)
         held = View(rest.counts_, form, estimate, smooth_unseen=view.smooth_unseen, priors=view.priors, factors=factor)
-        gaussian = hasattr(rest, "moments_") and rest.moments_ is not None
-        scorer = rest.scorer_ if gaussian or isinstance(rest, TBMATAN) else whole.scorer_over(held)
+        own_moments = rest if rest.memory.moments is not None else whole
+        scorer = rest.scorer_ if isinstance(rest, TBMATAN) else own_moments.scorer_over(held)
         proba = scorer.score(rest.encode(X[r : r + 1]))
         own.append(proba[0, whole.classes_.tolist().index(y[r])])
     if model.class_weight == "balanced":

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tanager.counts.joint import JointCounts
+from tanager.encoding import Schema
 from tanager.errors import check_number
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.gaussian_option import (
+    check_gaussian,
+    cut_as_well,
+    gaussian_columns,
+    one_parent,
+    with_densities,
+)
 from tanager.learning.rows import KeptRows
 from tanager.scoring.forms import Form, one_dependence
 from tanager.scoring.scorer import Scorer
@@ -31,9 +40,14 @@ class AODE(CountsClassifier):
     subsumption_gaps : {"skip", "differ"}, default="skip"
         What learned rows say that lack one of two values: nothing, or that the two do not always come together.
 
+    gaussian : bool or list of columns, default=False
+        HAODE: number columns to describe by a normal distribution given the class and the super-parent; True takes all
+        of them. As super-parents they are cut into bins.
+
     Notes
     -----
-    Webb, Boughton and Wang (2005). Learning O(rows columns²), a prediction O(columns²).
+    Webb, Boughton and Wang (2005); Flores and others (2009) for ``gaussian``. Learning O(rows columns²), a prediction
+    O(columns²).
 
     Examples
     --------
@@ -46,16 +60,25 @@ class AODE(CountsClassifier):
     min_count: float = 1.0
     subsumption: float | None = None
     subsumption_gaps: str = "skip"
+    gaussian: Any = False
 
     def check_options(self) -> None:
         super().check_options()
         check_number("min_count", self.min_count, "a number of rows")
         check_subsumption(self.subsumption, self.subsumption_gaps)
+        check_gaussian(self.gaussian, self.recut, {"subsumption": self.subsumption is not None})
+
+    def encoder_options(self) -> dict[str, Any]:
+        """How columns become codes; Gaussian columns, too."""
+        return cut_as_well(super().encoder_options(), self.gaussian)
+
+    def _moments_shape(self, schema: Schema) -> tuple[list[int], list[tuple[int, ...]]]:
+        return gaussian_columns(self.gaussian, schema), one_parent(schema)
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         return one_dependence([1.0] * counts.n_features, self.min_count)
 
     def _scorer(self, view: View) -> Scorer:
         if self.subsumption is None:
-            return view
+            return with_densities(self, view)
         return Subsumption(view, self.counts_, self.subsumption, self.subsumption_gaps)

@@ -28,6 +28,9 @@ class FANC(OrderedCollection):
         prior knowledge: the collection with the product of the weights as the prior of a network.
     column_order : {"given", "ig_sum", "ig_class", "mi", "random"} or list of columns, default="given"
         Which columns come first.
+    gaussian : bool or list of columns, default=False
+        Number columns to describe by a normal distribution given the class and their parents; True takes all of them.
+        As parents they are cut into bins.
 
     Notes
     -----

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tanager.counts.context_moments import ContextMoments
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
@@ -108,4 +109,6 @@ class NaiveBayes(CountsClassifier):
     @property
     def moments_(self) -> Moments | None:
         """Weight, mean and spread of every Gaussian column in every class; None where there are none."""
-        return self.memory.moments
+        moments = self.memory.moments
+        assert not isinstance(moments, ContextMoments)  # columns here have no parents
+        return moments

@@ -9,10 +9,11 @@ from typing import Any
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import check_option
+from tanager.learning.gaussian_option import two_parents
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import best_by_rows, column_place
 from tanager.learning.voting import OrderedCollection, Sets, collect, weighted
-from tanager.scoring.forms import Form
+from tanager.scoring.forms import Form, ParentSet
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -29,7 +30,7 @@ class SPC(OrderedCollection):
     weights : dict, default=None
         Prior knowledge, as for FANC: ``{(child, parent): weight}``, with ``(super_parent, parent)`` for two parents and
         None for the class alone.
-    column_order, random_state
+    column_order, random_state, gaussian
         As for FANC.
 
     Attributes
@@ -67,10 +68,18 @@ class SPC(OrderedCollection):
         return isinstance(self.super_parent, str) and self.super_parent in ("refined", "mi")
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
+        fixed = self._fixed(schema)
+        return {"order": 3} if fixed is None else {"order": 2, "anchors": (fixed,)}
+
+    def _fixed(self, schema: Schema) -> int | None:
+        """The super-parent, where it does not depend on what was learned."""
         if self._adaptive() or (self.super_parent is None and not self.given_order()):
-            return {"order": 3}
-        s = 0 if self.super_parent is None else self.super_parent
-        return {"order": 2, "anchors": (column_place("super_parent", s, schema),)}
+            return None
+        return column_place("super_parent", 0 if self.super_parent is None else self.super_parent, schema)
+
+    def _parent_sets(self, schema: Schema) -> list[ParentSet]:
+        fixed = self._fixed(schema)
+        return two_parents(schema, None if fixed is None else [fixed])
 
     def _sets(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> Sets:
         how = self.select if self._needs_rows() else self.super_parent

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tanager.counts.joint import JointCounts
+from tanager.encoding import Schema
 from tanager.errors import check_option
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.fit_by import discriminative, fitting_of, weights_of
+from tanager.learning.gaussian_option import (
+    check_gaussian,
+    cut_as_well,
+    gaussian_columns,
+    one_parent,
+    with_densities,
+)
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import column_place
@@ -27,6 +36,7 @@ class AugmentedNaiveBayes(CountsClassifier):
     missing: str = "drop"
     fit_by: str = "likelihood"
     penalty: float = 1.0
+    gaussian: Any = False
 
     parents_ = property(parents_of)
     network_ = property(network_of)
@@ -38,6 +48,15 @@ class AugmentedNaiveBayes(CountsClassifier):
         super().check_options()
         check_missing(self.missing, ("drop", "marginal", "mode"))
         check_fit_by(self.fit_by, self.penalty, {f'missing="{self.missing}"': self.missing != "drop"})
+        others = {f'missing="{self.missing}"': self.missing != "drop", "fit_by": self.fit_by != "likelihood"}
+        check_gaussian(self.gaussian, self.recut, others)
+
+    def encoder_options(self) -> dict[str, Any]:
+        """How columns become codes; Gaussian columns, too."""
+        return cut_as_well(super().encoder_options(), self.gaussian)
+
+    def _moments_shape(self, schema: Schema) -> tuple[list[int], list[tuple[int, ...]]]:
+        return gaussian_columns(self.gaussian, schema), one_parent(schema)
 
     def _adaptive(self) -> bool:
         return True
@@ -63,7 +82,7 @@ class AugmentedNaiveBayes(CountsClassifier):
     def _scorer(self, view: View) -> Scorer:
         if self.fit_by != "likelihood":
             return discriminative(self, view, self.fit_by, self.penalty)
-        return with_missing(self.missing, view)
+        return with_densities(self, view) if self.gaussian else with_missing(self.missing, view)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -83,6 +102,9 @@ class TAN(AugmentedNaiveBayes):
     fit_by, penalty
         Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
         former; see NaiveBayes.
+    gaussian : bool or list of columns, default=False
+        Number columns to describe by a normal distribution given the class and their parent; True takes all of them. As
+        parents they are cut into bins, by which arcs are chosen, too.
 
     Attributes
     ----------
@@ -129,6 +151,9 @@ class FAN(AugmentedNaiveBayes):
     fit_by, penalty
         Parameters by counting ("likelihood") or by conditional likelihood, and how strongly the latter are held to the
         former; see NaiveBayes.
+    gaussian : bool or list of columns, default=False
+        Number columns to describe by a normal distribution given the class and their parent; True takes all of them. As
+        parents they are cut into bins, by which arcs are chosen, too.
 
     Examples
     --------

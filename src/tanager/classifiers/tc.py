@@ -7,9 +7,12 @@ from itertools import combinations
 from typing import Any
 
 from tanager.counts.joint import JointCounts
+from tanager.encoding import Schema
 from tanager.errors import OptionError, is_number
+from tanager.learning.gaussian_option import two_parents
 from tanager.learning.rows import KeptRows
 from tanager.learning.voting import OrderedCollection, Sets
+from tanager.scoring.forms import ParentSet
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -26,7 +29,7 @@ class TC(OrderedCollection):
     weights : dict, default=None
         Prior knowledge, as for FANC: ``{(child, parent): weight}``, with ``(parent, parent)`` for two parents and None
         for the class alone. They multiply ``order_weights``.
-    column_order, random_state
+    column_order, random_state, gaussian
         As for FANC.
 
     Examples
@@ -54,6 +57,9 @@ class TC(OrderedCollection):
                 weight = 1.0 if self.order_weights is None else float(self.order_weights[size]) / max(len(found), 1)
                 sets += [(i, parents, weight) for parents in found]
         return sets
+
+    def _parent_sets(self, schema: Schema) -> list[ParentSet]:
+        return two_parents(schema)
 
     def check_options(self) -> None:
         super().check_options()

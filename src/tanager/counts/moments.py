@@ -6,12 +6,15 @@ lose all digits for values such as 1e9 + 4. Unlike counts, moments of the same r
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from tanager import _kernels
+from tanager.counts.block import Block
 from tanager.errors import ModelFileError
 
-_NOTHING = 1e-9  # a smaller weight is what rounding leaves of a class whose rows were all removed
+NOTHING = 1e-9  # a smaller weight is what rounding leaves of a class whose rows were all removed
 _MIN_VARIANCE = 1e-9
 _MIN_DEVIATION = 1e-3  # of the range of a column
 
@@ -25,6 +28,21 @@ class Moments:
         self.squares = np.zeros((n_classes, n_columns))
         self.low = np.full(n_columns, np.inf)
         self.high = np.full(n_columns, -np.inf)
+
+    @property
+    def n_columns(self) -> int:
+        """How many numbers come with a row."""
+        return self.weight.shape[1]
+
+    def add_block(self, block: Block) -> None:
+        """Add encoded rows."""
+        assert block.numbers is not None
+        self.update(block.numbers, block.labels, block.weights)
+
+    def remove_block(self, block: Block) -> None:
+        """Remove encoded rows."""
+        assert block.numbers is not None
+        self.subtract(block.numbers, block.labels, block.weights)
 
     def update(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Add rows. NaN is missing; rows with labels beyond the classes are ignored."""
@@ -51,7 +69,7 @@ class Moments:
         """Remove rows. The range of the columns stays as it was."""
         gone = _moments_of(values, labels, weights, len(self.weight))
         total = self.weight - gone.weight
-        left = total > _NOTHING
+        left = total > NOTHING
         # The update by Chan's rule, solved for the moments before it; squares are clipped, as rounding may go below 0.
         share = np.divide(gone.weight, total, out=np.zeros_like(total), where=left)
         mean = self.mean - (gone.mean - self.mean) * share
@@ -88,9 +106,7 @@ class Moments:
         With ``leave_out`` (labels and weights of the rows) each row is first removed from its own class. Variances are
         at least (0.001 of the column's range)² and 1e-9. A class without values takes the moments of all classes.
         """
-        # A constant column would have an infinite density at its value, and outweigh all others.
-        span = np.where(self.high > self.low, self.high - self.low, 0.0)
-        floor = np.maximum(_MIN_VARIANCE, (_MIN_DEVIATION * span) ** 2)
+        floor = variance_floor(self.low, self.high)
         total = np.zeros((len(values), len(self.weight)))
         pooled = _pool(self)
         for c in range(len(self.weight)):
@@ -100,11 +116,11 @@ class Moments:
                 own = np.where(labels == c, weights, 0.0)[:, None] * ~np.isnan(values)
                 left = w - own
                 away = values - mean
-                moved = np.divide(own * away, left, out=np.zeros_like(values), where=left > _NOTHING)
+                moved = np.divide(own * away, left, out=np.zeros_like(values), where=left > NOTHING)
                 new_mean = mean - np.nan_to_num(moved)
                 new_squares = np.maximum(squares - np.nan_to_num(own * away * (values - new_mean)), 0.0)
                 w, mean, squares = left, np.where(own > 0, new_mean, mean), np.where(own > 0, new_squares, squares)
-            known = w > _NOTHING
+            known = w > NOTHING
             mean = np.where(known, mean, pooled[0])
             variance = np.divide(squares, w, out=np.broadcast_to(pooled[1], values.shape).copy(), where=known)
             variance = np.maximum(variance, floor)
@@ -151,16 +167,24 @@ class Moments:
         """The state as named arrays."""
         return {f"moments-{name}": value for name, value in vars(self).items()}
 
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], n_classes: int, n_columns: int) -> Moments:
-        """The moments whose state ``to_arrays`` returned. Raises ModelFileError for an invalid state."""
-        new = cls(n_classes, n_columns)
+    def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> Moments:
+        """Moments of the same size, with the state that ``to_arrays`` returned. Raises ModelFileError for another."""
+        new = Moments(*self.weight.shape)
         for name, empty in vars(new).items():
             found = arrays[f"moments-{name}"]
             if found.shape != empty.shape or found.dtype != np.float64 or np.isnan(found).any():
                 raise ModelFileError(f"its moments ({name}) do not match its columns and classes")
             setattr(new, name, found)
         return new
+
+
+def variance_floor(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The least variance of columns with this range.
+
+    A constant column would have an infinite density at its value, and outweigh all others.
+    """
+    span = np.where(high > low, high - low, 0.0)
+    return np.maximum(_MIN_VARIANCE, (_MIN_DEVIATION * span) ** 2)
 
 
 def _moments_of(values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, n_classes: int) -> Moments:

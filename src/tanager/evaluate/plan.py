@@ -119,7 +119,7 @@ class EvaluationPlan:
         for name, model in self.models.items():
             # Counts can be shared only by classifiers without forgetting and without Gaussian columns.
             alone = not isinstance(model, CountsClassifier) or model.forgets
-            if alone or model.encoder_options().get("continuous"):
+            if alone or model.reads_numbers:
                 self.fitted.append(name)
                 continue
             model.check_options()

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 
 from tanager.counts.block import Block, Query
+from tanager.counts.context_moments import ContextMoments
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.forgetting import Clock, as_decay, as_window
 from tanager.counts.joint import JointCounts
@@ -142,6 +143,15 @@ class CountsClassifier(Classifier):
         """How wide to count: options of JointCounts."""
         return {"order": self.order}
 
+    def _moments_shape(self, schema: Schema) -> tuple[list[int], list[tuple[int, ...]]]:
+        """Columns with codes whose numbers are learned as well, and the parent sets that they are learned given."""
+        return [], []
+
+    @property
+    def reads_numbers(self) -> bool:
+        """Whether columns are described by normal distributions: counts alone do not hold what is learned."""
+        return bool(getattr(self, "gaussian", False))
+
     def check_options(self) -> None:
         """Refuse options that mean nothing, before anything is learned."""
         check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
@@ -259,11 +269,22 @@ class CountsClassifier(Classifier):
         schema = self.encoder_.schema
         spare = int(self.unseen == "smooth")
         shape = self.counts_shape(schema)
-        n = sum(column.kind == "continuous" for column in schema.columns)
         counts = JointCounts(schema, self.classes_, max_memory=self.max_memory, spare=spare, **shape)
-        self._remember(counts, Moments(len(self.classes_), n) if n else None)
+        self._remember(counts, self._no_moments(counts))
 
-    def _remember(self, counts: JointCounts, moments: Moments | None = None) -> None:
+    def _no_moments(self, counts: JointCounts) -> Moments | ContextMoments | None:
+        """What is to be learned of Gaussian columns beside these counts, still empty."""
+        schema, k = counts.schema, counts.n_classes
+        n = sum(column.kind == "continuous" for column in schema.columns)
+        if n:
+            return Moments(k, n)
+        columns, sets = self._moments_shape(schema)
+        if not columns:
+            return None
+        budget, owner = self.max_memory, type(self).__name__
+        return ContextMoments(columns, sets, schema.n_values, k, max_memory=budget, beside=counts.nbytes, owner=owner)
+
+    def _remember(self, counts: JointCounts, moments: Moments | ContextMoments | None = None) -> None:
         """Start a memory with these counts; nothing else is known yet."""
         self._memory = Memory(
             counts,
@@ -329,9 +350,10 @@ class CountsClassifier(Classifier):
         """Cells of Gaussian columns, where there are any; absent keys of dicts are missing."""
         if self._learned.moments is None:
             return None
+        columns = self._learned.number_columns
         if rows_of_dicts(X):
-            return np.array([self.encoder_.continuous_row(row) for row in X])
-        return self.encoder_.continuous_values(X, type(self).__name__)
+            return np.array([self.encoder_.numbers_row(row, columns) for row in X])
+        return self.encoder_.numbers(X, columns, type(self).__name__)
 
     def _add_columns(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Take in names that are no column yet: categorical, missing in all rows so far."""
@@ -349,7 +371,10 @@ class CountsClassifier(Classifier):
 
     def _columns_added(self, n_new: int, wider: dict[str, Any]) -> None:
         """What was learned makes room for new columns."""
-        self._learned.add_columns(self.encoder_.schema, n_new, **wider)
+        schema = self.encoder_.schema
+        self._learned.add_columns(schema, n_new, **wider)
+        if isinstance(self._learned.moments, ContextMoments):
+            self._learned.moments.add_columns(schema.n_values[-n_new:], self._moments_shape(schema)[1])
         if self._recutting is not None:
             self._recutting.add_columns(n_new)
         self._answering.forget()
@@ -503,6 +528,8 @@ class CountsClassifier(Classifier):
 
     def attach(self, counts: JointCounts, encoder: Encoder, rows: KeptRows | None) -> Self:
         """Answer from counts (and, where rows are looked at, from rows) that others use as well."""
+        if self.reads_numbers:
+            raise OptionError(f"{self!r} cannot share counts: they do not hold numbers. Leave out gaussian=.")
         self.start()
         self.classes_, self.encoder_ = counts.classes, encoder
         self._remember(counts)
@@ -675,6 +702,10 @@ class CountsClassifier(Classifier):
         model.classes_ = counts.classes
         model.encoder_ = model._encoder_for(counts.schema)
         counts.require(cls.__name__, **model.counts_shape(counts.schema))
+        if model._moments_shape(counts.schema)[0]:
+            raise OptionError(
+                "counts do not hold the numbers of Gaussian columns. Fit on the rows, or leave out gaussian=."
+            )
         if model.unseen == "smooth" and not counts.spare:
             raise SchemaMismatch('unseen="smooth" needs counts with a spare slot. Count with spare=1.')
         model._remember(counts)
@@ -710,7 +741,7 @@ class CountsClassifier(Classifier):
             raise ModelFileError("its counts are of other classes")
         counts.require(type(self).__name__, **self.counts_shape(counts.schema))
         self.classes_ = counts.classes
-        self._remember(counts)
+        self._remember(counts, self._no_moments(counts))
         self._learned.take_state(state)
         if self._recutting is not None:
             self._recutting.take_arrays(self, state["arrays"])

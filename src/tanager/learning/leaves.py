@@ -25,9 +25,9 @@ def check_leaf(leaf: Any) -> None:
     if isinstance(leaf, type) or not isinstance(leaf, CountsClassifier):
         raise OptionError(f"leaf={leaf!r} is no classifier over counts. Give one, such as NaiveBayes() or AODE().")
     leaf.check_options()
-    if leaf.encoder_options().get("continuous"):
+    if leaf.reads_numbers:
         raise OptionError(
-            f"leaf={leaf!r}: a tree splits by codes, and Gaussian columns have none. Leave out gaussian=."
+            f"leaf={leaf!r}: a tree keeps codes alone, and Gaussian columns need their numbers. Leave out gaussian=."
         )
     if getattr(leaf, "fit_by", "likelihood") != "likelihood":
         raise OptionError(f"leaf={leaf!r}: the leaves of a tree have counted parameters. Leave out fit_by=.")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tanager.counts.block import Block
+from tanager.counts.context_moments import ContextMoments
 from tanager.counts.forgetting import SMALLEST, Clock, Decay, Steps, Window
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
@@ -30,8 +31,8 @@ class Memory:
     ----------
     counts : JointCounts
         Of the columns with codes.
-    moments : Moments or None
-        Of Gaussian columns, which have no codes.
+    moments : Moments, ContextMoments or None
+        Of Gaussian columns: per class alone, where they have no codes, or per class and values of parents.
     keeps_rows : bool
         Whether rows are kept, because a structure is chosen by looking at them again. A window keeps them anyway.
     decay, window : Decay, Window or None
@@ -43,7 +44,7 @@ class Memory:
     def __init__(
         self,
         counts: JointCounts,
-        moments: Moments | None = None,
+        moments: Moments | ContextMoments | None = None,
         *,
         keeps_rows: bool = False,
         decay: Decay | None = None,
@@ -69,6 +70,18 @@ class Memory:
         return self.clock is None and self.rows is None and self.moments is None and self.listener is None
 
     @property
+    def number_columns(self) -> list[int]:
+        """The places of Gaussian columns, whose numbers come with the rows."""
+        if isinstance(self.moments, ContextMoments):
+            return list(self.moments.children)
+        return [i for i, column in enumerate(self.counts.schema.columns) if column.kind == "continuous"]
+
+    @property
+    def number_names(self) -> list[str]:
+        """The names of Gaussian columns."""
+        return [self.counts.schema.names[i] for i in self.number_columns]
+
+    @property
     def holds_all_rows(self) -> bool:
         """Whether the kept rows are those behind the counts."""
         return self.rows is not None and bool(np.isclose(self.rows.weight, self.counts.n_rows))
@@ -79,6 +92,8 @@ class Memory:
             if schema == self.counts.schema:
                 self.counts.schema = schema
             else:
+                if isinstance(self.moments, ContextMoments):
+                    self.moments.make_room(schema.n_values)
                 self.counts.grow(schema, classes)
 
     # --- rows enter ---------------------------------------------------------------------------------------------
@@ -106,7 +121,7 @@ class Memory:
     def _beside_counts(self, block: Block) -> None:
         """Rows were counted: what else is to be learned of them."""
         if self.moments is not None and block.numbers is not None:
-            self.moments.update(block.numbers, block.labels, block.weights)
+            self.moments.add_block(block)
         if self.rows is not None:
             self.rows.follow(self.counts)
             self.keep(block)
@@ -116,9 +131,11 @@ class Memory:
             self.listener(block)
 
     def keep(self, block: Block) -> None:
-        """Keep rows; only those of a window need their times and numbers again, when they leave."""
+        """Keep rows; only those of a window need their times again, when they leave."""
         assert self.rows is not None
-        self.rows.append(block if self.window is not None else Block(block.codes, block.labels, block.weights))
+        if self.window is None:
+            block = Block(block.codes, block.labels, block.weights, None, block.numbers)
+        self.rows.append(block)
         self.rows.check_budget(self.max_memory, self.owner)
 
     def _add_fading(self, block: Block, steps: Steps, clock: Clock, n_jobs: int) -> None:
@@ -195,7 +212,7 @@ class Memory:
             return
         codes, labels, raw = (part[:n] for part in rows.queue)
         if self.moments is not None and rows.numbers is not None:
-            self.moments.subtract(rows.numbers[:n], labels, raw / rows.scale)
+            self.moments.remove_block(Block(codes, labels, raw / rows.scale, None, rows.numbers[:n]))
         if n == 1:
             self.counts.forget_row(codes[0], int(labels[0]), float(raw[0]))
         else:
@@ -211,14 +228,14 @@ class Memory:
         else:
             given = block.weighing(np.ones(len(block))) if block.weights is None and self.window is None else block
             left = rows.without(given)
-            (codes, labels, raw), numbers = rows.queue, block.numbers if rows.numbers is None else rows.numbers
+            (codes, labels, raw), numbers = rows.queue, rows.numbers
             which = left < raw
             weights = (raw - left)[which] / rows.scale
             block = Block(codes[which], labels[which], weights, None, None if numbers is None else numbers[which])
             self.counts.subtract(block.codes, block.labels, block.weights, n_jobs=n_jobs)
             rows.weigh(left)
         if self.moments is not None and block.numbers is not None:
-            self.moments.subtract(block.numbers, block.labels, block.weights)
+            self.moments.remove_block(block)
 
     def _left_of(self, block: Block) -> np.ndarray | None:
         """What rows to be removed weigh now; refused where that cannot be known."""
@@ -309,15 +326,15 @@ class Memory:
     def take_state(self, state: Mapping[str, Any]) -> None:
         """Take back what ``to_state`` gave beside the counts, which are ours already."""
         arrays = state["arrays"]
-        n = sum(column.kind == "continuous" for column in self.counts.schema.columns)
-        self.moments = Moments.from_arrays(arrays, self.counts.n_classes, n) if n else None
+        if self.moments is not None:
+            self.moments = self.moments.with_arrays(arrays)
         if self.rows is not None and "rows-codes" in arrays:
-            self.rows = _stored_rows(arrays, self.counts)
+            self.rows = _stored_rows(arrays, self.counts, len(self.number_columns))
         if self.clock is not None:
             self.clock.take_plain(state["clock"])
 
 
-def _stored_rows(arrays: Mapping[str, np.ndarray], counts: JointCounts) -> KeptRows:
+def _stored_rows(arrays: Mapping[str, np.ndarray], counts: JointCounts, n_numbers: int) -> KeptRows:
     """The kept rows of a model file, with codes that the counts know."""
     codes, labels = arrays["rows-codes"], arrays["rows-labels"]
     weights = arrays.get("rows-weights", np.ones(len(labels)))
@@ -328,7 +345,6 @@ def _stored_rows(arrays: Mapping[str, np.ndarray], counts: JointCounts) -> KeptR
     if not known.all() or (labels >= counts.n_classes).any() or not np.isfinite(weights).all():
         raise ModelFileError("its rows have values that its counts do not know")
     times, numbers = arrays.get("rows-times"), arrays.get("rows-numbers")
-    n_numbers = sum(column.kind == "continuous" for column in counts.schema.columns)
     shapes = ((times, (len(labels),)), (numbers, (len(labels), n_numbers)))
     if any(cells is not None and (cells.shape != shape or cells.dtype != np.float64) for cells, shape in shapes):
         raise ModelFileError("its rows do not fit its counts")

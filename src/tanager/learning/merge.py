@@ -10,6 +10,7 @@ import numpy as np
 
 from tanager.counts.align import class_map, union_column, union_labels, value_map
 from tanager.counts.block import Block
+from tanager.counts.context_moments import ContextMoments
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
@@ -82,7 +83,7 @@ def _all_rows(ours: Memory, theirs: Memory, schema: Schema, classes: np.ndarray)
         block = part.rows.block
         codes = _recoded(block.codes, part.counts.schema, schema)
         labels = class_map(part.counts.classes, classes)[block.labels].astype(np.uint16)
-        rows.append(Block(codes, labels, block.weights, block.times, _numbers(block, part.counts.schema, schema)))
+        rows.append(Block(codes, labels, block.weights, block.times, _numbers(block, part, ours)))
     return rows
 
 
@@ -100,25 +101,48 @@ def _recoded(codes: np.ndarray, own: Schema, schema: Schema) -> np.ndarray:
     return out
 
 
-def _gaussian(schema: Schema) -> list[str]:
-    return [column.name for column in schema.columns if column.kind == "continuous"]
-
-
-def _numbers(block: Block, own: Schema, schema: Schema) -> np.ndarray | None:
-    """The cells of Gaussian columns that are kept, columns in the order of the schema."""
+def _numbers(block: Block, own: Memory, ours: Memory) -> np.ndarray | None:
+    """The cells of Gaussian columns that are kept, columns in our order."""
     if block.numbers is None:
         return None
-    names = _gaussian(own)
-    return block.numbers[:, [names.index(name) for name in _gaussian(schema)]]
+    return block.numbers[:, [own.number_names.index(name) for name in ours.number_names]]
 
 
-def _moments(ours: Memory, theirs: Memory, counts: JointCounts) -> Moments | None:
+def _moments(ours: Memory, theirs: Memory, counts: JointCounts) -> Moments | ContextMoments | None:
     """The moments of both, columns in our order."""
+    if set(ours.number_names) != set(theirs.number_names):
+        one, other = (", ".join(part.number_names) or "none" for part in (ours, theirs))
+        raise SchemaMismatch(
+            f"cannot merge: the Gaussian columns are {one} here and {other} there. Give both models the same gaussian=."
+        )
     if ours.moments is None or theirs.moments is None:
-        return ours.moments
-    names = _gaussian(theirs.counts.schema)
+        return None
+    if isinstance(ours.moments, ContextMoments):
+        return _contexts(ours.moments, ours, theirs, counts)
+    assert isinstance(theirs.moments, Moments)
     mine, others = (
         part.move_classes(class_map(memory.counts.classes, counts.classes), counts.n_classes)
         for part, memory in ((ours.moments, ours), (theirs.moments, theirs))
     )
-    return mine.merge(others.project([names.index(name) for name in _gaussian(ours.counts.schema)]))
+    return mine.merge(others.project([theirs.number_names.index(name) for name in ours.number_names]))
+
+
+def _contexts(mine: ContextMoments, ours: Memory, theirs: Memory, counts: JointCounts) -> ContextMoments:
+    """The moments of both in the contexts of the merged counts."""
+    blank = mine.blank(n_values=np.maximum(mine.n_values, counts.schema.n_values), n_classes=counts.n_classes)
+    total = blank.blank()
+    for part in (ours, theirs):
+        own = part.counts.schema
+        columns = [counts.schema.index(name) for name in own.names]
+        assert isinstance(part.moments, ContextMoments)
+        absent = set(mine.sets) - {tuple(sorted(columns[i] for i in p)) for p in part.moments.sets}
+        if absent:
+            names = ", ".join(counts.schema.names[i] for i in min(absent))
+            raise SchemaMismatch(
+                f"cannot merge: only one of the models has learned normal distributions given {names}. Give both the "
+                "same options."
+            )
+        values = {i: value_map(column, counts.schema.columns[columns[i]]) for i, column in enumerate(own.columns)}
+        classes = class_map(part.counts.classes, counts.classes)
+        total.merge(part.moments.moved(blank.blank(), columns=columns, values=values, classes=classes))
+    return total

@@ -24,7 +24,7 @@ def network_of(model: CountsClassifier) -> Network:
     no tables can (``fit_by="weights"`` with parents that do not depend on each other), there are arcs alone.
     """
     form, counts = _form(model), model.counts_
-    gaussian = [column.name for column in counts.schema.columns if column.kind == "continuous"]
+    gaussian = model.memory.number_names
     if gaussian:
         raise OptionError(
             f"column {gaussian[0]!r} is Gaussian, and a network has tables alone. Leave out gaussian= to cut "

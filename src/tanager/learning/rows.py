@@ -156,9 +156,9 @@ class KeptRows:
         left = self.raw.copy() if self._arrays else np.zeros(0)
         places: dict[bytes, list[int]] = {}
         for at in range(len(self)):
-            places.setdefault(_key(self.part("codes")[at], self.part("labels")[at]), []).append(at)
+            places.setdefault(_key(self.part("codes")[at], self.part("labels")[at], self.numbers, at), []).append(at)
         for r, (row, label) in enumerate(zip(block.codes, block.labels, strict=True)):
-            kept = places.get(_key(row, label), [])
+            kept = places.get(_key(row, label, block.numbers, r), [])
             if block.weights is None and kept:
                 left[kept.pop()] = 0.0
                 continue
@@ -214,5 +214,7 @@ def widened(codes: np.ndarray) -> np.ndarray:
     return wide
 
 
-def _key(row: np.ndarray, label: Any) -> bytes:
-    return widened(row).tobytes() + int(label).to_bytes(4, "little")
+def _key(row: np.ndarray, label: Any, numbers: np.ndarray | None, r: int) -> bytes:
+    """What rows have in common that are the same: values, class, and the numbers (row r) of Gaussian columns."""
+    exact = b"" if numbers is None else np.where(np.isnan(numbers[r]), np.nan, numbers[r] + 0.0).tobytes()
+    return widened(row).tobytes() + int(label).to_bytes(4, "little") + exact

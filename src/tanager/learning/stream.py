@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tanager.counts.block import Block, Query
+from tanager.counts.context_moments import ContextMoments
 from tanager.counts.forgetting import Steps
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
@@ -150,6 +151,7 @@ def _run(model: CountsClassifier, view: View, lap: Lap, steps: Steps) -> int:
     """Answer and learn rows in the kernels, up to one with a new value; rows leave the window on the way."""
     memory, block = model._learned, lap.block
     rows, moments = memory.rows, memory.moments
+    assert not isinstance(moments, ContextMoments)  # those are not for the kernels
     if rows is not None:  # the kernels take rows that leave from this queue, which ends with the rows of this lap
         rows.follow(memory.counts)
         memory.keep(block)
@@ -219,7 +221,7 @@ def _counts_then_numbers(model: CountsClassifier, query: Query) -> np.ndarray:
     """The answer as the kernels give it: probabilities by the counts, then those of Gaussian columns."""
     moments = model._learned.moments
     current = model._answers(fresh=False)
-    if kernel_view(model, current) is None:
+    if kernel_view(model, current) is None or isinstance(moments, ContextMoments):
         return current.scorer.score(query)
     proba = current.view.score(Query(query.codes))
     if moments is None or query.numbers is None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tanager.scoring.view import View
 
 PartList = list[tuple[int, ParentSet, float]]  # column, parents and log-odds
+Factors = list[tuple[int, ParentSet, np.ndarray]]  # of a member: column, parents, and the log for every class
 
 
 @dataclass(frozen=True)
@@ -108,18 +109,24 @@ def _odds(view: View, query: Query, answer: int, against: int) -> float:
 def _parts(view: View, query: Query, answer: int, against: int) -> tuple[Form, PartList]:
     """The form that answers this row, and its parts."""
     form = view.form
+    joints, known = member_terms(view, query)
+    if isinstance(form, ProductOfSums):
+        pairs = {term: value[[answer, against]] for term, value in known.items()}
+        return form, [*_of_class(view, form, query, answer, against), *_of_product(form, pairs, answer, against)]
+    members = _members(form, joints, known, view.counts.n_features)
+    if not members and form.otherwise is not None:
+        return _parts(view.with_form(form.otherwise), query, answer, against)
+    return form, shared_out(members, [answer, against])
+
+
+def member_terms(view: View, query: Query) -> tuple[np.ndarray, dict[tuple[int, ParentSet], np.ndarray]]:
+    """P(y, x_s) of every member and P(x_i | y, parents) of every term, for all classes; NaN where they do not speak."""
+    form = view.form
     terms = [(child, tuple(parents)) for child, parents in view.plan.terms()]
     n_members = len(form.members) if isinstance(form, SumOfProducts) else 0
     values = np.empty((n_members + len(terms), view.counts.n_classes))
     view.plan.parts(query.codes, values)
-    known = dict(zip(terms, values[n_members:], strict=True))
-    if isinstance(form, ProductOfSums):
-        pairs = {term: value[[answer, against]] for term, value in known.items()}
-        return form, [*_of_class(view, form, query, answer, against), *_of_product(form, pairs, answer, against)]
-    members = _members(form, values[:n_members], known, view.counts.n_features)
-    if not members and form.otherwise is not None:
-        return _parts(view.with_form(form.otherwise), query, answer, against)
-    return form, _of_sum(members, [answer, against])
+    return values[:n_members], dict(zip(terms, values[n_members:], strict=True))
 
 
 def _of_class(view: View, form: ProductOfSums, query: Query, answer: int, against: int) -> PartList:
@@ -163,10 +170,7 @@ def _alive(form: ProductOfSums, known: dict[Any, np.ndarray], child: int, c: int
     return out
 
 
-_Factors = list[tuple[int, ParentSet, np.ndarray]]  # column, parents, and the log for every class
-
-
-def _members(form: SumOfProducts, joints: np.ndarray, known: dict[Any, np.ndarray], n: int) -> list[_Factors]:
+def _members(form: SumOfProducts, joints: np.ndarray, known: dict[Any, np.ndarray], n: int) -> list[Factors]:
     """The factors of every eligible member, its weight in the first; none where all classes are impossible."""
     members, possible = [], False
     columns = range(n) if form.children is None else form.children
@@ -175,13 +179,14 @@ def _members(form: SumOfProducts, joints: np.ndarray, known: dict[Any, np.ndarra
             if np.isnan(joint[0]) or weight <= 0:
                 continue
             children = [(j, known[j, s]) for j in columns if j not in s and not np.isnan(known[j, s][0])]
-            first: _Factors = [(s[0], (), np.log(joint) + np.log(weight))]
+            first: Factors = [(s[0], (), np.log(joint) + np.log(weight))]
             members.append(first + [(j, s, np.log(value)) for j, value in children])
             possible = possible or bool((sum(factor[2] for factor in members[-1]) > -np.inf).any())
     return members if possible else []
 
 
-def _of_sum(members: list[_Factors], pair: list[int]) -> PartList:
+def shared_out(members: Sequence[Factors], pair: list[int]) -> PartList:
+    """The log-odds of a sum of products between two classes, shared out over the factors of its members."""
     logs = np.array([sum(factor[2][pair] for factor in factors) for factors in members])
     whole = np.logaddexp.reduce(logs, axis=0)
     out: dict[tuple[int, ParentSet], float] = {}
@@ -226,6 +231,12 @@ def log_mean(pair: np.ndarray) -> float:
     """The logarithmic mean of two numbers that are not negative."""
     a, b = float(pair[0]), float(pair[1])
     return _log_mean(math.log(a), math.log(b), 0.0) if a > 0 and b > 0 else 0.0
+
+
+def log_of_mean(logs: np.ndarray) -> float:
+    """The log of the logarithmic mean of two positive numbers, from their logs: one may be beyond all floats."""
+    top, gap = float(max(logs)), float(abs(logs[0] - logs[1]))
+    return top if gap < 1e-12 else top + math.log(-math.expm1(-gap) / gap)
 
 
 def _difference(log_joint: np.ndarray, answer: int, against: int) -> float:

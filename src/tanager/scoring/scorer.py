@@ -2,8 +2,9 @@
 
 The innermost scorer is a ``View``: a form over the counts. Others are laid around it where an option asks for them:
 ``Subsumption`` leaves values out first, ``Marginal`` sums missing values out, ``Gaussian`` adds densities of number
-columns, ``Discriminative`` answers with other parameters, ``TreeAverage`` multiplies by a sum over trees. A lazy rule
-or a tree of classifiers is one more scorer.
+columns per class, ``ProductOfDensities`` and ``SumOfDensities`` those per class and values of parents,
+``Discriminative`` answers with other parameters, ``TreeAverage`` multiplies by a sum over trees. A lazy rule or a tree
+of classifiers is one more scorer.
 """
 
 from __future__ import annotations

@@ -92,6 +92,10 @@ class View:
         """Another form over the same counts, all else alike."""
         return self._copy(form, fast=self.fast)
 
+    def in_terms(self) -> View:
+        """The same form with every P(x_i | y, parents) as a term of its own (``term``); slower."""
+        return self._copy(self.form, fast=False)
+
     def over(self, counts: JointCounts, factors: Sequence[float] | None = None) -> View:
         """The same form over other counts, all else alike; or with these factors of the classes and no given priors."""
         if factors is None:
@@ -234,7 +238,7 @@ class View:
 
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """Log-odds of the prior, and those of every column and parent set, for one row."""
-        return explain_row(self._copy(self.form, fast=False), query, answer, against)
+        return explain_row(self.in_terms(), query, answer, against)
 
     def _compiles_left_out(self, codes: np.ndarray, labels: np.ndarray) -> bool:
         """Whether a cell less one row can be worked out beforehand, and is worth it."""

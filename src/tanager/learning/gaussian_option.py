@@ -1,0 +1,83 @@
+"""The option ``gaussian`` where number columns have parents: as a parent a column is its bin, as a child a density."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from tanager.counts.context_moments import ContextMoments
+from tanager.encoding import Schema
+from tanager.errors import OptionError
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.selection import column_place
+from tanager.scoring.densities import ProductOfDensities, SumOfDensities
+from tanager.scoring.forms import ParentSet, SumOfProducts
+from tanager.scoring.scorer import Scorer
+from tanager.scoring.view import View
+
+
+def check_gaussian(gaussian: Any, recut: Any, refused: Mapping[str, bool] | None = None) -> None:
+    """Refuse what is no choice of columns, and other options that need codes of all columns."""
+    if not isinstance(gaussian, bool | str | int | np.integer | list | tuple):
+        raise OptionError(f"gaussian={gaussian!r}: give True for all number columns, or a list of columns.")
+    if gaussian is False:
+        return
+    if recut is not None:
+        raise OptionError(
+            "gaussian and recut do not go together: where bins move, the numbers of all rows would be needed again. "
+            "Leave one of them out."
+        )
+    for option in (name for name, given in (refused or {}).items() if given):
+        raise OptionError(f"{option} reads codes of all columns, and Gaussian columns are not read so. Leave it out.")
+
+
+def cut_as_well(options: dict[str, Any], gaussian: Any) -> dict[str, Any]:
+    """Options of the encoder under which the columns that are named hold numbers, and are cut."""
+    if isinstance(gaussian, bool):
+        return options
+    return options | {"numeric": [*_listed(options.get("numeric")), *_listed(gaussian)]}
+
+
+def gaussian_columns(gaussian: Any, schema: Schema) -> list[int]:
+    """The places of the columns that the option stands for."""
+    numbers = [i for i, column in enumerate(schema.columns) if column.kind == "numeric"]
+    if isinstance(gaussian, bool):
+        return numbers if gaussian else []
+    places = sorted({column_place("gaussian", name, schema) for name in _listed(gaussian)})
+    for i in places:
+        if i not in numbers:
+            raise OptionError(
+                f"gaussian: column {schema.names[i]!r} is {schema.columns[i].kind}, and only numbers have a normal "
+                "distribution. Leave it out."
+            )
+    return places
+
+
+def _listed(columns: Any) -> list[Any]:
+    if columns is None:
+        return []
+    return [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+
+
+def one_parent(schema: Schema) -> list[ParentSet]:
+    """Every column as the only parent."""
+    return [(i,) for i in range(len(schema))]
+
+
+def two_parents(schema: Schema, among: Iterable[int] | None = None) -> list[ParentSet]:
+    """One or two columns as parents; of two, one is ``among`` these columns where they are given."""
+    pairs = combinations(range(len(schema)), 2)
+    some = None if among is None else set(among)
+    return [*one_parent(schema), *(pair for pair in pairs if some is None or some & set(pair))]
+
+
+def with_densities(model: CountsClassifier, view: View) -> Scorer:
+    """The view itself, or the scorer of its form with densities in place of the Gaussian columns."""
+    moments = model.memory.moments
+    if not isinstance(moments, ContextMoments):
+        return view
+    made = SumOfDensities if isinstance(view.form, SumOfProducts) else ProductOfDensities
+    return made(view, moments)

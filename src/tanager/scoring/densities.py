@@ -1,0 +1,313 @@
+"""Forms in which some columns are described by normal distributions given the class and their parents.
+
+Such a column has two readings: as a parent it is the bin that its number falls into, as a child the density of the
+number itself among the rows with the same class and values of parents (``ContextMoments``).
+
+    product of sums   P(y, x) = P(y) prod_i sum_{pa in PA_i} w P(x_i | y, pa)          f(x_i | y, pa) for numbers
+    sum of products   P(y, x) = 1/|s| sum_s P(y, x_s) prod_j P(x_j | y, x_s)           f(x_j | y, x_s) for numbers
+
+In a sum of products all members must have the same units, or the average would depend on whether lengths are in metres
+or millimetres. So P(y, x_s) of a number is P(y, bin) f(x_s | bin), with the density among the rows of all classes in
+its bin: as a parent, a number tells no more about the class than its bin does. (With f(x_s | y, bin), or with
+P(y) f(x_s | y) in place of both, the log loss was higher by 5 % over eleven data sets, generated or scikit-learn's,
+and by a third where columns are skewed.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.counts.block import Block, Query
+from tanager.counts.context_moments import ContextMoments, LeftOut, usable_numbers
+from tanager.scoring.explain import Factors, PartList, log_of_mean, member_terms, shared_out
+from tanager.scoring.forms import ParentSet, ProductOfSums, SumOfProducts
+from tanager.scoring.gaussian import normalised
+from tanager.scoring.view import View
+
+_CELLS = 2**20  # rows, classes and numbers that are worked on at once
+
+Rows = Query | Block  # to answer; those of a block were learned, and are left out
+
+
+class ProductOfDensities:
+    """A product of sums: the view of columns with codes alone, times the sums of densities of number columns."""
+
+    def __init__(self, view: View, moments: ContextMoments) -> None:
+        assert isinstance(view.form, ProductOfSums)
+        self.view, self.moments, form = view, moments, view.form
+        place = {i: g for g, i in enumerate(moments.children)}
+        coded = [t for t, i in enumerate(form.child) if i not in place]
+        child, parents = tuple(form.child[t] for t in coded), tuple(form.parents[t] for t in coded)
+        self.inner = view.with_form(ProductOfSums(child, parents, tuple(form.weight[t] for t in coded)))
+        self.sets: dict[int, list[tuple[ParentSet, float]]] = {}  # of every number column that is read: those that vote
+        for i, own, weight in zip(form.child, form.parents, form.weight, strict=True):
+            if i in place and weight > 0:
+                self.sets.setdefault(place[i], []).append((own, float(weight)))
+        terms = [(own, g, weight) for g, sets in self.sets.items() for own, weight in sets]
+        used = {tuple(sorted(own[:size])) for own, _, _ in terms for size in range(len(own) + 1)} | {()}
+        self.places = [at for p, at in moments.place.items() if p in used]
+        at = {moments.sets[place]: q for q, place in enumerate(self.places)}
+        self.terms = Terms(
+            np.array([at[tuple(sorted(own))] for own, _, _ in terms], dtype=np.int64),
+            np.array([g for _, g, _ in terms], dtype=np.int64),
+            np.log([weight for _, _, weight in terms]),
+        )
+
+    @property
+    def compiled(self) -> View | None:
+        """Numbers are not for the kernels."""
+        return None
+
+    def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors or log joints."""
+        joint = self.log_joint(query, n_jobs)
+        return joint if log_joint else normalised(joint)
+
+    def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors of learned rows, each taken out of counts and moments."""
+        return normalised(self.log_joint(block, n_jobs))
+
+    def log_joint(self, rows: Rows, n_jobs: int = 1) -> np.ndarray:
+        """Log of the joint with every class; rows of a block are left out."""
+        self.inner.weigh_classes(self.view.factors)
+        out = _view_log_joint(self.inner, rows, n_jobs)
+        for part in pieces(rows, self.moments):
+            numbers = _Numbers(self.moments, rows.part(part), self.places)
+            sums = numbers.log_sums(self.terms, n_jobs)
+            for g, sets in self.sets.items():
+                _fall_back(numbers, g, sets, sums)
+            out[part] += np.where(np.isneginf(sums), 0.0, sums).sum(axis=2)
+        return out
+
+    def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
+        """Columns with codes as in the view; every density is a term of the sum it is in."""
+        self.inner.weigh_classes(self.view.factors)
+        prior, parts = self.inner.explain(query, answer, against)
+        numbers = _Numbers(self.moments, query, self.places)
+        for g, sets in self.sets.items():
+            if np.isnan(numbers.values[0, g]):
+                continue
+            alive = [(p, w) for p, w in sets if numbers.present(p)[0]]
+            if not alive:
+                alive = [(next(p for p in _shorter(sets) if numbers.present(p)[0]), 1.0)]
+            logs = np.array([numbers.log_density(p)[0, :, g] + np.log(w) for p, w in alive])
+            pairs = logs[:, [answer, against]]
+            parts += [(self.moments.children[g], p, part) for (p, _), part in zip(alive, _terms(pairs), strict=True)]
+        return prior, parts
+
+
+class SumOfDensities:
+    """A sum of products with one super-parent each: numbers are densities in every member."""
+
+    def __init__(self, view: View, moments: ContextMoments) -> None:
+        assert isinstance(view.form, SumOfProducts)
+        form = view.form
+        assert isinstance(form.otherwise, ProductOfSums)
+        self.view, self.moments, self.form = view, moments, form
+        self.naive = ProductOfDensities(view.with_form(form.otherwise), moments)
+        self.members = [view.with_form(SumOfProducts((s,), (1.0,), 0.0)) for s in form.members]
+
+    @property
+    def compiled(self) -> View | None:
+        """Numbers are not for the kernels."""
+        return None
+
+    def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors or log joints."""
+        joint = self.log_joint(query, n_jobs)
+        return joint if log_joint else normalised(joint)
+
+    def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors of learned rows, each taken out of counts and moments."""
+        return normalised(self.log_joint(block, n_jobs))
+
+    def log_joint(self, rows: Rows, n_jobs: int = 1) -> np.ndarray:
+        """Log of the mean joint of the eligible members; that of naive Bayes where there is none."""
+        total, n_members = np.full((len(rows), self.moments.n_classes), -np.inf), np.zeros(len(rows))
+        for s in range(len(self.members)):
+            here = self._eligible(s, rows)
+            if not here.any():
+                continue
+            some = rows.part(here)
+            logs = self._coded(s, some, n_jobs)
+            for part in pieces(some, self.moments):
+                numbers = _Numbers(self.moments, some.part(part), [self.moments.place[self.form.members[s]]])
+                numbers.add_member(self.form.members[s], logs[part], n_jobs)
+            total[here] = np.logaddexp(total[here], logs)
+            n_members += here
+        dead = np.flatnonzero(np.isneginf(total).all(axis=1))
+        total -= np.log(np.maximum(n_members, 1.0))[:, None]
+        if len(dead):
+            self.naive.view.weigh_classes(self.view.factors)
+            total[dead] = self.naive.log_joint(rows.part(dead), n_jobs)
+        return total
+
+    def _eligible(self, s: int, rows: Rows) -> np.ndarray:
+        """The rows whose super-parent is present and was seen often enough."""
+        (i,) = self.form.members[s]
+        seen = self.view.counts.joint(i).sum(axis=0)
+        codes = rows.codes[:, i].astype(np.int64)
+        times = np.append(seen, 0.0)[np.minimum(codes, len(seen))]
+        if isinstance(rows, Block):
+            times = np.maximum(times - (1.0 if rows.weights is None else rows.weights), 0.0)
+        enough: np.ndarray = times >= self.form.min_count * (1 - 1e-9)
+        return enough & (codes != np.iinfo(rows.codes.dtype).max)
+
+    def _coded(self, s: int, rows: Rows, n_jobs: int) -> np.ndarray:
+        """Log of P(y, x_s) and of all factors of columns with codes. Columns of numbers are missing but for x_s."""
+        view = self.members[s]
+        view.weigh_classes(self.view.factors)
+        masked = _with_codes(rows, self._masked(rows.codes, s))
+        logs = _view_log_joint(view, masked, n_jobs)
+        if self.view.estimate.strength == 0:  # the view answers with the prior where every class has probability 0
+            logs[~self._possible(s, masked)] = -np.inf
+        return logs
+
+    def _masked(self, codes: np.ndarray, s: int) -> np.ndarray:
+        masked = codes.copy()
+        others = [i for i in self.moments.children if i not in self.form.members[s]]
+        masked[:, others] = np.iinfo(codes.dtype).max
+        return masked
+
+    def _possible(self, s: int, rows: Rows) -> np.ndarray:
+        """Whether some class is possible by the super-parent and by all columns with codes."""
+        member = self.form.members[s]
+        seen = self.view.counts.joint(*member).T[rows.codes[:, member[0]]]
+        if isinstance(rows, Block):
+            seen[np.arange(len(rows)), rows.labels] -= 1.0 if rows.weights is None else rows.weights
+        possible = seen > 0
+        for j in range(self.view.counts.n_features):
+            if j not in member and j not in self.moments.children:
+                possible &= self.members[s].in_terms().term(j, member, rows) != 0
+        return possible.any(axis=1)
+
+    def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
+        """The log-odds of the mean, shared out over members and their factors."""
+        logs = self.log_joint(query)[0, [answer, against]]
+        joints, known = member_terms(self.view.in_terms(), Query(query.codes))
+        numbers = _Numbers(self.moments, query, [self.moments.place[s] for s in self.form.members])
+        members: list[Factors] = []
+        for s, joint in zip(self.form.members, joints, strict=True):
+            if np.isnan(joint[0]):
+                continue
+            dense = numbers.member_density(s)[0]
+            factors: Factors = [(s[0], (), np.log(joint))]
+            for j in range(self.view.counts.n_features):
+                if j in self.moments.children:
+                    g = self.moments.children.index(j)
+                    if not np.isnan(numbers.values[0, g]):
+                        factors.append((j, s, dense[:, g]))
+                elif j not in s and not np.isnan(known[j, s][0]):
+                    factors.append((j, s, np.log(known[j, s])))
+            members.append(factors)
+        if not members:
+            self.naive.view.weigh_classes(self.view.factors)
+            return self.naive.explain(query, answer, against)
+        parts = shared_out(members, [answer, against])
+        return float(logs[0] - logs[1]) - sum(part[2] for part in parts), parts
+
+
+class Terms(NamedTuple):
+    """Densities to be summed: which set, of which number, and the log of the weight."""
+
+    set: np.ndarray
+    child: np.ndarray
+    log_weight: np.ndarray
+
+
+class _Numbers:
+    """The numbers of some rows, and the normal distributions of the contexts (of some sets) that they are in."""
+
+    def __init__(self, moments: ContextMoments, rows: Rows, places: Sequence[int]) -> None:
+        self.moments = moments
+        self.values = np.ascontiguousarray(usable_numbers(rows.numbers))
+        self.place = {moments.sets[at]: q for q, at in enumerate(places)}
+        self.contexts = moments.lines(rows.codes, places)
+        self.left_out: LeftOut | None = None
+        if isinstance(rows, Block):
+            self.left_out = rows.labels, np.ones(len(rows)) if rows.weights is None else rows.weights
+        self.normals, self.lines = moments.normals(self.contexts, self.values, self.left_out)
+
+    def _of_set(self, lines: np.ndarray, parents: ParentSet) -> np.ndarray:
+        own: np.ndarray = lines[:, self.place[tuple(sorted(parents))]]
+        return own
+
+    def present(self, parents: ParentSet) -> np.ndarray:
+        """The rows that have values of all these parents."""
+        there: np.ndarray = self._of_set(self.lines, parents) >= 0
+        return there
+
+    def log_sums(self, terms: Terms, n_jobs: int) -> np.ndarray:
+        """Logs of the sums of densities: rows, classes and numbers; -inf where a parent is missing in all terms."""
+        out = np.empty((len(self.values), self.moments.n_classes, self.moments.n_columns))
+        _kernels.log_density_sums(self.values, self.lines, *self.normals, self.moments.n_classes, *terms, out, n_jobs)
+        return out
+
+    def add_member(self, member: ParentSet, out: np.ndarray, n_jobs: int) -> None:
+        """Add the log densities of all numbers given one super-parent."""
+        (s,), k = member, self.moments.n_classes
+        skip = self.moments.children.index(s) if s in self.moments.children else -1
+        _kernels.add_log_densities(self.values, self.lines, *self.normals, k, self.place[member], skip, out, n_jobs)
+        if skip >= 0:
+            out += self._inside(member, skip)[:, None]
+
+    def _inside(self, member: ParentSet, g: int) -> np.ndarray:
+        """Log density of a number inside its bin."""
+        return self.moments.log_density_of_all(self._of_set(self.contexts, member), self.values, g, self.left_out)
+
+    def log_density(self, parents: ParentSet, rows: np.ndarray | None = None) -> np.ndarray:
+        """Log densities of every number given these parents, which are present: rows (or some), classes and numbers."""
+        some = slice(None) if rows is None else rows
+        at = self._of_set(self.lines, parents)[some, None] + np.arange(self.moments.n_classes)
+        return self.normals.each(lambda part: part[at]).log_density(self.values[some, None, :])
+
+    def member_density(self, member: ParentSet) -> np.ndarray:
+        """Log densities given one super-parent; of that itself, where it is a number, the one inside its bin."""
+        out = self.log_density(member)
+        if member[0] in self.moments.children:
+            g = self.moments.children.index(member[0])
+            out[:, :, g] = self._inside(member, g)[:, None]
+        return out
+
+
+def _fall_back(numbers: _Numbers, g: int, sets: Sequence[tuple[ParentSet, float]], sums: np.ndarray) -> None:
+    """Where a parent is missing in every set: a single set gives its first parents, several the class alone."""
+    if not np.isneginf(sums[:, 0, g]).any():
+        return
+    for parents in _shorter(sets):
+        rows = np.flatnonzero(np.isneginf(sums[:, 0, g]) & numbers.present(parents))
+        if len(rows):
+            sums[rows, :, g] = numbers.log_density(parents, rows)[:, :, g]
+
+
+def pieces(rows: Rows, moments: ContextMoments) -> list[slice]:
+    """Parts of so many rows that are not too large to be worked on at once."""
+    cells = moments.n_classes * moments.n_columns * (len(moments.sets) if isinstance(rows, Block) else 1)
+    step = max(1, _CELLS // max(1, cells, len(moments.sets)))
+    return [slice(at, at + step) for at in range(0, len(rows), step)]
+
+
+def _view_log_joint(view: View, rows: Rows, n_jobs: int) -> np.ndarray:
+    if isinstance(rows, Block):
+        return view.leave_one_out(rows, log_joint=True, n_jobs=n_jobs)
+    return view.score(rows, log_joint=True, n_jobs=n_jobs)
+
+
+def _with_codes(rows: Rows, codes: np.ndarray) -> Rows:
+    return Block(codes, rows.labels, rows.weights) if isinstance(rows, Block) else Query(codes)
+
+
+def _shorter(sets: Sequence[tuple[ParentSet, float]]) -> list[ParentSet]:
+    """What stands in, best first, where all sets of a column lack a parent."""
+    first = sets[0][0] if len(sets) == 1 else ()
+    return [first[:size] for size in range(len(first) - 1, -1, -1)] or [()]
+
+
+def _terms(logs: np.ndarray) -> list[float]:
+    """What every term of a sum (logs of both classes) adds to its log-odds."""
+    whole = log_of_mean(np.logaddexp.reduce(logs, axis=0))
+    return [float(np.exp(one - whole) - np.exp(other - whole)) for one, other in logs]
