@@ -17,3 +17,9 @@ settings.register_profile("quick", derandomize=True, max_examples=6, **_COMMON)
 settings.register_profile("thorough", derandomize=True, max_examples=25, **_COMMON)
 settings.register_profile("search", database=None, max_examples=25, **_COMMON)
 settings.load_profile(PROFILE)
+
+
+def pytest_configure(config):
+    """Examples follow from the source of a test; with a seed given, no key for a database is made from it as well."""
+    if PROFILE != "search":
+        config.option.hypothesis_seed = config.option.hypothesis_seed or 0

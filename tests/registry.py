@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import tanager
-from profiles import THOROUGH
+from profiles import THOROUGH, later
 from tanager import (
     A2DE,
     ANDE,
@@ -238,17 +238,29 @@ WITH_OPTIONS: list[CountsClassifier] = [
 ]
 
 
+# Options that take other paths through the code, each on one classifier whose structure is quick to learn.
+OTHER_PATHS = [
+    "a2de-backoff",
+    "anytime-margin",
+    "aode-ml",
+    "aode-smooth",
+    "aode-sr",
+    "gbn-climb",
+    "multinet-marginal",
+    "nb-balanced",
+    "nb-ml",
+    "nb-prior",
+    "tan-marginal-smooth",
+    "tan-mode",
+]
+
+
 def _quick_names() -> list[str]:
-    """The first instance of every classifier, and those with options that take other paths through the code."""
-    paths = {"ml", "sr", "smooth", "marginal", "mode", "backoff", "prior", "balanced", "margin", "climb", "all", "best"}
-    seen: set[type] = set()
-    names = []
+    """The first instance of every classifier, and OTHER_PATHS; a thorough run takes all of them."""
+    first: dict[type, str] = {}
     for name, build in INSTANCES.items():
-        cls = type(build(3))
-        if cls not in seen or name.split("-")[-1] in paths:
-            names.append(name)
-        seen.add(cls)
-    return sorted(names)
+        first.setdefault(type(build(3)), name)
+    return sorted({*first.values(), *OTHER_PATHS})
 
 
 NAMES = sorted(INSTANCES) if THOROUGH else _quick_names()
@@ -275,6 +287,11 @@ def _first_of_each() -> list[CountsClassifier]:
 
 PLAIN: list[CountsClassifier] = _first_of_each()
 ALL = PLAIN + WITH_OPTIONS
+
+
+def options_later() -> list[Any]:
+    """All of them, those with options in long runs only: for what hardly depends on options."""
+    return [*PLAIN, *later(*WITH_OPTIONS)]
 
 
 def small_table(n_rows: int = 90, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

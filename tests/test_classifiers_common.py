@@ -21,13 +21,15 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from registry import ALL, COUNTING, PLAIN, name_of, small_table, without_an_instance
-from tanager import AODE, TAN, DataWarning, NaiveBayes
+from profiles import later
+from registry import ALL, COUNTING, PLAIN, name_of, options_later, small_table, without_an_instance
+from tanager import AODE, TAN, DataWarning, NaiveBayes, Wrapped
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.plain import to_plain
 
 every = pytest.mark.parametrize("model", PLAIN, ids=name_of)
 every_option = pytest.mark.parametrize("model", ALL, ids=name_of)
+every_option_later = pytest.mark.parametrize("model", options_later(), ids=name_of)
 
 # Checks of scikit-learn that may fail, with the reason; the only place for them.
 EXPECTED_TO_FAIL: dict[str, str] = {}
@@ -41,7 +43,13 @@ def test_every_public_classifier_has_an_instance_in_the_registry() -> None:
     )
 
 
-CHECKED = [*(cls() for cls in COUNTING), NaiveBayes(gaussian=True), NaiveBayes(bins="frequency"), AODE(unseen="smooth")]
+CHECKED = [
+    *(cls() for cls in COUNTING if cls is not Wrapped),
+    Wrapped(grid=[0.05, 0.2], folds=2),
+    NaiveBayes(gaussian=True),
+    AODE(unseen="smooth"),
+    *later(Wrapped(), NaiveBayes(bins="frequency")),
+]
 
 
 @pytest.mark.parametrize("model", CHECKED, ids=name_of)
@@ -87,7 +95,7 @@ def test_probabilities_can_be_calibrated() -> None:
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
-@every_option
+@every_option_later
 def test_clones_have_the_same_options_and_no_memory(model: CountsClassifier) -> None:
     X, y = small_table()
     fitted = clone(model).fit(X, y)
@@ -185,41 +193,46 @@ def test_routed_weights_reach_fit_inside_a_pipeline() -> None:
 
 # --- copies ------------------------------------------------------------------------------------------------------
 
-COPIES = pytest.mark.parametrize(
-    "copied", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy], ids=["pickle", "deepcopy"]
-)
+
+def copies_of(model: CountsClassifier) -> list[CountsClassifier]:
+    """By pickle and by deepcopy."""
+    return [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
 
 
-@COPIES
 @every_option
-def test_copies_of_fitted_models_answer_and_learn_alike(model: CountsClassifier, copied: Any) -> None:
+def test_copies_of_fitted_models_answer_and_learn_alike(model: CountsClassifier) -> None:
     X, y = small_table()
     fitted = clone(model).fit(X[:60], y[:60])
     before = fitted.predict_proba(X)
-    twin = copied(fitted)
-    assert (twin.predict_proba(X) == before).all()
-    fitted.partial_fit(X[60:], y[60:])
-    assert (twin.predict_proba(X) == before).all(), "a copy shares nothing"
-    twin.partial_fit(X[60:], y[60:])
-    assert (twin.predict_proba(X) == fitted.predict_proba(X)).all()
+    twins = copies_of(fitted)
+    assert all((twin.predict_proba(X) == before).all() for twin in twins)
+    after = fitted.partial_fit(X[60:], y[60:]).predict_proba(X)
+    for twin in twins:
+        assert (twin.predict_proba(X) == before).all(), "a copy shares nothing"
+        assert (twin.partial_fit(X[60:], y[60:]).predict_proba(X) == after).all()
 
 
-@COPIES
 @every
-def test_copies_in_the_middle_of_a_stream_go_on_alike(model: CountsClassifier, copied: Any) -> None:
+def test_copies_in_the_middle_of_a_stream_go_on_alike(model: CountsClassifier) -> None:
     X, y = small_table()
     rows = [{f"x{i}": cell for i, cell in enumerate(row)} for row in X.tolist()]
     for stop, warm_up in ((10, 25), (30, 15)):
         streaming = clone(model).set_params(warm_up=warm_up)
-        for row, label in zip(rows[:stop], y.tolist()[:stop], strict=True):
+        for r, (row, label) in enumerate(zip(rows[:stop], y.tolist()[:stop], strict=True)):
             streaming.learn_one(row, label)
-            streaming.predict_proba_one(row)
-        twin = copied(streaming)
-        assert twin.predict_proba_one(rows[-1]) == streaming.predict_proba_one(rows[-1])
+            if r % 4 == 0:  # a structure may be learned for every answer
+                streaming.predict_proba_one(row)
+        every = [streaming, *copies_of(streaming)]
+        assert_answers_are_one(every, rows[-1])
         for row, label in zip(rows[stop:35], y.tolist()[stop:35], strict=True):
-            streaming.learn_one(row, label)
-            twin.learn_one(row, label)
-        assert twin.predict_proba_one(rows[-1]) == streaming.predict_proba_one(rows[-1])
+            for each in every:
+                each.learn_one(row, label)
+        assert_answers_are_one(every, rows[-1])
+
+
+def assert_answers_are_one(models: list[CountsClassifier], row: dict[str, Any]) -> None:
+    first, *others = (each.predict_proba_one(row) for each in models)
+    assert all(answer == first for answer in others)
 
 
 def test_fitted_models_work_in_other_processes_on_memory_mapped_tables() -> None:

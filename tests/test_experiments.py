@@ -216,6 +216,7 @@ def test_only_what_is_between_markers_is_replaced():
     assert fill(filled, {"one": Table(["x"], [[1]])}) == filled
 
 
+@pytest.mark.long
 def test_the_study_of_evolving_naive_bayes_runs(tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="the experiments draw, which needs the extra 'plot'")
     assert part("klawonn_angelov", "__main__").main(["--quick", "--out", str(tmp_path)]) == 0

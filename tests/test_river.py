@@ -36,10 +36,13 @@ EXPECTED_TO_FAIL: dict[str, str] = {}
 def _cases() -> list[Any]:
     cases = []
     for model in WRAPPED:
+        seen: set[str] = set()
         for check in checks.yield_checks(RiverClassifier(model)):
             reason = EXPECTED_TO_FAIL.get(check.__name__)
             marks = [] if reason is None else [pytest.mark.xfail(reason=reason)]
-            marks += [] if model in QUICK else [pytest.mark.long]
+            again = check.__name__ in seen  # on another data set
+            marks += [pytest.mark.long] if again or model not in QUICK else []
+            seen.add(check.__name__)
             cases.append(pytest.param(model, check, marks=marks, id=f"{model!r}-{check.__name__}"))
     return cases
 
@@ -63,11 +66,10 @@ def stream(n_rows: int = 120, seed: int = 0) -> list[tuple[dict[str, Any], str]]
 @pytest.mark.parametrize("instance", PLAIN, ids=name_of)
 def test_every_classifier_is_evaluated_progressively(instance: Any) -> None:
     model = RiverClassifier(clone(instance).set_params(warm_up=40))
-    rows = stream(60)
-    accuracy = evaluate.progressive_val_score(rows, model, metrics.Accuracy())
+    accuracy, loss = evaluate.progressive_val_score(stream(60), model, metrics.Accuracy() + metrics.CrossEntropy())
     assert accuracy.get() > 0.5
-    losses = evaluate.progressive_val_score(rows, model.clone(), metrics.CrossEntropy())
-    assert 0 < losses.get() < 2
+    assert 0 < loss.get() < 2
+    assert model.clone().predict_one(stream(1)[0][0]) is None
 
 
 def test_the_adapter_answers_as_the_classifier_itself() -> None:

@@ -138,7 +138,7 @@ def test_a_tree_of_naive_bayes_equals_plain_loops(table, folds, heaviest):
     model.fit(table.X, table.y, sample_weight=table.w)
     rows = Rows(model, folds)
     tree = rows.grow(rows.all, heaviest)
-    assert plain_tree(model._tree) == tree
+    assert plain_tree(model.part_tree) == tree
     part = [(r, sum(w)) for r, w in rows.all]
     for codes, proba in zip(model.encode(table.Q).codes.tolist(), model.predict_proba(table.Q), strict=True):
         np.testing.assert_allclose(proba, rows.score(tree, part, rows.plain(codes)), rtol=1e-9, atol=1e-12)
@@ -163,14 +163,14 @@ def test_rows_without_the_tested_value_leave_all_leaves_that_share_them(weighted
         children = {v: known(child) for v, child in zip(node.codes, node.children, strict=True)}
         return node.column, dict(zip(node.codes, node.shares, strict=True)), children
 
-    tree = known(model._tree)
-    assert model._tree.n_leaves > 2
+    tree = known(model.part_tree)
+    assert model.part_tree.n_leaves > 2
     part = [(r, sum(weights)) for r, weights in rows.all]
     for r, proba in enumerate(model.leave_one_out(X, y, w)):
         rest = [(q, 0.0 if q == r else weight) for q, weight in part]
         np.testing.assert_allclose(proba, rows.score(tree, rest, rows.x[r]), rtol=1e-9, atol=1e-12)
     again = rows.grow(rows.all, False) if not weighted else None  # shares below a split are those of shared rows
-    assert weighted or plain_tree(model._tree) == again
+    assert weighted or plain_tree(model.part_tree) == again
 
 
 @examples(40)
@@ -222,7 +222,7 @@ def test_rows_go_on_by_the_answers_they_get_as_plain_loops_say(table, seed):
         return {c: plain(child) for c, child in zip(node.classes, node.children, strict=True)}
 
     tree = grow(part)
-    assert plain(model._tree) == tree
+    assert plain(model.part_tree) == tree
     for codes, proba in zip(model.encode(table.Q).codes.tolist(), model.predict_proba(table.Q), strict=True):
         np.testing.assert_allclose(proba, score(tree, part, rows.plain(codes)), rtol=1e-9, atol=1e-12)
     for r, proba in enumerate(model.leave_one_out(table.X, table.y, table.w)):
@@ -240,7 +240,7 @@ def test_the_kernel_tries_splits_as_leaves_of_any_kind_are_tried(table, leaf, mi
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nb_tree, "_pseudo_counts", lambda *_: None)
         slow = NBTree(leaf=leaf, missing=missing, folds=2, **DEEP).fit(table.X, table.y, sample_weight=table.w)
-    assert slow._tree == model._tree
+    assert slow.part_tree == model.part_tree
 
 
 # --- known answers, and what a tree promises ------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def test_any_view_of_counts_can_be_a_leaf(leaf):
     model = NBTree(leaf=leaf, folds=2).fit(X, y)
     assert model.score(X, y) > 0.75
     again = NBTree(leaf=leaf, folds=2, priors=[0.5, 0.5], class_weight={"on": 2.0}).fit(X, y)
-    assert again._tree == model._tree, "a tree does not depend on how answers are weighed"
+    assert again.part_tree == model.part_tree, "a tree does not depend on how answers are weighed"
     log_proba, told = again.predict_log_proba(X[:5]), again.explain(X[:1])
     np.testing.assert_allclose(np.exp(log_proba), again.predict_proba(X[:5]), rtol=1e-9)
     assert told.prior + sum(p.log_odds for p in told.parts) == pytest.approx(abs(log_proba[0, 0] - log_proba[0, 1]))
@@ -309,7 +309,7 @@ def test_a_value_that_has_no_child_is_answered_by_the_node_itself():
     X, y = coins()
     schema = NBTree().fit([*X, ["edge", "heads"]], [*y, "no"]).encoder_.schema
     model = NBTree(schema=schema).fit(X, y)
-    assert model._tree.codes == (0, 1)
+    assert model.part_tree.codes == (0, 1)
     naive = NaiveBayes(schema=schema).fit(X, y)
     np.testing.assert_allclose(model.predict_proba([["edge", "tails"]]), naive.predict_proba([["edge", "tails"]]))
     model.refresh = np.inf  # the tree stays as it is, and its leaves go on learning
@@ -323,9 +323,9 @@ def test_leaves_go_on_learning_while_the_tree_stays():
     X, y = gates(260)
     rows = [dict(zip(["x0", "x1", "x2", "x3"], row, strict=True)) for row in X]
     streamed = NBTree(refresh=np.inf).fit(X[:200], y[:200])
-    tree = streamed._tree
+    tree = streamed.part_tree
     streamed.test_then_train(X[200:], y[200:])
-    assert streamed._tree is tree
+    assert streamed.part_tree is tree
     answers = [streamed.predict_proba_one(row) for row in rows[:20]]
     whole = NBTree(schema=streamed.encoder_.schema).fit(X, y)
     whole._answering.take_state(whole, streamed._answering.to_state(streamed)[0] | {"current": True}, {})

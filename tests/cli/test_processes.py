@@ -20,8 +20,8 @@ def start(*words, **options):
 
 
 def test_exit_codes_and_streams(fitted):
-    with start("predict", fitted, "iris.csv") as done:
-        out, err = done.communicate()
+    with start("predict", fitted, "-", stdin=subprocess.PIPE) as done:  # rows come from a pipe
+        out, err = done.communicate(Path("iris.csv").read_bytes())
     assert done.returncode == 0
     assert out.count(b"\n") == 151
     assert err == b"accuracy 0.9533, log loss 0.1041\n"
@@ -42,12 +42,6 @@ def test_a_closed_pipe_is_no_news(fitted):
     assert err == b""
 
 
-def test_rows_come_from_a_pipe(fitted):
-    with start("predict", fitted, "-", stdin=subprocess.PIPE) as done:
-        out, _ = done.communicate(Path("iris.csv").read_bytes())
-    assert out.count(b"\n") == 151
-
-
 def test_ctrl_c_ends_with_one_line_and_leaves_nothing_behind(fitted):
     text = Path("iris.csv").read_text()
     Path("long.csv").write_text(text + 100 * text.partition("\n")[2])
@@ -61,21 +55,28 @@ def test_ctrl_c_ends_with_one_line_and_leaves_nothing_behind(fitted):
     assert {path.name for path in Path().iterdir()} == before
 
 
-def test_a_bar_moves_on_a_terminal_and_colours_can_be_switched_off(fitted):
+def test_a_bar_moves_on_a_terminal(iris):
+    shown = on_a_terminal("fit", "iris.csv", no_colour="")
+    assert "learning iris.csv" in shown
+    assert "150 rows" in shown
+    assert "\x1b[1m" in shown
+
+
+@pytest.mark.long
+def test_colours_can_be_switched_off(iris):
+    assert "\x1b[31m" not in on_a_terminal("fit", "iris.csv", no_colour="1")
+
+
+def on_a_terminal(*words, no_colour):
+    """What a command shows there."""
     pty = pytest.importorskip("pty")
-    shown = {}
-    for no_colour in ("", "1"):
-        parent, child = pty.openpty()
-        env = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "NO_COLOR": no_colour}
-        words = [*COMMAND, "fit", "iris.csv"]
-        with subprocess.Popen(words, stdout=child, stderr=child, env=env) as done:
-            os.close(child)
-            shown[no_colour] = read_all(parent)
-        assert done.returncode == 0
-    assert "learning iris.csv" in shown[""]
-    assert "150 rows" in shown[""]
-    assert "\x1b[1m" in shown[""]
-    assert "\x1b[31m" not in shown["1"]
+    parent, child = pty.openpty()
+    env = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "NO_COLOR": no_colour}
+    with subprocess.Popen([*COMMAND, *words], stdout=child, stderr=child, env=env) as done:
+        os.close(child)
+        shown = read_all(parent)
+    assert done.returncode == 0
+    return shown
 
 
 def read_all(handle):
@@ -92,6 +93,7 @@ def read_all(handle):
     return b"".join(parts).decode()
 
 
+@pytest.mark.long
 def test_a_narrow_encoding_is_no_reason_to_fail(fitted):
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
     done = subprocess.run([*COMMAND, "show", fitted], capture_output=True, text=True, env=env)

@@ -19,7 +19,7 @@ def steady(text):
 
 
 # Each command is a process of its own, which takes a second to start; the other tests of the commands do without.
-QUICK = ["schema"]
+QUICK = ["datasets"]
 
 
 @pytest.mark.parametrize(

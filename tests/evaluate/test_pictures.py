@@ -12,7 +12,7 @@ from test_results import MANY, ONE, some
 from tanager.errors import OptionError
 from tanager.evaluate import reliability
 from tanager.plot import plot_comparison, plot_ranks, plot_reliability, plot_scatter
-from tanager.plot.ranks import _groups
+from tanager.plot.ranks import indistinct_groups
 
 RANKS = {
     "AODE": 2.1,
@@ -55,7 +55,7 @@ def slow_groups(places, critical_difference):
 @pytest.mark.parametrize("critical_difference", [0.0, 0.2, 1.5, 2.0, 9.0])
 def test_bars_join_all_that_are_close_and_no_bar_is_part_of_another(critical_difference):
     places = sorted(RANKS.values())
-    assert _groups(places, critical_difference) == slow_groups(places, critical_difference)
+    assert indistinct_groups(places, critical_difference) == slow_groups(places, critical_difference)
 
 
 def test_a_reliability_curve_passes_through_its_bins():

@@ -494,4 +494,4 @@ def test_reports_of_a_stream_of_unknown_length_are_few_and_even(n, block):
     ("n", "step"), [(1, 1), (300, 1), (301, 2), (10_000, 50), (1_000_000, 5000), (10_000_000, 50_000)]
 )
 def test_reports_of_a_stream_of_known_length_are_round_numbers(n, step):
-    assert report_schedule._round_step(n) == step
+    assert report_schedule.ReportSchedule(None, n).every == step

@@ -153,6 +153,11 @@ class TreeClassifier(CountsClassifier):
         self._tree = self.tree_from_plain(data["tree"])
 
     @property
+    def part_tree(self) -> Tree:
+        """The tree as it was grown last, in codes; ``tree_`` says it in words."""
+        return self._tree
+
+    @property
     def tree_(self) -> TreeNode:
         """The tree in words, with what the rows that reach every node weigh."""
         _ = self.structure_  # which follows all rows

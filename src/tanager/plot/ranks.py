@@ -44,7 +44,7 @@ def plot_ranks(
         raise OptionError(f"plot_ranks needs two classifiers or more, got {list(ranks)}.")
     order = sorted(ranks, key=lambda name: ranks[name])
     places = [ranks[name] for name in order]
-    groups = _groups(places, critical_difference)
+    groups = indistinct_groups(places, critical_difference)
     n_left = (len(order) + 1) // 2
     names = max(0.085 * (max(map(len, order)) + 7), 1.1)  # inches for the longest name with its rank
     deep = 0.3 + _STEP * len(groups) + _LINE * n_left
@@ -73,7 +73,7 @@ def plot_ranks(
     return save_figure(figure, path)
 
 
-def _groups(places: list[float], critical_difference: float) -> list[tuple[int, int]]:
+def indistinct_groups(places: list[float], critical_difference: float) -> list[tuple[int, int]]:
     """The longest stretches (first, last) of sorted ranks that are no further apart than the critical difference."""
     groups: list[tuple[int, int]] = []
     for first, rank in enumerate(places):
