@@ -20,6 +20,7 @@ Queue = tuple[np.ndarray, np.ndarray, np.ndarray]  # codes, labels and raw weigh
 COMPILE_SECONDS = 2e-8  # that a cell takes to compile, about
 COMPILED_LIMIT = 2**24  # cells of compiled tables (128 MB) beyond which rows are answered straight from the counts
 PAIRS_SHORTER = 10  # so many cells of members with one super-parent are worked out while one is compiled, about
+PAIRS_LIMIT = 2**18  # cells up to which that holds: beyond, the counts leave the cache from row to row
 
 
 class View:
@@ -211,7 +212,8 @@ class View:
         """Making a cell costs about as much as working it out once for a row, or more where there is a short cut."""
         form = self.form  # whose members all have as many super-parents
         pairs = type(form) is SumOfProducts and len(form.members) > 0 and len(form.members[0]) == 1
-        return n_cells < COMPILED_LIMIT and n_rows * self.n_reads >= (PAIRS_SHORTER if pairs else 1) * n_cells
+        shorter = PAIRS_SHORTER if pairs and n_cells <= PAIRS_LIMIT else 1
+        return n_cells < COMPILED_LIMIT and n_rows * self.n_reads >= shorter * n_cells
 
     def _answer_unanswered(
         self, codes: np.ndarray, out: np.ndarray, log_joint: bool, labels: np.ndarray | None = None, n_jobs: int = 1
