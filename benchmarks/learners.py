@@ -1,28 +1,138 @@
-"""Learning time of the classifiers that search by answers, next to scikit-learn's random forest on the same codes."""
+"""Learning time of every classifier, next to scikit-learn's random forest on the codes of the same table.
+
+``python -m benchmarks.learners [part of a name]`` prints one line for each classifier, the ratios side by side;
+``TANAGER_DATA`` names the folder with the real data sets, without which there are the generated tables alone.
+"""
 
 from __future__ import annotations
 
+import math
+import os
+import signal
+import sys
+import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.harness import Line, best_times, seconds
-from tanager import BSEJ, FSSJ, TAN, AdjustedNaiveBayes, Selective, SelectiveNaiveBayes, SuperParentTAN
+from tanager import (
+    A2DE,
+    ANDE,
+    AODE,
+    BAN,
+    BSEJ,
+    CBL,
+    FAN,
+    FANC,
+    FSSJ,
+    HNB,
+    KDB,
+    LBR,
+    SPC,
+    SPODE,
+    TAN,
+    TBMATAN,
+    TC,
+    WAODE,
+    AdjustedNaiveBayes,
+    AnytimeA2DE,
+    AnytimeAODE,
+    BestOf,
+    ChowLiuMultiNet,
+    Collection,
+    DataWarning,
+    DriftAware,
+    EvolvingNaiveBayes,
+    GeneralNetwork,
+    GSquared,
+    HillClimb,
+    HoeffdingTree,
+    MemoryBudgetError,
+    MultiNet,
+    NaiveBayes,
+    NBTree,
+    NetworkClassifier,
+    OptionError,
+    PDAGSearch,
+    RecursiveBayes,
+    Selective,
+    SelectiveKDB,
+    SelectiveNaiveBayes,
+    SemiNaiveBayes,
+    SuperParentTAN,
+    Wrapped,
+)
+from tanager.datasets import load as load_dataset
 
 MODELS = (
+    NaiveBayes(),
+    AdjustedNaiveBayes(),
     SelectiveNaiveBayes(),
     SelectiveNaiveBayes(direction="backward"),
     SelectiveNaiveBayes(direction="best_first"),
-    AdjustedNaiveBayes(),
     Selective(TAN()),
-    SuperParentTAN(),
-    SuperParentTAN(search="arcs"),
+    Selective(KDB()),
     FSSJ(),
     BSEJ(),
+    SemiNaiveBayes(),
+    LBR(),
+    TAN(),
+    FAN(),
+    SuperParentTAN(),
+    SuperParentTAN(search="arcs"),
+    TBMATAN(),
+    KDB(),
+    SelectiveKDB(),
+    SPODE(),
+    AODE(),
+    WAODE(),
+    HNB(),
+    AnytimeAODE(),
+    A2DE(),
+    AnytimeA2DE(),
+    ANDE(n=3),
+    FANC(),
+    SPC(),
+    SPC(super_parent="refined"),
+    TC(),
+    Collection(),
+    GeneralNetwork(),
+    GeneralNetwork(learner=CBL(test=GSquared())),
+    GeneralNetwork(learner=HillClimb()),
+    GeneralNetwork(learner=PDAGSearch()),
+    BAN(),
+    BAN(learner=HillClimb(score="cll")),
+    MultiNet(),
+    ChowLiuMultiNet(),
+    NetworkClassifier(),
+    Wrapped(GeneralNetwork()),
+    BestOf(),
+    NBTree(),
+    NBTree(leaf=AODE()),
+    RecursiveBayes(),
+    HoeffdingTree(),
+    DriftAware(AODE()),
+    EvolvingNaiveBayes(),
 )
 SHAPES = ((300, 13, 3, 4), (3000, 36, 2, 3), (20_000, 16, 10, 8))  # rows, columns, classes, values
+FOREST = repr(RandomForestClassifier())
+REAL = ("soybean", "kr-vs-kp", "letter", "adult", "waveform-5000")
+MOST_SECONDS = 30  # by the wall, for one fit; what takes longer is stopped
+
+
+@dataclass(frozen=True)
+class Data:
+    """A table for our classifiers, and its codes for the forest."""
+
+    name: str
+    X: Any
+    y: np.ndarray
+    codes: np.ndarray
 
 
 def interacting_rows(n_rows: int, n_columns: int, n_classes: int, n_values: int) -> tuple[np.ndarray, np.ndarray]:
@@ -36,12 +146,77 @@ def interacting_rows(n_rows: int, n_columns: int, n_classes: int, n_values: int)
     return X, y
 
 
-def lines() -> Iterator[Line]:
+def tables() -> Iterator[Data]:
+    """The generated tables, and the real ones if they are there."""
     for shape in SHAPES:
         X, y = interacting_rows(*shape)
-        every = (*MODELS, RandomForestClassifier(random_state=0))
-        times = best_times({repr(model): partial(model.fit, X, y) for model in every}, repeats=3)
-        forest = repr(every[-1])
-        for name in map(repr, MODELS):
-            figures = f"{seconds(times[name])} / {seconds(times[forest])}"
-            yield Line(f"{name}.fit {shape[0]:,} x {shape[1]} / forest", figures, times[name] / times[forest], 1.0)
+        yield Data(f"{shape[0]:,} x {shape[1]}", X, y, X)
+    for name in REAL if os.environ.get("TANAGER_DATA") else ():
+        data = load_dataset(name)
+        encoder = NaiveBayes().fit(data.X, data.y).encoder_
+        yield Data(name, data.X, data.y, encoder.transform(data.X))
+
+
+def learn(model: Any, data: Data) -> None:
+    """Fit and answer one row: what a model puts off until its first answer belongs to learning."""
+    model.fit(data.X, data.y).predict_proba(data.X[:1])
+
+
+def learning_times(data: Data, wanted: str = "", repeats: int = 2) -> Iterator[tuple[str, float]]:
+    """Seconds of the forest, then of each classifier, by name.
+
+    Infinite where it was stopped, NaN where it refuses: too much memory, or too long by its own measure.
+    """
+    forest = RandomForestClassifier(random_state=0)
+    yield from best_times({FOREST: partial(forest.fit, data.codes, data.y)}, repeats).items()
+    signal.signal(signal.SIGALRM, _stop)
+    for model in (model for model in MODELS if wanted in repr(model)):
+        name = repr(model)
+        signal.alarm(MOST_SECONDS)
+        try:
+            own = best_times({name: partial(learn, model, data)}, repeats, most_seconds=5.0)[name]
+        except TimeoutError:
+            own = math.inf
+        except (MemoryBudgetError, OptionError):
+            own = math.nan
+        finally:
+            signal.alarm(0)
+        yield name, own
+
+
+def _stop(*_: Any) -> None:
+    raise TimeoutError
+
+
+def lines() -> Iterator[Line]:
+    for data in tables():
+        times = learning_times(data)
+        forest = next(times)[1]
+        for name, own in times:
+            if not math.isnan(own):
+                figures = f"{seconds(own)} / {seconds(forest)}"
+                yield Line(f"{name}.fit {data.name} / forest", figures, own / forest, 1.0)
+
+
+def main(wanted: str) -> None:
+    """A table with one line for each classifier: its time as a share of the forest's, a column for each data set."""
+    found: dict[str, dict[str, float]] = {}
+    for data in tables():
+        own = found[data.name] = {}
+        for name, time in learning_times(data, wanted):
+            own[name] = time
+            print(f"{data.name} {name} {time:.4f}", file=sys.stderr, flush=True)
+    print(f"{'':<50}" + "".join(f"{name:>14}" for name in found))
+    print(f"{'forest: seconds':<50}" + "".join(f"{times[FOREST]:>14.3f}" for times in found.values()))
+    for name in (repr(model) for model in MODELS if wanted in repr(model)):
+        shares = (times[name] / times[FOREST] for times in found.values())
+        print(f"{name:<50}" + "".join(f"{_share(share):>14}" for share in shares))
+
+
+def _share(share: float) -> str:
+    return "refused" if math.isnan(share) else "stopped" if math.isinf(share) else f"{share:.3f}"
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore", DataWarning)
+    main(" ".join(sys.argv[1:]))

@@ -16,7 +16,7 @@ def errors_of(log_joint, labels, weights, class_counts):
 
 def plain(log_joint, labels, weights, class_counts):
     """One weight after the other, each tried between any two rows that change their answer, all rows answered anew."""
-    m, k = log_joint.shape
+    k = log_joint.shape[1]
     now = np.zeros(k)
     fewest = errors_of(log_joint, labels, weights, class_counts)
     while True:

@@ -213,22 +213,22 @@ class _Grower:
 
     def _right(self, block: Block, dealt: np.ndarray) -> float:
         """The weight of the rows that a leaf answers correctly which has not learned their fold."""
-        leaf = self.maker(block.weighing(dealt.sum(axis=0)))
         weights, right = dealt.sum(axis=0), 0.0
+        leaf = self.maker(block.weighing(None if (weights == 1.0).all() else weights))  # which is counted more quickly
         for fold in dealt:
             asked = fold > 0
             if not asked.any():
                 continue
-            held = block.part(asked).weighing(fold[asked])
+            held, own = block.part(asked), fold[asked]
             if self.leaf.looks_at_rows:  # which rows are left matters, not only what they count
                 rest = weights - fold > 1e-12
                 leaf = self.maker(block.part(rest).weighing((weights - fold)[rest]))
-            else:
-                leaf.memory.remove(held)
+            else:  # rows that are known to be there: no other cell needs a look
+                leaf.counts_.forget_rows(held.codes, held.labels, own)
             proba = leaf.scorer_.score(held.query)
-            right += float(fold[asked][decide(proba, leaf.class_count_, None) == held.labels].sum())
+            right += float(own[decide(proba, leaf.class_count_, None) == held.labels].sum())
             if not self.leaf.looks_at_rows:
-                leaf.memory.add(held)
+                leaf.counts_.learn_rows(held.codes, held.labels, own)
         return right
 
 

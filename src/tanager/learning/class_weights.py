@@ -22,10 +22,10 @@ def fewest_errors(
     answers = _answers(log_joint, class_counts)
     while True:
         now, wrong = log_joint + log_weights, answers != labels
-        two = _two_best(now) if m and k > 1 else None
+        first, second = _two_best(now)
         changes = []
-        for c in range(k) if two is not None else ():
-            rival = np.where(two[0] == c, two[1], two[0])
+        for c in range(k) if m and k > 1 else ():
+            rival = np.where(first == c, second, first)
             ratio = now[np.arange(m), rival] - now[:, c]  # class c wins from here on
             step = _best_weight(ratio, rival, c, labels, weights)
             changed = log_weights + np.where(np.arange(k) == c, step, 0.0)

@@ -19,6 +19,8 @@ from tanager.scoring.forms import Form, ParentSet, ProductOfSums, StagedSum, Sum
 Queue = tuple[np.ndarray, np.ndarray, np.ndarray]  # codes, labels and raw weights of rows that will leave the counts
 COMPILE_SECONDS = 2e-8  # that a cell takes to compile, about
 COMPILED_LIMIT = 2**24  # cells of compiled tables (128 MB) beyond which rows are answered straight from the counts
+PAIRS_SHORTER = 10  # so many cells of members with one super-parent are worked out while one is compiled, about
+PAIRS_LIMIT = 2**18  # cells up to which that holds: beyond, the counts leave the cache from row to row
 
 
 class View:
@@ -211,8 +213,11 @@ class View:
         return self.plan.validate_members(*rows, scores, leave_out, self.unit, begin, nanoseconds, n_jobs)
 
     def _worth_compiling(self, n_cells: float, n_rows: int) -> bool:
-        """Making a cell costs about as much as working it out once for a row."""
-        return n_cells < COMPILED_LIMIT and n_rows * self.n_reads >= n_cells
+        """Making a cell costs about as much as working it out once for a row, or more where there is a short cut."""
+        form = self.form  # whose members all have as many super-parents
+        pairs = type(form) is SumOfProducts and len(form.members) > 0 and len(form.members[0]) == 1
+        shorter = PAIRS_SHORTER if pairs and n_cells <= PAIRS_LIMIT else 1
+        return n_cells < COMPILED_LIMIT and n_rows * self.n_reads >= shorter * n_cells
 
     def _answer_unanswered(
         self, codes: np.ndarray, out: np.ndarray, log_joint: bool, labels: np.ndarray | None = None, n_jobs: int = 1
