@@ -243,8 +243,26 @@ def test_the_explanation_names_the_rule_and_adds_up():
 
 def test_a_rule_is_asked_for_one_row():
     X, y, _ = interacting(1)
-    with pytest.raises(DataError, match="rule takes one row, got 2"):
+    with pytest.raises(DataError, match=r"rule takes one row, got 2\. Use rules"):
         LBR(categorical=True).fit(X, y).rule(X[:2])
+
+
+def test_rules_of_a_table_are_those_of_its_rows_and_can_be_drawn(tmp_path):
+    X, y, _ = interacting(1, m=200)
+    model = LBR(categorical=True).fit(X, y)
+    rules = model.rules(X[:20])
+    assert rules == [model.rule([row]) for row in X[:20]]
+    rule = max(rules, key=lambda rule: len(rule.tests))
+    assert rule.tree.depth == len(rule.tests) > 0
+    assert rule.tree.n_rows == len(X)
+    node = rule.tree
+    for name, value in rule.tests.items():
+        assert (node.column, [branch for branch, _ in node.branches]) == (name, [str(value), "another value"])
+        node = node.branches[0][1]
+    assert (node.leaf, node.n_rows) == ("naive Bayes", rule.n_rows)
+    figure = rule.plot(tmp_path / "rule.png")
+    assert figure.texts[0].get_text() == f"LBR: {rule}"
+    assert (tmp_path / "rule.png").stat().st_size > 1000
 
 
 def test_a_copy_answers_the_same():

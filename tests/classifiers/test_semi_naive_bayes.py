@@ -70,6 +70,27 @@ def test_values_are_joined_and_rows_answered_as_the_page_says(table, reliability
     )
 
 
+@examples(20)
+@given(table=tables(min_rows=2, max_rows=15, missing=False))
+def test_without_smoothing_zeros_are_not_divided_by_zeros(table):
+    """Answers once were not a number where a value never came with a class."""
+    model = SemiNaiveBayes(reliability=0.0, smoothing=0).fit(table.X, table.y)
+    data = table.data()
+    pairs = plain_pairs(data, 0.0)
+
+    def answer(x):
+        joined = [(i, j) for i, v, j, w in pairs if x[i] == v and x[j] == w]
+        blocks = [*joined, *((i,) for i in range(data.n) if not any(i in pair for pair in joined))]
+        shares = [[oracle.count(data, {i: x[i] for i in block}, y) for block in blocks] for y in range(data.k)]
+        rows = [oracle.count(data, {}, y) for y in range(data.k)]
+        return oracle.posterior(data, [n * math.prod(c / n for c in own) for n, own in zip(rows, shares, strict=True)])
+
+    np.testing.assert_allclose(model.predict_proba(table.X), [answer(x) for x in data.rows], atol=1e-12)
+    assert np.isfinite(model.leave_one_out(table.X, table.y)).all()
+    if data.k > 1:
+        assert not math.isnan(model.explain([list(table.rows[0])]).log_odds)
+
+
 def parity(m=200, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 3, (m, 4))

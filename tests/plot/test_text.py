@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager import KDB, TAN, NaiveBayes
+from tanager import KDB, TAN, NaiveBayes, PDAGSearch, learn_network
 from tanager.networks.network import Network
 from tanager.plot import network_text
 
@@ -103,3 +103,12 @@ def test_the_arcs_of_a_classifier_are_those_of_its_parents(model):
     assert lines[0] == "class: a parent of all"
     arcs, _ = read("\n".join(line[3:] for line in lines[1:]))
     assert sorted(arcs) == sorted((parent, child) for child, own in model.parents_.items() for parent in own)
+
+
+def test_edges_of_an_equivalence_class_without_a_direction_are_named():
+    rows = [[a, b] for a in (0, 1) for b in (0, 1)] * 20
+    learned = learn_network(rows, [a for a, _ in rows], PDAGSearch())
+    assert learned.undirected == (("class", "x0"),)
+    text = network_text(learned, target="class")
+    assert text.splitlines()[-1] == "may point either way: class - x0"
+    assert "either way" not in network_text(learned.network, target="class")

@@ -31,6 +31,13 @@ def class_information(model: Any) -> dict[str, float]:
     return {column.name: value for column, value in columns if column.kind != "continuous"}
 
 
+def has_fuzzy_rules(model: Any) -> bool:
+    """Whether a model is one of fuzzy rules; those of LBR are found for each row."""
+    from tanager.streams.evolving import EvolvingNaiveBayes
+
+    return isinstance(model, EvolvingNaiveBayes)
+
+
 def used_columns(model: Any) -> list[str]:
     """The columns that predictions depend on."""
     from tanager.scoring.forms import ProductOfSums, form_columns
@@ -39,4 +46,5 @@ def used_columns(model: Any) -> list[str]:
     if not hasattr(model, "counts_"):
         return list(names)
     form = model.structure_
-    return [names[i] for i in sorted(form_columns(form))] if isinstance(form, ProductOfSums) else list(names)
+    some = isinstance(form, ProductOfSums) or form.children is not None
+    return [names[i] for i in sorted(form_columns(form))] if some else list(names)

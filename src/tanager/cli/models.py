@@ -36,6 +36,7 @@ MODELS = {
     "hctan": ModelEntry("SuperParentTAN", "a tree grown by trying every arc", {"search": "arcs"}, compared=False),
     "snb": ModelEntry("SelectiveNaiveBayes", "naive Bayes on the columns that are worth it", compared=False),
     "stan": ModelEntry("Selective", "a tree on the columns that are worth it", wraps="tan", compared=False),
+    "saode": ModelEntry("Selective", "aode on the columns that are worth it", wraps="aode", compared=False),
     "bsej": ModelEntry("BSEJ", "naive Bayes with columns left out or joined", compared=False),
     "fssj": ModelEntry("FSSJ", "naive Bayes with columns added or joined", compared=False),
     "semi": ModelEntry("SemiNaiveBayes", "naive Bayes with values of two columns joined", compared=False),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tanager.cli.model_state import has_fuzzy_rules
 from tanager.cli.reading import load_model
 from tanager.cli.screen import Screen, listed
 from tanager.errors import OptionError, nearest
@@ -47,7 +48,7 @@ def single_network(what: Any, path: str, label: str | None = None) -> Any:
             hint = nearest(label or "", networks) or f" Choose one with --class: {listed(networks)}."
             raise OptionError(f"{path} has a network for every class.{hint}")
         return networks[label]
-    if hasattr(what, "rules"):
+    if has_fuzzy_rules(what):
         raise OptionError(f"{_type_name(what)} in {path} has rules, not a network. See: tanager rules {path}")
     if hasattr(type(what), "tree_"):
         raise OptionError(
@@ -74,7 +75,7 @@ def draw(screen: Screen, what: Any, output: str, **options: Any) -> None:
     from tanager.plot import plot_network
     from tanager.plot.drawable import one_network
 
-    if hasattr(what, "rules") or hasattr(type(what), "tree_"):
+    if has_fuzzy_rules(what) or hasattr(type(what), "tree_"):
         return draw_picture(screen, lambda: what.plot(output))
     if not isinstance(what, Network) and not one_network(what):
         screen.note(f"{_type_name(what)} averages over many networks; the picture shows the tree (TAN) over its counts")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from tanager.cli.model_state import n_learned
+from tanager.cli.model_state import has_fuzzy_rules, n_learned
 from tanager.cli.networks import check_picture, draw_picture
 from tanager.cli.options import columns_option, examples, json_option
 from tanager.cli.output import check_output
@@ -80,7 +80,7 @@ def say_rules(screen: Screen, rules: Any) -> None:
 
 
 def _check_has_rules(learned: Any, path: str) -> None:
-    if not hasattr(learned, "rules"):
+    if not has_fuzzy_rules(learned):
         raise OptionError(
             f"{path} contains {type(learned).__name__}, which has no rules. Fit a model that has: tanager fit DATA "
             f"--model evolving. To see what this one has learned: tanager show {path}"

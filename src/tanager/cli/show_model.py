@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from tanager.cli.model_state import class_information, n_learned
+from tanager.cli.model_state import class_information, has_fuzzy_rules, n_learned
 from tanager.cli.networks import MOST_LINES, described, print_text
 from tanager.cli.rules import say_rules
 from tanager.cli.screen import Screen, counted, listed, table
@@ -50,19 +50,40 @@ def _structure(model: Any) -> dict[str, Any]:
     from tanager.plot.drawable import drawable_networks, one_network
 
     found: dict[str, Any] = {}
-    if hasattr(model, "rules"):
+    if has_fuzzy_rules(model):
         return {"rules": [str(rule) for rule in model.rules()]}
     if hasattr(type(model), "tree_"):
         return {"tree": model.tree_.to_dict()}
     if hasattr(type(model), "table"):
         _ = model.structure_  # fills table_
         found["tried"] = [{key: value for key, value in line.items() if key != "model"} for line in model.table_]
+    found |= _chosen(model)
     if not one_network(model):
         return found | _pairs(model.counts_)
     shown = drawable_networks(model)
     if len(shown) == 1:
         return found | {"arcs": [arc_entry(shown[0], arc) for arc in shown[0].arcs]}
     return found | {"networks": [{"class": s.target, "arcs": [arc_entry(s, arc) for arc in s.arcs]} for s in shown]}
+
+
+def _chosen(model: Any) -> dict[str, Any]:
+    """What a search has chosen beside a network: steps, roles of columns, joined columns or values, class weights."""
+    _ = model.structure_  # which follows all rows
+    found: dict[str, Any] = {}
+    if hasattr(model, "steps_"):
+        found["steps"] = [step._asdict() for step in model.steps_]
+    if getattr(model, "super_parents_", ()):
+        found["super_parents"], found["children"] = list(model.super_parents_), list(model.children_)
+    if hasattr(type(model), "joined_"):
+        found["joined"] = [[_side(side) for side in joined] for joined in model.joined_]
+    if hasattr(type(model), "adjustments_"):
+        found["class_weights"] = [{"class": c, "weight": w} for c, w in model.adjustments_.items()]
+    return found
+
+
+def _side(joined: Any) -> str:
+    """A column, or a value of a column."""
+    return joined if isinstance(joined, str) else f"{joined[0]} = {joined[1]}"
 
 
 def arc_entry(subject: Any, arc: tuple[str, str]) -> dict[str, Any]:
@@ -89,6 +110,7 @@ def print_model(screen: Screen, model: Any, report: dict[str, Any], top: int) ->
     if "tried" in report:
         screen.say(f"\n{model.table()}")
     _print_columns(screen, report, top)
+    _print_chosen(screen, model, report, top)
     if "rules" in report:
         screen.say()
         say_rules(screen, model.rules()[:top])
@@ -96,7 +118,8 @@ def print_model(screen: Screen, model: Any, report: dict[str, Any], top: int) ->
         return
     if "tree" in report:
         tree = model.tree_
-        screen.say(f"\n{counted(tree.n_leaves, 'leaf', 'leaves')}, up to {counted(tree.depth, 'test')} deep")
+        depth = f"up to {counted(tree.depth, 'test')} deep" if tree.depth else "no test"
+        screen.say(f"\n{counted(tree.n_leaves, 'leaf', 'leaves')}, {depth}")
         lines = str(tree).splitlines()
         screen.say("\n".join(lines[:MOST_LINES]))
         _more(screen, len(lines) - MOST_LINES)
@@ -135,6 +158,27 @@ def _print_columns(screen: Screen, report: dict[str, Any], top: int) -> None:
         bars = [(c["information"], c["name"], c["kind"]) for c in informed[:top]]
         screen.show(_bars(screen, bars, "column", "kind", "mutual information"))
         _more(screen, len(informed) - top)
+
+
+def _print_chosen(screen: Screen, model: Any, report: dict[str, Any], top: int) -> None:
+    """What a search has chosen, as ``_chosen`` says it."""
+    if report.get("steps"):
+        screen.say()
+        criterion = {"log_loss": "- log loss"}.get(model.criterion, model.criterion)
+        lines = [(step["did"], step["columns"], f"{step['value']:.4f}") for step in report["steps"]]
+        screen.show(table(("step", "columns", criterion), lines[:top], right=[criterion]))
+        _more(screen, len(lines) - top)
+    if "super_parents" in report:
+        screen.say(f"\nsuper-parents: {listed(report['super_parents'], top)}")
+        screen.say(f"children: {listed(report['children'], top)}")
+    joined = [" + ".join(sides) for sides in report.get("joined", ()) if len(sides) > 1]
+    if "joined" in report:
+        screen.say(f"\njoined: {listed(joined, top) if joined else 'nothing'}")
+    if "class_weights" in report:
+        weights = [f"{entry['class']} {entry['weight']:.4g}" for entry in report["class_weights"]]
+        screen.say(f"\nweights of the classes: {listed(weights, top)}")
+    if hasattr(model, "rule"):
+        screen.say("\na rule is found for each row; tanager explain shows it")
 
 
 def _bars(screen: Screen, lines: Sequence[tuple[float, str, str]], first: str, second: str, what: str) -> Any:

@@ -33,7 +33,8 @@ def network_text(
     """Draw a network or the network of a fitted classifier with characters: the class first, children below a parent.
 
     A variable with several parents is drawn below the class or its strongest parent; the others follow after an arrow.
-    So every arc is shown once. Numbers are I(parent; child | other parents) in nats, as in ``plot_network``.
+    So every arc is shown once. Arcs whose direction is open are named at the end. Numbers are I(parent; child | other
+    parents) in nats, as in ``plot_network``.
 
     Parameters
     ----------
@@ -106,6 +107,9 @@ class _Text:
             name = self.later.pop(0)
             yield f"{name} {self.marks.more}"
             yield from self._children(self.below[name], "")
+        either = [arc for arc in self.drawable.all_arcs if arc in self.drawable.undirected]
+        if either:
+            yield from self._filled([f"{a} - {b}" for a, b in either], "may point either way: ", "  ")
 
     def _branch(self, name: str, lead: str, follow: str) -> Iterator[str]:
         """A variable and all below it; ``lead`` comes before its own line and ``follow`` before all others."""

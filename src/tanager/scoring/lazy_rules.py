@@ -109,10 +109,16 @@ class LazyRules:
 
     def rule(self, query: Query) -> FoundRule:
         """The rule for one row."""
-        rules = self._current()
-        tested, _ = rules.groups(query.codes)[0]
-        view = rules.view_of(query.codes[0], tested) if tested.any() else self.view
-        return FoundRule(tuple(np.flatnonzero(tested).tolist()), view.counts.n_rows, view)
+        ((_, rule),) = self.rules(query)
+        return rule
+
+    def rules(self, query: Query, n_jobs: int = 1) -> list[tuple[np.ndarray, FoundRule]]:
+        """The rules for some rows, each with the rows that it answers."""
+        rules, found = self._current(), []
+        for tested, which in rules.groups(query.codes, n_jobs):
+            view = rules.view_of(query.codes[which[0]], tested) if tested.any() else self.view
+            found.append((which, FoundRule(tuple(np.flatnonzero(tested).tolist()), view.counts.n_rows, view)))
+        return found
 
     @property
     def n_cached(self) -> int:

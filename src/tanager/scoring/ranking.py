@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 
 
@@ -19,16 +17,23 @@ def area(scores: np.ndarray, member: np.ndarray, weights: np.ndarray) -> float:
 
 
 def mean_pair_area(labels: np.ndarray, proba: np.ndarray, weights: np.ndarray) -> float:
-    """The mean over all pairs of classes that occur (Hand and Till); NaN where fewer than two do."""
-    occur = np.flatnonzero(np.bincount(labels, weights, minlength=proba.shape[1]) > 0)
+    """The mean over all pairs of classes that occur (Hand and Till); NaN where fewer than two do.
+
+    Of two classes, each is ranked by its own probability among the rows of both. One ranking of all rows by the
+    probability of a class serves its pairs with all others, so hundreds of classes are no matter.
+    """
+    k = proba.shape[1]
+    mass = np.bincount(labels, weights, minlength=k)
+    occur = np.flatnonzero(mass > 0)
     if len(occur) < 2:
         return float("nan")
-    rows = {c: np.flatnonzero(labels == c) for c in occur.tolist()}
-    return float(np.mean([_pair_area(proba, weights, rows, a, b) for a, b in combinations(rows, 2)]))
-
-
-def _pair_area(proba: np.ndarray, weights: np.ndarray, rows: dict[int, np.ndarray], a: int, b: int) -> float:
-    """Two classes of many: each ranked by its own probability, among the rows of both."""
-    both = np.concatenate([rows[a], rows[b]])
-    first = np.arange(len(both)) < len(rows[a])
-    return (area(proba[both, a], first, weights[both]) + area(proba[both, b], ~first, weights[both])) / 2
+    areas = 0.0
+    for c in occur.tolist():
+        _, level = np.unique(proba[:, c], return_inverse=True)
+        own = np.bincount(level, weights * (labels == c))
+        above = mass[c] - np.cumsum(own) + own / 2  # of the class, ties counting half
+        others = occur[occur != c]
+        areas += float(
+            (np.bincount(labels, weights * above[level], minlength=k)[others] / mass[others]).sum() / mass[c]
+        )
+    return areas / (len(occur) * (len(occur) - 1))
