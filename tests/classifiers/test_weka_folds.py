@@ -52,3 +52,10 @@ def test_a_table_that_naive_bayes_answers_is_one_leaf():
     X = [["heads"], ["tails"]] * 20
     model = NBTree(folds="weka").fit(X, ["yes", "no"] * 20)
     assert not model.tree_.branches
+
+
+def test_rows_of_one_class_are_a_leaf_though_naive_bayes_may_err_on_them():
+    rows = np.random.default_rng(2).integers(0, 6, (60, 4)).astype(str).tolist()  # many values, each of them rare
+    X, y = [["a", *row] for row in rows] + [["b", *row] for row in rows], ["yes"] * 60 + ["no"] * 60
+    model = NBTree(folds="weka", min_child=5).fit(X, y)
+    assert model.tree_.depth <= 1

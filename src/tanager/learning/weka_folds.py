@@ -107,8 +107,10 @@ class WekaGrower:
         return self._grow(_Part(codes, labels.astype(np.intp), weights))
 
     def _grow(self, part: _Part) -> ValueTree:
-        errors = self._errors(part) if len(part) >= FOLDS else 0.0
-        if errors == 0 or part.weights.sum() < self.min_rows:
+        if len(part) < FOLDS or part.weights.sum() < self.min_rows or len(np.unique(part.labels)) < 2:
+            return ValueTree()
+        errors = self._errors(part)
+        if errors == 0:
             return ValueTree()
         best, least = -1, errors
         for i in range(len(self.n_values)):
