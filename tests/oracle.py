@@ -436,29 +436,50 @@ def fan_parents(data):
     return hang(kruskal(edges, data.n), data)
 
 
-def k2_score(data, j, contexts):
-    """The K2 score of column j, with a context of other columns' values and a class for each of ``contexts``."""
+def dirichlet_score(data, j, contexts, prior):
+    """The Bayesian score of column j, ``prior`` in each cell (K2: 1); ``contexts`` are values of others and a class."""
     total = 0.0
     for values, y in contexts:
-        r = data.n_values[j]
-        cells = [count(data, values | {j: v}, y) for v in range(r)]
-        total += math.lgamma(r) - math.lgamma(sum(cells) + r) + sum(math.lgamma(cell + 1) for cell in cells)
+        cells = [count(data, values | {j: v}, y) for v in range(data.n_values[j])]
+        whole = prior * len(cells)
+        total += math.lgamma(whole) - math.lgamma(sum(cells) + whole)
+        total += sum(math.lgamma(cell + prior) - math.lgamma(prior) for cell in cells)
     return total
 
 
-def fan_k2_parents(data):
-    """The forest of arcs whose K2 gain is positive, the best first; rows with both columns present."""
+def arc_gains(data, prior):
+    """The gain of every arc in the score of its child; rows with both columns present."""
     gain = {}
     for i, j in itertools.permutations(range(data.n), 2):
         both = [r for r, row in enumerate(data.rows) if row[i] is not None and row[j] is not None]
         parts = (tuple(part[r] for r in both) for part in (data.rows, data.labels, data.weights))
         part = Data(*parts, data.n_values, data.k)
         if 0 in (data.n_values[i], data.n_values[j]):
+            gain[i, j] = 0.0
             continue
-        alone = k2_score(part, j, [({}, y) for y in range(data.k)])
-        joined = k2_score(part, j, [({i: v}, y) for y in range(data.k) for v in range(data.n_values[i])])
-        gain[i, j] = round(joined - alone, 9)
-    parents = [()] * data.n
+        alone = dirichlet_score(part, j, [({}, y) for y in range(data.k)], prior)
+        contexts = [({i: v}, y) for y in range(data.k) for v in range(data.n_values[i])]
+        gain[i, j] = round(dirichlet_score(part, j, contexts, prior) - alone, 9)
+    return gain
+
+
+def tan_jeffreys_parents(data):
+    """The tree that grows by the best arc between inside and outside, each link hung against its arc if it can be."""
+    gain, parents, inside = arc_gains(data, 0.5), [()] * data.n, set()
+    for _ in range(data.n - 1):
+        free = [arc for arc in gain if not inside or len(inside & set(arc)) == 1]
+        i, j = min(free, key=lambda arc: (-gain[arc], arc[1], arc[0]))
+        if parents[i]:
+            parents[j] = (i,)
+        else:
+            parents[i] = (j,)
+        inside |= {i, j}
+    return parents
+
+
+def fan_k2_parents(data):
+    """The forest of arcs whose K2 gain is positive, the best first."""
+    gain, parents = arc_gains(data, 1.0), [()] * data.n
     for i, j in sorted((arc for arc in gain if gain[arc] > 0), key=lambda arc: (-gain[arc], arc)):
         above = [i]
         while parents[above[-1]]:

@@ -97,6 +97,7 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "tan-marginal-smooth": lambda n: TAN(missing="marginal", unseen="smooth"),
     "tan-mode": lambda n: TAN(missing="mode"),
     "tan-ml": lambda n: TAN(smoothing=0),
+    "tan-jeffreys": lambda n: TAN(criterion="jeffreys"),
     "fan": lambda n: FAN(),
     "fan-g2": lambda n: FAN(criterion="g2", smoothing=BDeu()),
     "fan-bdeu": lambda n: FAN(criterion="bdeu", missing="marginal"),

@@ -51,6 +51,10 @@ VIEWS = {
     "nb": (NaiveBayes(), oracle.nb),
     "tan": (TAN(), lambda d, x, s: oracle.tree(d, x, oracle.tan_parents(d), s)),
     "tan-root": (TAN(root=0), lambda d, x, s: oracle.tree(d, x, oracle.tan_parents(d, 0), s)),
+    "tan-jeffreys": (
+        TAN(criterion="jeffreys"),
+        lambda d, x, s: oracle.tree(d, x, oracle.tan_jeffreys_parents(d), s),
+    ),
     "fan": (FAN(), lambda d, x, s: oracle.tree(d, x, oracle.fan_parents(d), s)),
     "fan-k2": (FAN(criterion="k2"), lambda d, x, s: oracle.tree(d, x, oracle.fan_k2_parents(d), s)),
     "spode": (SPODE(super_parent=0), lambda d, x, s: oracle.spode(d, x, 0, s)),

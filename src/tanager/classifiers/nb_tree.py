@@ -21,6 +21,7 @@ from tanager.learning.rows import KeptRows
 from tanager.learning.tree_classifier import TreeClassifier
 from tanager.learning.tree_node import TreeNode
 from tanager.learning.value_tree import ValueTree
+from tanager.learning.weka_folds import WekaGrower
 from tanager.scoring.decision import decide
 from tanager.scoring.view import View
 
@@ -44,8 +45,9 @@ class NBTree(TreeClassifier):
         At least two children of a split have so many rows.
     min_gain : float, default=0.05
         Share of the errors of a node that a split must take away.
-    folds : int, default=5
-        Errors are those of cross-validation in so many folds.
+    folds : int or "weka", default=5
+        Errors are those of cross-validation in so many folds. With "weka" the tree is that of Weka, whose five folds
+        follow the order of the rows, and parts of a split with fewer than ``min_child`` rows count as wrong.
     missing : {"share", "heaviest"}, default="share"
         Where a row goes that has no value in the column of a split, in learning and in answers: to all children, shared
         out by their rows, or to the one with the most rows.
@@ -80,7 +82,7 @@ class NBTree(TreeClassifier):
     """
 
     min_child: float = 10
-    folds: int = 5
+    folds: int | str = 5
     missing: str = "share"
     random_state: int | None = None
 
@@ -88,8 +90,12 @@ class NBTree(TreeClassifier):
         super().check_options()
         check_number("min_child", self.min_child, "a number of rows")
         check_option("missing", self.missing, ("share", "heaviest"))
-        if isinstance(self.folds, bool) or not isinstance(self.folds, int | np.integer) or self.folds < 2:
-            raise OptionError(f"folds={self.folds!r}: give a whole number of folds of at least 2.")
+        if self.folds == "weka":
+            leaf = self.own_leaf()
+            if _pseudo_counts(leaf, np.ones(1), 2) is None:
+                raise OptionError(f'folds="weka" is for leaves of NaiveBayes that smooth, not {leaf!r}. Give a number.')
+        elif isinstance(self.folds, bool) or not isinstance(self.folds, int | np.integer) or self.folds < 2:
+            raise OptionError(f'folds={self.folds!r}: give a whole number of folds of at least 2, or "weka".')
         if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer | None):
             raise OptionError(f"random_state={self.random_state!r}: give a whole number, or None.")
 
@@ -99,7 +105,17 @@ class NBTree(TreeClassifier):
 
     def grow(self, maker: LeafMaker, counts: JointCounts, rows: KeptRows) -> ValueTree:
         """Split as long as the leaves make fewer errors."""
+        if self.folds == "weka":
+            return self._as_weka(maker, counts, rows.block)
         return _Grower(self, maker, counts, rows).tree()
+
+    def _as_weka(self, maker: LeafMaker, counts: JointCounts, block: Block) -> ValueTree:
+        n_values, pseudo = counts.schema.n_values, _pseudo_counts(maker.model, counts.schema.n_values, counts.n_classes)
+        assert pseudo is not None
+        least = float(self.min_rows), float(self.min_child), float(self.min_gain)
+        grower = WekaGrower(n_values, counts.n_classes, *pseudo, *least, self.missing == "heaviest")
+        weights = np.ones(len(block)) if block.weights is None else block.weights
+        return grower.tree(block.codes, block.labels, weights)
 
     def one_leaf(self) -> ValueTree:
         """No split."""

@@ -26,7 +26,17 @@ from tanager.scoring.marginal import check_missing, with_missing
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.structure.measures import class_information, conditional_information
-from tanager.structure.trees import GAINS, NO_PARENT, Edge, best_arcs, direct, heaviest_forest, k2_gain
+from tanager.structure.trees import (
+    GAINS,
+    NO_PARENT,
+    Edge,
+    best_arcs,
+    direct,
+    grown_arcs,
+    heaviest_forest,
+    jeffreys_gain,
+    k2_gain,
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -89,13 +99,18 @@ class AugmentedNaiveBayes(CountsClassifier):
 class TAN(AugmentedNaiveBayes):
     """Tree-augmented naive Bayes: every column depends on the class and on one other column.
 
-    The tree is the one of largest likelihood, by conditional mutual information. Choose it when pairs of columns
-    depend on each other given the class and rows are plenty; with few rows see FAN, which drops useless edges.
+    The tree is the one of largest likelihood, by conditional mutual information, or that of another score. Choose it
+    when pairs of columns depend on each other given the class and rows are plenty; with few rows see FAN, which drops
+    useless edges.
 
     Parameters
     ----------
     root : str, int or None, default=None
         The column the tree hangs from; by default the one that tells most about the class.
+    criterion : {"likelihood", "aic", "bic", "bdeu", "jeffreys"}, default="likelihood"
+        What edges are chosen for: the tree has the largest sum of these. "jeffreys" is the Bayesian score with half a
+        count in every cell, which differs between the two directions of an edge: the tree grows from its best pair and
+        is hung up as it grows, unless ``root`` is given (the default of TAN in Weka).
     missing : {"drop", "marginal", "mode"}, default="drop"
         At prediction, a missing parent leaves P(child | class); "marginal" sums it out exactly instead. "mode" fills
         the most frequent value in, when learning, too.
@@ -125,9 +140,24 @@ class TAN(AugmentedNaiveBayes):
     """
 
     root: str | int | None = None
+    criterion: str = "likelihood"
+
+    def check_options(self) -> None:
+        super().check_options()
+        check_option("criterion", self.criterion, ("likelihood", "aic", "bic", "bdeu", "jeffreys"))
+
+    def _parents(self, counts: JointCounts) -> list[int]:
+        if self.criterion == "jeffreys" and self.root is None:
+            return grown_arcs(jeffreys_gain(counts))
+        return super()._parents(counts)
 
     def _edges(self, counts: JointCounts) -> list[Edge]:
-        return heaviest_forest(conditional_information(counts))
+        if self.criterion == "likelihood":
+            return heaviest_forest(conditional_information(counts))
+        if self.criterion == "jeffreys":
+            parents = grown_arcs(jeffreys_gain(counts))
+            return [(parent, child) for child, parent in enumerate(parents) if parent != NO_PARENT]
+        return heaviest_forest(GAINS[self.criterion](counts))
 
     def _root(self, counts: JointCounts) -> int | None:
         return None if self.root is None else column_place("root", self.root, counts.schema)

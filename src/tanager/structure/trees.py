@@ -116,12 +116,21 @@ def k2_gain(counts: JointCounts) -> np.ndarray:
 
     Not symmetric: with a uniform prior on each table of P(x_j | y, x_i), the two directions of an arc differ.
     """
+    return _dirichlet_gain(counts, 1.0)
+
+
+def jeffreys_gain(counts: JointCounts) -> np.ndarray:
+    """[i, j]: as ``k2_gain``, with Jeffreys' prior, half a count in every cell."""
+    return _dirichlet_gain(counts, 0.5)
+
+
+def _dirichlet_gain(counts: JointCounts, prior: float) -> np.ndarray:
     from scipy.special import gammaln
 
     def score(cells: np.ndarray) -> float:  # contexts..., then the values of the child
-        values = cells.shape[-1]
-        contexts = gammaln(values) - gammaln(cells.sum(-1) + values)
-        return float(contexts.sum() + gammaln(cells + 1).sum())
+        whole = cells.shape[-1] * prior
+        contexts = gammaln(whole) - gammaln(cells.sum(-1) + whole)
+        return float(contexts.sum() + (gammaln(cells + prior) - gammaln(prior)).sum())
 
     n = counts.n_features
     gain = np.zeros((n, n))
@@ -150,6 +159,29 @@ def best_arcs(gains: np.ndarray) -> list[int]:
         if parents[b] == NO_PARENT and root[a] != b:  # b is a root; a below it would close a cycle
             parents[b] = a
             root[root == b] = root[a]
+    return parents
+
+
+def grown_arcs(gains: np.ndarray) -> list[int]:
+    """Parent of every column (-1 for the root) of a tree that grows from its best pair by gains [i, j] of arcs i -> j.
+
+    The tree starts with the pair of largest gain and takes in one column after the other, by the largest gain of an arc
+    between a column inside and one outside, in either direction; ties go to the smaller child, then to the smaller
+    parent. The links are hung up in this order, against their arcs: i gets the parent j, unless i has one.
+
+    >>> grown_arcs(np.array([[0, 3, 2], [4, 0, 1], [2, 1, 0]]))
+    [-1, 0, 0]
+    """
+    n = len(gains)
+    parents, inside = [NO_PARENT] * n, np.zeros(n, dtype=bool)
+    allowed = ~np.eye(n, dtype=bool)
+    for _ in range(n - 1):
+        open_gains = np.where(allowed, gains, -np.inf).T  # [j, i]: ties go to the smaller child first
+        j, i = divmod(int(np.argmax(open_gains)), n)
+        child, parent = (i, j) if parents[i] == NO_PARENT else (j, i)
+        parents[child] = parent
+        inside[[i, j]] = True
+        allowed = inside[:, None] != inside
     return parents
 
 
