@@ -14,6 +14,7 @@ from tanager.evaluate import (
     average_ranks,
     corrected_margin,
     corrected_t,
+    equivalence,
     friedman,
     geometric_mean_ratio,
     nemenyi,
@@ -66,6 +67,38 @@ def test_differences_that_are_equal_but_for_rounding_have_no_spread():
 def test_one_fold_has_no_spread_to_judge_by():
     assert all(map(math.isnan, corrected_t([0.1], 0.1)))
     assert math.isnan(corrected_margin([0.1], 0.1))
+
+
+@given(values, st.floats(0.001, 0.2))
+def test_equivalence_is_the_weaker_of_two_one_sided_tests(d, margin):
+    found = equivalence(d, margin)
+    assert found.mean == pytest.approx(np.mean(d))
+    if np.ptp(d) == 0:
+        assert (found.p, found.low, found.high) == (abs(d[0]) >= margin, found.mean, found.mean)
+        return
+    above = stats.ttest_1samp(d, -margin, alternative="greater").pvalue
+    below = stats.ttest_1samp(d, margin, alternative="less").pvalue
+    assert found.p == pytest.approx(max(above, below))
+    interval = stats.ttest_1samp(d, 0).confidence_interval(0.9)
+    assert (found.low, found.high) == pytest.approx(tuple(interval))
+
+
+@given(values, st.floats(0.001, 0.2), st.floats(0, 1))
+def test_equivalent_is_what_has_its_interval_within_the_margin(d, margin, ratio):
+    found = equivalence(d, margin, ratio=ratio)
+    if np.ptp(d) > 0 and abs(found.p - 0.05) > 1e-9:
+        assert (found.p < 0.05) == (-margin < found.low and found.high < margin)
+        assert found.high - found.mean == pytest.approx(corrected_margin(d, ratio, level=0.9))
+
+
+@given(values)
+def test_equivalence_does_not_depend_on_which_one_is_first(d):
+    one, other = equivalence(d, 0.02), equivalence([-v for v in d], 0.02)
+    assert (one.p, one.low) == pytest.approx((other.p, -other.high))
+
+
+def test_one_difference_shows_no_equivalence():
+    assert math.isnan(equivalence([0.0], 0.1).p)
 
 
 @given(st.integers(0, 30), st.integers(0, 30))
@@ -145,6 +178,8 @@ def test_the_critical_difference_grows_with_classifiers_and_falls_with_data_sets
     [
         (lambda: corrected_t([0.1, math.nan], 0.1), DataError, "1 NaN"),
         (lambda: corrected_t([0.1, 0.2], -1), OptionError, "ratio=-1"),
+        (lambda: equivalence([0.1, 0.2], 0.0), OptionError, "margin=0.0 must be above 0"),
+        (lambda: equivalence([0.1, 0.2], 0.1, alpha=0.5), OptionError, "alpha=0.5"),
         (lambda: win_draw_loss([0.1], [0.1, 0.2]), DataError, "one loss per data set"),
         (lambda: geometric_mean_ratio([-0.1], [0.1]), DataError, "losses of at least 0"),
         (lambda: ranks([[0.1, math.nan]]), DataError, "Leave out data sets that some classifier lacks"),

@@ -25,10 +25,12 @@ from tanager.evaluate.prequential_results import PrequentialResults
 from tanager.evaluate.recommend import Recommendation
 from tanager.evaluate.results import Results
 from tanager.evaluate.significance import (
+    Equivalence,
     Friedman,
     average_ranks,
     corrected_margin,
     corrected_t,
+    equivalence,
     friedman,
     geometric_mean_ratio,
     nemenyi,
@@ -40,6 +42,7 @@ from tanager.evaluate.table import Table
 
 __all__ = [
     "AsNumbers",
+    "Equivalence",
     "Friedman",
     "PrequentialResults",
     "Recommendation",
@@ -56,6 +59,7 @@ __all__ = [
     "corrected_t",
     "cross_validate",
     "cross_validate_all",
+    "equivalence",
     "expected_cost",
     "fading_mean",
     "friedman",

@@ -1,7 +1,7 @@
-"""Tests of differences between classifiers.
+"""Tests of differences between classifiers, and of equivalence.
 
 ``corrected_t`` is for the folds of one data set; the sign test, ranks, Friedman's test and the critical difference of
-Nemenyi are for several data sets. All take losses: lower is better.
+Nemenyi are for several data sets. All take losses: lower is better. ``equivalence`` is for both.
 """
 
 from __future__ import annotations
@@ -56,6 +56,64 @@ def corrected_margin(values: ArrayLike, ratio: float, level: float = 0.95) -> fl
 
     values = np.asarray(values, dtype=float)
     return float(stdtrit(max(len(values) - 1, 1), (1 + level) / 2) * _corrected_error(values, ratio))
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """The result of two one-sided tests: the mean difference, its interval, and the p-value.
+
+    The interval from ``low`` to ``high`` is of level 1 - 2 alpha: it lies within the margin exactly where p < alpha.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float
+    margin: float
+
+
+def equivalence(differences: ArrayLike, margin: float, *, ratio: float = 0.0, alpha: float = 0.05) -> Equivalence:
+    """Two one-sided paired t-tests: is the mean difference closer to 0 than the margin?
+
+    That a test finds no difference does not show that there is none. This one takes "they differ by the margin or
+    more" as the hypothesis to be rejected: p is the larger one of the tests of mean <= -margin and of mean >= margin,
+    and if it is small, the two are equivalent up to the margin. State the margin before looking at the differences.
+
+    Parameters
+    ----------
+    differences : array of shape (n,)
+        Paired differences: of errors over data sets, of their logarithms (then a margin of log(1.05) allows 5 %), or
+        of folds. A single one gives NaN.
+    margin : float
+        The smallest difference that would matter, in the same unit.
+    ratio : float, default=0.0
+        Test rows over training rows, as in ``corrected_t``, if the differences are those of overlapping folds.
+    alpha : float, default=0.05
+        The interval from ``low`` to ``high`` has the level 1 - 2 alpha.
+
+    Examples
+    --------
+    >>> from tanager.evaluate import equivalence
+    >>> found = equivalence([0.01, -0.02, 0.0, 0.01, -0.01, 0.02, 0.0, -0.01], margin=0.02)
+    >>> f"{found.mean:.4f} in [{found.low:.4f}, {found.high:.4f}], p = {found.p:.4f}"
+    '0.0000 in [-0.0088, 0.0088], p = 0.0017'
+    """
+    from scipy.special import stdtr, stdtrit
+
+    if not margin > 0:
+        raise OptionError(f"margin={margin!r} must be above 0: the smallest difference that would matter.")
+    if not 0 < alpha < 0.5:
+        raise OptionError(f"alpha={alpha!r} must be between 0 and 0.5.")
+    d = np.asarray(differences, dtype=float)
+    error = _corrected_error(d, ratio)
+    if math.isnan(error):
+        mean = float(d[0]) if len(d) else math.nan
+        return Equivalence(mean, math.nan, math.nan, math.nan, margin)
+    mean = float(d.mean())
+    half = float(stdtrit(len(d) - 1, 1 - alpha)) * error
+    room = margin - abs(mean)  # to the nearer end of the margin, whose test has the larger p
+    p = float(stdtr(len(d) - 1, -room / error)) if error else float(room <= 0)
+    return Equivalence(mean, mean - half, mean + half, p, margin)
 
 
 def _corrected_error(d: np.ndarray, ratio: float) -> float:
