@@ -17,12 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tanager.datasets import Dataset, load
-from tanager.evaluate import Results, Table, sign_test, win_draw_loss
+from tanager.evaluate import Equivalence, Results, Table, equivalence, sign_test, win_draw_loss
 
 HOME = Path(__file__).parent
 BUILD = HOME.parent / "build" / "experiments"
 MEASURES = ("accuracy", "log_loss", "rmse", "auc")
 LEVEL = 0.05  # of all tests
+MARGIN = 0.01  # of an error: classifiers are alike if their mean difference is surely less than a point
 
 
 def arguments(name: str, about: str, argv: Sequence[str] | None) -> argparse.Namespace:
@@ -168,25 +169,33 @@ def steps(chain: str) -> list[tuple[str, str, str]]:
 
 
 def judged(results: Results, *chains: str) -> Table:
-    """Each step of a source's orderings by accuracy, with the sign test over the data sets."""
+    """Each step of a source's orderings by accuracy: the sign test over data sets, and whether the two are alike."""
     rows = []
     for first, relation, second in [step for chain in chains for step in steps(chain)]:
         a, b = mean_losses(results, [first, second]).T
         won, drawn, lost = win_draw_loss(b, a)
-        p = sign_test(won, lost)[1]
-        gain = 100 * float((a - b).mean())
-        rows.append(
-            [f"{first} {relation} {second}", f"{won}-{drawn}-{lost}", p, gain, _verdict(relation, won, lost, p)]
-        )
-    names = ["step", "wins-draws-losses of the second", "p", "mean gain, points", "verdict"]
-    return Table(names, rows, {"p": "p", "mean gain, points": "+.2f"})
+        p, gain = sign_test(won, lost)[1], equivalence(a - b, MARGIN)
+        score, verdict = f"{won}-{drawn}-{lost}", _verdict(relation, won, lost, p, gain.p)
+        rows.append([f"{first} {relation} {second}", score, p, 100 * gain.mean, interval(gain, 100), gain.p, verdict])
+    names = ["step", "wins-draws-losses of the second", "p", "mean gain, points", *ALIKE, "verdict"]
+    return Table(names, rows, {"p": "p", "mean gain, points": "+.2f", "p, alike": "p"})
 
 
-def _verdict(relation: str, won: int, lost: int, p: float) -> str:
+ALIKE = ("90 % interval", "p, alike")  # the columns of an equivalence test
+
+
+def interval(found: Equivalence, scale: float = 1.0, digits: int = 2) -> str:
+    """The interval that lies within the margin where two are alike, in other units."""
+    low, high = (f"{round(scale * end, digits) + 0.0:+.{digits}f}" for end in (found.low, found.high))  # no -0.00
+    return "-" if np.isnan(found.low) else f"{low} to {high}"
+
+
+def _verdict(relation: str, won: int, lost: int, p: float, p_alike: float) -> str:
+    """What a step has come to. That no difference is shown does not make two classifiers alike."""
     if relation == "~":
-        return "confirmed" if p >= LEVEL else "refuted"
+        return "confirmed" if p_alike < LEVEL else "refuted" if p < LEVEL else "not shown"
     if p >= LEVEL:
-        return "not shown"
+        return "alike" if p_alike < LEVEL else "not shown"
     return "confirmed" if won > lost else "refuted"
 
 

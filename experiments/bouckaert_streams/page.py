@@ -10,8 +10,8 @@ import numpy as np
 
 from experiments.bouckaert_streams.run import CLASSIFIERS, ORDERED, SEED
 from experiments.bouckaert_streams.sources import IN_FRONT, SOURCES, STREAMS
-from experiments.common import read_csv
-from tanager.evaluate import Table, sign_test, win_draw_loss
+from experiments.common import LEVEL, interval, read_csv
+from tanager.evaluate import Table, equivalence, sign_test, win_draw_loss
 
 Lines = list[dict[str, Any]]
 NAMES = list(CLASSIFIERS)
@@ -20,6 +20,7 @@ DUELS = (
     *(("SPC", "FANC"), ("SPC", "AODE"), ("SPC", "TAN"), ("TC", "TAN"), ("TC", "SPC"), ("SPCr", "SPC"), ("TC", "SPCr")),
 )
 CHANGES = [*STREAMS[1:], IN_FRONT]
+MARGIN = 0.0025  # of accuracy: what differs by less than a quarter of a point on average is alike
 
 
 class Figures:
@@ -65,6 +66,7 @@ def tables(folder: Path) -> dict[str, Table]:
         "duels": _duels(figures),
         "changes": _changes(figures),
         "spread-changes": _spread_changes(figures),
+        "alike": _alike(figures),
         "orders": _orders(read_csv(folder / "orders.csv")),
         "times": _times(times),
         "parts": _parts(times),
@@ -143,6 +145,31 @@ def _spread_changes(figures: Figures) -> Table:
             ]
             rows.append([stream, source, *change])
     return Table(["stream", "source", *NAMES, "best"], rows, _points([*NAMES, "best"]))
+
+
+def _alike(figures: Figures) -> Table:
+    """Where the source says that all are alike: differences over the sources of a kind, and whether they are small."""
+    plain = {source: {name: figures.spread(name, source, "plain") for name in NAMES} for source in SOURCES}
+    less = {name: own - plain["NB"]["NB"] for name, own in plain["NB"].items()}
+    behind = {name: own - figures.spread("best", "TAN", "plain") for name, own in plain["TAN"].items()}
+    rows = [["1", "accuracy less that of NB, NB source", *_tested(less)]]
+    rows.append(["2", "accuracy less the best possible, TAN source", *_tested(behind)])
+    for claim, stream in (("4", "irrelevant"), ("5", "noise"), ("5", "missing")):
+        for source in SOURCES:
+            change = {name: figures.spread(name, source, stream) - plain[source][name] for name in NAMES}
+            if claim == "5":  # who loses more than the others
+                mean = np.mean(list(change.values()), axis=0)
+                change = {name: own - mean for name, own in change.items()}
+            what = "change less the mean change" if claim == "5" else "change"
+            rows.append([claim, f"{what}, {stream}, {source} source", *_tested(change)])
+    note = f"90 % intervals of the mean, in points; = within {100 * MARGIN:g} points (p < {LEVEL})."
+    return Table(["claim", "what", *NAMES], rows, note=note)
+
+
+def _tested(differences: dict[str, np.ndarray]) -> list[str]:
+    """The interval of each mean difference in points, marked where it lies within the margin."""
+    found = [equivalence(own, MARGIN) for own in differences.values()]
+    return [f"{interval(one, 100)}{' =' if one.p < LEVEL else ''}" for one in found]
 
 
 def _orders(lines: Lines) -> Table:

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.bouckaert_uci.run import LIMITS, ORDERS, seven
 from experiments.common import LEVEL, against, judged, mean_losses, read_csv, read_means, steps
-from tanager.evaluate import Results, Table, geometric_mean_ratio
+from tanager.evaluate import Results, Table, equivalence, geometric_mean_ratio
 
 SEVEN = list(seven({}))
 LIMITED = [f"FANC first {k}" for k in LIMITS]
@@ -108,8 +108,13 @@ def parts(costs: Costs) -> list[Costs]:
 
 def ratio(costs: Costs, column: str, first: str, second: str) -> float:
     """The geometric mean of second over first."""
-    a, b = ([line[column] for line in costs if line["classifier"] == name] for name in (first, second))
+    a, b = of_both(costs, column, first, second)
     return geometric_mean_ratio(b, a) if a else float("nan")
+
+
+def of_both(costs: Costs, column: str, first: str, second: str) -> list[list[float]]:
+    """The costs of two classifiers, data set by data set."""
+    return [[line[column] for line in costs if line["classifier"] == name] for name in (first, second)]
 
 
 def cost_ratios(costs: Costs) -> Table:
@@ -151,17 +156,27 @@ def cost_steps(costs: Costs) -> Table:
     for title, (chain, column) in ROWS.items():
         for first, relation, second in steps(chain):
             found = [ratio(some, column, first, second) for some in parts(costs)]
+            p = p_alike(parts(costs)[0], column, first, second)
             judged = found[2] if column.endswith("seconds") else found[0]
-            rows.append([title, f"{first} {relation} {second}", *found, _cost_verdict(relation, judged)])
-    names = ["what", "step", "second / first, all sets", "large sets", "repeated", "verdict"]
-    return Table(names, rows, dict.fromkeys(names[2:5], ".2f"))
+            rows.append([title, f"{first} {relation} {second}", *found, p, _cost_verdict(relation, judged, p)])
+    names = ["what", "step", "second / first, all sets", "large sets", "repeated", "p, alike", "verdict"]
+    return Table(names, rows, dict.fromkeys(names[2:5], ".2f") | {"p, alike": "p"})
 
 
-def _cost_verdict(relation: str, found: float) -> str:
+def p_alike(costs: Costs, column: str, first: str, second: str) -> float:
+    """How surely the factor between two costs is less than what we call equal, over the data sets."""
+    a, b = (np.log(own) for own in of_both(costs, column, first, second))
+    return equivalence(b - a, float(np.log(ALIKE))).p
+
+
+def _cost_verdict(relation: str, found: float, p: float) -> str:
+    """Equal costs are confirmed if the test over all data sets says so, too."""
     alike = 1 / ALIKE < found < ALIKE
     if relation == "<":
         return "about equal" if alike else "confirmed" if found > 1 else "refuted"
-    return "confirmed" if alike else "refuted"
+    if not alike:
+        return "refuted"
+    return "confirmed" if p < LEVEL else "not shown"
 
 
 # --- pictures ------------------------------------------------------------------------------------------------------

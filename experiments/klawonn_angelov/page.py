@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.common import read_csv
+from experiments.common import ALIKE, LEVEL, MARGIN, interval, read_csv
 from experiments.klawonn_angelov.run import MODELS, evolved, irises, plain, streams
 from tanager import EvolvingNaiveBayes
-from tanager.evaluate import Table
+from tanager.evaluate import Table, equivalence
 
 Lines = list[dict[str, Any]]
 
@@ -26,6 +26,7 @@ def tables(folder: Path) -> dict[str, Table]:
         "settings": _iris(others, "setting"),
         "streams": _streams(can),
         "overlap": _streams(cannot),
+        "alike": _alike(cannot),
     }
 
 
@@ -58,6 +59,23 @@ def _streams(lines: Lines) -> Table:
         )
     names = ["stream", "model", "error, whole stream", "last 5,000 rows", "best possible"]
     return Table([*names, "pseudo-classes at the end", "most of a class"], rows)
+
+
+def _alike(lines: Lines) -> Table:
+    """Errors on streams that nobody can learn, less those of naive Bayes on the same rows, over the seeds."""
+    rows = []
+    for stream in dict.fromkeys(line["stream"] for line in lines):
+        errors = {
+            model: np.array([line["whole"] for line in lines if (line["stream"], line["model"]) == (stream, model)])
+            for model in dict.fromkeys(line["model"] for line in lines)
+        }
+        base = errors.pop("NaiveBayes(gaussian=True)")
+        for model, own in errors.items():
+            found = equivalence(own - base, MARGIN)
+            verdict = "alike" if found.p < LEVEL else "not shown"
+            rows.append([stream, model, 100 * found.mean, interval(found, 100), found.p, verdict])
+    names = ["stream", "model", "more errors than naive Bayes, points", *ALIKE, "verdict"]
+    return Table(names, rows, {names[2]: "+.2f", "p, alike": "p"}, note=f"Margin: {100 * MARGIN:g} point.")
 
 
 def _spread(lines: Lines, part: str) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from experiments.common import read_csv
+from experiments.common import ALIKE, LEVEL, interval, read_csv
 from experiments.webb_anytime.run import MIXES, ORDERS
-from tanager.evaluate import Table, sign_test, win_draw_loss
+from tanager.evaluate import Table, equivalence, sign_test, win_draw_loss
 
 Lines = list[dict[str, Any]]
 FIRST = np.arange(21)  # members
@@ -72,7 +72,7 @@ class Figures:
         self, stop: Any, order: str, mix: str, weights: str | None = None, what: str = "wrong"
     ) -> tuple[np.ndarray, np.ndarray]:
         """Losses under a stopping rule, and members used."""
-        if stop in LIMITS:
+        if isinstance(stop, int):
             return self.after(stop, order, mix, weights, what=what), np.minimum(stop, self.n_members).astype(float)
         lines = [self.lines(name, order, mix, weights, stop) for name in self.sets]
         losses = [_curve(own, what)[-1] for own in lines]
@@ -127,6 +127,7 @@ def tables(folder: Path) -> dict[str, Table]:
             ],
         ),
         "duels": _duels(figures),
+        "alike": _alike({"AODE": figures, "A2DE": pairs}),
         "pairs": _shares(pairs, ("joint",)),
         "pairs-steps": _steps(pairs, ("joint",)),
         "pairs-rules": _rules(pairs, [("cv", "joint", None, stop) for stop in ("all", "loo", *LIMITS)]),
@@ -164,6 +165,37 @@ def _duels(figures: Figures) -> Table:
         rows.append([*said, *cells])
     names = ["first", "second", "error ratio", "wins-draws-losses", "p", "log loss ratio", "wins-draws-losses ", "p "]
     return Table(names, rows, {"error ratio": ".3f", "log loss ratio": ".3f", "p": "p", "p ": "p"})
+
+
+ENOUGH = 0.05  # of the error of naive Bayes: ways that differ by less on average are alike
+SAID_ALIKE: tuple[tuple[str, tuple[Any, ...], tuple[Any, ...]], ...] = (
+    *(("AODE", ("cv", "joint", None, t), ("mi", "joint", None, t)) for t in LIMITS),
+    ("AODE", ("cv", "joint", None, 4), ("cv", "joint", None, "all")),
+    ("AODE", ("cv", "joint", None, "loo"), ("cv", "joint", None, "all")),
+    ("AODE", ("mi", "joint", None, "loo"), ("cv", "joint", None, "all")),
+    ("AODE", ("mi", "joint", None, "loo"), ("cv", "joint", None, "loo")),
+    ("AODE", ("cv", "replace", None, "all"), ("cv", "joint", None, "all")),
+    ("A2DE", ("cv", "joint", None, 2), ("cv", "joint", None, "all")),
+    ("A2DE", ("cv", "joint", None, "loo"), ("cv", "joint", None, "all")),
+)
+
+
+def _alike(figures: dict[str, Figures]) -> Table:
+    """Ways of which the page says that one errs no more than the other: the difference, and whether it is small."""
+    rows = []
+    for kind, *pair in SAID_ALIKE:
+        own = figures[kind]
+        a, b = (
+            ratio(own.stopped(stop, order, mix, weights)[0], own.naive(), own.n_answers)
+            for order, mix, weights, stop in pair
+        )
+        found = equivalence(a - b, ENOUGH)
+        said = [", ".join(str(part) for part in way if part is not None) for way in pair]
+        verdict = "alike" if found.p < LEVEL else "not shown"
+        rows.append([kind, *said, len(a), found.mean, interval(found, digits=3), found.p, verdict])
+    names = ["members", "first", "second", "data sets", "first less second", *ALIKE, "verdict"]
+    note = f"Errors over those of naive Bayes; margin {ENOUGH}."
+    return Table(names, rows, {"first less second": "+.3f", "p, alike": "p"}, note=note)
 
 
 def _first(figures: Figures) -> Table:
