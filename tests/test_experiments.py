@@ -15,7 +15,7 @@ from tanager.evaluate import Table
 PARTS = {"bouckaert_uci": 20, "cheng_greiner": 16, "friedman": 10, "webb_anytime": 40, "webb_uci": 20}
 NAMES = list(PARTS)
 ONE = [pytest.param(name, marks=[] if name == "bouckaert_uci" else pytest.mark.long) for name in NAMES]
-PAGES = [*NAMES, "bouckaert_streams", "klawonn_angelov", "real_streams", "structures"]
+PAGES = [*NAMES, "bouckaert_streams", "growth", "klawonn_angelov", "real_streams", "structures"]
 MARKER = r"<!-- table: ([\w-]+) -->"
 
 
@@ -229,6 +229,37 @@ def test_the_study_of_real_streams_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("TANAGER_DATA", raising=False)
     assert part("real_streams", "__main__").main(["--quick", "--sets", "iris", "--out", str(tmp_path)]) == 0
     assert "evolving NB, exponential" in capsys.readouterr().out
+
+
+def test_the_study_of_growth_runs(tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="the experiments draw, which needs the extra 'plot'")
+    options = ["--quick", "--only", "NaiveBayes", "LBR", "--out", str(tmp_path)]
+    assert part("growth", "__main__").main(options) == 0
+    assert "| LBR | m n |" in (tmp_path / "README.md").read_text()
+    assert (tmp_path / "naive.png").exists()
+    lines = read_csv(tmp_path / "points.csv")
+    assert len(lines) == 2 * 4 * 3
+    assert len({line["memory"] for line in lines if (line["classifier"], line["along"]) == ("NaiveBayes", "rows")}) == 1
+
+
+def test_growth_is_measured_for_every_classifier():
+    from registry import PUBLIC
+
+    assert {type(subject.model) for subject in part("growth", "theory").SUBJECTS} == set(PUBLIC)
+
+
+@pytest.mark.parametrize(
+    ("cost", "exponents"),
+    [("m n", (1, 1, 0, 0)), ("m n² + n² a² k", (1, 2, 2, 1)), ("n a³ k + n² a² k + m n", (1, 2, 3, 1))],
+)
+def test_a_cost_says_the_largest_exponent_of_every_size(cost, exponents):
+    theory = part("growth", "theory")
+    assert tuple(theory.exponent(cost, size) for size in theory.SIZES) == exponents
+
+
+def test_the_exponent_of_a_power_is_found():
+    points = [{"classifier": "x", "along": "rows", "rows": m, "learning": 3.0 * m**1.5} for m in (1, 2, 4, 8, 16)]
+    assert part("growth", "page").slope(points, "x", "rows", "learning") == pytest.approx(1.5)
 
 
 def test_the_page_of_published_settings_lists_what_runs():
