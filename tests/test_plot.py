@@ -14,7 +14,21 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import ArrowStyle, FancyArrowPatch
 
 from profiles import later
-from tanager import AODE, FAN, KDB, TAN, NaiveBayes, PDAGSearch, SuperParentTAN, learn_network
+from tanager import (
+    AODE,
+    FAN,
+    HNB,
+    KDB,
+    TAN,
+    ChowLiuMultiNet,
+    HoeffdingTree,
+    NaiveBayes,
+    PDAGSearch,
+    Selective,
+    SuperParentTAN,
+    learn_network,
+    network_text,
+)
 from tanager.classifiers.ban import BAN
 from tanager.classifiers.general_network import GeneralNetwork
 from tanager.classifiers.multinet import MultiNet
@@ -259,3 +273,27 @@ def test_long_names_break_where_words_end():
     labels = set(boxes_of(plot_network(NaiveBayes().fit(X, [0, 0, 1, 1]))))
     assert {"color_\nintensity", "nonflavanoid_\nphenols"} < labels
     assert all(len(line) <= 18 for label in labels for line in label.splitlines())
+
+
+def test_columns_that_are_parents_of_each_other_are_no_network():
+    """HNB with two columns was once refused for a cycle that nobody had asked for."""
+    X = [["a", "p"], ["b", "q"], ["a", "q"], ["b", "p"]] * 5
+    model = HNB().fit(X, [0, 0, 1, 1] * 5)
+    with pytest.raises(OptionError, match="HNB is not one network but an average of many"):
+        network_text(model)
+
+
+def test_parents_whose_own_factor_was_left_out_are_drawn():
+    """A multi-net on selected columns once had arcs from columns it did not know."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (80, 4))
+    model = Selective(ChowLiuMultiNet()).fit(X, X[:, 0] ^ (rng.random(80) < 0.2))
+    form = model.structure_
+    assert {j for parents in form.parents for j in parents} - {*form.child} == {2}
+    assert any("x2" in arc for shown in drawable_networks(model) for arc in shown.arcs)
+
+
+def test_a_tree_that_is_no_view_of_counts_says_how_to_draw_it():
+    model = HoeffdingTree().fit([["a"], ["b"]], [0, 1])
+    with pytest.raises(OptionError, match=r"HoeffdingTree is a tree of classifiers.*plot_tree"):
+        network_text(model)

@@ -102,6 +102,12 @@ def test_what_is_too_large_is_refused_with_its_size_and_the_way_out():
         ANDE(n=3, schema=schema).fit(np.zeros((2, 100), np.uint8), [0, 1])
 
 
+def test_the_way_out_is_one_that_fits():
+    schema = Schema(tuple(Column(f"x{i}", "codes", n_codes=4) for i in range(1000)))
+    with pytest.raises(MemoryBudgetError, match=r"Use ANDE\(n=1\), which needs .* MB"):
+        ANDE(n=3, schema=schema).fit(np.zeros((2, 1000), np.uint8), [0, 1])
+
+
 @pytest.mark.parametrize("n", [-1, 8, 1.5, True, "3"])
 def test_a_number_of_super_parents_that_means_nothing_is_refused(n):
     with pytest.raises(OptionError, match="give a number of super-parents from 0 to 7"):

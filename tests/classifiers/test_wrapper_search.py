@@ -21,7 +21,9 @@ from tanager import (
     BackOff,
     MEstimate,
     NaiveBayes,
+    NBTree,
     OptionError,
+    RecursiveBayes,
     SchemaMismatch,
     Selective,
     SelectiveNaiveBayes,
@@ -355,5 +357,8 @@ def test_options_that_mean_nothing_are_refused(model, words):
 
 def test_counts_alone_are_refused_with_a_way_out():
     X, y = parity(20)
+    for cls in (Selective, BSEJ, FSSJ, NBTree, RecursiveBayes):
+        with pytest.raises(SchemaMismatch, match=rf"^{cls.__name__} .* Use fit\.$"):
+            cls.from_counts(TAN().fit(X, y).counts_)
     with pytest.raises(SchemaMismatch, match="Use fit"):
         SelectiveNaiveBayes.from_counts(NaiveBayes().fit(X, y).counts_)

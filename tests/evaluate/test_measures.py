@@ -1,5 +1,6 @@
 """Every measure has a slow twin and laws; where scikit-learn has the same one, it agrees."""
 
+import itertools
 import math
 
 import numpy as np
@@ -26,6 +27,7 @@ from tanager.evaluate import (
     rmse_full,
     zero_one_loss,
 )
+from tanager.scoring.ranking import mean_pair_area
 
 OF_PROBA = [log_loss, rmse, rmse_full, brier, auc, calibration_error]
 OF_ANSWERS = [accuracy, zero_one_loss]
@@ -298,3 +300,15 @@ def test_answers_that_do_not_fit_are_refused(call, message):
 def test_options_that_mean_nothing_are_refused(call, message):
     with pytest.raises(OptionError, match=message):
         call()
+
+
+def test_auc_over_many_classes_is_the_mean_over_pairs_of_classes():
+    rng = np.random.default_rng(0)
+    labels, proba, weights = rng.integers(0, 6, 60), rng.integers(0, 4, (60, 7)) / 4, rng.random(60)
+    pairs = []
+    for a, b in itertools.permutations(range(6), 2):
+        inside, outside = np.flatnonzero(labels == a), np.flatnonzero(labels == b)
+        wins = [(proba[i, a] > proba[j, a]) + 0.5 * (proba[i, a] == proba[j, a]) for i in inside for j in outside]
+        both = [weights[i] * weights[j] for i in inside for j in outside]
+        pairs.append(np.dot(wins, both) / np.sum(both))
+    assert mean_pair_area(labels, proba, weights) == pytest.approx(np.mean(pairs))

@@ -45,6 +45,7 @@ from tanager import (  # noqa: E402
     Network,
     NetworkClassifier,
     RecursiveBayes,
+    Selective,
     Wrapped,
 )
 from tanager.archive import VERSION  # noqa: E402
@@ -92,6 +93,7 @@ def models() -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         made["AnytimeAODE-kept"] = AnytimeAODE(max_memory=700, **cuts).fit(table, labels)
+    made["Selective-roles"] = Selective(AODE(), criterion="log_loss", **cuts).fit(table, labels)
     made["AODE-warm-up"] = streamed(AODE(warm_up=20), 12)
     made["TAN-warm-up-answered"] = streamed(TAN(warm_up=20), 12, answers=True)
     made["AODE-stream"] = streamed(AODE(warm_up=10), 24, answers=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tanager.counts.joint import JointCounts
-from tanager.counts.memory import check_budget, readable
+from tanager.counts.memory import as_bytes, check_budget, readable
 from tanager.encoding import Schema
 from tanager.errors import OptionError, check_number
 from tanager.learning.counts_classifier import CountsClassifier
@@ -83,8 +83,16 @@ class ANDE(CountsClassifier):
             needed,
             self.max_memory,
             f"counting all sets of {widest} of {len(slots):,} columns",
-            f"Use ANDE(n=2), which needs {readable(triples)}, fewer bins or columns, or raise max_memory.",
+            f"Use {self._smaller(np.array(slots) - 1, n_classes)}, fewer bins or columns, or raise max_memory.",
         )
+
+    def _smaller(self, n_values: np.ndarray, n_classes: int) -> str:
+        """The largest number of super-parents whose counts fit, or as few as there can be, and what they take."""
+        for n in (2, 1, 0):
+            needed = JointCounts.estimate_bytes(n_values, n_classes, order=n + 1)
+            if needed <= as_bytes(self.max_memory):
+                break
+        return f"ANDE(n={n}), which needs {readable(needed)}"
 
     def _columns_added(self, n_new: int, wider: dict[str, Any]) -> None:
         super()._columns_added(n_new, self.counts_shape(self.encoder_.schema))

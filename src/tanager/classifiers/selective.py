@@ -11,7 +11,7 @@ from sklearn.base import clone
 from tanager.classifiers.tan import TAN
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
-from tanager.errors import OptionError, check_option
+from tanager.errors import OptionError, SchemaMismatch, check_option
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.delegate import Delegating
 from tanager.learning.left_out import LeftOut, check_search
@@ -193,6 +193,8 @@ class Selective(Delegating):
         return self._model().counts_shape(schema)
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
+        if rows is None:
+            raise SchemaMismatch("Selective looks at the rows again, and counts alone do not hold them. Use fit.")
         self.best_ = self.adopt(clone(self._model()))
         form = self.best_.structure_
         if isinstance(form, SumOfProducts):

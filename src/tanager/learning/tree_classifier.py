@@ -133,7 +133,9 @@ class TreeClassifier(CountsClassifier):
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         name = type(self).__name__
         if rows is None:
-            raise SchemaMismatch(f"{name} looks at the rows to grow its tree, and counts alone do not hold them.")
+            raise SchemaMismatch(
+                f"{name} looks at the rows to grow its tree, and counts alone do not hold them. Use fit."
+            )
         maker = self._maker(counts)
         self._tree = self.grow(maker, counts, rows) if len(rows) else self.one_leaf()
         maker.check_budget(self._tree.size, self.max_memory, name)

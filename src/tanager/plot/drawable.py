@@ -76,6 +76,8 @@ def drawable_networks(what: Any, target: str | None = None, information: Informa
         return [_from_network(what, target, _strengths(what, information))]
     if isinstance(what, CountsClassifier):
         return _from_model(what, target, information)
+    if hasattr(type(what), "tree_"):
+        raise _is_a_tree(what)
     raise OptionError(
         f"{type(what).__name__} cannot be drawn. Give a Network, a LearnedNetwork or a fitted classifier."
     )
@@ -110,14 +112,25 @@ def one_network(model: CountsClassifier) -> bool:
     """Whether a classifier has one network, or one per class, and is not an average of many."""
     form = model.structure_
     others = isinstance(model.scorer_, TreeAverage) or hasattr(type(model), "tree_")
-    return isinstance(form, ProductOfSums) and form.n_networks == 1 and not others
+    return isinstance(form, ProductOfSums) and form.n_networks == 1 and not others and not _goes_round(form)
+
+
+def _goes_round(form: ProductOfSums) -> bool:
+    """Whether columns are parents of each other: HNB looks at every column from all others."""
+    if form.only:
+        return False
+    rest = {i: set(parents) for i, parents in zip(form.child, form.parents, strict=True)}
+    while free := [i for i, parents in rest.items() if not parents & rest.keys()]:
+        for i in free:
+            del rest[i]
+    return bool(rest)
 
 
 def _from_model(model: CountsClassifier, target: str | None, information: Information) -> list[DrawableNetwork]:
     """The network of a classifier, or its networks, one per class."""
     form, counts, own = model.structure_, model.counts_, model.class_name
     if hasattr(type(model), "tree_"):
-        raise OptionError(f"{type(model).__name__} is a tree of classifiers, not a network. Draw it with plot_tree.")
+        raise _is_a_tree(model)
     if not isinstance(form, ProductOfSums) or not one_network(model):
         raise OptionError(
             f"{type(model).__name__} is not one network but an average of many. Draw NaiveBayes, TAN, FAN, KDB or "
@@ -134,6 +147,12 @@ def _from_model(model: CountsClassifier, target: str | None, information: Inform
     return [replace(drawable, class_information=information_by_column, heading=heading) for drawable in found]
 
 
+def _is_a_tree(model: Any) -> OptionError:
+    return OptionError(
+        f"{type(model).__name__} is a tree of classifiers, not a network. Draw it with plot_tree, or print its tree_."
+    )
+
+
 def _heading(model: CountsClassifier, n_used: int) -> str:
     chosen = f" {type(model.best_).__name__}" if hasattr(model, "best_") else ""
     n = model.counts_.n_features
@@ -145,7 +164,7 @@ def _from_multinet(
     form: ProductOfSums, counts: JointCounts, target: str, information: Information
 ) -> list[DrawableNetwork]:
     """The networks of a multi-net, each headed by its class."""
-    names, columns = counts.schema.names, [counts.schema[i] for i in sorted(set(form.child))]
+    names, columns = counts.schema.names, [counts.schema[i] for i in sorted(form_columns(form))]
     values = {column.name: [column.describe(v) for v in range(column.n_values)] for column in columns}
     found = []
     for c, label in enumerate(counts.classes.tolist()):
