@@ -127,7 +127,7 @@ SLIDE_32 = {"preg": "Pregnant", "age": "Age", "insu": "Insulin", "pedi": "DPF", 
 
 
 def pima_tree() -> TAN:
-    """The tree of slide 32: its six columns under its names, hung from the one that stands on top there."""
+    """The tree of slide 32: its six columns under its names, hung from the one that is named first there."""
     data, names = dataset("pima"), list(SLIDE_32.values())
     return TAN(root="Pregnant", numeric=names).fit(data.X.select(list(SLIDE_32)).rename_columns(names), data.y)
 
