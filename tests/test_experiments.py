@@ -3,16 +3,17 @@
 import importlib
 import os
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from experiments.common import HOME, Given, fill, read_csv, steps
+from experiments.common import HOME, Given, fill, judged, read_csv, steps
 
 from tanager.datasets import available
-from tanager.evaluate import Table
+from tanager.evaluate import Results, Table
 
 # Of the work in a quick run.
-PARTS = {"bouckaert_uci": 20, "cheng_greiner": 16, "friedman": 10, "webb_anytime": 40, "webb_uci": 20}
+PARTS = {"bouckaert_uci": 20, "cheng_greiner": 40, "friedman": 10, "webb_anytime": 40, "webb_uci": 20}
 NAMES = list(PARTS)
 ONE = [pytest.param(name, marks=[] if name == "bouckaert_uci" else pytest.mark.long) for name in NAMES]
 PAGES = [*NAMES, "bouckaert_streams", "growth", "klawonn_angelov", "real_streams", "structures"]
@@ -197,6 +198,54 @@ def test_the_margin_is_that_of_the_source():
 
 def test_the_order_of_the_slide_holds_every_data_set_once():
     assert sorted(part("friedman", "page").SLIDE) == sorted(part("friedman", "run").SETS)
+
+
+def test_the_tree_of_the_pima_data_hangs_as_on_the_slide():
+    if not os.environ.get("TANAGER_DATA"):
+        pytest.skip("TANAGER_DATA names no folder with data sets")
+    parents = part("friedman", "run").pima_tree().parents_
+    found = {child: own for child, own in parents.items() if own}
+    assert found == {"Age": ("Pregnant",), "Insulin": ("Age",)} | dict.fromkeys(
+        ("DPF", "Glucose", "Mass"), ("Insulin",)
+    )
+
+
+def test_every_split_has_its_answers_of_the_decision_tree():
+    if not os.environ.get("TANAGER_DATA"):
+        pytest.skip("TANAGER_DATA names no folder with data sets")
+    plans = part("friedman", "run").plans(["iris", "vote"], 3)
+    records = part("friedman", "weka").records(plans)
+    assert [record["dataset"] for record in records] == ["iris"] * 15 + ["vote"] * 15
+    assert all(record["n_test"] == 30 for record in records[:15])
+    shares = [record["accuracy"] * record["n_test"] for record in records]
+    assert shares == pytest.approx(np.round(shares))  # right answers, of so many rows
+
+
+def test_a_row_that_is_asked_twice_counts_once():
+    run = part("cheng_greiner", "run")
+    digits = {
+        (0, "a"): [1, 0, 1, 1],  # of rows 0 to 3
+        (0, "b"): [1, 1, 0, 1],
+        (1, "a"): [1, 1, 0, 0],  # of rows 2 to 5
+        (1, "b"): [1, 1, 1, 0],
+    }
+    right = {("d", name, at): np.packbits(np.array(own, bool)).tobytes().hex() for (at, name), own in digits.items()}
+    asked = [[0, 1, 2, 3], [2, 3, 4, 5]]
+    splits = SimpleNamespace(test=lambda labels, at: np.isin(np.arange(7), asked[at]))
+    plan = SimpleNamespace(name="d", n_parts=2, splits=splits, data=SimpleNamespace(labels=np.zeros(7)))
+    assert run.row_gains(plan, right, [("a", "b")]).tolist() == [0, 1, -0.5, 0, 1, 0]
+    assert len(run.row_gains(plan, {}, [("a", "b")])) == 0
+
+
+def test_about_the_same_is_confirmed_by_equivalence_and_not_by_a_missing_difference():
+    noise = np.tile([0.03, -0.03], 6)
+    for gains, verdict in ((0.1 * noise, "confirmed"), (3 * noise, "not shown"), (0.05 + noise, "refuted")):
+        lines = [
+            {"dataset": str(at), "classifier": name, "repeat": 0, "fold": 0, "n_train": 9, "n_test": 9, "accuracy": own}
+            for at, gain in enumerate(gains)
+            for name, own in (("first", 0.5), ("second", 0.5 + gain))
+        ]
+        assert judged(Results(lines), "first ~ second").to_dicts()[0]["verdict"] == verdict
 
 
 def test_a_given_split_asks_the_last_rows():

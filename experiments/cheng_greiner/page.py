@@ -1,4 +1,4 @@
-"""The tables and pictures of the page, all made from results.csv."""
+"""The tables and pictures of the page, all made from results.csv and pairs.csv."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.cheng_greiner.run import RULES, SIX, YARDSTICKS
-from experiments.common import read_csv
+from experiments.cheng_greiner.run import PAIRS, RULES, SETTINGS, SIX, YARDSTICKS
+from experiments.common import LEVEL, read_csv
 from tanager.evaluate import Table
 
 Lines = list[dict[str, Any]]
-
-PERCENT = dict.fromkeys(("source", "±", "ours", "our ±"), ".2f") | {"ours less source": "+.2f"}
 
 # Table 2 of the source: accuracy in percent, in the order of SIX; on nursery feature selection keeps all features.
 SOURCE = {
@@ -37,19 +35,29 @@ SOURCE_SECONDS: dict[str, dict[str, int | None]] = {
 
 def tables(folder: Path) -> dict[str, Table]:
     """All tables of the page, by name."""
-    lines = read_csv(folder / "results.csv")
+    lines, pairs = read_csv(folder / "results.csv"), read_csv(folder / "pairs.csv")
     return {
         "best": best(lines),
         "accuracy": accuracy(lines),
+        "seeds": seeds(lines),
+        "alike": alike(pairs),
+        "order": order(lines),
         "features": features(lines),
         "smoothing": smoothing(lines),
+        "wrapper": wrapper(lines),
         "times": times(lines),
     }
 
 
-def of(lines: Lines, dataset: str, classifier: str | None = None) -> Lines:
-    """The lines of a data set, or of one classifier on it: one per draw."""
-    return [line for line in lines if line["dataset"] == dataset and classifier in (None, line["classifier"])]
+def of(lines: Lines, dataset: str, classifier: str | None = None, setting: str | None = "ours") -> Lines:
+    """The lines of a data set, or of one classifier on it in one setting: one per draw and seed."""
+    return [
+        line
+        for line in lines
+        if line["dataset"] == dataset
+        and classifier in (None, line["classifier"])
+        and setting in (None, line["setting"])
+    ]
 
 
 def datasets(lines: Lines) -> list[str]:
@@ -57,9 +65,15 @@ def datasets(lines: Lines) -> list[str]:
     return list(dict.fromkeys(line["dataset"] for line in lines))
 
 
-def percent(lines: Lines) -> float:
-    """Accuracy in percent, the mean over the draws."""
-    return 100 * float(np.mean([line["accuracy"] for line in lines]))
+def percents(lines: Lines) -> list[float]:
+    """Accuracies in percent; a line whose tables did not fit has none."""
+    return [100 * line["accuracy"] for line in lines if line["accuracy"] is not None]
+
+
+def percent(lines: Lines) -> float | None:
+    """Accuracy in percent, the mean over draws and seeds."""
+    known = percents(lines)
+    return float(np.mean(known)) if known else None
 
 
 def margin(accuracy: float, n_test: int) -> float:
@@ -68,70 +82,187 @@ def margin(accuracy: float, n_test: int) -> float:
     return float(100 * 1.96 * (p * (1 - p) / n_test) ** 0.5)
 
 
+def reached(ours: float | None, said: float | None, n_test: int) -> str:
+    """Whether a figure is at least the source's less its ±."""
+    if ours is None or said is None:
+        return "-"
+    return "yes" if ours >= said - margin(said, n_test) else "no"
+
+
+def said(dataset: str) -> dict[str, float]:
+    """What the source has for the six."""
+    return dict(zip(SIX, SOURCE.get(dataset, ()), strict=False))
+
+
 def best(lines: Lines) -> Table:
-    """The best of the six in the source, ours, and whether ours is at least theirs less their ±."""
+    """The best of the six in the source and in both settings, and whether it is at least theirs less their ±."""
     rows = []
     for dataset in datasets(lines):
-        n_test = of(lines, dataset)[0]["n_test"]
-        ours = {name: percent(of(lines, dataset, name)) for name in SIX}
-        mine = max(SIX, key=lambda name: ours[name])
-        said = dict(zip(SIX, SOURCE[dataset], strict=True)) if dataset in SOURCE else ours
-        top = max(said.values())
-        theirs = ", ".join(name for name, value in said.items() if value == top)
-        reached = "yes" if ours[mine] >= top - margin(top, n_test) else "no"
-        rows.append([dataset, *shown(top, n_test), theirs, *shown(ours[mine], n_test), mine, reached])
-    return Table(["dataset", "source", "±", "its best", "ours", "our ±", "our best", "reached"], rows, PERCENT)
+        n_test, theirs = of(lines, dataset)[0]["n_test"], said(dataset)
+        top = max(theirs.values(), default=None)
+        names = ", ".join(name for name, value in theirs.items() if value == top)
+        row: list[Any] = [dataset, top, None if top is None else margin(top, n_test), names]
+        for setting in SETTINGS:
+            own = {name: percent(of(lines, dataset, name, setting)) or 0.0 for name in SIX}
+            mine = max(SIX, key=lambda name: own[name])
+            row += [own[mine], mine, reached(own[mine], top, n_test)]
+        rows.append(row)
+    names = ["dataset", "source", "±", "its best"]
+    names += ["as published", "best", "reached", "ours", "our best", "ours reached"]
+    rows = [[*row[:4], *row[7:], *row[4:7]] for row in rows]
+    return Table(names, rows, dict.fromkeys(("source", "±", "as published", "ours"), ".2f"))
 
 
 def accuracy(lines: Lines) -> Table:
-    """Table 2: accuracy of the six and of two yardsticks, the source's beside ours, and the spread over our draws."""
+    """Table 2: the six and two yardsticks in both settings beside the source, with the spread over draws and seeds."""
     rows: list[list[Any]] = []
     for dataset in datasets(lines):
-        said = dict(zip(SIX, SOURCE.get(dataset, ()), strict=False))
         for name in (*SIX, *YARDSTICKS):
-            own = of(lines, dataset, name)
-            each = " ".join(f"{percent([line]):.2f}" for line in own) if len(own) > 1 else ""
-            top, mine = said.get(name), percent(own)
-            less = None if top is None else mine - top
-            rows.append([dataset, name, *shown(top, own[0]["n_test"]), *shown(mine, own[0]["n_test"]), each, less])
-    names = ["dataset", "classifier", "source", "±", "ours", "our ±", "draws", "ours less source"]
-    return Table(names, rows, PERCENT)
+            n_test, top = of(lines, dataset)[0]["n_test"], said(dataset).get(name)
+            row: list[Any] = [dataset, name, top, None if top is None else margin(top, n_test)]
+            for setting in SETTINGS[::-1]:
+                own = of(lines, dataset, name, setting)
+                row += [percent(own), spread(percents(own), ".2f"), reached(percent(own), top, n_test)]
+            rows.append(row)
+    names = ["dataset", "classifier", "source", "±", "as published", "from, to", "reached"]
+    names += ["ours", "ours, from, to", "ours reached"]
+    counts = [sum(row[at] == "yes" for row in rows) for at in (6, 9)]
+    note = f"Reached: as published {counts[0]}, ours {counts[1]}, of {sum(row[2] is not None for row in rows)} figures."
+    return Table(names, rows, dict.fromkeys(("source", "±", "as published", "ours"), ".2f"), note=note)
 
 
-def shown(accuracy: float | None, n_test: int) -> tuple[float | None, float | None]:
-    """An accuracy and its ±."""
-    return (None, None) if accuracy is None else (accuracy, margin(accuracy, n_test))
+def seeds(lines: Lines) -> Table:
+    """How much the rows that the wrapper holds out matter, and how much the draw of the rows that are asked."""
+    rows: list[list[Any]] = []
+    for dataset in datasets(lines):
+        for setting in SETTINGS[::-1]:
+            by_seed = {name: _ranges(of(lines, dataset, name, setting), "draw") for name in SIX}
+            by_draw = [_ranges(of(lines, dataset, name, setting), "seed") for name in SIX]
+            most = max(SIX, key=lambda name: max(by_seed[name], default=0.0))
+            changes = [_changes(of(lines, dataset, name, setting)) for name in SIX]
+            flat = [value for own in by_seed.values() for value in own]
+            drawn = [value for own in by_draw for value in own]
+            row = [float(np.mean(flat)), max(flat), most, f"{sum(changes)} of {len(changes)}", float(np.mean(drawn))]
+            rows.append([dataset, setting, *row])
+    names = [
+        "dataset",
+        "setting",
+        "range over seeds, mean",
+        "largest",
+        "of",
+        "other threshold",
+        "range over draws, mean",
+    ]
+    return Table(names, rows, dict.fromkeys((names[2], "largest", names[6]), ".2f"))
+
+
+def _ranges(lines: Lines, fixed: str) -> list[float]:
+    """The range of accuracy in points, with one of draw and seed held fixed."""
+    parts = [percents([line for line in lines if line[fixed] == at]) for at in {line[fixed] for line in lines}]
+    return [max(part) - min(part) for part in parts if part]
+
+
+def _changes(lines: Lines) -> bool:
+    """Whether another seed chose another threshold in some draw."""
+    chosen = {(line["draw"], line["threshold"]) for line in lines}
+    return len(chosen) > len({line["draw"] for line in lines})
+
+
+def alike(pairs: Lines) -> Table:
+    """What the source says makes little difference: gains of the second in points, and whether they are small."""
+    rows = []
+    for first, second in PAIRS:
+        for setting in SETTINGS[::-1]:
+            own = [
+                pair for pair in pairs if (pair["first"], pair["second"], pair["setting"]) == (first, second, setting)
+            ]
+            rows.append([f"{first}, {second}", setting, *(_judged(own, dataset) for dataset in datasets(pairs))])
+    note = (
+        "Gain of the second in points, mean over the rows asked; = within one point (two one-sided tests, p < 0.05), "
+        "+ or - better or worse (90 % interval apart from 0), ? neither shown."
+    )
+    return Table(["pair", "setting", *datasets(pairs)], rows, note=note)
+
+
+def _judged(pairs: Lines, dataset: str) -> str:
+    """The gain on one data set and what it has come to."""
+    for pair in pairs:
+        if pair["dataset"] == dataset:
+            mark = "=" if pair["p"] < LEVEL else "+" if pair["low"] > 0 else "-" if pair["high"] < 0 else "?"
+            return f"{100 * pair['gain']:+.2f} {mark}"
+    return ""
+
+
+def order(lines: Lines) -> Table:
+    """Accuracy and arcs without an order, with the source's, and with that turned round."""
+    rows = []
+    for dataset in datasets(lines):
+        for setting in SETTINGS[::-1]:
+            for kind in ("W-GBN", "W-MN"):
+                own = [of(lines, dataset, f"{kind}{mark}", setting) for mark in ("", "-O", "-R")]
+                rows.append([dataset, setting, kind, *map(percent, own), *(_mean(each, "arcs") for each in own)])
+    marks = ("no order", "order", "wrong order")
+    names = ["dataset", "setting", "classifier", *marks, *(f"arcs, {mark}" for mark in marks)]
+    return Table(names, rows, dict.fromkeys(marks, ".2f") | dict.fromkeys(names[6:], ".1f"))
+
+
+def _mean(lines: Lines, what: str) -> float | None:
+    """The mean of something that was measured, where it was."""
+    known = [line[what] for line in lines if line[what] is not None]
+    return float(np.mean(known)) if known else None
 
 
 def features(lines: Lines) -> Table:
-    """How many attributes are left in the blanket of the class, beside the source; with several draws the range."""
+    """How many attributes are left in the blanket of the class, beside the source; the range over draws and seeds."""
     rows = []
     for dataset in datasets(lines):
-        theirs = SOURCE_FEATURES.get(dataset, (None, None))
-        cells: list[Any] = []
-        for name, said in zip(("W-GBN", "W-GBN-O"), theirs, strict=True):
-            own = of(lines, dataset, name)
-            cells += [said, spread([line["features"] for line in own]), spread([line["threshold"] for line in own])]
-        rows.append([dataset, of(lines, dataset)[0]["attributes"], *cells])
-    names = ["dataset", "attributes", "source", "W-GBN", "threshold", "source, O", "W-GBN-O", "threshold, O"]
+        for setting in SETTINGS[::-1]:
+            theirs = SOURCE_FEATURES.get(dataset, (None, None))
+            cells: list[Any] = []
+            for name, known in zip(("W-GBN", "W-GBN-O"), theirs, strict=True):
+                own = of(lines, dataset, name, setting)
+                cells += [known, *(spread([line[what] for line in own]) for what in ("features", "threshold"))]
+            rows.append([dataset, of(lines, dataset)[0]["attributes"], setting, *cells])
+    names = ["dataset", "attributes", "setting", "source", "W-GBN", "threshold", "source, O", "W-GBN-O", "threshold, O"]
     return Table(names, rows)
 
 
 def smoothing(lines: Lines) -> Table:
-    """Accuracy under the rules of smoothing that were run."""
-    rules = ["", *(f", {rule}" for rule in RULES if any(line["classifier"].endswith(rule) for line in lines))]
+    """Accuracy under the rules of smoothing that were run, with the wrapper's first seed."""
+    first = [line for line in lines if line["seed"] == 0]
+    shown = ["ours", *(rule for rule in RULES if any(line["setting"] == rule for line in lines)), "published"]
     rows = []
     for dataset in datasets(lines):
         for kind in ("W-GBN", "W-GBN-O", "W-MN", "W-MN-O"):
-            rows.append([dataset, kind, *(percent(of(lines, dataset, kind + rule)) for rule in rules)])
-    names = ["dataset", "classifier", "back-off 20", *(rule.removeprefix(", ") for rule in rules[1:])]
+            rows.append([dataset, kind, *(percent(of(first, dataset, kind, rule)) for rule in shown)])
+    names = ["dataset", "classifier", "back-off 20", *shown[1:-1], "as published"]
     return Table(names, rows, dict.fromkeys(names, ".2f"))
 
 
-def spread(values: list[Any]) -> str:
+def spread(values: list[Any], form: str = "g") -> str:
     """One value, or the range of several."""
-    low, high = min(values), max(values)
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    known = [value for value in values if value is not None]
+    if not known:
+        return "-"
+    low, high = (format(value, form) for value in (min(known), max(known)))
+    return low if low == high else f"{low} to {high}"
+
+
+def wrapper(lines: Lines) -> Table:
+    """Seconds to learn with the wrapper as a multiple of those without it, at the threshold that it chose."""
+    rows: list[list[Any]] = []
+    for dataset in datasets(lines):
+        for setting in SETTINGS[::-1]:
+            cells: list[Any] = []
+            for name in ("W-GBN", "W-MN", "W-MN-FS"):
+                own = [line for line in of(lines, dataset, name, setting) if line["alone_seconds"] is not None]
+                times = [line["fit_seconds"] / line["alone_seconds"] for line in own]
+                cells += [float(np.median(times)), spread([line["threshold"] for line in own])]
+            tried = [line["tried"] for line in of(lines, dataset, "W-GBN", setting)]
+            rows.append([dataset, setting, spread(tried), *cells])
+    kinds = ("W-GBN", "W-MN", "W-MN-FS")
+    names = ["dataset", "setting", "thresholds tried", *(cell for kind in kinds for cell in (kind, f"{kind} at"))]
+    return Table(names, rows, dict.fromkeys(kinds, ".1f"))
 
 
 def times(lines: Lines) -> Table:
@@ -140,30 +271,24 @@ def times(lines: Lines) -> Table:
     for dataset in datasets(lines):
         cells: list[Any] = []
         for name in ("W-GBN", "W-MN", "W-MN-FS"):
-            own = of(lines, dataset, name)
-            cells += [SOURCE_SECONDS.get(dataset, {}).get(name), float(np.mean([line["fit_seconds"] for line in own]))]
+            cells.append(SOURCE_SECONDS.get(dataset, {}).get(name))
+            cells += [_mean(of(lines, dataset, name, setting), "fit_seconds") for setting in SETTINGS[::-1]]
         quick = [line["n_test"] / line["predict_seconds"] for line in of(lines, dataset, "W-GBN")]
         rows.append([dataset, *cells, int(np.median(quick))])
-    names = [
-        "dataset",
-        "W-GBN, source",
-        "W-GBN",
-        "W-MN, source",
-        "W-MN",
-        "W-MN-FS, source",
-        "W-MN-FS",
-        "rows answered a second",
-    ]
+    names = ["dataset"]
+    for name in ("W-GBN", "W-MN", "W-MN-FS"):
+        names += [f"{name}, source", f"{name}, as published", name]
     loads = [line["load"] for line in lines]
     note = (
         f"Seconds of the processor, from the table on; load of the machine while timing {min(loads)} to {max(loads)}. "
         "The source's are of a Pentium II at 300 MHz."
     )
-    return Table(names, rows, dict.fromkeys(("W-GBN", "W-MN", "W-MN-FS"), ".2f"), note=note)
+    seconds = [name for name in names[1:] if "source" not in name]
+    return Table([*names, "rows answered a second"], rows, dict.fromkeys(seconds, ".2f"), note=note)
 
 
 def pictures(folder: Path) -> None:
-    """Accuracy of the six beside the source's, a panel per data set."""
+    """Accuracy of the six in both settings beside the source's, a panel per data set."""
     from tanager.plot.figure import COLOURS, FAINT, INK, QUIET, add_panel, new_figure, save_figure
 
     lines = read_csv(folder / "results.csv")
@@ -173,16 +298,19 @@ def pictures(folder: Path) -> None:
         axes = add_panel(figure, 0.95 + 2.0 * at, 0.55, 1.6, 1.95)
         n_test = of(lines, dataset)[0]["n_test"]
         for place, name in enumerate(SIX):
-            value = percent(of(lines, dataset, name))
-            axes.plot(value, -place - 0.14, "o", color=COLOURS[0], ms=5, label="ours" if not place else None)
-            each = [percent([line]) for line in of(lines, dataset, name)]
-            axes.plot([min(each), max(each)], [-place - 0.14] * 2, color=COLOURS[0], lw=1.5)
+            for setting, colour, mark in (("ours", COLOURS[0], "o"), ("published", COLOURS[2], "s")):
+                each = percents(of(lines, dataset, name, setting))
+                if each:
+                    at_height = -place - (0.08 if setting == "ours" else 0.28)
+                    said_once = setting if not place else None
+                    axes.plot(np.mean(each), at_height, mark, color=colour, ms=4, label=said_once)
+                    axes.plot([min(each), max(each)], [at_height] * 2, color=colour, lw=1.5)
             if dataset in SOURCE:
-                said = SOURCE[dataset][place]
+                top = SOURCE[dataset][place]
                 axes.errorbar(
-                    said,
-                    -place + 0.14,
-                    xerr=margin(said, n_test),
+                    top,
+                    -place + 0.2,
+                    xerr=margin(top, n_test),
                     fmt="D",
                     color=COLOURS[1],
                     ms=4,
@@ -195,5 +323,5 @@ def pictures(folder: Path) -> None:
         axes.set_axisbelow(True)
         axes.set_title(dataset, fontsize=9, color=QUIET)
         axes.set_xlabel("accuracy, percent", fontsize=8, color=INK)
-    axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower left", bbox_to_anchor=(-0.1, 1.08), ncols=2)
+    axes.legend(frameon=False, fontsize=8, labelcolor=INK, loc="lower left", bbox_to_anchor=(-1.1, 1.08), ncols=3)
     save_figure(figure, folder / "accuracy.png")

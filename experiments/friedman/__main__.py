@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from experiments.common import ProgressLine, arguments, means, write_page
-from experiments.friedman import page
+from experiments.friedman import page, weka
 from experiments.friedman.run import REPEATS, SETS, blankets, plans
 from tanager.evaluate import Results
 from tanager.evaluate.checkpoint import Checkpoint
@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = chosen.sets or list(SETS)
     work = plans(names, 1 if chosen.quick else REPEATS)
     records = run(work, chosen.jobs, ProgressLine(), Checkpoint(chosen.ledger), timing=False)
-    means(Results(records)).to_csv(chosen.out / "results.csv")
+    means(Results([*records, *weka.records(work)])).to_csv(chosen.out / "results.csv")
     blankets(names, ProgressLine()).to_csv(chosen.out / "blankets.csv")
     tables = page.tables(chosen.out)
     write_page("friedman", chosen.out, tables)
