@@ -118,8 +118,6 @@ void products(const Rows &values, const Lines &lines, const Rows &mean, const Ro
     const Normals normals = checked_normals(mean, scale, top, k);
     const Contexts rows = checked_contexts(values, lines, normals, std::int64_t(mean.shape(0)));
     expect(set >= 0 && set < rows.n_sets, "there is no such set");
-    for (std::int64_t r = 0; r < rows.n_rows; ++r)
-        expect(rows.lines[r * rows.n_sets + set] >= 0, "a parent is missing");
     double *to = as_output(out, rows.n_rows, k);
     nb::gil_scoped_release release;
     add_log_densities(normals, rows, set, skip, to, n_jobs);

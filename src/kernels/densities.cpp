@@ -61,10 +61,11 @@ void add_log_densities(const Normals &normals, const Contexts &rows, int set, in
         known.reserve(std::size_t(n));
         for (std::int64_t r = begin; r < end; ++r) {
             const double *x = rows.values + r * n;
+            const std::int64_t line = rows.lines[r * rows.n_sets + set];
+            if (line < 0) continue;
             known.clear();
             for (int g = 0; g < n; ++g)
                 if (g != skip && !std::isnan(x[g])) known.push_back(g);
-            const std::int64_t line = rows.lines[r * rows.n_sets + set];
             for (int c = 0; c < k; ++c) {
                 double sum = 0;
                 for (const int g : known) sum += normals.log_density(line + c, g, x[g]);

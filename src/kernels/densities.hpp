@@ -36,8 +36,7 @@ struct Terms {
 // present; minus infinity where there is none, 0 where the number is missing.
 void log_density_sums(const Normals &normals, const Contexts &rows, const Terms &terms, double *out, int n_jobs);
 
-// Adds sum_g log N(x_g; context of one set) over all numbers but `skip` to out (rows, k); the set is present in all
-// rows.
+// Adds sum_g log N(x_g; context of one set) over all numbers but `skip` to out (rows, k), where its parents are there.
 void add_log_densities(const Normals &normals, const Contexts &rows, int set, int skip, double *out, int n_jobs);
 
 }  // namespace tanager

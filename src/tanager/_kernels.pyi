@@ -540,7 +540,7 @@ def add_log_densities(
     out: _Floats,
     n_jobs: int = 1,
 ) -> None:
-    """Add the log densities of all numbers but `skip`, given one set, to `out` (rows, classes)."""
+    """Add log densities of all numbers but `skip`, given one set, to `out` (rows, classes) where it is present."""
 
 # Wrapper search over products.
 def score_changes(

@@ -64,6 +64,16 @@ def test_all_kinds_of_models_are_merged_and_updated(run, shuffled, name):
     assert both == run("predict", "one.tanager", "iris.csv").out
 
 
+def test_models_with_gaussian_columns_are_merged_and_updated(run, shuffled):
+    one, two = shuffled
+    learn = ["-m", "aode", "--set", "gaussian=true"]
+    run("fit", one, *learn, "-o", "one.tanager")
+    assert run("fit", two, *learn, "-o", "two.tanager", "--schema-from", "one.tanager").code == 0
+    assert run("merge", "one.tanager", "two.tanager", "-o", "both.tanager").code == 0
+    assert run("update", "one.tanager", two).code == 0
+    assert run("predict", "both.tanager", "iris.csv").out == run("predict", "one.tanager", "iris.csv").out
+
+
 def test_documents_hold_the_numbers_of_rows(run, shuffled):
     one, two = shuffled
     run("fit", one, "-o", "one.tanager")

@@ -147,7 +147,10 @@ def _options_like(schema: Any, wanted: dict[str, Any], name: str) -> dict[str, A
 
     Unlike under ``schema=``, new values are still added: merging matches values by name.
     """
-    for option in ("categorical", "numeric", "bins", "gaussian"):
+    kinds = ["categorical", "numeric", "bins"]
+    if MODELS[name].cls == "NaiveBayes":  # whose Gaussian columns are not cut
+        kinds.append("gaussian")
+    for option in kinds:
         if option in wanted:
             raise OptionError(
                 f"{option} contradicts --schema-from, which sets the kinds of the columns. Leave one out."

@@ -134,6 +134,10 @@ class ContextMoments:
             for (size, which, some), parents in zip(groups, columns, strict=True)
         ]
 
+    def child_of(self, i: int) -> int:
+        """Which of the children column i is; -1 where it is none."""
+        return self.children.index(i) if i in self.children else -1
+
     @property
     def _cells(self) -> Cells:
         return Cells(self.weight, self.mean, self.squares)
@@ -321,16 +325,16 @@ class ContextMoments:
         return normals.each(lambda part: part.reshape(-1, self.n_columns)), np.where(lines < 0, -1, own)
 
     def log_density_of_all(
-        self, lines: np.ndarray, values: np.ndarray, column: int, left_out: LeftOut | None = None
+        self, lines: np.ndarray, values: np.ndarray, columns: np.ndarray, left_out: LeftOut | None
     ) -> np.ndarray:
-        """Log density of one column among the rows of all classes in a context, one number per row."""
-        at, x, only = lines[:, None] + np.arange(self.n_classes), values[:, column], np.array([column])
-        cells = pool(self._cells.each(lambda part: part[at, column]), axis=1)
-        every = self._of_classes(only)[1].each(lambda part: np.full(len(x), part))
+        """Log density of each of these columns in a context of its own (rows, columns), among rows of all classes."""
+        at, x = np.maximum(lines, 0)[:, :, None] + np.arange(self.n_classes), values[:, columns]
+        cells = pool(self._cells.each(lambda part: part[at, columns[:, None]]), axis=2)
+        every = self._of_classes(columns)[1].each(lambda part: np.broadcast_to(part, x.shape))
         if left_out is not None:
-            gone = _single(x, left_out[1])
+            gone = _single(x, left_out[1][:, None])
             cells, every = without(cells, gone), without(every, gone)
-        return self._as_normal(*shrunk(cells, *centre_of(every, every)), only).log_density(x)
+        return self._as_normal(*shrunk(cells, *centre_of(every, every)), columns).log_density(x)
 
     def _all_normals(self) -> Normals:
         """The normal distributions of all lines; kept until a row comes or goes."""

@@ -110,6 +110,9 @@ class SumOfDensities:
         self.view, self.moments, self.form = view, moments, form
         self.naive = ProductOfDensities(view.with_form(form.otherwise), moments)
         self.members = [view.with_form(SumOfProducts((s,), (1.0,), 0.0)) for s in form.members]
+        self.places = [moments.place[s] for s in form.members]
+        self.inside = [s for s, (i,) in enumerate(form.members) if i in moments.children]  # members that are numbers
+        self._counted: tuple[int, list[np.ndarray]] | None = None
 
     @property
     def compiled(self) -> View | None:
@@ -127,35 +130,51 @@ class SumOfDensities:
 
     def log_joint(self, rows: Rows, n_jobs: int = 1) -> np.ndarray:
         """Log of the mean joint of the eligible members; that of naive Bayes where there is none."""
-        total, n_members = np.full((len(rows), self.moments.n_classes), -np.inf), np.zeros(len(rows))
-        for s in range(len(self.members)):
-            here = self._eligible(s, rows)
-            if not here.any():
-                continue
-            some = rows.part(here)
-            logs = self._coded(s, some, n_jobs)
-            for part in pieces(some, self.moments):
-                numbers = _Numbers(self.moments, some.part(part), [self.moments.place[self.form.members[s]]])
-                numbers.add_member(self.form.members[s], logs[part], n_jobs)
-            total[here] = np.logaddexp(total[here], logs)
-            n_members += here
-        dead = np.flatnonzero(np.isneginf(total).all(axis=1))
-        total -= np.log(np.maximum(n_members, 1.0))[:, None]
+        out = np.empty((len(rows), self.moments.n_classes))
+        for part in pieces(rows, self.moments):
+            out[part] = self._mean_of_members(rows.part(part), n_jobs)
+        dead = np.flatnonzero(np.isneginf(out).all(axis=1))
         if len(dead):
             self.naive.view.weigh_classes(self.view.factors)
-            total[dead] = self.naive.log_joint(rows.part(dead), n_jobs)
-        return total
+            out[dead] = self.naive.log_joint(rows.part(dead), n_jobs)
+        return out
 
-    def _eligible(self, s: int, rows: Rows) -> np.ndarray:
-        """The rows whose super-parent is present and was seen often enough."""
-        (i,) = self.form.members[s]
-        seen = self.view.counts.joint(i).sum(axis=0)
-        codes = rows.codes[:, i].astype(np.int64)
-        times = np.append(seen, 0.0)[np.minimum(codes, len(seen))]
+    def _mean_of_members(self, rows: Rows, n_jobs: int) -> np.ndarray:
+        """Log of the mean joint of the eligible members; minus infinity where there is none."""
+        numbers = _Numbers(self.moments, rows, self.places)
+        inside = numbers.inside(self.inside)
+        eligible = self._eligible(rows)
+        total = np.full((len(rows), self.moments.n_classes), -np.inf)
+        for s, member in enumerate(self.form.members):
+            here = eligible[:, s]
+            if here.any():
+                logs = self._coded(s, rows, n_jobs)
+                numbers.add_densities(s, self.moments.child_of(member[0]), logs, n_jobs)
+                if s in self.inside:
+                    logs += inside[:, [self.inside.index(s)]]
+                total[here] = np.logaddexp(total[here], logs[here])
+        mean: np.ndarray = total - np.log(np.maximum(eligible.sum(axis=1), 1))[:, None]
+        return mean
+
+    def _eligible(self, rows: Rows) -> np.ndarray:
+        """The members (second axis) whose super-parent is present and was seen often enough, for every row."""
+        out = np.empty((len(rows), len(self.form.members)), dtype=bool)
+        own = np.zeros(len(rows))
         if isinstance(rows, Block):
-            times = np.maximum(times - (1.0 if rows.weights is None else rows.weights), 0.0)
-        enough: np.ndarray = times >= self.form.min_count * (1 - 1e-9)
-        return enough & (codes != np.iinfo(rows.codes.dtype).max)
+            own = np.ones(len(rows)) if rows.weights is None else rows.weights
+        for s, ((i,), seen) in enumerate(zip(self.form.members, self._seen(), strict=True)):
+            codes = rows.codes[:, i]
+            times = np.maximum(seen[np.minimum(codes, len(seen) - 1)] - own, 0.0)
+            out[:, s] = (times >= self.form.min_count * (1 - 1e-9)) & (codes != np.iinfo(codes.dtype).max)
+        return out
+
+    def _seen(self) -> list[np.ndarray]:
+        """How often every value of every super-parent was seen, with a 0 for new values at the end."""
+        counts = self.view.counts
+        if self._counted is None or self._counted[0] != counts.version:
+            seen = [np.append(counts.joint(*member).sum(axis=0), 0.0) for member in self.form.members]
+            self._counted = counts.version, seen
+        return self._counted[1]
 
     def _coded(self, s: int, rows: Rows, n_jobs: int) -> np.ndarray:
         """Log of P(y, x_s) and of all factors of columns with codes. Columns of numbers are missing but for x_s."""
@@ -176,7 +195,9 @@ class SumOfDensities:
     def _possible(self, s: int, rows: Rows) -> np.ndarray:
         """Whether some class is possible by the super-parent and by all columns with codes."""
         member = self.form.members[s]
-        seen = self.view.counts.joint(*member).T[rows.codes[:, member[0]]]
+        times = self.view.counts.joint(*member).T
+        times = np.vstack([times, np.zeros(times.shape[1])])  # of new and missing values
+        seen = times[np.minimum(rows.codes[:, member[0]], len(times) - 1)]
         if isinstance(rows, Block):
             seen[np.arange(len(rows)), rows.labels] -= 1.0 if rows.weights is None else rows.weights
         possible = seen > 0
@@ -189,17 +210,19 @@ class SumOfDensities:
         """The log-odds of the mean, shared out over members and their factors."""
         logs = self.log_joint(query)[0, [answer, against]]
         joints, known = member_terms(self.view.in_terms(), Query(query.codes))
-        numbers = _Numbers(self.moments, query, [self.moments.place[s] for s in self.form.members])
+        numbers = _Numbers(self.moments, query, self.places)
+        inside = numbers.inside(self.inside)
         members: list[Factors] = []
-        for s, joint in zip(self.form.members, joints, strict=True):
+        for place, (s, joint) in enumerate(zip(self.form.members, joints, strict=True)):
             if np.isnan(joint[0]):
                 continue
-            dense = numbers.member_density(s)[0]
-            factors: Factors = [(s[0], (), np.log(joint))]
+            dense = numbers.log_density(s)[0]
+            own = inside[0, self.inside.index(place)] if place in self.inside else 0.0
+            factors: Factors = [(s[0], (), np.log(joint) + own)]
             for j in range(self.view.counts.n_features):
                 if j in self.moments.children:
                     g = self.moments.children.index(j)
-                    if not np.isnan(numbers.values[0, g]):
+                    if j not in s and not np.isnan(numbers.values[0, g]):
                         factors.append((j, s, dense[:, g]))
                 elif j not in s and not np.isnan(known[j, s][0]):
                     factors.append((j, s, np.log(known[j, s])))
@@ -247,31 +270,22 @@ class _Numbers:
         _kernels.log_density_sums(self.values, self.lines, *self.normals, self.moments.n_classes, *terms, out, n_jobs)
         return out
 
-    def add_member(self, member: ParentSet, out: np.ndarray, n_jobs: int) -> None:
-        """Add the log densities of all numbers given one super-parent."""
-        (s,), k = member, self.moments.n_classes
-        skip = self.moments.children.index(s) if s in self.moments.children else -1
-        _kernels.add_log_densities(self.values, self.lines, *self.normals, k, self.place[member], skip, out, n_jobs)
-        if skip >= 0:
-            out += self._inside(member, skip)[:, None]
+    def add_densities(self, q: int, skip: int, out: np.ndarray, n_jobs: int) -> None:
+        """Add the log densities of all numbers but ``skip`` given the q-th set, to rows in which it is present."""
+        k = self.moments.n_classes
+        _kernels.add_log_densities(self.values, self.lines, *self.normals, k, q, skip, out, n_jobs)
 
-    def _inside(self, member: ParentSet, g: int) -> np.ndarray:
-        """Log density of a number inside its bin."""
-        return self.moments.log_density_of_all(self._of_set(self.contexts, member), self.values, g, self.left_out)
+    def inside(self, which: Sequence[int]) -> np.ndarray:
+        """Log densities of numbers inside their bins (rows, sets): some of the sets, each of one number."""
+        columns = [self.moments.child_of(i) for (i,) in (list(self.place)[q] for q in which)]
+        own = self.contexts[:, list(which)]
+        return self.moments.log_density_of_all(own, self.values, np.array(columns, dtype=np.int64), self.left_out)
 
     def log_density(self, parents: ParentSet, rows: np.ndarray | None = None) -> np.ndarray:
         """Log densities of every number given these parents, which are present: rows (or some), classes and numbers."""
         some = slice(None) if rows is None else rows
         at = self._of_set(self.lines, parents)[some, None] + np.arange(self.moments.n_classes)
         return self.normals.each(lambda part: part[at]).log_density(self.values[some, None, :])
-
-    def member_density(self, member: ParentSet) -> np.ndarray:
-        """Log densities given one super-parent; of that itself, where it is a number, the one inside its bin."""
-        out = self.log_density(member)
-        if member[0] in self.moments.children:
-            g = self.moments.children.index(member[0])
-            out[:, :, g] = self._inside(member, g)[:, None]
-        return out
 
 
 def _fall_back(numbers: _Numbers, g: int, sets: Sequence[tuple[ParentSet, float]], sums: np.ndarray) -> None:
