@@ -32,7 +32,7 @@ SOURCE_SECONDS = {
     "J48": (26.6, 0.1),
     "boosted J48": (390.4, 0.6),
 }
-# What counts as alike, stated before the tables were made: a hundredth of all rows, and a twentieth of the errors.
+# What counts as alike, fixed before the tests were run: a hundredth of all rows, and a twentieth of the errors.
 MARGIN, RATIO_MARGIN = 0.01, 1.05
 
 
