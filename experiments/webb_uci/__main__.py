@@ -13,7 +13,7 @@ from tanager.evaluate import cross_validate_all
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run all of it; what an earlier run has finished is taken from the ledger."""
-    chosen = arguments("webb_uci", "AODE beside naive Bayes, TAN and trees.", argv)
+    chosen = arguments("webb_uci", "AODE beside naive Bayes, TAN, LBR and others.", argv)
     datasets = {name: dataset(name) for name in chosen.sets or SETS}
     results = cross_validate_all(
         models, datasets, n_jobs=chosen.jobs, resume=chosen.ledger, progress=ProgressLine(), timing=False

@@ -14,16 +14,19 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.common import HOME
+from experiments.common import HOME, MEASURES
 from experiments.webb_uci.run import SETS, dataset
 from tanager.datasets import Dataset
 from tanager.encoding import encode_labels
+from tanager.evaluate import measure
 from tanager.evaluate.folds import stratified_folds
 
 CLASSIFIERS = {
     "J48": "weka.classifiers.trees.J48",
     "boosted J48": "weka.classifiers.meta.AdaBoostM1 -W weka.classifiers.trees.J48",
 }
+
+HEAD = ["dataset", "classifier", "n_rows", "n_folds", *MEASURES, "fit_seconds", "predict_seconds"]
 
 
 def arff(data: Dataset) -> Iterator[str]:
@@ -47,17 +50,31 @@ def arff(data: Dataset) -> Iterator[str]:
 
 
 def run(jar: str, name: str, folder: Path) -> list[list[object]]:
-    """A line for each classifier: data set, classifier, error, seconds."""
+    """A line for each classifier: data set, classifier, sizes, measures, and seconds of all folds together."""
     data = dataset(name)
     table, folds = folder / "table.arff", folder / "folds.txt"
     table.write_text("\n".join(arff(data)) + "\n")
-    fold = stratified_folds(encode_labels(data.y)[0].astype(np.uint16))
+    labels = encode_labels(data.y)[0].astype(np.uint16)
+    fold = stratified_folds(labels)
     folds.write_text("".join(f"{part}\n" for part in fold))
     command = ["java", "-XX:+UseSerialGC", "-Xmx3g", "-cp", f"{jar}:{folder}", "Folds", str(table), str(folds)]
     output = subprocess.run([*command, *CLASSIFIERS.values()], check=True, capture_output=True, text=True).stdout
-    lines = [line.split() for line in output.splitlines()]
-    names = list(CLASSIFIERS)
-    return [[name, names[int(which)], f"{float(e):.6f}", f"{float(s):.2f}"] for which, e, s in lines]
+    lines = output.splitlines()
+    rows = []
+    for at, classifier in enumerate(CLASSIFIERS):
+        seconds, *answers = lines[at * (len(labels) + 1) : (at + 1) * (len(labels) + 1)]
+        proba = np.array([line.split() for line in answers], dtype=float)
+        found = measures(labels.astype(np.int64), proba, fold)
+        rows.append(
+            [name, classifier, len(labels), int(fold.max()) + 1, *found, *(f"{float(s):.4f}" for s in seconds.split())]
+        )
+    return rows
+
+
+def measures(labels: np.ndarray, proba: np.ndarray, fold: np.ndarray) -> list[str]:
+    """Means over the folds."""
+    parts = [measure(labels[fold == f], proba[fold == f], proba[fold == f].argmax(axis=1)) for f in np.unique(fold)]
+    return [f"{np.mean([part[name] for part in parts]):.9f}" for name in MEASURES]
 
 
 def main(argv: Sequence[str]) -> int:
@@ -72,7 +89,7 @@ def main(argv: Sequence[str]) -> int:
             new = not path.exists()
             with path.open("a", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
-                writer.writerows([["dataset", "classifier", "error", "seconds"], *lines] if new else lines)
+                writer.writerows([HEAD, *lines] if new else lines)
             print(*lines, sep="\n", flush=True)
     return 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tanager.counts.joint import JointCounts
-from tanager.counts.memory import as_bytes, check_budget, readable
+from tanager.counts.memory import as_bytes, check_budget, readable, sums_of_products
 from tanager.encoding import Schema
 from tanager.errors import OptionError, check_number
 from tanager.learning.counts_classifier import CountsClassifier
@@ -73,7 +72,7 @@ class ANDE(CountsClassifier):
     def _check_memory(self, schema: Schema, widest: int) -> None:
         """Refuse what is too large before a list of all sets is made: there may be millions."""
         slots = (schema.n_values + int(self.unseen == "smooth") + 1).tolist()
-        cells = _sums_of_products(slots, widest)
+        cells = sums_of_products(slots, widest)
         n_classes = max(1, len(getattr(self, "classes_", ())))
         triples = JointCounts.estimate_bytes(np.array(slots) - 1, n_classes, order=3)
         needed = triples
@@ -99,12 +98,3 @@ class ANDE(CountsClassifier):
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         return averaged(counts.n_features, int(self.n), self.min_count)
-
-
-def _sums_of_products(numbers: Sequence[float], most: int) -> list[float]:
-    """The sums of the products of all sets of 0, 1, ..., ``most`` of the numbers."""
-    sums = [1.0] + [0.0] * most
-    for number in numbers:
-        for size in range(most, 0, -1):
-            sums[size] += number * sums[size - 1]
-    return sums

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Any
-
-import numpy as np
 
 from tanager.counts.block import Query
 from tanager.counts.joint import JointCounts
@@ -14,35 +11,12 @@ from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.errors import DataError, OptionError, SchemaMismatch, is_number
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.part_scorer import kept_block
 from tanager.learning.rows import KeptRows
-from tanager.learning.tree_node import TreeNode
+from tanager.learning.rule_words import Rule, in_words
 from tanager.scoring.explain import Explanation
 from tanager.scoring.forms import Form, naive
-from tanager.scoring.lazy_rules import FoundRule, LazyRules, RuleSearch
+from tanager.scoring.lazy_rules import LazyRules, RuleSearch
 from tanager.scoring.view import View
-from tanager.shortcuts import public
-
-
-@dataclass(frozen=True)
-class Rule:
-    """The rule that a row is answered by: the values that are tested, and how many learned rows have all of them.
-
-    ``tree`` is the same to print or to draw: test after test, with the classes of the rows that pass and of the others.
-    """
-
-    tests: dict[str, Any]
-    n_rows: float
-    tree: TreeNode
-
-    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
-        """Draw the rule: its tests from left to right, and the rows that pass and fail; see ``tanager.plot_tree``."""
-        return public("plot_tree")(self.tree, path, **({"title": f"LBR: {self}"} | options))
-
-    def __str__(self) -> str:
-        tests = " and ".join(f"{name} = {value}" for name, value in self.tests.items())
-        rows = f"{self.n_rows:,.6g} row{'' if self.n_rows == 1 else 's'}"
-        return f"{tests or 'no test'}: naive Bayes on {rows}"
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -139,31 +113,10 @@ class LBR(CountsClassifier):
         assert isinstance(scorer, LazyRules)
         found: list[Rule | None] = [None] * len(query)
         for rows, rule in scorer.rules(query, self.n_threads):
-            shared = self._in_words(rule, query.codes[rows[0]])
+            shared = in_words(rule, query.codes[rows[0]], self.memory)
             for r in rows.tolist():
                 found[r] = shared
         return [rule for rule in found if rule is not None]
-
-    def _in_words(self, found: FoundRule, codes: np.ndarray) -> Rule:
-        columns = self.counts_.schema.columns
-        words = {i: str(columns[i].describe(int(codes[i]))) for i in found.columns}
-        tests = {columns[i].name: columns[i].describe(int(codes[i])) for i in found.columns}
-        block = kept_block(self.memory)
-        weights = np.ones(len(block)) if block.weights is None else block.weights
-
-        def classes(rows: np.ndarray) -> dict[Any, float]:
-            sums = np.bincount(block.labels[rows], weights[rows], minlength=len(self.classes_))
-            return dict(zip(self.classes_.tolist(), sums.tolist(), strict=True))
-
-        def node(rest: tuple[int, ...], rows: np.ndarray) -> TreeNode:
-            if not rest:
-                return TreeNode(classes(rows), "naive Bayes")
-            i, passes = rest[0], block.codes[rows, rest[0]] == codes[rest[0]]
-            others = TreeNode(classes(rows[~passes]), "not asked")
-            branches = ((words[i], node(rest[1:], rows[passes])), ("another value", others))
-            return TreeNode(classes(rows), "", columns[i].name, branches)
-
-        return Rule(tests, found.n_rows, node(found.columns, np.arange(len(block))))
 
     def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
         """Why a row gets its answer: its rule, and log-odds of the columns that the rule does not test.

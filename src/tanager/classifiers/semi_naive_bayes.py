@@ -12,7 +12,7 @@ from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
 from tanager.scoring.forms import Form, naive
-from tanager.scoring.joined_values import JoinedPair, JoinedValues
+from tanager.scoring.joined_values import JoinedPair, JoinedValues, joined_pairs
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 
@@ -87,38 +87,3 @@ class SemiNaiveBayes(CountsClassifier):
 
     def _take_choice(self, data: dict[str, Any]) -> None:
         self._joined[:] = [JoinedPair(*map(int, pair)) for pair in data["joined"]]
-
-
-def joined_pairs(counts: JointCounts, reliability: float) -> list[JoinedPair]:
-    """Pairs of values that are read as one, the most reliable first; a value is joined once.
-
-    The difference between P(y | v, w) and what naive Bayes makes of v and w, P(y | v) P(y | w) / P(y), is at least the
-    error of an estimate from N(v, w) rows with a probability of 1 - 1 / (4 difference² N(v, w)) (Chebyshev).
-    """
-    prior = counts.class_counts / max(counts.class_counts.sum(), 1e-300)
-    alone = [_shares(counts.joint(i)) for i in range(counts.n_features)]
-    found: list[tuple[float, JoinedPair]] = []
-    for i in range(counts.n_features):
-        for j in range(i + 1, counts.n_features):
-            cells = counts.joint(i, j)
-            n = cells.sum(axis=0)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                naive_share = alone[i][:, :, None] * alone[j][:, None, :] / prior[:, None, None]
-                difference = (prior[:, None, None] * np.abs(_shares(cells) - np.nan_to_num(naive_share))).sum(axis=0)
-                sure = np.where(n > 0, 1.0 - 1.0 / (4.0 * difference**2 * n), -np.inf)
-            for v, w in zip(*np.nonzero(sure >= reliability), strict=True):
-                found.append((round(float(sure[v, w]), 12), JoinedPair(i, int(v), j, int(w))))
-    used: set[tuple[int, int]] = set()
-    chosen = []
-    for _, pair in sorted(found, key=lambda one: (-one[0], one[1])):
-        if (pair.i, pair.v) not in used and (pair.j, pair.w) not in used:
-            chosen.append(pair)
-            used |= {(pair.i, pair.v), (pair.j, pair.w)}
-    return chosen
-
-
-def _shares(cells: np.ndarray) -> np.ndarray:
-    """P(y | values), the class first; 0 where nothing was seen."""
-    total = cells.sum(axis=0)
-    shares: np.ndarray = cells / np.where(total > 0, total, 1.0)
-    return shares

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tanager.errors import MemoryBudgetError, OptionError
 
@@ -46,3 +47,12 @@ def check_budget(needed: float, budget: int | float | str | None, what: str, way
     limit = as_bytes(budget)
     if needed > limit:
         raise MemoryBudgetError(f"{what} needs {readable(needed)}, the budget is {readable(limit)}. {way_out}")
+
+
+def sums_of_products(numbers: Sequence[float], most: int) -> list[float]:
+    """The sums of the products of all sets of 0, 1, ..., ``most`` of the numbers."""
+    sums = [1.0] + [0.0] * most
+    for number in numbers:
+        for size in range(most, 0, -1):
+            sums[size] += number * sums[size - 1]
+    return sums

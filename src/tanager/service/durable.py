@@ -143,6 +143,8 @@ class DurableModel:
         except BaseException:
             self._journal.close()
             raise
+        # Whoever was killed between a new snapshot and the end of the oldest has left one too many.
+        self._journal.drop(self._state.drop_old_snapshots())
 
     def _newest_snapshot(self) -> tuple[Classifier, int]:
         for sequence, path in self._state.snapshots():
