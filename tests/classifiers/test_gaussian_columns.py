@@ -166,6 +166,18 @@ def test_a_row_left_out_is_answered_by_the_others(name, table, smoothing):
         np.testing.assert_allclose(proba, density_twin.posterior(scores), rtol=1e-5, atol=1e-9)
 
 
+def test_a_missing_parent_leaves_those_before_it():
+    rng = np.random.default_rng(5)
+    rows = tuple(tuple(row) for row in rng.normal(size=(30, 3)).round(2).tolist())
+    queries = ((0.1, None, 0.3), (None, 0.2, 0.3), (None, None, 0.3), (0.1, 0.2, None))
+    table = Mixed(rows, ("c0", "c1") * 15, (1.0,) * 30, 3, queries)
+    for name in ("twice", "tan"):
+        model, twin = table.fit(FORMULAS[name][0](3)), table.twin()
+        for query, logs in zip(queries, model.predict_log_joint([list(q) for q in queries]), strict=True):
+            want = expected(name, model, twin, table.coded(query), table.numbers(query), oracle.LAPLACE)
+            np.testing.assert_allclose(logs, want, rtol=1e-9)
+
+
 def test_the_answer_on_paper():
     """One number, class a at 0 and 2, class b at 4 and 8, cut at 1 and 6; the query is 1.5 and "u".
 

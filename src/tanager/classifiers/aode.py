@@ -9,15 +9,9 @@ from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import check_number
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.gaussian_option import (
-    check_gaussian,
-    cut_as_well,
-    gaussian_columns,
-    one_parent,
-    with_densities,
-)
+from tanager.learning.gaussian_option import one_parent
 from tanager.learning.rows import KeptRows
-from tanager.scoring.forms import Form, one_dependence
+from tanager.scoring.forms import Form, ParentSet, one_dependence
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.subsumption import Subsumption, check_subsumption
 from tanager.scoring.view import View
@@ -66,19 +60,17 @@ class AODE(CountsClassifier):
         super().check_options()
         check_number("min_count", self.min_count, "a number of rows")
         check_subsumption(self.subsumption, self.subsumption_gaps)
-        check_gaussian(self.gaussian, self.recut, {"subsumption": self.subsumption is not None})
 
-    def encoder_options(self) -> dict[str, Any]:
-        """How columns become codes; Gaussian columns, too."""
-        return cut_as_well(super().encoder_options(), self.gaussian)
+    def _not_with_gaussian(self) -> dict[str, bool]:
+        return super()._not_with_gaussian() | {"subsumption": self.subsumption is not None}
 
-    def _moments_shape(self, schema: Schema) -> tuple[list[int], list[tuple[int, ...]]]:
-        return gaussian_columns(self.gaussian, schema), one_parent(schema)
+    def _parent_sets(self, schema: Schema) -> list[ParentSet]:
+        return one_parent(schema)
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         return one_dependence([1.0] * counts.n_features, self.min_count)
 
     def _scorer(self, view: View) -> Scorer:
         if self.subsumption is None:
-            return with_densities(self, view)
+            return super()._scorer(view)
         return Subsumption(view, self.counts_, self.subsumption, self.subsumption_gaps)

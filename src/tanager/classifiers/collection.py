@@ -9,14 +9,11 @@ from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.gaussian_option import check_gaussian, cut_as_well, gaussian_columns, with_densities
 from tanager.learning.network_view import n_networks_of
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import column_place
 from tanager.learning.voting import Sets, collect
 from tanager.scoring.forms import Form, ParentSet
-from tanager.scoring.scorer import Scorer
-from tanager.scoring.view import View
 
 
 @dataclass(eq=False, repr=False)
@@ -50,23 +47,9 @@ class Collection(CountsClassifier):
 
     n_networks_ = property(n_networks_of)
 
-    def check_options(self) -> None:
-        super().check_options()
-        check_gaussian(self.gaussian, self.recut)
-
-    def encoder_options(self) -> dict[str, Any]:
-        """How columns become codes; Gaussian columns, too."""
-        return cut_as_well(super().encoder_options(), self.gaussian)
-
-    def _moments_shape(self, schema: Schema) -> tuple[list[int], list[ParentSet]]:
-        columns = gaussian_columns(self.gaussian, schema)
-        sets = [p for child, p, _ in self._resolve(schema) if child in columns] if columns else []
-        return columns, [
-            p[:size] for p in sets for size in range(len(p) + 1)
-        ]  # a missing parent leaves those before it
-
-    def _scorer(self, view: View) -> Scorer:
-        return with_densities(self, view)
+    def _parent_sets(self, schema: Schema) -> list[ParentSet]:
+        # A missing parent leaves those before it.
+        return [p[:size] for _, p, _ in self._resolve(schema) for size in range(len(p) + 1)]
 
     def _resolve(self, schema: Schema) -> Sets:
         given = dict(self.parent_sets or {})

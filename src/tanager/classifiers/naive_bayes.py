@@ -84,13 +84,17 @@ class NaiveBayes(CountsClassifier):
         counted = {"gaussian": bool(self.gaussian), "subsumption": self.subsumption is not None}
         check_fit_by(self.fit_by, self.penalty, counted)
 
+    def _not_with_gaussian(self) -> dict[str, bool]:
+        return {}  # they have no codes here, so cut points of other columns may move
+
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
         """Single columns; subsumption looks at pairs."""
         return {"order": 1 if self.subsumption is None else 2}
 
     def encoder_options(self) -> dict[str, Any]:
         """How columns become codes; Gaussian columns stay numbers."""
-        return super().encoder_options() | ({"continuous": self.gaussian} if self.gaussian else {})
+        options = super().encoder_options()
+        return options | {"continuous": self.gaussian, "numeric": self.numeric} if self.gaussian else options
 
     def _needs_rows(self) -> bool:
         return self.fit_by != "likelihood"

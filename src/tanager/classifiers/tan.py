@@ -10,18 +10,12 @@ from tanager.encoding import Schema
 from tanager.errors import check_option
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.fit_by import discriminative, fitting_of, weights_of
-from tanager.learning.gaussian_option import (
-    check_gaussian,
-    cut_as_well,
-    gaussian_columns,
-    one_parent,
-    with_densities,
-)
+from tanager.learning.gaussian_option import one_parent
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import column_place
 from tanager.scoring.discriminative import check_fit_by
-from tanager.scoring.forms import Form, ProductOfSums
+from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.scoring.marginal import check_missing, with_missing
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
@@ -58,15 +52,13 @@ class AugmentedNaiveBayes(CountsClassifier):
         super().check_options()
         check_missing(self.missing, ("drop", "marginal", "mode"))
         check_fit_by(self.fit_by, self.penalty, {f'missing="{self.missing}"': self.missing != "drop"})
+
+    def _not_with_gaussian(self) -> dict[str, bool]:
         others = {f'missing="{self.missing}"': self.missing != "drop", "fit_by": self.fit_by != "likelihood"}
-        check_gaussian(self.gaussian, self.recut, others)
+        return super()._not_with_gaussian() | others
 
-    def encoder_options(self) -> dict[str, Any]:
-        """How columns become codes; Gaussian columns, too."""
-        return cut_as_well(super().encoder_options(), self.gaussian)
-
-    def _moments_shape(self, schema: Schema) -> tuple[list[int], list[tuple[int, ...]]]:
-        return gaussian_columns(self.gaussian, schema), one_parent(schema)
+    def _parent_sets(self, schema: Schema) -> list[ParentSet]:
+        return one_parent(schema)
 
     def _adaptive(self) -> bool:
         return True
@@ -92,7 +84,7 @@ class AugmentedNaiveBayes(CountsClassifier):
     def _scorer(self, view: View) -> Scorer:
         if self.fit_by != "likelihood":
             return discriminative(self, view, self.fit_by, self.penalty)
-        return with_densities(self, view) if self.gaussian else with_missing(self.missing, view)
+        return super()._scorer(view) if self.gaussian else with_missing(self.missing, view)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -26,8 +26,9 @@ from tanager.errors import ModelFileError
 ParentSet = tuple[int, ...]
 LeftOut = tuple[np.ndarray, np.ndarray]  # labels and weights of rows that are answered as if they had not been learned
 
-# A context is read as if so many further rows were in it that are distributed as its class. Chosen by cross-validation
-# on generated data and scikit-learn's own (``python -m experiments.gaussian_columns``).
+# A context is read as if so many further rows were in it that are distributed as its class. Of 0.5, 1, 2, 5 and 10, one
+# had the least log loss for TAN and was within 1 % of the least for AODE and FANC, by cross-validation on the data of
+# docs/gaussian.md.
 PSEUDO_ROWS = 1.0
 
 LARGEST = 1e100  # numbers beyond are taken as this: their squares, and the sums of these, stay finite

@@ -40,6 +40,7 @@ from tanager.learning.answering import Answering, Current, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.explaining import explain
+from tanager.learning.gaussian_option import check_gaussian, cut_as_well, gaussian_columns, with_densities
 from tanager.learning.memory import Memory
 from tanager.learning.merge import merge_memories
 from tanager.learning.recut import Recutting
@@ -47,7 +48,7 @@ from tanager.learning.recut_option import MovedCuts, as_recut
 from tanager.learning.rows import KeptRows
 from tanager.scoring.decision import class_factors, class_priors
 from tanager.scoring.explain import Explanation
-from tanager.scoring.forms import Form
+from tanager.scoring.forms import Form, ParentSet
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
@@ -137,15 +138,19 @@ class CountsClassifier(Classifier):
 
     def _scorer(self, view: View) -> Scorer:
         """How answers are made from the view: the view itself, or what options lay around it."""
-        return view
+        return with_densities(self, view)
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
         """How wide to count: options of JointCounts."""
         return {"order": self.order}
 
-    def _moments_shape(self, schema: Schema) -> tuple[list[int], list[tuple[int, ...]]]:
-        """Columns with codes whose numbers are learned as well, and the parent sets that they are learned given."""
-        return [], []
+    def _parent_sets(self, schema: Schema) -> list[ParentSet] | None:
+        """The parent sets that Gaussian columns are learned given; None where they have no parents but the class."""
+        return None
+
+    def _not_with_gaussian(self) -> dict[str, bool]:
+        """Options that Gaussian columns do not go with, and whether they are given."""
+        return {"recut": self.recut is not None}
 
     @property
     def reads_numbers(self) -> bool:
@@ -165,11 +170,13 @@ class CountsClassifier(Classifier):
         if self.refresh is not None and not is_number(self.refresh, 1) and self.refresh != float("inf"):
             raise OptionError(f"refresh={self.refresh!r}: give a number of rows of at least 1, or None.")
         as_recut(self.recut)
+        check_gaussian(getattr(self, "gaussian", False), self._not_with_gaussian())
         super().check_options()
 
     def encoder_options(self) -> dict[str, Any]:
         """How columns become codes; see ``Encoder``."""
-        return super().encoder_options() | {name: getattr(self, name) for name in ("bins", "n_bins", "mdl_encoding")}
+        options = super().encoder_options() | {name: getattr(self, name) for name in ("bins", "n_bins", "mdl_encoding")}
+        return cut_as_well(options, getattr(self, "gaussian", False))
 
     @property
     def estimate(self) -> Estimate:
@@ -283,6 +290,12 @@ class CountsClassifier(Classifier):
             return None
         budget, owner = self.max_memory, type(self).__name__
         return ContextMoments(columns, sets, schema.n_values, k, max_memory=budget, beside=counts.nbytes, owner=owner)
+
+    def _moments_shape(self, schema: Schema) -> tuple[list[int], list[ParentSet]]:
+        """Columns with codes whose numbers are learned as well, and the parent sets that they are learned given."""
+        columns = gaussian_columns(getattr(self, "gaussian", False), schema)
+        sets = self._parent_sets(schema) if columns else None
+        return ([], []) if sets is None else (columns, sets)
 
     def _remember(self, counts: JointCounts, moments: Moments | ContextMoments | None = None) -> None:
         """Start a memory with these counts; nothing else is known yet."""

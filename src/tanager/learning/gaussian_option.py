@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tanager.counts.context_moments import ContextMoments
 from tanager.encoding import Schema
-from tanager.errors import OptionError
-from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.selection import column_place
+from tanager.errors import OptionError, nearest
 from tanager.scoring.densities import ProductOfDensities, SumOfDensities
 from tanager.scoring.forms import ParentSet, SumOfProducts
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 
+if TYPE_CHECKING:
+    from tanager.learning.counts_classifier import CountsClassifier
 
-def check_gaussian(gaussian: Any, recut: Any, refused: Mapping[str, bool] | None = None) -> None:
-    """Refuse what is no choice of columns, and other options that need codes of all columns."""
+
+def check_gaussian(gaussian: Any, others: Mapping[str, bool]) -> None:
+    """Refuse what is no choice of columns, and other options (given or not) that need codes of all columns."""
     if not isinstance(gaussian, bool | str | int | np.integer | list | tuple):
         raise OptionError(f"gaussian={gaussian!r}: give True for all number columns, or a list of columns.")
-    if gaussian is False:
-        return
-    if recut is not None:
+    for option in (name for name, given in others.items() if given and gaussian is not False):
         raise OptionError(
-            "gaussian and recut do not go together: where bins move, the numbers of all rows would be needed again. "
-            "Leave one of them out."
+            f"gaussian and {option} do not go together: what that needs is not learned of Gaussian columns. Leave one "
+            "of them out."
         )
-    for option in (name for name, given in (refused or {}).items() if given):
-        raise OptionError(f"{option} reads codes of all columns, and Gaussian columns are not read so. Leave it out.")
 
 
 def cut_as_well(options: dict[str, Any], gaussian: Any) -> dict[str, Any]:
@@ -46,7 +43,7 @@ def gaussian_columns(gaussian: Any, schema: Schema) -> list[int]:
     numbers = [i for i, column in enumerate(schema.columns) if column.kind == "numeric"]
     if isinstance(gaussian, bool):
         return numbers if gaussian else []
-    places = sorted({column_place("gaussian", name, schema) for name in _listed(gaussian)})
+    places = sorted({_place(name, schema) for name in _listed(gaussian)})
     for i in places:
         if i not in numbers:
             raise OptionError(
@@ -54,6 +51,14 @@ def gaussian_columns(gaussian: Any, schema: Schema) -> list[int]:
                 "distribution. Leave it out."
             )
     return places
+
+
+def _place(name: Any, schema: Schema) -> int:
+    if name in schema:
+        return schema.index(name)
+    if isinstance(name, int | np.integer) and -len(schema) <= name < len(schema):
+        return int(name) % len(schema)
+    raise OptionError(f"gaussian: X has no column {name!r} (it has {len(schema)}).{nearest(name, schema.names)}")
 
 
 def _listed(columns: Any) -> list[Any]:

@@ -10,19 +10,11 @@ from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.gaussian_option import (
-    check_gaussian,
-    cut_as_well,
-    gaussian_columns,
-    one_parent,
-    with_densities,
-)
+from tanager.learning.gaussian_option import one_parent
 from tanager.learning.network_view import n_networks_of
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import column_place
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
-from tanager.scoring.scorer import Scorer
-from tanager.scoring.view import View
 from tanager.structure.orders import column_order
 
 Sets = list[tuple[int, ParentSet, float]]  # child, parents, weight
@@ -108,24 +100,8 @@ class OrderedCollection(CountsClassifier):
     def _sets(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> Sets:
         raise NotImplementedError
 
-    def check_options(self) -> None:
-        super().check_options()
-        check_gaussian(self.gaussian, self.recut)
-
-    def encoder_options(self) -> dict[str, Any]:
-        """How columns become codes; Gaussian columns, too."""
-        return cut_as_well(super().encoder_options(), self.gaussian)
-
     def _parent_sets(self, schema: Schema) -> list[ParentSet]:
-        """The sets that Gaussian columns may be given, whatever the order."""
         return one_parent(schema)
-
-    def _moments_shape(self, schema: Schema) -> tuple[list[int], list[ParentSet]]:
-        columns = gaussian_columns(self.gaussian, schema)
-        return columns, self._parent_sets(schema) if columns else []
-
-    def _scorer(self, view: View) -> Scorer:
-        return with_densities(self, view)
 
     def _adaptive(self) -> bool:
         return isinstance(self.column_order, str) and self.column_order not in ("given", "random")
