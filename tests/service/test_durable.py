@@ -500,6 +500,20 @@ def test_snapshots_come_by_themselves_two_are_kept_and_the_log_before_them_goes(
     assert path.read_bytes() == before
 
 
+def test_a_snapshot_too_many_that_a_crash_has_left_goes_when_the_state_is_opened(tmp_path):
+    path = model_file(tmp_path)
+    durable = opened(path)
+    for lesson in lessons_of([5] * 2):
+        learn(durable, *lesson)
+        durable.snapshot()
+    first = min(current(path).glob("snapshot-*"))
+    first.with_name(first.name.replace("1", "0")).write_bytes(path.read_bytes())
+    durable.close()
+    assert snapshots(path) == [0, 1, 2]
+    opened(path).close()
+    assert snapshots(path) == [1, 2]
+
+
 def test_answers_get_their_turn_while_many_rows_are_learned(tmp_path):
     durable = opened(model_file(tmp_path))
     turns = []
