@@ -18,15 +18,8 @@ def steady(text):
     return re.sub(r"[ ]+", " ", re.sub(r"\b\d[\d.,e+]* (ms|s|/s|k/s|M/s)\b", "(time)", text))
 
 
-# Each command is a process of its own, which takes a second to start; the other tests of the commands do without.
-QUICK = ["datasets"]
-
-
-@pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, marks=[] if page.stem in QUICK else pytest.mark.long) for page in transcripts.PAGES],
-    ids=lambda page: page.stem,
-)
+@pytest.mark.long  # every command is a process, which takes a second to start; its other tests do without
+@pytest.mark.parametrize("page", transcripts.PAGES, ids=lambda page: page.stem)
 def test_the_commands_on_a_page_print_what_it_says(page):
     pytest.importorskip("matplotlib", reason="some of the commands draw, which needs the extra 'plot'")
     assert steady(transcripts.run_page(page)) == steady(page.read_text()), (

@@ -117,6 +117,7 @@ def is_closed(address):
     return False
 
 
+@pytest.mark.long
 def test_two_models_a_token_and_a_folder_for_their_state(start, tmp_path):
     write_model(tmp_path / "more.tanager")
     one = start("pets.tanager", "more.tanager", "--state", "kept", TANAGER_TOKEN="secret")
