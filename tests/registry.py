@@ -55,6 +55,7 @@ from tanager import (
     NBTree,
     Network,
     NetworkClassifier,
+    NetworkForest,
     PDAGSearch,
     PriorCounts,
     RecursiveBayes,
@@ -188,6 +189,7 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "nbtree-heaviest": lambda n: NBTree(
         leaf=AODE(), min_rows=2, min_child=1, min_gain=0, folds=3, missing="heaviest", unseen="smooth"
     ),
+    "forest": lambda n: NetworkForest(n_members=6),
     "recursive": lambda n: RecursiveBayes(),
     "recursive-deep": lambda n: RecursiveBayes(min_rows=2, min_gain=0),
     "best-priors": lambda n: BestOf([AODE(subsumption=1), KDB()], criterion="accuracy", unseen="smooth"),

@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from profiles import later
 from registry import ALL, COUNTING, PLAIN, name_of, options_later, small_table, without_an_instance
-from tanager import AODE, TAN, DataWarning, NaiveBayes, Wrapped
+from tanager import AODE, TAN, DataWarning, NaiveBayes, NetworkForest, Wrapped
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.plain import to_plain
 
@@ -77,8 +77,10 @@ def test_it_works_in_a_pipeline(model: CountsClassifier) -> None:
 @every
 def test_it_works_in_a_grid_search(model: CountsClassifier) -> None:
     X, y = numbers()
-    strength = "ess" if hasattr(model, "ess") else "smoothing"
-    search = GridSearchCV(clone(model), {strength: [0.1, 10.0], "n_bins": [2]}, cv=2, scoring="neg_log_loss")
+    grid: dict[str, Any] = {"ess" if hasattr(model, "ess") else "smoothing": [0.1, 10.0]}
+    if isinstance(model, NetworkForest):
+        grid = {"n_members": [2, 4]}
+    search = GridSearchCV(clone(model), grid | {"n_bins": [2]}, cv=2, scoring="neg_log_loss")
     assert search.fit(X, y).best_params_["n_bins"] == 2
     assert search.best_estimator_.predict(X).shape == y.shape
 

@@ -17,4 +17,5 @@ NB_MODULE(_kernels, m) {
     bind_changes(m);
     bind_folds(m);
     bind_rules(m);
+    bind_forest(m);
 }

@@ -24,3 +24,4 @@ void bind_gaussian(nb::module_ &m);
 void bind_changes(nb::module_ &m);
 void bind_folds(nb::module_ &m);
 void bind_rules(nb::module_ &m);
+void bind_forest(nb::module_ &m);

@@ -21,6 +21,7 @@ from tanager.classifiers.multinet import MultiNet as MultiNet
 from tanager.classifiers.naive_bayes import NaiveBayes as NaiveBayes
 from tanager.classifiers.nb_tree import NBTree as NBTree
 from tanager.classifiers.network_classifier import NetworkClassifier as NetworkClassifier
+from tanager.classifiers.network_forest import NetworkForest as NetworkForest
 from tanager.classifiers.recursive_bayes import RecursiveBayes as RecursiveBayes
 from tanager.classifiers.selective import Selective as Selective
 from tanager.classifiers.selective import SelectiveNaiveBayes as SelectiveNaiveBayes

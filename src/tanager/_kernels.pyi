@@ -135,6 +135,78 @@ class Store:
 
         With gaps_differ a row that lacks a value is one without that value, else it is not looked at."""
 
+class Forest:
+    """Families of columns, each smoothed from level to level; slots are (columns, rows)."""
+
+    def __init__(
+        self,
+        n_slots: Sequence[int],
+        groups: np.ndarray,
+        families: np.ndarray,
+        clip: float,
+        weakest: float = ...,
+        strongest: float = ...,
+    ) -> None: ...
+    def strengths(
+        self,
+        slots: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        judged_slots: np.ndarray,
+        judged_labels: np.ndarray,
+        judged_weights: np.ndarray | None,
+        repeats: np.ndarray | None,
+        n_classes: int,
+        out: np.ndarray,
+        n_jobs: int = 1,
+    ) -> None:
+        """out (families, 17): strengths of back-off under which judged rows, each left out, are most probable."""
+    def terms(
+        self,
+        slots: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        judged_slots: np.ndarray,
+        judged_labels: np.ndarray,
+        judged_weights: np.ndarray | None,
+        n_classes: int,
+        strengths: np.ndarray,
+        out: np.ndarray,
+        n_jobs: int = 1,
+    ) -> None:
+        """out (families, classes, judged rows): what each family says of judged rows, each left out."""
+    def left_out(
+        self,
+        slots: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        judged_slots: np.ndarray,
+        judged_labels: np.ndarray,
+        judged_weights: np.ndarray | None,
+        n_classes: int,
+        strengths: np.ndarray,
+        factors: np.ndarray,
+        out: _Floats,
+        n_jobs: int = 1,
+    ) -> None:
+        """out (judged rows, classes): the sum of that over families, each times its weight."""
+    def tables(
+        self,
+        slots: np.ndarray,
+        labels: np.ndarray,
+        weights: np.ndarray | None,
+        n_classes: int,
+        strengths: np.ndarray,
+        factors: np.ndarray,
+        out: np.ndarray,
+        n_jobs: int = 1,
+    ) -> None:
+        """out: what every family says in each of its cells, times its weight."""
+    def score(self, slots: np.ndarray, tables: np.ndarray, n_classes: int, out: _Floats, n_jobs: int = 1) -> None:
+        """out (rows, classes): the sum over families of what their tables say."""
+    def table_starts(self, n_classes: int) -> list[int]:
+        """Where the cells of each family begin; the last is their number."""
+
 def tree_weights(store: Store, out: _Floats, ess: float, unit: float = 1.0, n_jobs: int = 1) -> None:
     """out (n, n): the log of the Bayes factor for an edge between two columns, given the class."""
 

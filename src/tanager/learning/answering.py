@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tanager.scoring.discriminative import Discriminative
+from tanager.scoring.forest import ForestScorer
 from tanager.scoring.forms import Form
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
@@ -61,11 +62,7 @@ class Answering:
         """Answer with this structure from now on; the arrays of a model file may hold its parameters."""
         maker, memory = model._scored_by(), model.memory
         view = maker.view_of(form)
-        fit_by = getattr(maker, "fit_by", "likelihood")
-        if arrays is not None and "parameters-prior" in arrays and fit_by != "likelihood":
-            scorer: Scorer = Discriminative.from_arrays(view, fit_by, arrays)
-        else:
-            scorer = maker._scorer(view)
+        scorer = (maker._scorer_from(view, arrays) if arrays else None) or maker._scorer(view)
         current = self.current = Current(view, scorer, memory.n_learned, memory.counts.n_rows)
         return current
 
@@ -79,8 +76,12 @@ class Answering:
         current, counts = self.current, model.counts_
         if current is None or not current.view.valid or current.view.counts is not counts:
             return None, {}
-        arrays = current.scorer.to_arrays() if isinstance(current.scorer, Discriminative) else {}
         up_to_date = not model._adaptive() or current.view.form_version == counts.version
+        arrays: dict[str, np.ndarray] = {}
+        if isinstance(current.scorer, Discriminative):
+            arrays = current.scorer.to_arrays()
+        elif isinstance(current.scorer, ForestScorer):
+            arrays = current.scorer.to_arrays(with_tables=not up_to_date)
         if up_to_date and not model.saves_structure:
             return {}, arrays
         kept = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}

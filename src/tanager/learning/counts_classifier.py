@@ -47,6 +47,7 @@ from tanager.learning.recut import Recutting
 from tanager.learning.recut_option import MovedCuts, as_recut
 from tanager.learning.rows import KeptRows
 from tanager.scoring.decision import class_factors, class_priors
+from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.explain import Explanation
 from tanager.scoring.forms import Form, ParentSet
 from tanager.scoring.scorer import Scorer
@@ -139,6 +140,13 @@ class CountsClassifier(Classifier):
     def _scorer(self, view: View) -> Scorer:
         """How answers are made from the view: the view itself, or what options lay around it."""
         return with_densities(self, view)
+
+    def _scorer_from(self, view: View, arrays: Mapping[str, np.ndarray]) -> Scorer | None:
+        """The same from the arrays of a model file, where it took long to learn; None where they do not hold it."""
+        fit_by = getattr(self, "fit_by", "likelihood")
+        if "parameters-prior" not in arrays or fit_by == "likelihood":
+            return None
+        return Discriminative.from_arrays(view, fit_by, arrays)
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
         """How wide to count: options of JointCounts."""

@@ -1,0 +1,233 @@
+// The forest of k-dependence networks, for Python.
+#include <cmath>
+
+#include "bind_arrays.hpp"
+#include "forest.hpp"
+
+using namespace tanager;
+using namespace arrays;
+
+namespace {
+
+using forest::Bounds;
+using forest::Family;
+using forest::Plan;
+using forest::Rows;
+
+using Slots = nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Labels = nb::ndarray<const std::uint16_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Singles = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
+using SinglesOut = nb::ndarray<float, nb::c_contig, nb::device::cpu>;
+using GroupTable = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using IntTable = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+constexpr std::int64_t most_cells = std::int64_t(1) << 30;
+
+Plan read_plan(const std::vector<std::int64_t> &n_slots, const GroupTable &groups, const IntTable &families) {
+    Plan plan;
+    plan.n_columns = int(n_slots.size());
+    plan.n_members = int(groups.shape(0));
+    expect(n_slots.size() < 65536 && groups.shape(0) < 65536, "there are too many columns or members");
+    plan.starts.push_back(0);
+    for (const std::int64_t n : n_slots) {
+        expect(n > 0 && n <= 65536, "every column must have a slot, and not more than 65536");
+        plan.starts.push_back(plan.starts.back() + n);
+    }
+    expect(std::int64_t(groups.shape(1)) == plan.starts.back(), "there must be one group for every slot");
+    plan.groups.assign(groups.data(), groups.data() + groups.size());
+    std::vector<int> n_groups(std::size_t(plan.n_members) * n_slots.size(), 0);
+    for (int e = 0; e < plan.n_members; ++e)
+        for (int i = 0; i < plan.n_columns; ++i)
+            for (std::int64_t v = 0; v < n_slots[std::size_t(i)]; ++v)
+                n_groups[std::size_t(e * plan.n_columns + i)] =
+                    std::max(n_groups[std::size_t(e * plan.n_columns + i)], plan.groups_of(e, i)[v] + 1);
+    const std::size_t width = families.shape(1);
+    expect(width >= 2 && width <= 2 + forest::most_parents, "a family is a member, a column and up to 16 parents");
+    for (std::size_t f = 0; f < families.shape(0); ++f) {
+        const std::int32_t *line = families.data() + f * width;
+        Family family;
+        family.member = line[0];
+        family.child = line[1];
+        expect(family.member >= 0 && family.member < plan.n_members, "a family has no such member");
+        expect(family.child >= 0 && family.child < plan.n_columns, "a family has no such column");
+        const int *own = n_groups.data() + family.member * plan.n_columns;
+        family.n_groups = own[family.child];
+        std::int64_t cells = family.n_groups;
+        for (std::size_t p = 2; p < width && line[p] >= 0; ++p) {
+            expect(line[p] < plan.n_columns, "a family has no such parent");
+            family.parents[family.n_parents] = line[p];
+            family.radix[family.n_parents++] = own[line[p]];
+            family.n_contexts *= own[line[p]];
+            cells *= own[line[p]];
+            expect(cells < most_cells, "a family has more cells than can be numbered");
+        }
+        expect(f == 0 || family.member >= plan.families.back().member, "families of a member must follow each other");
+        plan.families.push_back(family);
+    }
+    return plan;
+}
+
+Rows read_rows(const Plan &plan, const Slots &slots, int n_classes) {
+    expect(int(slots.shape(0)) == plan.n_columns, "slots must have one line for every column");
+    expect(n_classes > 0 && n_classes < 65536, "there must be classes");
+    Rows rows;
+    rows.slots = slots.data();
+    rows.n_rows = std::int64_t(slots.shape(1));
+    rows.n_classes = n_classes;
+    for (int i = 0; i < plan.n_columns; ++i) {
+        const std::int64_t n = plan.starts[std::size_t(i) + 1] - plan.starts[std::size_t(i)];
+        const std::uint16_t *own = rows.slots + i * rows.n_rows;
+        std::uint16_t top = 0;
+        for (std::int64_t r = 0; r < rows.n_rows; ++r) top = std::max(top, own[r]);
+        expect(rows.n_rows == 0 || top < n, "a row has a slot that its column has not");
+    }
+    return rows;
+}
+
+Rows read_labelled(const Plan &plan, const Slots &slots, const Labels &labels, const std::optional<Singles> &weights,
+                   int n_classes) {
+    Rows rows = read_rows(plan, slots, n_classes);
+    expect(std::int64_t(labels.shape(0)) == rows.n_rows, "every row must have a label");
+    for (std::int64_t r = 0; r < rows.n_rows; ++r)
+        expect(labels.data()[r] < n_classes, "a label is none of the classes");
+    rows.labels = labels.data();
+    if (weights) {
+        expect(weights->ndim() == 1 && std::int64_t(weights->shape(0)) == rows.n_rows, "every row must have a weight");
+        for (std::int64_t r = 0; r < rows.n_rows; ++r)
+            expect(weights->data()[r] >= 0 && std::isfinite(weights->data()[r]), "weights must be at least 0");
+        rows.weights = weights->data();
+    }
+    return rows;
+}
+
+class Forest {
+  public:
+    Forest(const std::vector<std::int64_t> &n_slots, const GroupTable &groups, const IntTable &families, float clip,
+           float weakest, float strongest)
+        : plan_(read_plan(n_slots, groups, families)), bounds_{clip, weakest, strongest} {
+        expect(clip > 0 && std::isfinite(clip), "clip must be above 0");
+        expect(weakest > 0 && strongest > weakest && std::isfinite(strongest), "strengths must lie in a range above 0");
+    }
+
+    void strengths(const Slots &slots, const Labels &labels, const std::optional<Singles> &weights,
+                   const Slots &judged_slots, const Labels &judged_labels, const std::optional<Singles> &judged_weights,
+                   const std::optional<Singles> &repeats, int n_classes, const SinglesOut &out, int n_jobs) const {
+        const Rows rows = read_labelled(plan_, slots, labels, weights, n_classes);
+        Rows judged = read_labelled(plan_, judged_slots, judged_labels, judged_weights, n_classes);
+        if (repeats) {
+            expect(repeats->ndim() == 1 && std::int64_t(repeats->shape(0)) == judged.n_rows,
+                   "every judged row repeats");
+            for (std::int64_t r = 0; r < judged.n_rows; ++r)
+                expect(repeats->data()[r] >= 0 && std::isfinite(repeats->data()[r]), "repeats must be at least 0");
+            judged.repeats = repeats->data();
+        }
+        check_strengths(out.ndim() == 2 ? out.shape(0) : 0, out.ndim() == 2 ? out.shape(1) : 0);
+        check_jobs(n_jobs);
+        nb::gil_scoped_release release;
+        forest::learn_strengths(plan_, rows, judged, bounds_, n_jobs, out.data());
+    }
+
+    void terms(const Slots &slots, const Labels &labels, const std::optional<Singles> &weights,
+               const Slots &judged_slots, const Labels &judged_labels, const std::optional<Singles> &judged_weights,
+               int n_classes, const Singles &strengths, const SinglesOut &out, int n_jobs) const {
+        const Rows rows = read_labelled(plan_, slots, labels, weights, n_classes);
+        const Rows judged = read_labelled(plan_, judged_slots, judged_labels, judged_weights, n_classes);
+        read_strengths(strengths);
+        expect(out.ndim() == 3 && out.shape(0) == plan_.families.size() && out.shape(1) == std::size_t(n_classes) &&
+                   std::int64_t(out.shape(2)) == judged.n_rows,
+               "out must be (families, classes, judged rows)");
+        check_jobs(n_jobs);
+        nb::gil_scoped_release release;
+        forest::left_out_terms(plan_, rows, judged, strengths.data(), bounds_, n_jobs, out.data());
+    }
+
+    void left_out(const Slots &slots, const Labels &labels, const std::optional<Singles> &weights,
+                  const Slots &judged_slots, const Labels &judged_labels, const std::optional<Singles> &judged_weights,
+                  int n_classes, const Singles &strengths, const Singles &factors, const Doubles &out,
+                  int n_jobs) const {
+        const Rows rows = read_labelled(plan_, slots, labels, weights, n_classes);
+        const Rows judged = read_labelled(plan_, judged_slots, judged_labels, judged_weights, n_classes);
+        read_strengths(strengths);
+        read_factors(factors);
+        double *to = as_output(out, judged.n_rows, n_classes);
+        check_jobs(n_jobs);
+        nb::gil_scoped_release release;
+        forest::left_out_sums(plan_, rows, judged, strengths.data(), factors.data(), bounds_, n_jobs, to);
+    }
+
+    void tables(const Slots &slots, const Labels &labels, const std::optional<Singles> &weights, int n_classes,
+                const Singles &strengths, const Singles &factors, const SinglesOut &out, int n_jobs) const {
+        const Rows rows = read_labelled(plan_, slots, labels, weights, n_classes);
+        read_strengths(strengths);
+        read_factors(factors);
+        const std::vector<std::int64_t> starts = table_starts(n_classes);
+        expect(out.ndim() == 1 && std::int64_t(out.shape(0)) == starts.back(),
+               "out must have one place for every cell");
+        check_jobs(n_jobs);
+        nb::gil_scoped_release release;
+        forest::make_tables(plan_, rows, strengths.data(), factors.data(), bounds_, n_jobs, starts.data(), out.data());
+    }
+
+    void score(const Slots &slots, const Singles &tables, int n_classes, const Doubles &out, int n_jobs) const {
+        const Rows queries = read_rows(plan_, slots, n_classes);
+        const std::vector<std::int64_t> starts = table_starts(n_classes);
+        expect(tables.ndim() == 1 && std::int64_t(tables.shape(0)) == starts.back(),
+               "the tables are not this forest's");
+        double *to = as_output(out, queries.n_rows, n_classes);
+        check_jobs(n_jobs);
+        nb::gil_scoped_release release;
+        forest::add_tables(plan_, queries, starts.data(), tables.data(), n_jobs, to);
+    }
+
+    std::vector<std::int64_t> table_starts(int n_classes) const {
+        expect(n_classes > 0 && n_classes < 65536, "there must be classes");
+        std::vector<std::int64_t> starts{0};
+        for (const Family &family : plan_.families)
+            starts.push_back(starts.back() + family.n_contexts * family.n_groups * n_classes);
+        return starts;
+    }
+
+  private:
+    void check_strengths(std::size_t families, std::size_t levels) const {
+        expect(families == plan_.families.size() && levels == forest::most_parents + 1,
+               "strengths must be (families, 17)");
+    }
+    void read_strengths(const Singles &strengths) const {
+        check_strengths(strengths.ndim() == 2 ? strengths.shape(0) : 0, strengths.ndim() == 2 ? strengths.shape(1) : 0);
+        for (std::size_t i = 0; i < strengths.size(); ++i)
+            expect(strengths.data()[i] > 0 && std::isfinite(strengths.data()[i]), "strengths must be above 0");
+    }
+    void read_factors(const Singles &factors) const {
+        expect(factors.ndim() == 1 && factors.shape(0) == plan_.families.size(), "every family must have a weight");
+        for (std::size_t i = 0; i < factors.size(); ++i)
+            expect(std::isfinite(factors.data()[i]), "weights of families must be finite");
+    }
+    static void check_jobs(int n_jobs) { expect(n_jobs >= 1 && n_jobs <= 1024, "n_jobs must lie in 1 .. 1024"); }
+
+    Plan plan_;
+    Bounds bounds_;
+};
+
+}  // namespace
+
+void bind_forest(nb::module_ &m) {
+    using nb::arg;
+    nb::class_<Forest>(m, "Forest", "Families of columns, each smoothed from level to level.")
+        .def(nb::init<const std::vector<std::int64_t> &, const GroupTable &, const IntTable &, float, float, float>(),
+             arg("n_slots"), arg("groups"), arg("families"), arg("clip"), arg("weakest") = 0.05f,
+             arg("strongest") = 1e4f)
+        .def("strengths", &Forest::strengths, arg("slots"), arg("labels"), arg("weights").none(), arg("judged_slots"),
+             arg("judged_labels"), arg("judged_weights").none(), arg("repeats").none(), arg("n_classes"),
+             arg("out").noconvert(), arg("n_jobs") = 1)
+        .def("terms", &Forest::terms, arg("slots"), arg("labels"), arg("weights").none(), arg("judged_slots"),
+             arg("judged_labels"), arg("judged_weights").none(), arg("n_classes"), arg("strengths"),
+             arg("out").noconvert(), arg("n_jobs") = 1)
+        .def("left_out", &Forest::left_out, arg("slots"), arg("labels"), arg("weights").none(), arg("judged_slots"),
+             arg("judged_labels"), arg("judged_weights").none(), arg("n_classes"), arg("strengths"), arg("factors"),
+             arg("out").noconvert(), arg("n_jobs") = 1)
+        .def("tables", &Forest::tables, arg("slots"), arg("labels"), arg("weights").none(), arg("n_classes"),
+             arg("strengths"), arg("factors"), arg("out").noconvert(), arg("n_jobs") = 1)
+        .def("score", &Forest::score, arg("slots"), arg("tables"), arg("n_classes"), arg("out").noconvert(),
+             arg("n_jobs") = 1)
+        .def("table_starts", &Forest::table_starts, arg("n_classes"));
+}

@@ -1,0 +1,69 @@
+// A forest of k-dependence networks: P(value | class, values of some other columns) for many families of columns, each
+// of which sees the values in groups of its member's own; smoothed from level to level, and added up as weighted logs.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace tanager::forest {
+
+constexpr int most_parents = 16;
+
+// A column and the columns that it depends on, the most important first, as one member groups their values. The group
+// of missing values is the last of each column.
+struct Family {
+    int member = 0, child = 0, n_groups = 0, n_parents = 0;
+    int parents[most_parents] = {}, radix[most_parents] = {};
+    std::int64_t n_contexts = 1;  // combinations of groups of the parents
+};
+
+// Which families there are. A slot is a value of a column, or (the last of each column) a missing one.
+struct Plan {
+    int n_members = 0, n_columns = 0;
+    std::vector<std::int64_t> starts;  // (n_columns + 1): where the slots of a column begin in a line of `groups`
+    std::vector<std::uint8_t> groups;  // (n_members, starts[n_columns]): slot to group
+    std::vector<Family> families;      // those of a member follow each other
+
+    const std::uint8_t *groups_of(int member, int column) const {
+        return groups.data() + member * starts[std::size_t(n_columns)] + starts[std::size_t(column)];
+    }
+};
+
+// Rows as slots, column after column: (n_columns, n_rows).
+struct Rows {
+    const std::uint16_t *slots = nullptr;
+    const std::uint16_t *labels = nullptr;  // nullptr: rows to answer
+    const float *weights = nullptr;         // nullptr: all 1
+    const float *repeats = nullptr;         // of judged rows: how many rows like this there are; nullptr: one
+    std::int64_t n_rows = 0;
+    int n_classes = 0;
+};
+
+// How far a family may speak for a class against the average class, in logs: (-clip, clip).
+struct Bounds {
+    float clip = 2, weakest = 0.05f, strongest = 1e4f;  // the others: of strengths
+};
+
+// Strengths of back-off, (families, most_parents + 1), chosen level after level so that the judged rows, each left out,
+// are most probable given their own class.
+void learn_strengths(const Plan &plan, const Rows &rows, const Rows &judged, const Bounds &bounds, int n_jobs,
+                     float *strengths);
+
+// Logs of every family for judged rows, each left out of the rows: (families, classes, judged rows), centred over the
+// classes and clipped.
+void left_out_terms(const Plan &plan, const Rows &rows, const Rows &judged, const float *strengths,
+                    const Bounds &bounds, int n_jobs, float *terms);
+
+// The sum of these over families, each times its weight: out (judged rows, classes).
+void left_out_sums(const Plan &plan, const Rows &rows, const Rows &judged, const float *strengths, const float *weights,
+                   const Bounds &bounds, int n_jobs, double *out);
+
+// Logs for every cell of every family, times its weight: cells of family f begin at starts[f], (contexts, groups,
+// classes). A value that is missing says nothing.
+void make_tables(const Plan &plan, const Rows &rows, const float *strengths, const float *weights, const Bounds &bounds,
+                 int n_jobs, const std::int64_t *starts, float *tables);
+
+// The sum over families of what their tables say: out (rows, classes).
+void add_tables(const Plan &plan, const Rows &queries, const std::int64_t *starts, const float *tables, int n_jobs,
+                double *out);
+
+}  // namespace tanager::forest

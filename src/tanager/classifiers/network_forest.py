@@ -1,0 +1,143 @@
+"""NetworkForest: many random k-dependence networks, whose factors are weighed by rows that they have not learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tanager.counts.block import Block
+from tanager.counts.estimates import Estimate
+from tanager.counts.joint import JointCounts
+from tanager.errors import OptionError, SchemaMismatch
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.forest_learner import learn_forest
+from tanager.learning.part_scorer import kept_block
+from tanager.learning.rows import KeptRows
+from tanager.scoring.forest import Forest, ForestScorer
+from tanager.scoring.forms import Form, naive
+from tanager.scoring.scorer import Scorer
+from tanager.scoring.view import View
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class NetworkForest(CountsClassifier):
+    """A forest of k-dependence networks: the most accurate classifier here, with probabilities that can be trusted.
+
+    Each network sees the table in its own way: number columns in other bins, from two to sixty-four, categories merged
+    at random, columns in another order, with other parents. What a column says about the class, given its parents, is a
+    factor; every factor gets a weight, so that rows which it has not learned are most probable. Choose it where
+    accuracy counts, in place of a random forest or of boosted trees. Keeps the rows, as codes.
+
+    Parameters
+    ----------
+    n_members : int, default=100
+        Networks. More are a little better and take longer. With very many columns and classes there are fewer.
+    validation_rows : int, default=5000
+        At most so many rows are left out in turn to learn strengths and weights by.
+    random_state : int or None, default=None
+        For the draws; None is a fixed seed.
+    smoothing : None
+        Probabilities are smoothed from parents to fewer parents, with strengths that are learned.
+    bins, n_bins
+        Fine bins of number columns, which the networks join to coarser ones.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        Families of columns with their groups of values, strengths and weights, as arrays.
+    n_families_, n_bytes_ : int
+        How many families have a weight, and what their tables take.
+
+    Notes
+    -----
+    Zhang, Petitjean and Buntine (2020) average selective KDB networks with random cut points; here parents are drawn at
+    random as well, and a logarithmic pool with a weight for each factor takes the place of the average. Learning costs
+    O(networks columns rows), an answer one look-up for each factor. A missing value is a value like others where
+    learning has met it, and says nothing where it has not. Left-out answers keep groups, strengths and weights.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import NetworkForest
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = NetworkForest().fit(X[::2], y[::2])
+    >>> float((model.predict(X[1::2]) == y[1::2]).mean().round(2))
+    0.95
+    """
+
+    n_members: int = 100
+    validation_rows: int = 5000
+    random_state: int | None = None
+    smoothing: float | Estimate | None = None
+    bins: Any = "frequency"
+    n_bins: int = 128
+
+    order = 1
+    saves_structure = True
+    form_is_all = False
+    refresh_ratio = 1.25
+
+    def check_options(self) -> None:
+        super().check_options()
+        if self.smoothing is not None:
+            raise OptionError(
+                f"smoothing={self.smoothing!r}: NetworkForest learns how strongly to smooth. Leave smoothing=None."
+            )
+        for name, least in (("n_members", 1), ("validation_rows", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise OptionError(f"{name}={value!r}: give a whole number of at least {least}.")
+        if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer | None):
+            raise OptionError(f"random_state={self.random_state!r}: give a whole number, or None.")
+
+    def _needs_rows(self) -> bool:
+        return True
+
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
+        if rows is None:
+            raise SchemaMismatch(
+                "NetworkForest looks at the rows to learn its weights, and counts alone do not hold them. Use fit."
+            )
+        self._forest = learn_forest(
+            counts.schema,
+            kept_block(self.memory),
+            counts.class_counts,
+            n_members=int(self.n_members),
+            validation_rows=int(self.validation_rows),
+            seed=0 if self.random_state is None else int(self.random_state),
+            n_jobs=self.n_threads,
+        )
+        return naive(counts.n_features)
+
+    def _scorer(self, view: View) -> Scorer:
+        return ForestScorer(view, self._forest, self._kept, n_jobs=self.n_threads)
+
+    def _scorer_from(self, view: View, arrays: Mapping[str, np.ndarray]) -> Scorer | None:
+        if "forest-groups" not in arrays:
+            return None
+        self._forest = Forest.from_arrays(arrays)
+        return ForestScorer(view, self._forest, self._kept, arrays.get("forest-tables"), self.n_threads)
+
+    def _kept(self) -> Block:
+        return kept_block(self.memory)
+
+    @property
+    def forest_(self) -> Forest:
+        """What was learned beside the rows."""
+        _ = self.structure_  # which follows all rows
+        return self._forest
+
+    @property
+    def n_families_(self) -> int:
+        """How many families have a weight."""
+        return len(self.forest_.families)
+
+    @property
+    def n_bytes_(self) -> int:
+        """What the tables take that answers are read from."""
+        scorer = self.scorer_
+        assert isinstance(scorer, ForestScorer)
+        return scorer.tables.nbytes

@@ -1,0 +1,102 @@
+"""Learning a forest from rows: draw networks, learn strengths of back-off, weigh the factors on left-out rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from tanager import _kernels
+from tanager.counts.block import Block
+from tanager.encoding import Schema
+from tanager.learning.factor_weights import factor_weights
+from tanager.learning.forest_plan import draw_plan, value_order
+from tanager.scoring.forest import CLIP, Forest, encoded, log_prior
+
+_LEVELS = 17  # of back-off: the class, and up to sixteen parents
+_STRENGTH_ROWS = 1000  # judged rows that strengths are learned by: a few numbers for each family need no more
+_MOST_TERMS = 40_000_000  # numbers that are held while weights are learned: 160 MB
+_FEWEST_MEMBERS = 20
+
+
+@dataclass(frozen=True)
+class _Distinct:
+    """Rows that differ from each other, in an order as if drawn at random that depends on what they are alone."""
+
+    slots: np.ndarray  # (columns, rows)
+    labels: np.ndarray
+    weights: np.ndarray  # of all rows that are the same
+    odd: np.ndarray  # a coin for each row
+
+    @classmethod
+    def of(cls, block: Block, schema: Schema) -> _Distinct:
+        slots, labels, _ = encoded(block, schema.n_values)
+        mixed = np.ones(len(labels), dtype=np.uint64)
+        for column, cells in zip(schema.columns, slots, strict=True):
+            rank = np.append(np.argsort(value_order(column)), column.n_values).astype(np.uint64)
+            mixed = _mix(mixed, rank[cells])
+        mixed = _mix(mixed, labels.astype(np.uint64))
+        _, first, place = np.unique(mixed, return_index=True, return_inverse=True)
+        total = np.bincount(place, None if block.weights is None else block.weights, minlength=len(first))
+        odd = (mixed[first] >> np.uint64(17)) & np.uint64(1) == 1
+        return cls(np.ascontiguousarray(slots[:, first]), labels[first], total.astype(np.float32), odd)
+
+    def first(self, n: int) -> _Distinct:
+        """Some of them."""
+        return _Distinct(np.ascontiguousarray(self.slots[:, :n]), self.labels[:n], self.weights[:n], self.odd[:n])
+
+    @property
+    def learned(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As the kernel counts them."""
+        return self.slots, self.labels, self.weights
+
+    @property
+    def left_out(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """As the kernel leaves them out: one row at a time, however many are the same."""
+        return self.slots, self.labels, np.minimum(self.weights, np.float32(1.0))
+
+
+def _mix(mixed: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    mixed = (mixed ^ cells) * np.uint64(0x9E3779B97F4A7C15)
+    return np.asarray(mixed ^ (mixed >> np.uint64(29)))
+
+
+def learn_forest(
+    schema: Schema,
+    block: Block,
+    class_counts: np.ndarray,
+    *,
+    n_members: int,
+    validation_rows: int,
+    seed: int,
+    n_jobs: int,
+) -> Forest:
+    """The forest for these rows. Neither their order nor weights in place of repeated rows change it."""
+    n_classes = len(class_counts)
+    rows = _Distinct.of(block, schema)
+    judged = rows.first(validation_rows)
+    cells = len(judged.labels) * n_classes * len(schema.columns)
+    n_members = min(n_members, max(_FEWEST_MEMBERS, _MOST_TERMS // max(1, cells)))
+    plan = draw_plan(schema, rows.slots, rows.labels, rows.weights, n_classes, n_members, seed)
+    if n_classes < 2 or cells == 0:
+        plan = plan.part(np.zeros(0, dtype=np.int64))
+    kernel = _kernels.Forest(list(plan.n_slots), plan.groups, plan.families, CLIP)
+    strengths = np.ones((len(plan.families), _LEVELS), dtype=np.float32)
+    few = judged.first(_STRENGTH_ROWS)
+    kernel.strengths(*rows.learned, *few.left_out, few.weights, n_classes, strengths, n_jobs)
+    terms = np.empty((len(plan.families), n_classes, len(judged.labels)), dtype=np.float32)
+    kernel.terms(*rows.learned, *judged.left_out, n_classes, strengths, terms, n_jobs)
+    with threadpool_limits(n_jobs, "blas"):  # many small products: more threads than asked for would only wait
+        found = factor_weights(
+            terms, log_prior(class_counts), judged.labels.astype(np.int64), judged.weights, judged.odd, n_members
+        )
+    used = np.flatnonzero(found.factors > 0)
+    return Forest(
+        np.array(plan.n_slots, dtype=np.int64),
+        plan.groups,
+        plan.families[used],
+        strengths[used],
+        found.factors[used].astype(np.float32),
+        found.prior,
+    )

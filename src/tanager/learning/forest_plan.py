@@ -1,0 +1,162 @@
+"""The plan of a forest: what each member looks at, how it groups values, and what depends on what; drawn at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tanager.encoding import Column, Schema
+
+# Fewest and most bins of a number, and most parents: from networks like deep trees to smooth densities. Which of them a
+# table asks for differs, so members take turns, and their weights decide.
+GRANULARITIES = ((2, 4, 10), (3, 6, 8), (4, 12, 6), (8, 24, 4), (16, 64, 3))
+MOST_COLUMNS = 64  # that one member looks at
+MOST_GROUPS = 64  # of the values of a category
+MERGED = 0.5  # share of the members that merge values of categories at random
+SHARPNESS = (0.0, 1.0)  # how much parents are drawn by what they tell about the class; members take turns
+_COARSE = np.arange(1, 8) / 8  # bins that the information of a column is estimated with
+_INFORMATION_ROWS = 5000
+_LEAST_CELLS, _MOST_CELLS, _CELLS_PER_ROW = 1024, 1 << 16, 4  # of a family
+
+
+@dataclass(frozen=True)
+class ForestPlan:
+    """Families of columns by member. A slot is a value of a column, or (its last one) a missing value."""
+
+    n_slots: tuple[int, ...]
+    groups: np.ndarray  # (members, slots): the group of every slot
+    families: np.ndarray  # (families, 2 + parents): member, column, parents; -1 where there are fewer
+
+    def part(self, which: np.ndarray) -> ForestPlan:
+        """Some of the families."""
+        return ForestPlan(self.n_slots, self.groups, self.families[which])
+
+
+def draw_plan(
+    schema: Schema,
+    slots: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray,
+    n_classes: int,
+    n_members: int,
+    seed: int,
+) -> ForestPlan:
+    """Draw the members of a forest for rows of these slots (columns, rows), class codes and weights."""
+    rng = np.random.default_rng(seed)
+    columns = [_Values(column, own, weights) for column, own in zip(schema.columns, slots, strict=True)]
+    information = _information(columns, slots, labels, weights, n_classes)
+    starts = np.cumsum([0, *(column.n_slots for column in columns)])
+    groups = np.zeros((n_members, starts[-1]), dtype=np.uint8)
+    most_cells = min(_MOST_CELLS, max(_LEAST_CELLS, _CELLS_PER_ROW * int(weights.sum())))
+    families: list[list[int]] = []
+    for member in range(n_members):
+        fewest, most, most_parents = GRANULARITIES[member % len(GRANULARITIES)]
+        merged = rng.random() < MERGED
+        order = np.argsort(-(np.log(information) + rng.gumbel(size=len(columns))), kind="stable")[:MOST_COLUMNS]
+        if member == 0:
+            order = np.argsort(-information, kind="stable")[:MOST_COLUMNS]
+        n_groups = {}
+        for i in order.tolist():
+            own = columns[i].grouped(rng, int(rng.integers(fewest, most + 1)), merged)
+            groups[member, starts[i] : starts[i + 1]] = own
+            n_groups[i] = int(own[-1]) + 1  # missing values are the last group
+        k = int(rng.integers(0, most_parents + 1))
+        sharpness = SHARPNESS[member % len(SHARPNESS)]
+        for at, i in enumerate(order.tolist()):
+            ranks = rng.gumbel(size=at) + sharpness * np.log(information[order[:at]])
+            parents = _fitting(order[:at][np.argsort(-ranks, kind="stable")].tolist(), n_groups, i, k, most_cells)
+            families.append([member, i, *parents, *(-1 for _ in range(k - len(parents)))])
+    width = max((len(family) for family in families), default=2)
+    table = np.full((len(families), width), -1, dtype=np.int32)
+    for line, family in zip(table, families, strict=True):
+        line[: len(family)] = family
+    return ForestPlan(tuple(column.n_slots for column in columns), groups, table)
+
+
+def _fitting(candidates: list[int], n_groups: dict[int, int], child: int, k: int, most_cells: int) -> list[int]:
+    """The first k candidates whose combinations are not too many."""
+    parents, cells = list[int](), n_groups[child]
+    for parent in candidates if k else ():
+        if cells * n_groups[parent] <= most_cells:
+            cells *= n_groups[parent]
+            parents.append(parent)
+            if len(parents) == k:
+                break
+    return parents
+
+
+class _Values:
+    """The values of one column: in which order they are grouped, and how many rows each has."""
+
+    def __init__(self, column: Column, slots: np.ndarray, weights: np.ndarray) -> None:
+        n = column.n_values
+        self.n_slots = n + 1
+        self.masses = np.bincount(slots, weights, minlength=n + 1)[:n]
+        self.ordered = is_ordered(column)
+        self.order = value_order(column)
+
+    def grouped(self, rng: np.random.Generator, n_bins: int, merged: bool) -> np.ndarray:
+        """A group for every slot; numbers in about so many bins of jittered equal frequency."""
+        n = self.n_slots - 1
+        if self.ordered:
+            cuts = np.sort((np.arange(1, n_bins) + rng.uniform(-0.5, 0.5, n_bins - 1)) / n_bins)
+            return self.binned(cuts)
+        own = np.arange(n)
+        if n > MOST_GROUPS or (merged and n > 2):
+            own[self.order] = _compact(rng.integers(0, rng.integers(2, min(n, MOST_GROUPS) + 1), n))
+        return _with_missing(own)
+
+    def binned(self, cuts: np.ndarray) -> np.ndarray:
+        """A group for every slot, by shares of the rows at which to cut."""
+        n = self.n_slots - 1
+        masses, own = self.masses[self.order], np.empty(n, dtype=np.int64)
+        middles = (np.cumsum(masses) - masses / 2) / max(masses.sum(), 1e-9)
+        own[self.order] = _compact(np.searchsorted(cuts, middles))
+        return _with_missing(own)
+
+    def coarse(self) -> np.ndarray:
+        """A few groups to estimate information with."""
+        return self.binned(_COARSE) if self.ordered else _with_missing(np.arange(self.n_slots - 1) % 256)
+
+
+def is_ordered(column: Column) -> bool:
+    """Whether the values are numbers, so that neighbours are alike."""
+    numbers = (isinstance(value, int | float) and not isinstance(value, bool) for value in column.values)
+    category = column.kind == "categorical" and not column.other and column.n_values > 2 and all(numbers)
+    return column.kind == "numeric" or category
+
+
+def value_order(column: Column) -> np.ndarray:
+    """The codes of a column from small to large, or by name: whatever row came first."""
+    order = np.arange(column.n_values)
+    if column.kind == "categorical":
+        names = column.values if is_ordered(column) else [f"{type(value).__name__} {value}" for value in column.values]
+        order[: len(column.values)] = np.argsort(np.array(names), kind="stable")
+    return order
+
+
+def _compact(groups: np.ndarray) -> np.ndarray:
+    return np.asarray(np.unique(groups, return_inverse=True)[1])
+
+
+def _with_missing(groups: np.ndarray) -> np.ndarray:
+    return np.append(groups, groups.max(initial=-1) + 1)
+
+
+def _information(
+    columns: list[_Values], slots: np.ndarray, labels: np.ndarray, weights: np.ndarray, n_classes: int
+) -> np.ndarray:
+    """What each column tells about the class, by itself; never quite nothing."""
+    labels, weights = labels[:_INFORMATION_ROWS], weights[:_INFORMATION_ROWS]  # rows come in random order
+    found = np.full(len(columns), 1e-4)
+    for i, column in enumerate(columns):
+        groups = column.coarse()[slots[i, :_INFORMATION_ROWS]]
+        size = (int(groups.max(initial=0)) + 1) * n_classes
+        joint = np.bincount(groups * n_classes + labels, weights, minlength=size)
+        shares = joint.reshape(-1, n_classes) / max(float(weights.sum()), 1e-9)
+        alone = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0)
+        seen = shares > 0
+        told = float(np.sum(shares[seen] * np.log(shares[seen] / alone[seen])))
+        found[i] += round(max(0.0, told), 9)  # columns that are alike stay so, whatever the order of rows
+    return found

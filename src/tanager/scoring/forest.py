@@ -1,0 +1,160 @@
+"""ForestScorer: answers of a forest of k-dependence networks, from tables or with rows left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.counts.block import Block, Query
+from tanager.errors import ModelFileError
+from tanager.scoring.explain import PartList
+from tanager.scoring.view import View
+
+CLIP = 2.0  # a family speaks for a class against the average class by at most exp(2)
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Families of columns with their strengths of back-off and their weights: all that a forest knows beside rows."""
+
+    n_slots: np.ndarray  # of each column: its values, and one for missing
+    groups: np.ndarray  # (members, slots)
+    families: np.ndarray  # (families, 2 + parents): member, column, parents; -1 where there are fewer
+    strengths: np.ndarray  # (families, levels)
+    factors: np.ndarray  # (families,): their weights
+    prior: float  # the weight of the log prior
+
+    def kernel(self) -> _kernels.Forest:
+        """The same, checked and ready to count."""
+        return _kernels.Forest(self.n_slots.tolist(), self.groups, self.families, CLIP)
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """For a model file."""
+        return {f"forest-{field.name}": np.asarray(getattr(self, field.name)) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Forest:
+        """What ``to_arrays`` gave; unsound arrays are refused."""
+        types = {"n_slots": np.int64, "groups": np.uint8, "families": np.int32}
+        found: dict[str, Any] = {}
+        for field in fields(cls):
+            array = arrays[f"forest-{field.name}"]
+            if array.dtype != types.get(field.name, np.float64 if field.name == "prior" else np.float32):
+                raise ModelFileError(f"the {field.name} of its forest have another type")
+            found[field.name] = np.ascontiguousarray(array)
+        if found["prior"].size != 1 or not np.isfinite(found["prior"]).all():
+            raise ModelFileError("its forest has an unsound prior")
+        found["prior"] = float(found["prior"].item())
+        return cls(**found)
+
+
+class ForestScorer:
+    """The weighted sum of what all families say, in logs, and of the log prior.
+
+    ``rows`` gives the learned rows of now, for rows that are left out. Tables are made once, from the rows of then.
+    """
+
+    compiled = None
+
+    def __init__(
+        self, view: View, forest: Forest, rows: Callable[[], Block], tables: np.ndarray | None = None, n_jobs: int = 1
+    ) -> None:
+        self.view, self.forest, self.rows = view, forest, rows
+        self.n_values = view.counts.schema.n_values
+        self._class_counts = view.counts.class_counts.copy()
+        self.n_classes = len(self._class_counts)
+        cells = self.kernel.table_starts(self.n_classes)[-1]
+        if tables is not None and (tables.dtype != np.float32 or tables.shape != (cells,)):
+            raise ModelFileError("the tables of its forest have another size")
+        self.tables = np.empty(cells, dtype=np.float32) if tables is None else tables
+        if tables is None:
+            slots, labels, weights = encoded(rows(), self.n_values)
+            levels = forest.strengths, forest.factors
+            self.kernel.tables(slots, labels, weights, self.n_classes, *levels, self.tables, n_jobs)
+
+    @cached_property
+    def kernel(self) -> _kernels.Forest:
+        """The families, checked."""
+        return self.forest.kernel()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "kernel"}
+
+    def _prior(self) -> np.ndarray:
+        """What is added to the log of every class: learned or given priors, and class weights."""
+        view = self.view
+        with np.errstate(divide="ignore"):
+            prior = np.log(view.priors) if view.priors else self.forest.prior * log_prior(self._class_counts)
+            return np.asarray(prior + np.log(view.factors) if view.factors else prior)
+
+    def _logs(self, codes: np.ndarray, n_jobs: int) -> np.ndarray:
+        out = np.empty((len(codes), self.n_classes))
+        self.kernel.score(slots_of(codes, self.n_values), self.tables, self.n_classes, out, n_jobs)
+        return out
+
+    def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors, or logs of the joint up to what all classes share."""
+        logs = self._logs(query.codes, n_jobs) + self._prior()
+        return logs if log_joint else posterior(logs)
+
+    def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
+        """Posteriors of learned rows, each without itself; groups, strengths and weights stay."""
+        out = np.empty((len(block), self.n_classes))
+        learned, judged = encoded(self.rows(), self.n_values), encoded(block, self.n_values)
+        levels = self.forest.strengths, self.forest.factors
+        self.kernel.left_out(*learned, *judged, self.n_classes, *levels, out, n_jobs)
+        return posterior(out + self._prior())
+
+    def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
+        """Log-odds of the prior, and of every column: the sum over all families in which it is the child."""
+        prior, parts = self._prior(), list[tuple[int, tuple[int, ...], float]]()
+        starts = self.kernel.table_starts(self.n_classes)
+        for column in np.unique(self.forest.families[:, 1]).tolist():
+            which = self.forest.families[:, 1] == column
+            only = Forest(
+                self.forest.n_slots,
+                self.forest.groups,
+                self.forest.families[which],
+                self.forest.strengths[which],
+                self.forest.factors[which],
+                self.forest.prior,
+            ).kernel()
+            tables = np.concatenate([self.tables[starts[f] : starts[f + 1]] for f in np.flatnonzero(which).tolist()])
+            out = np.empty((1, self.n_classes))
+            only.score(slots_of(query.codes, self.n_values), tables, self.n_classes, out)
+            parts.append((column, (), float(out[0, answer] - out[0, against])))
+        return float(prior[answer] - prior[against]), parts
+
+    def to_arrays(self, *, with_tables: bool) -> dict[str, np.ndarray]:
+        """For a model file; the tables where rows have come since they were made."""
+        return self.forest.to_arrays() | ({"forest-tables": self.tables} if with_tables else {})
+
+
+def slots_of(codes: np.ndarray, n_values: np.ndarray) -> np.ndarray:
+    """Codes as slots, (columns, rows): whatever is no known value is in the last slot of its column."""
+    return np.ascontiguousarray(np.minimum(codes, n_values.astype(np.uint16)).astype(np.uint16).T)
+
+
+def encoded(block: Block, n_values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Slots, labels and weights of rows for the kernel."""
+    weights = None if block.weights is None else block.weights.astype(np.float32)
+    return slots_of(block.codes, n_values), block.labels.astype(np.uint16), weights
+
+
+def log_prior(class_counts: np.ndarray) -> np.ndarray:
+    """Log probabilities of the classes, with one row more for each."""
+    counts = class_counts + 1.0
+    return np.asarray(np.log(counts / counts.sum()))
+
+
+def posterior(logs: np.ndarray) -> np.ndarray:
+    """Probabilities from logs; all alike where no class is possible."""
+    top = logs.max(axis=1, keepdims=True)
+    odds = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
+    total = odds.sum(axis=1, keepdims=True)
+    return np.asarray(np.where(total > 0, odds / np.where(total > 0, total, 1.0), 1.0 / logs.shape[1]))
