@@ -119,7 +119,7 @@ class NetworkForest(CountsClassifier):
         if "forest-groups" not in arrays:
             return None
         self._forest = Forest.from_arrays(arrays)
-        return ForestScorer(view, self._forest, self._kept, arrays.get("forest-tables"), self.n_threads)
+        return ForestScorer(view, self._forest, self._kept, arrays, self.n_threads)
 
     def _kept(self) -> Block:
         return kept_block(self.memory)

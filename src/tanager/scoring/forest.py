@@ -62,17 +62,28 @@ class ForestScorer:
     compiled = None
 
     def __init__(
-        self, view: View, forest: Forest, rows: Callable[[], Block], tables: np.ndarray | None = None, n_jobs: int = 1
+        self,
+        view: View,
+        forest: Forest,
+        rows: Callable[[], Block],
+        arrays: Mapping[str, np.ndarray] | None = None,
+        n_jobs: int = 1,
     ) -> None:
         self.view, self.forest, self.rows = view, forest, rows
-        self.n_values = view.counts.schema.n_values
+        self.n_values = forest.n_slots - 1
+        self.n_classes = view.counts.n_classes
         self._class_counts = view.counts.class_counts.copy()
-        self.n_classes = len(self._class_counts)
         cells = self.kernel.table_starts(self.n_classes)[-1]
-        if tables is not None and (tables.dtype != np.float32 or tables.shape != (cells,)):
-            raise ModelFileError("the tables of its forest have another size")
-        self.tables = np.empty(cells, dtype=np.float32) if tables is None else tables
-        if tables is None:
+        if arrays is not None and "forest-tables" in arrays:
+            self.tables, self._class_counts = arrays["forest-tables"], arrays["forest-class_counts"]
+            if self.tables.dtype != np.float32 or self.tables.shape != (cells,):
+                raise ModelFileError("the tables of its forest have another size")
+            if self._class_counts.dtype != np.float64 or self._class_counts.shape != (self.n_classes,):
+                raise ModelFileError("its forest has other classes")
+            if not (np.isfinite(self._class_counts).all() and (self._class_counts >= 0).all()):
+                raise ModelFileError("the classes of its forest have unsound counts")
+        else:
+            self.tables = np.empty(cells, dtype=np.float32)
             slots, labels, weights = encoded(rows(), self.n_values)
             levels = forest.strengths, forest.factors
             self.kernel.tables(slots, labels, weights, self.n_classes, *levels, self.tables, n_jobs)
@@ -132,7 +143,8 @@ class ForestScorer:
 
     def to_arrays(self, *, with_tables: bool) -> dict[str, np.ndarray]:
         """For a model file; the tables where rows have come since they were made."""
-        return self.forest.to_arrays() | ({"forest-tables": self.tables} if with_tables else {})
+        then = {"forest-tables": self.tables, "forest-class_counts": self._class_counts}
+        return self.forest.to_arrays() | (then if with_tables else {})
 
 
 def slots_of(codes: np.ndarray, n_values: np.ndarray) -> np.ndarray:
