@@ -17,7 +17,8 @@ from tanager.scoring.forest import CLIP, Forest, encoded, log_prior
 _LEVELS = 17  # of back-off: the class, and up to sixteen parents
 _STRENGTH_ROWS = 1000  # judged rows that strengths are learned by: a few numbers for each family need no more
 _MOST_TERMS = 40_000_000  # numbers that are held while weights are learned: 160 MB
-_FEWEST_MEMBERS = 20
+_MOST_FAMILIES = 4000  # before those of no weight are dropped: an answer is a look-up in each
+_FEW_MEMBERS, _FEWEST_MEMBERS = 60, 20  # but there are so many members, however many columns, or cells, there are
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,11 @@ def learn_forest(
     rows = _Distinct.of(block, schema)
     judged = rows.first(validation_rows)
     cells = len(judged.labels) * n_classes * len(schema.columns)
-    n_members = min(n_members, max(_FEWEST_MEMBERS, _MOST_TERMS // max(1, cells)))
+    n_members = min(
+        n_members,
+        max(_FEW_MEMBERS, _MOST_FAMILIES // max(1, len(schema.columns))),
+        max(_FEWEST_MEMBERS, _MOST_TERMS // max(1, cells)),
+    )
     plan = draw_plan(schema, rows.slots, rows.labels, rows.weights, n_classes, n_members, seed)
     if n_classes < 2 or cells == 0:
         plan = plan.part(np.zeros(0, dtype=np.int64))
