@@ -68,6 +68,20 @@ def test_the_names_decide_which_of_scikit_learn_are_there(run, iris):
     assert names("--no-peers", "--time-limit", "inf") == ours
 
 
+def test_where_one_of_scikit_learn_is_best_the_best_of_ours_is_named_as_well(run):
+    lines = ["a,b,class"] + [
+        f"{i % 97},{(i * 37) % 89},{'in' if i % 97 > (i * 37) % 89 else 'out'}" for i in range(400)
+    ]
+    Path("line.csv").write_text("\n".join(lines))  # a line that no bins can draw
+    words = ("compare", "line.csv", "--models", "nb,aode,logistic", "--folds", 3)
+    found = run(*words, "--json").document["recommended"]
+    assert found["classifier"] == "logistic"
+    assert found["own"] in ("nb", "aode")
+    assert f"\nOf tanager's own, take {found['own']}: " in run(*words).out
+    assert "tanager's own" not in run("compare", "line.csv", "--models", "nb,aode", "--folds", 3).out
+    assert "tanager's own" not in run("compare", "line.csv", "--models", "nb,logistic", "--folds", 3).out
+
+
 def fixed_costs(monkeypatch, **seconds):
     """Every fold takes what is given here for its classifier, and the clock stands still."""
 

@@ -116,6 +116,9 @@ def command(
     for note in results.notes:
         screen.note(note)
     screen.say(f"\n{advice}")
+    own = _advice_on(results, [name for name in names if name in results.classifiers], by)
+    if advice.classifier in theirs and own is not None:
+        screen.say(f"Of tanager's own, {own.reason[0].lower()}{own.reason[1:]}")
     if output is not None:
         main = results.summary() if len(sets) == 1 else results.by_dataset(by)
         with open_output(output) as file:
@@ -125,8 +128,14 @@ def command(
         results.plot(plot, measure=by)
         screen.say(f"{'' if output else chr(10)}Picture written to {plot}")
     recommended = {"classifier": advice.classifier, "reason": advice.reason}
+    recommended |= {} if own is None else {"own": own.classifier}
     extra = {"recommended": recommended, "notes": list(results.notes), "left_out": limit.left_out}
     screen.document(report | extra | {"peers": peer_encodings(theirs)})
+
+
+def _advice_on(results: Any, names: list[str], by: str) -> Any:
+    """Which of these classifiers to take; None where there is no choice."""
+    return results.select(names).recommend(by) if len(names) > 1 else None
 
 
 def _all(models: str) -> bool:
