@@ -7,7 +7,7 @@ import pytest
 
 from tanager import AODE, TAN, NaiveBayes, OptionError
 from tanager.cli.models import MODELS, make_model
-from tanager.evaluate import TimeLimit, cross_validate, cross_validate_all, peers
+from tanager.evaluate import TimeLimit, cross_validate, cross_validate_all, peers, run
 from tanager.evaluate.forecast import _UNKNOWN, TableSize, fold_seconds
 from tanager.evaluate.plan import Folds, make_plan
 
@@ -176,3 +176,13 @@ def test_the_size_of_a_table_is_read_from_its_cells():
     codes = np.array([[0, 1], [2, 0]] * 5, dtype=np.uint8)
     plan = make_plan("d", {"nb": NaiveBayes()}, (codes, ["a", "b"] * 5), Folds(2, 1), 2, None)
     assert TableSize.of(plan).n_columns == 2
+
+
+@pytest.mark.long  # starting processes takes seconds
+def test_processes_keep_to_the_order_and_the_limit(monkeypatch):
+    monkeypatch.setattr(run, "_WORTH_PROCESSES", 0.0)
+    limit, models = Simulated(seconds=15), {"aode": AODE(), "tan": TAN(), "nb": NaiveBayes()}
+    results = cross_validate(models, *table(), folds=FOLDS, n_jobs=2, timing=False, time_limit=limit)
+    assert results.classifiers == ["tan", "nb"]
+    assert sorted(limit.order) == [("nb",)] * 4 + [("tan",)] * 4
+    assert results.records == [r for r in compared(None).records if r["classifier"] != "aode"]

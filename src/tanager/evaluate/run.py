@@ -116,6 +116,10 @@ class _Queue:
         """Tasks that are waiting or being done."""
         return len(self.tasks) + self.n_running
 
+    def wants(self, task: _Task) -> bool:
+        """Whether a task that is being done is still wanted."""
+        return not self.stages[task.stage].left_out
+
     def take(self) -> _Task | None:
         """The next task; None if there is none."""
         while self.tasks:
@@ -195,24 +199,24 @@ def _in_processes(
         for at, path in paths.items():
             path.write_bytes(pickle.dumps(plans[at], protocol=5))
         executor = ProcessPoolExecutor(max_workers=n_jobs - 1)
-        running: set[Future[Finished]] = set()
+        running: dict[Future[Finished], _Task] = {}
 
         def keep_busy() -> None:
             # One task in reserve for each worker, so that none is idle; towards the end none, so that all end together.
             reserve = n_jobs - 1 if len(queue) > n_jobs else 0
             while len(running) < n_jobs - 1 + reserve and (task := queue.take()) is not None:
-                running.add(executor.submit(_part_in_worker, str(paths[task.plan]), task))
+                running[executor.submit(_part_in_worker, str(paths[task.plan]), task)] = task
 
         try:
             keep_busy()
             meanwhile()
-            while len(queue) or running:
+            while len(queue) or any(map(queue.wants, running.values())):
                 keep_busy()
                 task = queue.take()
                 if task is not None:
                     yield queue.finished(local.part(task))
                 for future in wait(running, None if task is None else 0, return_when=FIRST_COMPLETED).done:
-                    running.remove(future)
+                    del running[future]
                     yield queue.finished(future.result())
         finally:
             executor.shutdown(wait=False, kill_workers=True)  # idle by now, or no longer wanted
