@@ -15,7 +15,7 @@ from registry import ALL, name_of, options_later, small_table
 from tanager import A2DE, AODE, KDB, SPC, TAN, TBMATAN, BestOf, DataError, NaiveBayes, OptionError
 from tanager.evaluate import cross_validate, cross_validate_all, fold_runner, holdout, leave_one_out, run
 from tanager.evaluate.folds import stratified_folds, stratified_holdout
-from tanager.evaluate.peers import AsNumbers, peer_encodings, peers
+from tanager.evaluate.peers import AsNumbers, peers
 from tanager.evaluate.plan import Folds, make_plan
 from tanager.learning.part_scorer import PartScorer
 from tanager.scoring.view import View
@@ -239,18 +239,6 @@ def test_a_category_of_many_values_becomes_few_columns():
     assert wide.transform({"name": ["often", "v7", None, "new"]}).shape == (4, 20)
     assert AsNumbers().fit_transform({"name": names}).shape[1] == 100
     assert AsNumbers(one_hot=False).fit_transform({"name": names}).shape[1] == 1
-
-
-def test_peers_take_gaps_and_text():
-    rng = np.random.default_rng(0)
-    X = {
-        "sky": rng.choice(np.array(["sun", "rain", None], dtype=object), 60).tolist(),
-        "degrees": np.where(rng.random(60) < 0.2, np.nan, rng.normal(size=60)).tolist(),
-    }
-    y = rng.choice(["in", "out"], 60)
-    for name, model in peers().items():
-        assert model.fit(X, y).predict_proba(X).shape == (60, 2), name
-        assert len(peer_encodings([name])) == 1
 
 
 def test_a_class_that_a_fold_has_not_learned_gets_a_probability_too():
