@@ -1,6 +1,7 @@
 """What is written down is true: the README runs, every public name is documented, and the demo works."""
 
 import ast
+import doctest
 import inspect
 import os
 import re
@@ -63,6 +64,11 @@ def test_every_page_of_a_method_belongs_to_a_classifier():
 def test_links_between_pages_lead_somewhere(path):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", PAGES[path]):
         assert (path.parent / target).exists(), f"{path.name} points to {target}"
+
+
+@pytest.mark.parametrize("path", [path for path in PAGES if ">>>" in PAGES[path]], ids=lambda path: path.stem)
+def test_the_examples_of_a_page_print_what_it_says(path):
+    assert doctest.testfile(str(path), module_relative=False).failed == 0
 
 
 def test_the_commands_that_pages_name_are_in_the_makefile():

@@ -1,4 +1,5 @@
 """The commands on these pages, run again: `python docs/commands/transcripts.py` writes their output into the pages.
+`python docs/commands/transcripts.py compare fit` does so for these pages alone.
 
 A page is run from top to bottom in an empty folder of its own. In a block marked ``console`` a line that starts with
 ``$`` is a command; what follows is what it printed.
@@ -16,7 +17,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PAGES = sorted(HERE.glob("*.md"))
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
-PROGRESS = re.compile(r".*: [\d,]+ (rows|folds)(, \d+%)?")  # said where a command takes longer than ten seconds
+PROGRESS = re.compile(
+    r".*: ([\d,]+ rows(, \d+%)?|\d+%, about .* left)"
+)  # said where a command takes longer than ten seconds
 WIDTH = 80
 
 
@@ -50,6 +53,6 @@ def _run(command: str, folder: str) -> str:
 
 
 if __name__ == "__main__":
-    for path in PAGES:
+    for path in [HERE / f"{name}.md" for name in sys.argv[1:]] or PAGES:
         path.write_text(run_page(path))
         print(path.name)

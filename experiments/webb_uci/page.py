@@ -40,14 +40,13 @@ def tables(folder: Path) -> dict[str, Table]:
     """All tables of the page, by name."""
     every = read_means(folder / "results.csv")
     results = every.select(classifiers=list(CLASSIFIERS)) + trees(every.datasets)
-    probable = with_probabilities(results)
     return {
         "error": results.by_dataset("error"),
         "beside": beside(results),
         "alike": alike(results),
         "limits": limits(every),
-        "rmse": against(probable, "AODE", OTHERS, "rmse"),
-        "log-loss": against(probable, "AODE", OTHERS, "log_loss"),
+        "rmse": against(results, "AODE", OTHERS, "rmse"),
+        "log-loss": against(results, "AODE", OTHERS, "log_loss"),
         "ranks": ranks(results),
         "times": times(read_csv(folder / "times.csv"), lines_of_weka(every.datasets)),
         "slowest": slowest(read_csv(folder / "times.csv")),
@@ -64,12 +63,6 @@ def trees(datasets: list[str]) -> Results:
     sizes = {"repeat": 0, "fold": 0}
     lines = lines_of_weka(datasets)
     return Results([line | sizes | {"n_train": line["n_rows"], "n_test": line["n_rows"]} for line in lines])
-
-
-def with_probabilities(results: Results) -> Results:
-    """Without the data sets for which some classifier's errors alone are on file."""
-    lacking = {record["dataset"] for record in results.records if record["log_loss"] is None}
-    return results.select(datasets=[name for name in results.datasets if name not in lacking])
 
 
 def beside(results: Results) -> Table:
@@ -177,4 +170,4 @@ def pictures(folder: Path) -> None:
         pair = results.select(classifiers=["AODE", other])
         pair.plot(folder / f"scatter-{name}.png", kind="scatter")
     for measure in ("error", "rmse"):
-        with_probabilities(results).plot(folder / f"ranks-{measure}.png", kind="ranks", measure=measure)
+        results.plot(folder / f"ranks-{measure}.png", kind="ranks", measure=measure)

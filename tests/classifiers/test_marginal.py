@@ -193,3 +193,41 @@ def test_votes_of_many_networks_are_refused():
     model = TAN().fit([["a", "b"], ["b", "b"]], [0, 1])
     with pytest.raises(ValueError, match="single networks only"):
         Marginal(View(model.counts_, form, Lidstone(1.0))).score(Query(np.array([[0, 255]], dtype=np.uint8)))
+
+
+@examples(60)
+@given(made=networks_on_tables(), smoothing=st.sampled_from(SMOOTHINGS), smooth=st.booleans())
+def test_an_explanation_adds_up_to_the_answer_with_missing_values_summed_out(made, smoothing, smooth):
+    table, form = made
+    view, _, model = view_of(table, form, smoothing, unseen="smooth" if smooth else "ignore")
+    marginal, query = Marginal(view), model.encode(table.Q)
+    with np.errstate(invalid="ignore"):
+        joints = marginal.score(query, log_joint=True)
+        expected = joints[:, 0] - joints[:, -1]
+    for r, wanted in enumerate(expected.tolist()):
+        own = Query(query.codes[r : r + 1])
+        prior, parts = marginal.explain(own, 0, joints.shape[1] - 1)
+        total = prior + sum(value for _, _, value in parts)
+        np.testing.assert_allclose(total, wanted, rtol=1e-9, atol=1e-9)
+        if marginal._gaps(own.codes)[0]:
+            there = own.codes[0] < view.counts.schema.n_values + view.smooth_unseen
+            assert all(there[[i, *parents]].all() for i, parents, _ in parts)
+
+
+def test_a_tan_says_what_the_values_that_are_there_have_done():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3, (300, 4))
+    X[:, 1] = np.where(rng.random(300) < 0.8, X[:, 0], X[:, 1])
+    X[:, 2] = np.where(rng.random(300) < 0.8, X[:, 1], X[:, 2])
+    y = (X[:, 0] + X[:, 3] + (rng.random(300) < 0.2)) % 2
+    model = TAN(missing="marginal").fit(X.astype(str), y)
+    for row in (["0", None, "2", "1"], [None, "1", None, None], [None] * 4, ["0", "1", "2", "1"]):
+        told, proba = model.explain([row]), model.predict_proba([row])[0]
+        assert told.log_odds == pytest.approx(np.log(proba[told.answer] / proba[told.against]), abs=1e-9)
+        assert told.prior + sum(part.log_odds for part in told.parts) == pytest.approx(told.log_odds, abs=1e-9)
+        known = {f"x{i}" for i, cell in enumerate(row) if cell is not None}
+        assert set(told.columns) <= known
+        assert all(set(part.parents) <= known for part in told.parts)
+    dropped = TAN().fit(X.astype(str), y).explain([["0", None, "2", "1"]], answer=told.answer, against=told.against)
+    summed = model.explain([["0", None, "2", "1"]], answer=told.answer, against=told.against)
+    assert dropped.log_odds != pytest.approx(summed.log_odds, abs=1e-3)

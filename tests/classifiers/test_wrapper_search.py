@@ -362,3 +362,10 @@ def test_counts_alone_are_refused_with_a_way_out():
             cls.from_counts(TAN().fit(X, y).counts_)
     with pytest.raises(SchemaMismatch, match="Use fit"):
         SelectiveNaiveBayes.from_counts(NaiveBayes().fit(X, y).counts_)
+
+
+def test_a_step_that_joins_a_column_names_both_sides():
+    X = [["old", "yes"], ["old", "no"], ["new", "yes"], ["new", "no"]] * 8
+    for model in (FSSJ(criterion="log_loss"), BSEJ(criterion="log_loss")):
+        steps = model.fit(X, ["keep", "sell", "sell", "sell"] * 8).steps_
+        assert [step.columns for step in steps if step.did == "join"] == ["x0 and x1"]

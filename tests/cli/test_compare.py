@@ -1,19 +1,25 @@
 """``tanager compare``: which classifier for this file, and over several."""
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 
 from tanager.cli.models import MODELS
+from tanager.evaluate import TimeLimit
+
+PEERS = ("forest", "gradient", "logistic")
 
 
 def test_all_classifiers_are_compared_and_one_is_recommended(run, iris):
-    done = run("compare", iris)
+    done = run("compare", iris, "--time-limit", "inf", "--folds", 2)
     lines = done.out.splitlines()
-    assert lines[0] == "iris: 150 rows, 4 columns, 10-fold cross-validation"
+    assert lines[0] == "iris: 150 rows, 4 columns, 2-fold cross-validation"
     every = {name for name, entry in MODELS.items() if entry.compared}
-    assert {line.split()[0] for line in lines[3 : 3 + len(every)]} == every
+    shown = {line.split()[0] for line in lines[3 : 3 + len(every) + len(PEERS)]}
+    assert shown == every | set(PEERS)
+    assert "  gradient: numbers as they are, gaps too; categories as codes" in lines
     assert set(MODELS) - every >= {
         "anytime",
         "anytime2",
@@ -48,6 +54,64 @@ def test_the_figures_for_programs_are_those_of_the_library(run, iris):
 def test_classifiers_of_scikit_learn_stand_beside_ours(run, iris):
     found = run("compare", iris, "--models", "nb", "--with", "tree,logistic", "--folds", 3, "--json").document
     assert {line["classifier"] for line in found["classifiers"]} == {"nb", "tree", "logistic"}
+
+
+def test_the_names_decide_which_of_scikit_learn_are_there(run, iris):
+    def names(*words):
+        found = run("compare", iris, "--folds", 2, "--json", *words).document
+        return {line["classifier"] for line in found["classifiers"]}
+
+    assert names("--models", "nb") == {"nb"}
+    assert names("--models", "nb,tree") == {"nb", "tree"}
+    assert names("--models", "nb,tree", "--with", "logistic") == {"nb", "tree", "logistic"}
+    assert names("--models", "nb,tree", "--no-peers") == {"nb"}
+    ours = {name for name, entry in MODELS.items() if entry.compared}
+    assert names("--no-peers", "--time-limit", "inf") == ours
+
+
+def test_where_one_of_scikit_learn_is_best_the_best_of_ours_is_named_as_well(run):
+    lines = ["a,b,class"] + [
+        f"{i % 97},{(i * 37) % 89},{'in' if i % 97 > (i * 37) % 89 else 'out'}" for i in range(400)
+    ]
+    Path("line.csv").write_text("\n".join(lines))  # a line that no bins can draw
+    words = ("compare", "line.csv", "--models", "nb,aode,logistic", "--folds", 3)
+    found = run(*words, "--json").document["recommended"]
+    assert found["classifier"] == "logistic"
+    assert found["own"] in ("nb", "aode")
+    assert f"\nOf tanager's own, take {found['own']}: " in run(*words).out
+    assert "tanager's own" not in run("compare", "line.csv", "--models", "nb,aode", "--folds", 3).out
+    assert "tanager's own" not in run("compare", "line.csv", "--models", "nb,logistic", "--folds", 3).out
+
+
+def fixed_costs(monkeypatch, **seconds):
+    """Every fold takes what is given here for its classifier, and the clock stands still."""
+
+    class Fixed(TimeLimit):
+        def __init__(self, *args, **options):
+            forecast = lambda model, size: seconds.get(type(model).__name__, 0.0)  # noqa: E731
+            super().__init__(*args, clock=lambda: 0.0, forecast=forecast, **options)
+
+        def finished(self, stage, plan, taken):
+            super().finished(stage, plan, stage.forecasts[plan])
+
+    monkeypatch.setattr("tanager.evaluate.TimeLimit", Fixed)
+
+
+def test_what_would_take_too_long_is_left_out_and_said(run, iris, monkeypatch):
+    fixed_costs(monkeypatch, NaiveBayes=0.001, TAN=1.0, AODE=500.0)
+    words = ("compare", iris, "--models", "aode,nb,tan", "--folds", 3, "--jobs", 1)
+    done = run(*words, "--time-limit", 20)
+    assert {line.split()[0] for line in done.out.splitlines()[3:5]} == {"nb", "tan"}
+    assert "note: left out for time: aode (about 1500 s). For these as well: --time-limit 1800\n" in done.err
+    found = run(*words, "--time-limit", 20, "--json").document
+    assert list(found["left_out"]) == ["aode"]
+    assert {line["classifier"] for line in run(*words, "--json").document["classifiers"]} == {"aode", "nb", "tan"}
+
+
+def test_all_models_have_a_limit_for_each_file(run, iris, monkeypatch):
+    fixed_costs(monkeypatch, AODE=21, SPC=24, KDB=22)  # of two folds: 42, 48 and 44 seconds
+    found = run("compare", iris, "--no-peers", "--folds", 2, "--jobs", 1, "--json").document
+    assert found["left_out"] == {"spc": 48, "spcr": 48}
 
 
 def test_several_files_give_ranks_and_tests(run, iris):
@@ -95,6 +159,23 @@ MISTAKES = {
     "no column": (["iris.csv", "--target", "clas"], "iris.csv has no column 'clas'. Did you mean 'class'?"),
     "no model": (["iris.csv", "--models", "nb,taan"], "--models: unknown classifier 'taan'. Did you mean 'tan'?"),
     "no peer": (["iris.csv", "--with", "forst"], "--with: unknown classifier 'forst'. Did you mean 'forest'?"),
+    "no model of scikit-learn": (
+        ["iris.csv", "--with", "aode"],
+        "--with: 'aode' is no classifier of scikit-learn. Name it with --models.",
+    ),
+    "with and without": (["iris.csv", "--with", "tree", "--no-peers"], "--with and --no-peers exclude each other."),
+    "no models": (
+        ["iris.csv", "--models", ","],
+        "--models: no classifier is named. Use all, or names such as nb,aode.",
+    ),
+    "blanks": (
+        ["iris.csv", "--models", "nb", "aode"],
+        "there is no file 'aode'. Separate classifiers by commas: --models nb,aode",
+    ),
+    "all and more": (["iris.csv", "--models", "all,lbr"], "--models: all stands by itself."),
+    "no time": (["iris.csv", "--time-limit", "0"], "--time-limit 0: give a number of seconds above 0."),
+    "less than no time": (["iris.csv", "--time-limit", "-3"], "--time-limit -3: give a number of seconds above 0."),
+    "time in words": (["iris.csv", "--time-limit", "1min"], "'1min' is not a valid float"),
     "many folds": (
         ["iris.csv", "--folds", "200"],
         "folds=200 needs at least 200 rows, and there are 150. Use fewer folds.",
@@ -114,3 +195,21 @@ def test_a_mistake_is_one_line_with_the_way_out(refused, iris, mistake):
     said = refused("compare", *words)
     assert said.startswith("tanager compare: ")
     assert sentence in said
+
+
+def test_the_time_left_is_a_line_where_there_is_no_terminal_and_a_bar_on_one(capsys):
+    from rich.console import Console
+
+    from tanager.cli.screen import Screen
+
+    with Screen().folds("comparing", lambda: (3.0, 9.0)) as tick:
+        tick(1, 4, "iris")
+    assert capsys.readouterr().err == "comparing: 25%, about 9 s left\n"
+    with Screen().folds("comparing", lambda: (3.0, 0.5)) as tick:
+        tick(1, 4, "iris")  # it will be over before anybody has read it
+    assert capsys.readouterr().err == ""
+    screen, drawn = Screen(), io.StringIO()
+    screen.err = Console(file=drawn, force_terminal=True, width=100)
+    with screen.folds("comparing", lambda: (3.0, 200.0)) as tick:
+        tick(1, 4, "iris")
+    assert "about 4 min left, iris" in drawn.getvalue()

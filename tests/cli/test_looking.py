@@ -69,6 +69,27 @@ def test_the_document_of_show_holds_arcs_pairs_and_options(run, iris):
     assert len(run("show", "iris.tanager", "--json").document["pairs"]) == 6
 
 
+@pytest.mark.parametrize("model", ["gaussian-nb", "tan"])
+def test_show_says_which_columns_are_normal_distributions(run, iris, model):
+    import pandas as pd
+
+    options = [] if model == "gaussian-nb" else ["--set", 'gaussian=["sepal_width"]']
+    data = pd.read_csv(iris)
+    column = next(name for name in data.columns if "sepal" in name and "width" in name)
+    options = [option.replace("sepal_width", column) for option in options]
+    run("fit", iris, "--model", model, *options, "-o", "normal.tanager")
+    mean, deviation = (getattr(data.groupby("class")[column], how)() for how in ("mean", "std"))
+    done = run("show", "normal.tanager")
+    assert "normal distributions given the class" in done.out
+    assert f"{mean.iloc[0]:.4g} ± " in done.out
+    found = run("show", "normal.tanager", "--json").document["normal_distributions"]
+    assert len(found) == (4 if model == "gaussian-nb" else 1)
+    (line,) = [line for line in found if line["column"] == column]
+    assert [entry["mean"] for entry in line["by_class"]] == pytest.approx(mean.tolist())
+    plain = [entry["deviation"] * (entry["rows"] / (entry["rows"] - 1)) ** 0.5 for entry in line["by_class"]]
+    assert plain == pytest.approx(deviation.tolist())
+
+
 def test_a_long_list_is_cut_short(run, fitted):
     out = run("show", fitted, "--top", 2).out
     assert "... and 1 more\n" in out

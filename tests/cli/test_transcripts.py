@@ -14,7 +14,7 @@ _spec.loader.exec_module(transcripts)
 
 def steady(text):
     """Without what differs from run to run: times, the room that they take in a table, and advice that weighs them."""
-    text = re.sub(r"^Take .*$", "(advice)", text, flags=re.MULTILINE)
+    text = re.sub(r"^Take .*$", "(advice)", re.sub(r"^Of tanager's own, .*\n", "", text, flags=re.M), flags=re.M)
     return re.sub(r"[ ]+", " ", re.sub(r"\b\d[\d.,e+]* (ms|s|/s|k/s|M/s)\b", "(time)", text))
 
 

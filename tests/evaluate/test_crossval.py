@@ -234,6 +234,14 @@ def test_peers_take_text_and_missing_cells():
     assert numbers.transform(X).shape == (90, 5)
 
 
+def test_a_category_of_many_values_becomes_few_columns():
+    names = [f"v{i}" for i in range(300)] + ["often"] * 50
+    wide = AsNumbers(max_values=20).fit({"name": names})
+    assert wide.transform({"name": ["often", "v7", None, "new"]}).shape == (4, 20)
+    assert AsNumbers().fit_transform({"name": names}).shape[1] == 100
+    assert AsNumbers(one_hot=False).fit_transform({"name": names}).shape[1] == 1
+
+
 def test_a_class_that_a_fold_has_not_learned_gets_a_probability_too():
     X, y = [["a"], ["b"]] * 10 + [["c"]], ["p", "q"] * 10 + ["rare"]
     models = {"nb": NaiveBayes(), "peer": peers()["tree"]}

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from hoeffding_twin import SlowHoeffdingTree
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -86,6 +87,62 @@ def information(column, labels):
         return -sum(s * math.log2(s) for s in shares)
 
     return entropy(labels) - sum(np.mean(column == v) * entropy(labels[column == v]) for v in set(column.tolist()))
+
+
+def plain_structure(node):
+    """A tree as the twin gives it: columns by number, leaves as the weights of their classes."""
+    if not node.branches:
+        return node.counts
+    return int(node.column[1:]), {value: plain_structure(child) for value, child in node.branches}
+
+
+def assert_same_tree(got, expected):
+    assert type(got) is type(expected)
+    if isinstance(expected, dict):
+        assert {c: n for c, n in got.items() if n > 0} == pytest.approx({c: n for c, n in expected.items() if n > 0})
+        return
+    assert got[0] == expected[0]
+    assert list(got[1]) == list(expected[1])
+    for value, child in expected[1].items():
+        assert_same_tree(got[1][value], child)
+
+
+@examples(60)
+@given(
+    answers=st.sampled_from(["adaptive", "classifier", "majority"]),
+    seed=st.integers(0, 10_000),
+    grace=st.sampled_from([3, 12, 25.5]),
+    delta=st.sampled_from([1e-7, 0.05, 0.3]),
+    tie=st.sampled_from([0.0, 0.05, 0.4]),
+    max_leaves=st.sampled_from([1, 5, 1000]),
+    weighted=st.booleans(),
+    late=st.booleans(),
+)
+def test_structure_and_answers_are_those_of_plain_loops_over_rows(
+    answers, seed, grace, delta, tie, max_leaves, weighted, late
+):
+    m = 150
+    X, y = stream(m, seed, missing=0.1 * (seed % 3), late=late)
+    rng = np.random.default_rng(seed)
+    w = rng.choice([0.0, 0.5, 1.0, 2.0], m) if weighted else np.ones(m)
+    labels = y.astype(object)
+    labels[rng.random(m) < 0.05] = None
+    options = {"grace": grace, "delta": delta, "tie": tie, "max_leaves": max_leaves, "leaf_answers": answers}
+    twin, expected = SlowHoeffdingTree(**options), []
+    for row, label, weight in zip(X.tolist(), labels.tolist(), w.tolist(), strict=True):
+        expected.append(twin.answer(row))
+        twin.learn(row, label, weight)
+    model = HoeffdingTree(warm_up=1, **options)  # in a warm-up rows are learned again, with all values known
+    got = model.test_then_train(X, labels, w)
+    classes = model.classes_.tolist()
+    even = {c: 1 / len(classes) for c in classes}  # before the first row nothing is known
+    wanted = [[(a or even).get(c, 0.0) for c in classes] for a in expected]
+    np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-12)
+    assert_same_tree(plain_structure(model.tree_), twin.structure())
+    unseen = [*X.tolist(), ["zzz", "a", None, "b"], [None] * 4]
+    np.testing.assert_allclose(
+        model.predict_proba(unseen), [[twin.answer(row)[c] for c in classes] for row in unseen], rtol=1e-9
+    )
 
 
 @examples(12)

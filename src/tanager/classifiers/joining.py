@@ -58,7 +58,8 @@ class Joining(CountsClassifier):
             left_out.make(changes[best])
             did, old, new = moves[best]
             blocks, current = sorted({*blocks, *new} - {*old}), quality
-            steps.append(Step(did, " and ".join(_name(b, names) for b in (new if did == "add" else old)), quality[0]))
+            fresh = tuple((i,) for block in new for i in block if not any(i in other for other in old))
+            steps.append(Step(did, " and ".join(_name(block, names) for block in (*old, *fresh)), quality[0]))
             factors.forget(old)
         self.steps_ = tuple(steps)
         return ProductOfSums.of_blocks(blocks)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import click
 
-from tanager.cli.compare_report import print_heading, print_one, print_several
+from tanager.cli.compare_report import print_heading, print_one, print_peers, print_several
 from tanager.cli.models import MODELS, make_model, parse_settings, parse_value
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
 from tanager.cli.output import check_output, open_output
 from tanager.cli.screen import Screen
 from tanager.errors import OptionError, nearest
 
-PEERS = ("tree", "boosted", "forest", "gradient", "logistic")
+PEERS = {
+    "forest": "random forest",
+    "gradient": "histogram gradient boosting",
+    "logistic": "logistic regression",
+    "tree*": "decision tree",
+    "boosted*": "AdaBoost with ten decision trees",
+}
+SECONDS = 45  # for each file, where all models are compared
 BY = ("error", "log_loss", "rmse", "brier")
 TABLES = {".csv": "to_csv", ".md": "to_markdown", ".tex": "to_latex"}
 
@@ -22,9 +30,12 @@ TABLES = {".csv": "to_csv", ".md": "to_markdown", ".tex": "to_latex"}
 @click.command(
     epilog="\b\nModels: comma-separated names, or all (without those marked by *):\n"
     + "\n".join(f"  {name + '*' * (not entry.compared):<12}{entry.about}" for name, entry in MODELS.items())
+    + "\n\n\b\nOf scikit-learn, for --with or --models; with all models those without a *:\n"
+    + "\n".join(f"  {name:<12}{about}" for name, about in PEERS.items())
     + "\n\n"
     + examples(
         "tanager compare iris.csv --target class",
+        "tanager compare iris.csv --time-limit 300 --no-peers",
         "tanager compare iris.csv --models nb,tan,aode --with forest --repeats 10 --plot iris.png",
         "tanager compare iris.csv wine.csv breast_cancer.csv -o errors.csv",
     )
@@ -32,7 +43,21 @@ TABLES = {".csv": "to_csv", ".md": "to_markdown", ".tex": "to_latex"}
 @click.argument("data", nargs=-1, required=True)
 @target_option
 @click.option("--models", "-m", default="all", metavar="NAMES", help="Models to compare; see below.")
-@click.option("--with", "peers", default="", metavar="NAMES", help=f"Classifiers of scikit-learn: {', '.join(PEERS)}.")
+@click.option(
+    "--with",
+    "peers",
+    metavar="NAMES",
+    help="Classifiers of scikit-learn to set beside them; see below.  [default: forest, gradient and logistic with all "
+    "models, none with --models]",
+)
+@click.option("--no-peers", is_flag=True, help="No classifiers of scikit-learn.")
+@click.option(
+    "--time-limit",
+    type=float,
+    metavar="SECONDS",
+    help="Cheap models come first, and those that would not be done by then are left out; inf: none is.  [default: "
+    f"{SECONDS} for each file with all models, inf with --models]",
+)
 @click.option(
     "--by",
     type=click.Choice(BY),
@@ -57,31 +82,43 @@ def command(
     """Compare classifiers on DATA by cross-validation.
 
     In every fold the training rows are counted once for all classifiers; kinds and cut points are learned from the
-    training rows alone. With several files the classifiers are compared over data sets.
+    training rows alone. With several files the classifiers are compared over data sets. Random forest, gradient
+    boosting and logistic regression of scikit-learn are set beside ours.
     """
     screen = Screen(as_json=as_json)
-    names, peers = _names(given["models"], given["peers"])
+    names, peers = _names(given["models"], given["peers"], given["no_peers"])
     _check_outputs(output, plot, data)
+    _check_files(data, given["models"])
     with screen.waiting("starting"):
-        from tanager.evaluate import cross_validate_all
+        from tanager.evaluate import TimeLimit, cross_validate_all, peer_encodings
 
+        seconds = given["time_limit"]
+        if seconds is None:
+            seconds = SECONDS * len(data) if _all(given["models"]) else math.inf
+        limit = TimeLimit(seconds, option="--time-limit ")
         sets = {_name(path, data): _read(screen, path, target, given) for path in data}
-    with screen.folds("comparing") as tick:
+    with screen.folds("comparing", lambda: (limit.elapsed(), limit.seconds_left())) as tick:
         results = cross_validate_all(
             lambda labelled: _models(names, peers, labelled.options, given),
             sets,
             **{key: given[key] for key in ("folds", "repeats", "seed", "resume")},
             n_jobs=given["jobs"],
             progress=tick,
+            time_limit=limit,
         )
     if len(sets) == 1:
         print_heading(screen, *next(iter(sets.items())), given)
     by = given["by"] or ("log_loss" if len(sets) == 1 else "error")
     report = (print_one if len(sets) == 1 else print_several)(screen, results, by)
+    theirs = [name for name in peers if name in results.classifiers]
+    print_peers(screen, peer_encodings(theirs))
     advice = results.recommend(by)
     for note in results.notes:
         screen.note(note)
     screen.say(f"\n{advice}")
+    own = _advice_on(results, [name for name in names if name in results.classifiers], by)
+    if advice.classifier in theirs and own is not None:
+        screen.say(f"Of tanager's own, {own.reason[0].lower()}{own.reason[1:]}")
     if output is not None:
         main = results.summary() if len(sets) == 1 else results.by_dataset(by)
         with open_output(output) as file:
@@ -91,19 +128,50 @@ def command(
         results.plot(plot, measure=by)
         screen.say(f"{'' if output else chr(10)}Picture written to {plot}")
     recommended = {"classifier": advice.classifier, "reason": advice.reason}
-    screen.document(report | {"recommended": recommended, "notes": list(results.notes)})
+    recommended |= {} if own is None else {"own": own.classifier}
+    extra = {"recommended": recommended, "notes": list(results.notes), "left_out": limit.left_out}
+    screen.document(report | extra | {"peers": peer_encodings(theirs)})
 
 
-def _names(models: str, peers: str) -> tuple[list[str], list[str]]:
-    """The names of the classifiers. Raises OptionError for an unknown one."""
-    every = [name for name, entry in MODELS.items() if entry.compared]
-    ours = every if models.strip() == "all" else [name.strip() for name in models.split(",") if name.strip()]
-    theirs = [name.strip() for name in peers.split(",") if name.strip()]
-    for name, known, option in [*((n, MODELS, "--models") for n in ours), *((n, PEERS, "--with") for n in theirs)]:
+def _advice_on(results: Any, names: list[str], by: str) -> Any:
+    """Which of these classifiers to take; None where there is no choice."""
+    return results.select(names).recommend(by) if len(names) > 1 else None
+
+
+def _all(models: str) -> bool:
+    return models.strip() == "all"
+
+
+def _names(models: str, peers: str | None, no_peers: bool) -> tuple[list[str], list[str]]:
+    """The names of the classifiers, ours and those of scikit-learn. Raises OptionError for an unknown one."""
+    known = [name.rstrip("*") for name in PEERS]
+    if no_peers and peers is not None:
+        raise OptionError("--with and --no-peers exclude each other. Give one of them.")
+    if _all(models):
+        ours = [name for name, entry in MODELS.items() if entry.compared]
+        theirs = [name for name in PEERS if name in known]
+    else:
+        named = _listed(models, "--models", [*MODELS, *known])
+        ours, theirs = [n for n in named if n in MODELS], [n for n in named if n in known]
+    if peers is not None:
+        beside = _listed(peers, "--with", [*known, *MODELS])
+        if wrong := [name for name in beside if name in MODELS]:
+            raise OptionError(f"--with: {wrong[0]!r} is no classifier of scikit-learn. Name it with --models.")
+        theirs = beside if _all(models) else list(dict.fromkeys([*theirs, *beside]))
+    if not ours and not theirs:
+        raise OptionError("--models: no classifier is named. Use all, or names such as nb,aode.")
+    return ours, ([] if no_peers else theirs)
+
+
+def _listed(names: str, option: str, known: list[str]) -> list[str]:
+    found = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    for name in found:
+        if name == "all":
+            raise OptionError(f"{option}: all stands by itself. Name classifiers, or use all alone.")
         if name not in known:
             hint = nearest(name, known) or f" Known classifiers: {', '.join(known)}."
             raise OptionError(f"{option}: unknown classifier {name!r}.{hint}")
-    return ours, theirs
+    return found
 
 
 def _check_outputs(output: str | None, plot: str | None, data: tuple[str, ...]) -> None:
@@ -112,6 +180,13 @@ def _check_outputs(output: str | None, plot: str | None, data: tuple[str, ...]) 
             check_output(path, *data)
     if output is not None and Path(output).suffix.lower() not in TABLES:
         raise OptionError(f"cannot write {output!r}: unknown extension. Use one of {', '.join(TABLES)}.")
+
+
+def _check_files(data: tuple[str, ...], models: str) -> None:
+    """Names of classifiers after a blank look like files."""
+    for path in data:
+        if (path in MODELS or path == ",") and not Path(path).exists():
+            raise OptionError(f"there is no file {path!r}. Separate classifiers by commas: --models {models},{path}")
 
 
 def _name(path: str, data: tuple[str, ...]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tanager.cli.screen import Screen, counted, listed, table
@@ -38,8 +39,18 @@ def print_one(screen: Screen, results: Any, by: str) -> dict[str, Any]:
     screen.say(
         "\n- significantly worse than the best (corrected resampled t-test, 5 %). Calib.: expected calibration error."
     )
-    screen.say("Times are for fitting, and predicting, all rows with this classifier alone.")
+    screen.say(
+        "Times are for fitting, and predicting, all rows with this classifier alone; slow ones scaled up from folds."
+    )
     return {"dataset": dataset, "classifiers": [lines[name] for name in order]}
+
+
+def print_peers(screen: Screen, encodings: Sequence[str]) -> None:
+    """How the classifiers of scikit-learn see the table."""
+    if encodings:
+        screen.say("Of scikit-learn:")
+    for line in encodings:
+        screen.say(f"  {line}")
 
 
 def _significantly_worse(results: Any, measure: str) -> set[str]:

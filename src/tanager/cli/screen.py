@@ -88,19 +88,35 @@ class Screen:
             yield tick
 
     @contextmanager
-    def folds(self, text: str) -> Iterator[Callable[[int, int, str], None]]:
-        """A progress bar of finished folds with remaining time; without a terminal, a line every 10 seconds."""
-        if not self.err.is_terminal:
-            lines = self._lines(text, "folds")
-            yield lambda done, total, what: lines(done, done / max(total, 1))
-            return
-        with _bar(self.err) as bar:
-            task = bar.add_task(text, total=None, rows="")
-            yield lambda done, total, what: bar.update(
-                task, total=total, completed=done, rows=f"{done} of {total} folds, {what}"
-            )
+    def folds(
+        self, text: str, forecast: Callable[[], tuple[float, float]]
+    ) -> Iterator[Callable[[int, int, str], None]]:
+        """A progress bar with the time left; without a terminal, a line every 10 seconds.
 
-    def _lines(self, text: str, what: str = "rows") -> Tick:
+        `forecast` gives the seconds that have passed and those that are left.
+        """
+        if not self.err.is_terminal:
+            last = time.monotonic() - _LINE_EVERY
+
+            def line(done: int, total: int, what: str) -> None:
+                nonlocal last
+                passed, left = forecast()
+                if time.monotonic() - last >= _LINE_EVERY and left >= 1:
+                    last = time.monotonic()
+                    self.err.print(f"{text}: {passed / (passed + left):.0%}, {about(left)} left", soft_wrap=True)
+
+            yield line
+            return
+        with _bar(self.err, clock=False) as bar:
+            task = bar.add_task(text, total=None, rows="")
+
+            def tick(done: int, total: int, what: str) -> None:
+                passed, left = forecast()
+                bar.update(task, total=passed + left, completed=passed, rows=f"{about(left)} left, {what}")
+
+            yield tick
+
+    def _lines(self, text: str) -> Tick:
         last = time.monotonic()
 
         def tick(rows: int, fraction: float | None) -> None:
@@ -108,7 +124,7 @@ class Screen:
             if time.monotonic() - last >= _LINE_EVERY:
                 last = time.monotonic()
                 share = "" if fraction is None else f", {fraction:.0%}"
-                self.err.print(f"{text}: {rows:,} {what}{share}", soft_wrap=True)
+                self.err.print(f"{text}: {rows:,} rows{share}", soft_wrap=True)
 
         return tick
 
@@ -118,11 +134,22 @@ class Screen:
         return block * max(round(fraction * width), int(fraction > 0))
 
 
-def _bar(console: Console) -> Any:
+def _bar(console: Console, clock: bool = True) -> Any:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rows]}"), TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[rows]}"))
+    return Progress(*columns, *([TimeRemainingColumn()] if clock else []), console=console, transient=True)
+
+
+def about(seconds: float) -> str:
+    """``about 20 s``, ``about 4 min``.
+
+    >>> [about(seconds) for seconds in (0.3, 17.2, 95, 4000)]
+    ['about 1 s', 'about 18 s', 'about 2 min', 'about 1.2 h']
+    """
+    if seconds < 90:
+        return f"about {max(1, math.ceil(seconds))} s"
+    return f"about {math.ceil(seconds / 60)} min" if seconds < 3600 else f"about {math.ceil(seconds / 360) / 10:g} h"
 
 
 def table(

@@ -11,6 +11,8 @@ from tanager.cli.networks import MOST_LINES, described, print_text
 from tanager.cli.rules import say_rules
 from tanager.cli.screen import Screen, counted, listed, table
 
+_MOST_CLASSES = 4  # whose normal distributions fit on a screen
+
 
 def model_report(model: Any) -> dict[str, Any]:
     """Options, classes, columns and structure of a model, as data."""
@@ -26,8 +28,29 @@ def model_report(model: Any) -> dict[str, Any]:
         "classes": [{"class": c, "rows": n} for c, n in zip(model.classes_.tolist(), weights, strict=True)],
         "columns": [{"name": name, "kind": kinds[name], "information": value} for name, value in information.items()]
         + [{"name": name, "kind": kind} for name, kind in kinds.items() if name not in information],
+        **_normals(model),
         **_structure(model),
     }
+
+
+def _normals(model: Any) -> dict[str, Any]:
+    """Mean and deviation by class of the columns whose numbers are kept as normal distributions."""
+    memory = getattr(model, "memory", None)
+    if memory is None or not memory.number_names:
+        return {}
+    k, moments = len(model.classes_), memory.moments  # the first k lines are those of the classes alone
+    weight, mean, squares = (getattr(moments, part)[:k] for part in ("weight", "mean", "squares"))
+    found = []
+    for at, name in enumerate(memory.number_names):
+        lines = zip(model.classes_.tolist(), weight[:, at], mean[:, at], squares[:, at], strict=True)
+        by_class = [
+            {"class": c, "rows": float(w), "mean": float(m), "deviation": float(s / w) ** 0.5}
+            if w > 0
+            else {"class": c}
+            for c, w, m, s in lines
+        ]
+        found.append({"column": name, "by_class": by_class})
+    return {"normal_distributions": found}
 
 
 def _is_default(model: Any, option: str, value: Any) -> bool:
@@ -124,9 +147,7 @@ def print_model(screen: Screen, model: Any, report: dict[str, Any], top: int) ->
         screen.say("\n".join(lines[:MOST_LINES]))
         _more(screen, len(lines) - MOST_LINES)
         return
-    gaussian = [c["name"] for c in report["columns"] if "information" not in c]
-    if gaussian:
-        screen.show(f"\nNormal distribution per class: {listed(gaussian, top)}")
+    _print_normals(screen, report, top)
     if report.get("pairs"):
         screen.say()
         bars = [(p["information"], p["column"], p["other"]) for p in report["pairs"][:top]]
@@ -158,6 +179,30 @@ def _print_columns(screen: Screen, report: dict[str, Any], top: int) -> None:
         bars = [(c["information"], c["name"], c["kind"]) for c in informed[:top]]
         screen.show(_bars(screen, bars, "column", "kind", "mutual information"))
         _more(screen, len(informed) - top)
+
+
+def _print_normals(screen: Screen, report: dict[str, Any], top: int) -> None:
+    """The columns that are normal distributions, with mean and deviation in as many classes as fit."""
+    normals = report.get("normal_distributions", ())
+    if not normals:
+        return
+    sign = "±" if screen.unicode else "+-"
+    classes = [str(entry["class"]) for entry in normals[0]["by_class"]]
+    rows = [
+        (line["column"], *(_normal(entry, sign) for entry in line["by_class"][:_MOST_CLASSES]))
+        for line in normals[:top]
+    ]
+    given = "" if report["classifier"] == "NaiveBayes" else " and the bins of parents; here by class alone"
+    screen.say(f"\nnormal distributions given the class{given}: mean {sign} deviation")
+    shown = classes[:_MOST_CLASSES]
+    screen.show(table(("column", *shown), rows, right=shown))
+    _more(screen, len(normals) - top)
+    if len(classes) > _MOST_CLASSES:
+        screen.say(f"... and {len(classes) - _MOST_CLASSES:,} more classes; --json has all")
+
+
+def _normal(entry: dict[str, Any], sign: str) -> str:
+    return f"{entry['mean']:.4g} {sign} {entry['deviation']:.3g}" if "mean" in entry else "-"
 
 
 def _print_chosen(screen: Screen, model: Any, report: dict[str, Any], top: int) -> None:

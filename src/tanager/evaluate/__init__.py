@@ -19,7 +19,7 @@ from tanager.evaluate.measures import (
     rmse_full,
     zero_one_loss,
 )
-from tanager.evaluate.peers import AsNumbers, peers, stream_peers
+from tanager.evaluate.peers import AsNumbers, peer_encodings, peers, stream_peers
 from tanager.evaluate.prequential import prequential
 from tanager.evaluate.prequential_results import PrequentialResults
 from tanager.evaluate.recommend import Recommendation
@@ -39,6 +39,7 @@ from tanager.evaluate.significance import (
     win_draw_loss,
 )
 from tanager.evaluate.table import Table
+from tanager.evaluate.time_limit import TimeLimit
 
 __all__ = [
     "AsNumbers",
@@ -48,6 +49,7 @@ __all__ = [
     "Recommendation",
     "Results",
     "Table",
+    "TimeLimit",
     "accuracy",
     "auc",
     "average_ranks",
@@ -69,6 +71,7 @@ __all__ = [
     "log_loss",
     "measure",
     "nemenyi",
+    "peer_encodings",
     "peers",
     "per_class",
     "prequential",

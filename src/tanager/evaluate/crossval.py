@@ -7,6 +7,7 @@ is left out by subtracting its counts. Classifiers of scikit-learn are fitted as
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from tanager.evaluate.fold_runner import Record, SharedCountsGroup, fold_record
 from tanager.evaluate.plan import EvaluationPlan, Folds, Holdout, make_plan
 from tanager.evaluate.results import Results
 from tanager.evaluate.run import Progress, run
+from tanager.evaluate.time_limit import TimeLimit
 from tanager.learning.counts_classifier import CountsClassifier
 
 
@@ -38,6 +40,7 @@ def cross_validate(
     progress: Progress | None = None,
     resume: str | Path | None = None,
     timing: bool = True,
+    time_limit: float | TimeLimit | None = None,
 ) -> Results:
     """Accuracy, log loss and all other measures of classifiers on rows that they were not trained on.
 
@@ -62,6 +65,10 @@ def cross_validate(
         options, are not run again.
     timing : bool, default=True
         Measure how long each classifier takes to fit all rows and to predict them, one classifier after the other.
+    time_limit : float or TimeLimit, default=None
+        Seconds. Cheap classifiers are then run first, and those that would not be done in time are left out, with a
+        note in the results. Times of slow classifiers are taken from the folds. For ``progress`` a fold counts once for
+        each group of classifiers that are run together.
 
     Returns
     -------
@@ -91,6 +98,7 @@ def cross_validate(
         progress=progress,
         resume=resume,
         timing=timing,
+        time_limit=time_limit,
     )
 
 
@@ -106,18 +114,20 @@ def cross_validate_all(
     progress: Progress | None = None,
     resume: str | Path | None = None,
     timing: bool = True,
+    time_limit: float | TimeLimit | None = None,
 ) -> Results:
     """``cross_validate`` over several data sets.
 
     ``datasets`` maps names to pairs (X, y) or to ``tanager.datasets.Dataset``; ``models`` may be a function that makes
-    the classifiers for one data set, for instance ``lambda data: {"aode": AODE(**data.options)}``.
+    the classifiers for one data set, for instance ``lambda data: {"aode": AODE(**data.options)}``. The time limit is
+    for all data sets together; a classifier is left out on all of them or on none.
     """
     _check_repeats(repeats)
     if not isinstance(datasets, Mapping) or not datasets:
         raise OptionError("datasets must be a dict of names and pairs (X, y), with at least one of them.")
     splits = Folds(folds, seed)
     plans = [make_plan(name, models, data, splits, repeats * folds, costs) for name, data in datasets.items()]
-    return _results(plans, n_jobs, progress, resume, timing)
+    return _results(plans, n_jobs, progress, resume, timing, time_limit)
 
 
 def holdout(
@@ -140,15 +150,26 @@ def holdout(
     return _results([plan], n_jobs, progress, None, timing)
 
 
-def _results(plans: list[EvaluationPlan], n_jobs: int, progress: Progress | None, resume: Any, timing: bool) -> Results:
-    records = run(plans, n_jobs, progress, Checkpoint(resume), timing=timing)
+def _results(
+    plans: list[EvaluationPlan],
+    n_jobs: int,
+    progress: Progress | None,
+    resume: Any,
+    timing: bool,
+    time_limit: float | TimeLimit | None = None,
+) -> Results:
+    limit = (
+        time_limit if isinstance(time_limit, TimeLimit) else TimeLimit(math.inf if time_limit is None else time_limit)
+    )
+    records = run(plans, n_jobs, progress, Checkpoint(resume), timing=timing, limit=limit)
     notes = [
         f"{name!r} was left out on {plan.name!r}: its counts would need more than its max_memory={model.max_memory!r}."
         for plan in plans
         for name, model in plan.models.items()
-        if not any(record["dataset"] == plan.name and record["classifier"] == name for record in records)
+        if name not in limit.left_out
+        and not any(record["dataset"] == plan.name and record["classifier"] == name for record in records)
     ]
-    return Results(records, notes)
+    return Results(records, [*notes, *limit.notes()])
 
 
 def _check_repeats(repeats: object) -> None:

@@ -40,10 +40,16 @@ class FoldRunner:
         for group in self.groups:
             names = [name for name in group.models if name in wanted]
             if names:
+                start = time.perf_counter()
                 with group.without(test, names) as (codes, models):
+                    counting = time.perf_counter() - start
                     for name, model in models.items():
-                        proba = model.scorer_.score(Query(codes[test]), n_jobs=model.n_threads)
-                        records[name] = fold_record(plan, name, part, test, proba, model.cost_matrix)
+                        start = time.perf_counter()
+                        scorer = model.scorer_
+                        learned = time.perf_counter()
+                        proba = scorer.score(Query(codes[test]), n_jobs=model.n_threads)
+                        seconds = _seconds(start - counting, learned, time.perf_counter())
+                        records[name] = fold_record(plan, name, part, test, proba, model.cost_matrix) | seconds
         for name in plan.fitted:
             if name in wanted:
                 records[name] = _fitted_record(plan, name, part, test)
@@ -69,13 +75,13 @@ class SharedCountsGroup:
         given = first.schema is not None
         self.fixed = all(given or (settled(c) and not c.other) for c in everything.schema.columns)
         self.everything = everything if self.fixed else None
-        self.total: tuple[np.ndarray, JointCounts] | None = None
+        self.total: tuple[list[str], np.ndarray, JointCounts] | None = None  # for whom, codes, and counts of all rows
 
     @contextmanager
     def without(self, test: np.ndarray, names: Sequence[str]) -> Iterator[tuple[np.ndarray, dict[str, Any]]]:
         """The codes of all rows, and the named classifiers as if the test rows had not been learned."""
         labels, training = self.data.labels, ~test
-        reduced = self._subtracted(test) if self.fixed else None
+        reduced = self._subtracted(test, names) if self.fixed else None
         if reduced is not None:
             encoder, (codes, counts) = self.everything, reduced
         else:
@@ -108,7 +114,7 @@ class SharedCountsGroup:
     def _fits(self, model: CountsClassifier, schema: Schema) -> bool:
         return within_budget(model, schema, len(self.data.classes))
 
-    def _subtracted(self, test: np.ndarray) -> tuple[np.ndarray, JointCounts] | None:
+    def _subtracted(self, test: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, JointCounts] | None:
         """Codes, and counts of all rows less the test rows; None where some value occurs in test rows only.
 
         Then the columns would have one value too many: smoothing would differ from that of a model which has seen the
@@ -116,10 +122,10 @@ class SharedCountsGroup:
         """
         labels = self.data.labels
         assert self.everything is not None
-        if self.total is None:
+        if self.total is None or self.total[0] != list(names):
             codes = self.everything.transform(self.data.table, self.unseen)
-            self.total = codes, self._empty(self.everything, list(self.models)).update(codes, labels)
-        codes, counts = self.total
+            self.total = list(names), codes, self._empty(self.everything, names).update(codes, labels)
+        _, codes, counts = self.total
         counts.subtract(codes[test], labels[test])
         columns = enumerate(self.everything.schema.columns)
         if all(column.closed or counts.joint(i).sum(axis=0).all() for i, column in columns):
@@ -143,8 +149,12 @@ def _fitted_record(plan: EvaluationPlan, name: str, part: int, test: np.ndarray)
         done = time.perf_counter()
     proba = np.zeros((len(answers), len(data.classes)))
     proba[:, model.classes_.astype(np.int64)] = answers  # a class without training rows keeps a probability of 0
-    seconds = {"fit_seconds": fitted - start, "predict_seconds": done - fitted}
-    return fold_record(plan, name, part, test, proba, getattr(model, "cost_matrix", None)) | seconds
+    own_costs = getattr(model, "cost_matrix", None)
+    return fold_record(plan, name, part, test, proba, own_costs) | _seconds(start, fitted, done)
+
+
+def _seconds(start: float, fitted: float, done: float) -> Record:
+    return {"fit_seconds": fitted - start, "predict_seconds": done - fitted}
 
 
 def fold_record(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Number
 from typing import Any
 
@@ -25,6 +26,8 @@ class AsNumbers(TransformerMixin, BaseEstimator):
         One column per value. False: one column of codes, NaN where missing or unseen.
     fill : bool, default=False
         Impute missing numbers by the median of the column, for classifiers that refuse NaN.
+    max_values : int, default=100
+        The most columns that a category becomes; of more values, the rarest share one.
     categorical, numeric
         Columns whose kind is given, as in ``Encoder``.
 
@@ -36,15 +39,26 @@ class AsNumbers(TransformerMixin, BaseEstimator):
            [ 0. ,  0. ,  9. ]])
     """
 
-    def __init__(self, one_hot: bool = True, fill: bool = False, categorical: Any = None, numeric: Any = None) -> None:
+    def __init__(
+        self,
+        one_hot: bool = True,
+        fill: bool = False,
+        categorical: Any = None,
+        numeric: Any = None,
+        max_values: int = 100,
+    ) -> None:
         self.one_hot = one_hot
         self.fill = fill
+        self.max_values = max_values
         self.categorical = categorical
         self.numeric = numeric
 
     def fit(self, X: Any, y: Any = None) -> AsNumbers:
         """Learn the kinds and values of the columns."""
-        self.encoder_ = Encoder(categorical=self.categorical, numeric=self.numeric, continuous=True).fit(X)
+        options: dict[str, Any] = {"categorical": self.categorical, "numeric": self.numeric, "continuous": True}
+        if self.one_hot:
+            options["max_values"] = self.max_values
+        self.encoder_ = Encoder(**options).fit(X)
         numbers = self.encoder_.continuous_values(X)
         empty = np.isnan(numbers).all(axis=0)
         self.medians_ = np.nanmedian(np.where(empty, 0.0, numbers), axis=0) if numbers.size else np.zeros(0)
@@ -90,6 +104,30 @@ def peers(categorical: Any = None, numeric: Any = None) -> dict[str, Any]:
         "gradient": make_pipeline(AsNumbers(one_hot=False, **kinds), HistGradientBoostingClassifier(random_state=0)),
         "logistic": make_pipeline(AsNumbers(fill=True, **kinds), StandardScaler(), LogisticRegression(max_iter=1000)),
     }
+
+
+_GAPS_STAY = "numbers as they are, gaps too; for a category one column per value"
+_GAPS_FILLED = "gaps in numbers filled with the median; for a category one column per value"
+_ENCODINGS = {
+    "tree": _GAPS_STAY,
+    "boosted": _GAPS_FILLED,
+    "forest": _GAPS_STAY,
+    "gradient": "numbers as they are, gaps too; categories as codes",
+    "logistic": f"{_GAPS_FILLED}; all scaled",
+}
+
+
+def peer_encodings(names: Iterable[str]) -> list[str]:
+    """How these peers see a table, in a line for each way.
+
+    >>> peer_encodings(["forest", "tree", "gradient"])
+    ['forest, tree: numbers as they are, gaps too; for a category one column per value', \
+'gradient: numbers as they are, gaps too; categories as codes']
+    """
+    by_text: dict[str, list[str]] = {}
+    for name in names:
+        by_text.setdefault(_ENCODINGS[name], []).append(name)
+    return [f"{', '.join(own)}: {text}" for text, own in by_text.items()]
 
 
 def stream_peers() -> dict[str, Any]:

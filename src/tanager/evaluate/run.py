@@ -19,6 +19,7 @@ from tanager.errors import OptionError
 from tanager.evaluate.checkpoint import Checkpoint
 from tanager.evaluate.fold_runner import FoldRunner, Record
 from tanager.evaluate.plan import EvaluationPlan
+from tanager.evaluate.time_limit import Stage, TimeLimit
 from tanager.evaluate.times import Times, own_times, with_times
 
 Progress = Callable[[int, int, str], None]
@@ -28,14 +29,15 @@ _WORTH_PROCESSES, _MANY_CELLS = 3.0, 10_000_000
 
 
 class _Task(NamedTuple):
-    """One part of one plan, for the classifiers whose records are missing."""
+    """One part of one plan, for the classifiers of one stage whose records are missing."""
 
     plan: int
     part: int
     names: tuple[str, ...]
+    stage: int = 0
 
 
-Finished = tuple[_Task, list[Record]]
+Finished = tuple[_Task, list[Record], float]  # with the seconds that it took
 Found = dict[tuple[int, int, str], Record]  # by plan, part and classifier
 
 
@@ -46,30 +48,37 @@ def run(
     checkpoint: Checkpoint,
     *,
     timing: bool,
+    limit: TimeLimit | None = None,
 ) -> list[Record]:
     """The records of all parts of all plans, in order; with ``timing`` they include how long classifiers take."""
     n_jobs = _n_processes(n_jobs)
-    found, tasks = _resume(plans, checkpoint)
-    total = sum(plan.n_parts for plan in plans)
-    done = total - len(tasks)
+    limit = limit or TimeLimit()
+    found, missing = _resume(plans, checkpoint)
+    queue = _Queue(missing, limit, limit.begin(plans, [(task.plan, task.names) for task in missing], n_jobs))
+    total = sum(plan.n_parts for plan in plans) - len(missing) + len(queue)
     report = progress or _silent
-    report(done, total, plans[0].name)
+    report(total - len(queue), total, plans[0].name)
     times: Times = {}
 
     def measure_times() -> None:
         if timing and not times:
-            times.update(own_times(plans, lambda what: report(done, total, what)))
+            times.update(own_times(plans, lambda what: report(total - queue.n_unfinished, total, what), limit.quick))
 
-    for task, records in _run_tasks(plans, tasks, n_jobs, measure_times):
+    for task, records, _ in _run_tasks(plans, queue, n_jobs, measure_times):
         plan = plans[task.plan]
         checkpoint.add(plan, task.part, records)
         found |= {(task.plan, task.part, record["classifier"]): record for record in records}
-        done += 1
-        report(done, total, plan.name)
+        report(total - queue.n_unfinished, total, plan.name)
     measure_times()
+    report(total, total, plans[-1].name)
+    names = {name for plan in plans for name in plan.models} - limit.left_out.keys()
     order = ((at, part, name) for at, plan in enumerate(plans) for part in range(plan.n_parts) for name in plan.models)
-    records = [found[place] for place in order if place in found]
-    return with_times(records, times) if timing else records
+    records = [found[place] for place in order if place in found and place[2] in names]
+    return with_times(records, times) if timing else [_untimed(record) for record in records]
+
+
+def _untimed(record: Record) -> Record:
+    return {key: value for key, value in record.items() if key not in ("fit_seconds", "predict_seconds")}
 
 
 def _resume(plans: Sequence[EvaluationPlan], checkpoint: Checkpoint) -> tuple[Found, list[_Task]]:
@@ -85,6 +94,49 @@ def _resume(plans: Sequence[EvaluationPlan], checkpoint: Checkpoint) -> tuple[Fo
     return found, tasks
 
 
+class _Queue:
+    """The tasks that are left, stage after stage; those of a stage that is left out are dropped."""
+
+    def __init__(self, missing: Sequence[_Task], limit: TimeLimit, stages: Sequence[Stage]) -> None:
+        self.limit, self.stages = limit, stages
+        self.tasks: deque[_Task] = deque()
+        for at, stage in enumerate(stages):
+            for task in missing:
+                names = tuple(name for name in task.names if name in stage.names)
+                if names:
+                    self.tasks.append(_Task(task.plan, task.part, names, at))
+                    stage.waiting[task.plan] += 1
+        self.n_running = 0
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    @property
+    def n_unfinished(self) -> int:
+        """Tasks that are waiting or being done."""
+        return len(self.tasks) + self.n_running
+
+    def wants(self, task: _Task) -> bool:
+        """Whether a task that is being done is still wanted."""
+        return not self.stages[task.stage].left_out
+
+    def take(self) -> _Task | None:
+        """The next task; None if there is none."""
+        while self.tasks:
+            task = self.tasks.popleft()
+            if self.limit.admits(self.stages[task.stage]):
+                self.n_running += 1
+                return task
+        return None
+
+    def finished(self, done: Finished) -> Finished:
+        """Take note of a finished task."""
+        task, _, seconds = done
+        self.n_running -= 1
+        self.limit.finished(self.stages[task.stage], task.plan, seconds)
+        return done
+
+
 def _n_processes(n_jobs: object) -> int:
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or n_jobs == 0:
         raise OptionError(f"n_jobs={n_jobs!r}: give a number of processes, or -1 for one per core.")
@@ -97,19 +149,20 @@ def _silent(done: int, total: int, what: str) -> None:
 
 
 def _run_tasks(
-    plans: Sequence[EvaluationPlan], tasks: Sequence[_Task], n_jobs: int, meanwhile: Callable[[], None]
+    plans: Sequence[EvaluationPlan], queue: _Queue, n_jobs: int, meanwhile: Callable[[], None]
 ) -> Iterator[Finished]:
     """The tasks with their records: in this process, or in several when that is worth it."""
     local = _LocalRunner(plans)
-    many = sum(plans[task.plan].n_cells for task in tasks) > _MANY_CELLS
-    start = time.perf_counter()
-    for at, task in enumerate(tasks):
-        # The first tasks show how long the rest will take: for short runs, starting processes takes longer than that.
-        left = (time.perf_counter() - start) / max(at, 1) * (len(tasks) - at)
-        if n_jobs > 1 and len(tasks) - at > 1 and (many or left > _WORTH_PROCESSES):
-            yield from _in_processes(plans, tasks[at:], n_jobs, local, meanwhile)
+    many = sum(plans[task.plan].n_cells for task in queue.tasks) > _MANY_CELLS
+    while len(queue) > 1:
+        # For short runs, starting processes takes longer than the work.
+        if n_jobs > 1 and (many or queue.limit.work_left() > _WORTH_PROCESSES):
+            yield from _in_processes(plans, queue, n_jobs, local, meanwhile)
             return
-        yield task, local.part(task)
+        if (task := queue.take()) is not None:
+            yield queue.finished(local.part(task))
+    if (task := queue.take()) is not None:
+        yield queue.finished(local.part(task))
 
 
 class _LocalRunner:
@@ -120,57 +173,57 @@ class _LocalRunner:
         self.at = -1
         self.runner: FoldRunner | None = None
 
-    def part(self, task: _Task) -> list[Record]:
+    def part(self, task: _Task) -> Finished:
         if self.runner is None or task.plan != self.at:
             self.at, self.runner = task.plan, FoldRunner(self.plans[task.plan])
-        return self.runner.part(task.part, task.names)
+        return _timed(self.runner, task)
+
+
+def _timed(runner: FoldRunner, task: _Task) -> Finished:
+    start = time.perf_counter()
+    records = runner.part(task.part, task.names)
+    return task, records, time.perf_counter() - start
 
 
 def _in_processes(
-    plans: Sequence[EvaluationPlan],
-    tasks: Sequence[_Task],
-    n_jobs: int,
-    local: _LocalRunner,
-    meanwhile: Callable[[], None],
+    plans: Sequence[EvaluationPlan], queue: _Queue, n_jobs: int, local: _LocalRunner, meanwhile: Callable[[], None]
 ) -> Iterator[Finished]:
-    """Workers take tasks from the end; this process does other work while they start, then takes tasks from the front.
+    """Workers take tasks; this process does other work while they start, and then takes tasks as well.
 
     Each plan is written to a file once, and a worker reads it when its first part comes.
     """
     from joblib.externals.loky import ProcessPoolExecutor  # of joblib, whose processes need no main guard in scripts
 
-    queue = deque(tasks)
     with tempfile.TemporaryDirectory(prefix="tanager-") as folder:
-        paths = {at: Path(folder, f"{at}.plan") for at in {task.plan for task in tasks}}
+        paths = {at: Path(folder, f"{at}.plan") for at in {task.plan for task in queue.tasks}}
         for at, path in paths.items():
             path.write_bytes(pickle.dumps(plans[at], protocol=5))
         executor = ProcessPoolExecutor(max_workers=n_jobs - 1)
-        running: set[Future[Finished]] = set()
+        running: dict[Future[Finished], _Task] = {}
 
         def keep_busy() -> None:
             # One task in reserve for each worker, so that none is idle; towards the end none, so that all end together.
             reserve = n_jobs - 1 if len(queue) > n_jobs else 0
-            while queue and len(running) < n_jobs - 1 + reserve:
-                task = queue.pop()
-                running.add(executor.submit(_part_in_worker, str(paths[task.plan]), task))
+            while len(running) < n_jobs - 1 + reserve and (task := queue.take()) is not None:
+                running[executor.submit(_part_in_worker, str(paths[task.plan]), task)] = task
 
         try:
             keep_busy()
             meanwhile()
-            while queue or running:
+            while len(queue) or any(map(queue.wants, running.values())):
                 keep_busy()
-                if queue:
-                    task = queue.popleft()
-                    yield task, local.part(task)
-                for future in wait(running, 0 if queue else None, return_when=FIRST_COMPLETED).done:
-                    running.remove(future)
-                    yield future.result()
+                task = queue.take()
+                if task is not None:
+                    yield queue.finished(local.part(task))
+                for future in wait(running, None if task is None else 0, return_when=FIRST_COMPLETED).done:
+                    del running[future]
+                    yield queue.finished(future.result())
         finally:
             executor.shutdown(wait=False, kill_workers=True)  # idle by now, or no longer wanted
 
 
 def _part_in_worker(path: str, task: _Task) -> Finished:
-    return task, _worker_runner(path).part(task.part, task.names)
+    return _timed(_worker_runner(path), task)
 
 
 @lru_cache(maxsize=1)

@@ -19,15 +19,15 @@ Times = dict[tuple[str, str], dict[str, float]]  # by data set and classifier
 _MAX_RUNS, _MAX_SECONDS = 5, 0.25
 
 
-def own_times(plans: Sequence[EvaluationPlan], report: Callable[[str], None]) -> Times:
-    """The seconds that each classifier of tanager takes, measured one after the other.
+def own_times(plans: Sequence[EvaluationPlan], report: Callable[[str], None], quick: Callable[[str], bool]) -> Times:
+    """The seconds that each quick classifier of tanager takes, measured one after the other.
 
     Medians of five runs, or of fewer if these take more than a quarter of a second together.
     """
     times: Times = {}
     for plan in plans:
         for name, model in plan.models.items():
-            if isinstance(model, CountsClassifier):
+            if isinstance(model, CountsClassifier) and quick(name):
                 report(f"timing {name} on {plan.name}")
                 times[plan.name, name] = _time_of(model, plan)
     return times
@@ -51,7 +51,7 @@ def _time_of(model: CountsClassifier, plan: EvaluationPlan) -> dict[str, float]:
 
 
 def with_times(records: Sequence[Record], times: Times) -> list[Record]:
-    """The records with these times; those of scikit-learn's classifiers come from the folds, scaled to all rows."""
+    """The records with these times; those of all other classifiers come from the folds, scaled to all rows."""
     others: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         place = record["dataset"], record["classifier"]

@@ -9,6 +9,7 @@ import numpy as np
 from tanager.counts.block import Block, Query
 from tanager.errors import DataWarning, check_option
 from tanager.scoring.explain import PartList
+from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.scoring.modes import Modes
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
@@ -52,8 +53,28 @@ class Marginal:
         return out
 
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
-        """As the view explains the values that are there."""
-        return self.view.explain(query, answer, against)
+        """A row with gaps value after value, parents first: what each adds, all columns after it summed out.
+
+        Without gaps that is what the view says: the part of a column is then its own factor.
+        """
+        if not self._gaps(query.codes)[0]:
+            return self.view.explain(query, answer, against)
+        codes = query.codes[0]
+        gone = codes >= self.view.counts.schema.n_values + self.view.smooth_unseen
+        families = _families(self.view.form)
+        order = [i for i in _parents_first(families, len(codes)) if not gone[i]]
+        known = np.full((len(order) + 1, len(codes)), np.iinfo(codes.dtype).max, dtype=codes.dtype)
+        for step, i in enumerate(order):
+            known[step + 1 :, i] = codes[i]
+        with warnings.catch_warnings(), np.errstate(invalid="ignore"):
+            warnings.simplefilter("ignore", DataWarning)  # the answer itself has said it
+            joints = self.score(Query(known), log_joint=True)
+            odds = joints[:, answer] - joints[:, against]
+            steps = np.nan_to_num(np.diff(odds), nan=0.0, posinf=np.inf, neginf=-np.inf)  # 0 after a class is ruled out
+        if np.isnan(odds[-1]):  # both classes are impossible: there are no odds between them
+            return float(odds[-1]), []
+        parents = [tuple(j for j in families.get(i, ()) if not gone[j]) for i in order]
+        return float(odds[0]), list(zip(order, parents, steps.tolist(), strict=True))
 
     def _gaps(self, codes: np.ndarray) -> np.ndarray:
         """The rows with missing cells; a column without values has nothing to sum over."""
@@ -82,3 +103,29 @@ class Marginal:
                 stacklevel=2,
             )
         return out
+
+
+def _families(form: Form) -> dict[int, ParentSet]:
+    """The parents of every column, those in the networks of all classes together."""
+    assert isinstance(form, ProductOfSums)
+    families: dict[int, ParentSet] = {}
+    for child, parents in (*zip(form.child, form.parents, strict=True), *form.free):
+        families[child] = tuple(dict.fromkeys((*families.get(child, ()), *parents)))
+    return families
+
+
+def _parents_first(families: dict[int, ParentSet], n: int) -> list[int]:
+    """All columns, each after its parents as far as that can be."""
+    order: dict[int, None] = {}
+    seen: set[int] = set()
+
+    def visit(i: int) -> None:
+        if i not in seen:
+            seen.add(i)
+            for parent in families.get(i, ()):
+                visit(parent)
+            order[i] = None
+
+    for i in range(n):
+        visit(i)
+    return list(order)
