@@ -1,0 +1,125 @@
+// The members of a sum with two or three super-parents, one after the other, for a block of rows: rows with the same
+// values of the super-parents are read one behind the other, from a table of these values alone. It is small enough
+// for the cache, where the counts of all members are not.
+//
+// The table has one line per slot of every column, with one number per class: P(x_i | y, x_s), and 1 where a value is
+// missing. At the slot of the first super-parent stands the weight of the member times P(y, x_s), at those of the
+// others 1; so the joint of a member is one product over all columns, and nothing is asked. Rows that are left out come
+// class by class and weight by weight: the entries of their class are made without such a row first.
+#pragma once
+#include "lanes.hpp"
+#include "scoring_plan.hpp"
+
+namespace tanager::scoring {
+
+class MemberRows {
+  public:
+    static constexpr int most_rows = 1024;  // of a block: what is known about them should stay in the cache as well
+
+    // Whether the members of a plan can be read in this way: pseudo-counts are the same for all parents, and positive.
+    static bool suits(const ScoringPlan &p) {
+        return p.sum_of_products && !p.member_children.empty() && p.shared_totals && p.estimate.constant();
+    }
+
+    explicit MemberRows(const ScoringPlan &plan);
+    void clear() { n_rows_ = 0; }
+    int size() const { return n_rows_; }
+    // One more row of the block. It is left out of the counts of class y with this weight; y < 0: it is not.
+    void add(const int *slot, int y, double left_out);
+    void sort();                           // to be called once when all rows are there
+    void slots(int row, int *slot) const;  // those that were given
+
+    // Calls take(row, m, e) with the joint of member q as mantissas and powers of two, one each per class, for every
+    // row that it is eligible for, and pass(row) for the others. m and e may be written to. With `plain` all powers are
+    // known to be zero.
+    template <class Take, class Pass>
+    void member(int q, const Take &take, const Pass &pass) {
+        if (width_ == 2) read<2>(q, take, pass);
+        else read<4>(q, take, pass);
+    }
+    bool plain() const { return n_ <= calm_; }
+
+  private:
+    const ScoringPlan &plan_;
+    const int n_, k_, width_;  // width: the classes, padded
+    int n_rows_ = 0, n_lines_ = 0, calm_ = 1;
+    // of the rows
+    std::vector<std::uint32_t> cells_;  // of each row and column: where its line is in the table
+    std::vector<int> slot_;             // of each column and row
+    std::vector<int> label_;
+    std::vector<double> left_out_;
+    std::vector<int> by_class_;                    // rows by class and weight
+    std::vector<int> by_column_, sorted_, start_;  // the same by the slot of each column; and by those of a member
+    // of a member and its values in hand
+    const Member *member_ = nullptr;
+    const std::vector<ChildPlace> *places_ = nullptr;
+    std::vector<int> here_;          // slots of the super-parents, at their columns
+    const double *count_ = nullptr;  // N(x_s, y)
+    std::vector<int> children_;
+    std::vector<const double *> own_;  // of each child: its counts, from its first slot on
+    std::vector<std::int64_t> step_;
+    std::vector<double> inverse_, lost_inverse_;  // 1 / (N(x_s, y) + total): of each total, of each child with gaps
+    std::vector<double> table_, value_, power_, sub_;
+
+    const int *rows_by_values(int q);
+    bool open(const int *rows, int n_rows);
+    bool leave_out(int y, double left_out);
+    void make_inverse(int from, int to, double less);
+    void fill(const int *rows, int n_rows, int from, int to, double less);
+    void fill_line(int t, int slot, int from, int to, double less);
+    int end_of_values(const int *rows, int from) const;
+    int end_of_class(const int *rows, int from, int to) const;
+
+    template <int Fixed, class Take, class Pass>
+    void read(int q, const Take &take, const Pass &pass) {
+        const int *rows = rows_by_values(q);
+        for (int from = 0; from < n_rows_;) {
+            const int end = end_of_values(rows, from);
+            const bool present = open(rows + from, end - from);
+            for (; from < end;) {
+                const int to = end_of_class(rows, from, end), y = label_[rows[from]];
+                const double less = left_out_[rows[from]];
+                const bool eligible = present && leave_out(y, less);
+                if (eligible && y >= 0) fill(rows + from, to - from, y, y + 1, less);
+                for (int at = from; at < to; ++at) {
+                    if (!eligible) {
+                        pass(rows[at]);
+                        continue;
+                    }
+                    multiply<Fixed>(&cells_[std::size_t(rows[at]) * n_]);
+                    take(rows[at], value_.data(), power_.data());
+                }
+                // Back as counted, for the rows of other classes.
+                if (eligible && y >= 0 && to < end) fill(rows + to, end - to, y, y + 1, 0);
+                from = to;
+            }
+        }
+    }
+
+    // The product over all columns into value_ and power_.
+    template <int Fixed>
+    void multiply(const std::uint32_t *cell) {
+        using L = Lanes<Fixed>;
+        constexpr int side = Fixed == 2 ? 4 : 2;  // products side by side: one takes longer than to start the next
+        const double *table = table_.data();
+        double *value = value_.data(), *power = power_.data();
+        std::fill_n(power, k_, 0.0);
+        for (int from = 0; from < n_; from += calm_) {
+            const int to = std::min(n_, from + calm_);
+            for (int c = 0; c < width_; c += Fixed) {
+                L v[side];
+                v[0] = from == 0 ? L::all(1) : L::load(value + c);
+                for (int u = 1; u < side; ++u) v[u] = L::all(1);
+                int i = from;
+                for (; i + side <= to; i += side)
+                    for (int u = 0; u < side; ++u) v[u] = v[u] * L::load(table + cell[i + u] + c);
+                for (; i < to; ++i) v[0] = v[0] * L::load(table + cell[i] + c);
+                for (int u = 1; u < side; ++u) v[0] = v[0] * v[u];
+                v[0].store(value + c);
+            }
+            if (to < n_) steady(value, power, k_);
+        }
+    }
+};
+
+}  // namespace tanager::scoring
