@@ -156,28 +156,50 @@ void MemberRows::make_inverse(int from, int to, double less) {
     }
 }
 
-// The entries of the t-th child at one slot.
-void MemberRows::fill_line(int t, int slot, int from, int to, double less) {
-    const int i = children_[t];
-    const double *own = own_[t] + slot * step_[t], pseudo = plan_.estimate.unit * plan_.cells[i];
-    const double *inverse =
-        plan_.ever_missing[i] ? &lost_inverse_[std::size_t(t) * k_] : &inverse_[std::size_t(plan_.total_of[i]) * k_];
-    double *out = &table_[std::size_t(plan_.store.offsets[i] + slot) * width_];
-    for (int c = from; c < to; ++c) out[c] = (at_least_zero(own[c] - less) + pseudo) * inverse[c];
-}
+namespace {
+
+// The entries of a child at one slot: (N(x_i, x_s, y) + pseudo-count) / (N(x_s, y) + total), of some classes.
+struct Line {
+    const double *own, *inverse;
+    double *out;
+    std::int64_t step, width;
+    double pseudo, less;
+
+    void all(int n_slots, int from, int to) const {
+        if (to - from > 1) {
+            for (int v = 0; v < n_slots; ++v) classes(v, from, to);
+            return;
+        }
+        const double by = inverse[from], *cell = own + from;
+        double *entry = out + from;
+        for (int v = 0; v < n_slots; ++v, cell += step, entry += width) *entry = value(*cell) * by;
+    }
+    void classes(int slot, int from, int to) const {
+        const double *cell = own + slot * step;
+        double *entry = out + slot * width;
+        for (int c = from; c < to; ++c) entry[c] = value(cell[c]) * inverse[c];
+    }
+    double value(double count) const { return std::max(count - less, 0.0) + pseudo; }
+};
+
+}  // namespace
 
 // The entries that these rows read, or all of them where that is less work.
 void MemberRows::fill(const int *rows, int n_rows, int from, int to, double less) {
     make_inverse(from, to, less);
-    const int n_children = int(children_.size());
-    for (int t = 0; t < n_children; ++t) {
-        const int i = children_[t], limit = plan_.slots.limit[i], *slot = &slot_[std::size_t(i) * most_rows];
+    for (std::size_t t = 0; t < children_.size(); ++t) {
+        const int i = children_[t], limit = plan_.slots.limit[i];
+        const double *inverse =
+            plan_.ever_missing[i] ? &lost_inverse_[t * k_] : &inverse_[std::size_t(plan_.total_of[i]) * k_];
+        const Line line{own_[t], inverse, &table_[std::size_t(plan_.store.offsets[i]) * width_], step_[t], width_,
+                        plan_.estimate.unit * plan_.cells[i], less};
         if (n_rows >= limit) {
-            for (int v = 0; v < limit; ++v) fill_line(t, v, from, to, less);
-        } else {
-            for (int at = 0; at < n_rows; ++at)
-                if (slot[rows[at]] < limit) fill_line(t, slot[rows[at]], from, to, less);
+            line.all(limit, from, to);
+            continue;
         }
+        const int *slot = &slot_[std::size_t(i) * most_rows];
+        for (int at = 0; at < n_rows; ++at)
+            if (slot[rows[at]] < limit) line.classes(slot[rows[at]], from, to);
     }
 }
 

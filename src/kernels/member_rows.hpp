@@ -14,7 +14,7 @@ namespace tanager::scoring {
 
 class MemberRows {
   public:
-    static constexpr int most_rows = 1024;  // of a block: what is known about them should stay in the cache as well
+    static constexpr int most_rows = 2048;  // of a block: what is known about them should stay in the cache as well
 
     // Whether the members of a plan can be read in this way: pseudo-counts are the same for all parents, and positive.
     static bool suits(const ScoringPlan &p) {
@@ -66,7 +66,6 @@ class MemberRows {
     bool leave_out(int y, double left_out);
     void make_inverse(int from, int to, double less);
     void fill(const int *rows, int n_rows, int from, int to, double less);
-    void fill_line(int t, int slot, int from, int to, double less);
     int end_of_values(const int *rows, int from) const;
     int end_of_class(const int *rows, int from, int to) const;
 
@@ -99,25 +98,38 @@ class MemberRows {
     // The product over all columns into value_ and power_.
     template <int Fixed>
     void multiply(const std::uint32_t *cell) {
-        using L = Lanes<Fixed>;
-        constexpr int side = Fixed == 2 ? 4 : 2;  // products side by side: one takes longer than to start the next
-        const double *table = table_.data();
         double *value = value_.data(), *power = power_.data();
         std::fill_n(power, k_, 0.0);
         for (int from = 0; from < n_; from += calm_) {
             const int to = std::min(n_, from + calm_);
-            for (int c = 0; c < width_; c += Fixed) {
-                L v[side];
-                v[0] = from == 0 ? L::all(1) : L::load(value + c);
-                for (int u = 1; u < side; ++u) v[u] = L::all(1);
-                int i = from;
-                for (; i + side <= to; i += side)
-                    for (int u = 0; u < side; ++u) v[u] = v[u] * L::load(table + cell[i + u] + c);
-                for (; i < to; ++i) v[0] = v[0] * L::load(table + cell[i] + c);
-                for (int u = 1; u < side; ++u) v[0] = v[0] * v[u];
-                v[0].store(value + c);
+            if constexpr (Fixed == 2) multiply_classes<1, 4>(cell, from, to, 0);
+            else {
+                int c = 0;
+                for (; c + 8 <= width_; c += 8) multiply_classes<4, 1>(cell, from, to, c);
+                if (c + 4 <= width_) multiply_classes<2, 2>(cell, from, to, c);
             }
             if (to < n_) steady(value, power, k_);
+        }
+    }
+    // The same for some classes, two to a register, and some columns. Products side by side, of classes or of columns:
+    // one takes longer than to start the next.
+    template <int Registers, int Side>
+    void multiply_classes(const std::uint32_t *cell, int from, int to, int c) {
+        using L = Lanes<2>;
+        const double *table = table_.data() + c;
+        double *value = value_.data() + c;
+        L v[Side][Registers];
+        for (int u = 0; u < Side; ++u)
+            for (int t = 0; t < Registers; ++t) v[u][t] = u > 0 || from == 0 ? L::all(1) : L::load(value + 2 * t);
+        int i = from;
+        for (; i + Side <= to; i += Side)
+            for (int u = 0; u < Side; ++u)
+                for (int t = 0; t < Registers; ++t) v[u][t] = v[u][t] * L::load(table + cell[i + u] + 2 * t);
+        for (; i < to; ++i)
+            for (int t = 0; t < Registers; ++t) v[0][t] = v[0][t] * L::load(table + cell[i] + 2 * t);
+        for (int t = 0; t < Registers; ++t) {
+            for (int u = 1; u < Side; ++u) v[0][t] = v[0][t] * v[u][t];
+            v[0][t].store(value + 2 * t);
         }
     }
 };

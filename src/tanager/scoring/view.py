@@ -246,10 +246,15 @@ class View:
         return explain_row(self.in_terms(), query, answer, against)
 
     def _compiles_left_out(self, codes: np.ndarray, labels: np.ndarray) -> bool:
-        """Whether a cell less one row can be worked out beforehand, and is worth it."""
+        """Whether a cell less one row can be worked out beforehand, and is worth it.
+
+        Members with several super-parents are read one by one for all rows: tables of all of them are never worth it.
+        """
         constant = self.estimate.kind in ("lidstone", "m", "bdeu") and self.estimate.strength > 0 and not self.priors
         known = len(labels) > 1 and int(labels.max()) < self.counts.n_classes
-        return constant and known and self._worth_compiling(self.plan.n_cells(leave_out=True), len(codes))
+        members = self.form.members if type(self.form) is SumOfProducts else ()
+        wide = self.estimate.kind != "bdeu" and any(1 < len(member) <= 3 for member in members)
+        return constant and known and not wide and self._worth_compiling(self.plan.n_cells(leave_out=True), len(codes))
 
     def term(self, child: int, parents: ParentSet, rows: Query | Block) -> np.ndarray:
         """P(child | class, parents) for every row and class, NaN where one of them is missing.
