@@ -6,14 +6,28 @@ namespace tanager::scoring {
 
 namespace {
 
+constexpr int kRowsPerTable = 32, kFewRows = 2048, kManyRows = 16384;
+
 int padded(int k) { return k <= 2 ? 2 : (k + 3) / 4 * 4; }
 
 }  // namespace
 
-MemberRows::MemberRows(const ScoringPlan &plan)
-    : plan_(plan), n_(plan.store.n), k_(plan.store.k), width_(padded(k_)), n_lines_(int(plan.store.width)), here_(n_),
-      children_(n_), own_(n_), step_(n_), inverse_(plan.totals.size() * k_), lost_inverse_(std::size_t(n_) * k_),
-      table_(std::size_t(n_lines_) * width_, 1.0), value_(width_), power_(width_), sub_(k_) {
+int MemberRows::block_rows(const ScoringPlan &plan, std::int64_t n_rows) {
+    double most = 0;
+    for (const Member &m : plan.members) {
+        double size = 1;
+        for (int i : m.attributes) size *= plan.store.n_values[i];
+        most = std::max(most, size);
+    }
+    const auto wanted = std::int64_t(std::clamp(kRowsPerTable * most, double(kFewRows), double(kManyRows)));
+    return int(std::max<std::int64_t>(1, std::min(wanted, n_rows)));
+}
+
+MemberRows::MemberRows(const ScoringPlan &plan, std::int64_t n_rows)
+    : most_rows(block_rows(plan, n_rows)), plan_(plan), n_(plan.store.n), k_(plan.store.k), width_(padded(k_)),
+      n_lines_(int(plan.store.width)), here_(n_), children_(n_), own_(n_), step_(n_), inverse_(plan.totals.size() * k_),
+      lost_inverse_(std::size_t(n_) * k_), table_(std::size_t(n_lines_) * width_, 1.0), value_(width_), power_(width_),
+      sub_(k_) {
     // A factor is at most 1, and at least a pseudo-count over all rows: so many can be multiplied before the exponent
     // needs a look.
     const double unit = plan.estimate.unit, rows = std::accumulate(plan.store.classes, plan.store.classes + k_, 0.0);
@@ -191,8 +205,9 @@ void MemberRows::fill(const int *rows, int n_rows, int from, int to, double less
         const int i = children_[t], limit = plan_.slots.limit[i];
         const double *inverse =
             plan_.ever_missing[i] ? &lost_inverse_[t * k_] : &inverse_[std::size_t(plan_.total_of[i]) * k_];
-        const Line line{own_[t], inverse, &table_[std::size_t(plan_.store.offsets[i]) * width_], step_[t], width_,
-                        plan_.estimate.unit * plan_.cells[i], less};
+        const Line line{own_[t],  inverse, &table_[std::size_t(plan_.store.offsets[i]) * width_],
+                        step_[t], width_,  plan_.estimate.unit * plan_.cells[i],
+                        less};
         if (n_rows >= limit) {
             line.all(limit, from, to);
             continue;

@@ -14,14 +14,17 @@ namespace tanager::scoring {
 
 class MemberRows {
   public:
-    static constexpr int most_rows = 2048;  // of a block: what is known about them should stay in the cache as well
-
     // Whether the members of a plan can be read in this way: pseudo-counts are the same for all parents, and positive.
     static bool suits(const ScoringPlan &p) {
         return p.sum_of_products && !p.member_children.empty() && p.shared_totals && p.estimate.constant();
     }
 
-    explicit MemberRows(const ScoringPlan &plan);
+    // Blocks of at most so many rows.
+    MemberRows(const ScoringPlan &plan, std::int64_t n_rows);
+    // How many rows to take at a time: few, so that what is known about them stays in the cache as well; more where
+    // super-parents have many values, lest a table is made for each row.
+    static int block_rows(const ScoringPlan &plan, std::int64_t n_rows);
+    const int most_rows;
     void clear() { n_rows_ = 0; }
     int size() const { return n_rows_; }
     // One more row of the block. It is left out of the counts of class y with this weight; y < 0: it is not.

@@ -6,6 +6,9 @@
 
 namespace tanager::scoring {
 
+// Which scores are wanted: of the members alone, of the first so many together, or both.
+enum class Judged { both, alone, together };
+
 // An answer next to the class that was true.
 struct Judgement {
     bool wrong = false;
@@ -79,7 +82,8 @@ class MemberValidation {
 // Rows from `begin` on, until all are done or (nanoseconds >= 0) the time is up, and at least one. A row without a
 // label adds nothing. Returns the row to go on with. Each thread sums for itself, so that sums of floats differ in
 // their last bits between numbers of threads, but not from call to call.
+// What is not asked for by `lines` may be left as it is.
 std::int64_t validate_members(const ScoringPlan &plan, const Batch &rows, double *scores, bool leave_out, double unit,
-                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs);
+                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs, Judged lines = Judged::both);
 
 }  // namespace tanager::scoring

@@ -31,14 +31,15 @@ void each_row(ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, in
 // A sum of products in blocks of rows, member by member.
 class SumInBlocks {
   public:
-    SumInBlocks(const ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, bool log_joint)
-        : plan_(plan), codes_(codes), left_out_(left_out), log_joint_(log_joint), k_(plan.store.k), members_(plan),
-          work_(plan), slot_(plan.store.n), m_(std::size_t(MemberRows::most_rows) * k_), e_(m_.size()),
-          weight_(MemberRows::most_rows) {}
+    SumInBlocks(const ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, bool log_joint,
+                std::int64_t n_rows)
+        : plan_(plan), codes_(codes), left_out_(left_out), log_joint_(log_joint), k_(plan.store.k),
+          members_(plan, n_rows), work_(plan), slot_(plan.store.n), m_(std::size_t(members_.most_rows) * k_),
+          e_(m_.size()), weight_(members_.most_rows) {}
 
     void score(std::int64_t begin, std::int64_t end, double *out) {
-        for (std::int64_t from = begin; from < end; from += MemberRows::most_rows) {
-            const std::int64_t to = std::min<std::int64_t>(end, from + MemberRows::most_rows);
+        for (std::int64_t from = begin; from < end; from += members_.most_rows) {
+            const std::int64_t to = std::min<std::int64_t>(end, from + members_.most_rows);
             add_up(from, to);
             for (std::int64_t r = from; r < to; ++r) answer(r, int(r - from), out + r * k_);
         }
@@ -97,7 +98,7 @@ void score_rows(ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, 
     if (codes.n_rows >= kBlock && !plan.staging && MemberRows::suits(plan)) {
         plan.refresh_missing();
         const auto rows = [&](std::int64_t begin, std::int64_t end) {
-            SumInBlocks(plan, codes, left_out, log_joint).score(begin, end, out);
+            SumInBlocks(plan, codes, left_out, log_joint, end - begin).score(begin, end, out);
         };
         return parallel_rows(codes.n_rows, n_jobs, rows, 256);
     }

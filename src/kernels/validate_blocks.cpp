@@ -2,17 +2,19 @@
 
 namespace tanager::scoring {
 
-BlockValidation::BlockValidation(const ScoringPlan &plan, Scratch &work, double *scores)
+BlockValidation::BlockValidation(const ScoringPlan &plan, Scratch &work, double *scores, Judged lines,
+                                 std::int64_t n_rows)
     : plan_(plan), t_(*work.staged), k_(plan.store.k), n_members_(int(plan.members.size())),
-      size_(std::size_t(n_members_) + 1), alone_(scores), prefix_(scores + 3 * size_), mixer_(unlimited(plan), k_),
-      members_(plan), slot_(plan.store.n), rows_(MemberRows::most_rows) {
-    for (auto *v : {&total_, &power_, &naive_}) v->resize(std::size_t(MemberRows::most_rows) * k_);
+      size_(std::size_t(n_members_) + 1), alone_(scores), prefix_(scores + 3 * size_),
+      judges_alone_(lines != Judged::together), judges_prefix_(lines != Judged::alone), mixer_(unlimited(plan), k_),
+      members_(plan, n_rows), slot_(plan.store.n), rows_(members_.most_rows) {
+    for (auto *v : {&total_, &power_, &naive_}) v->resize(std::size_t(members_.most_rows) * k_);
 }
 
 void BlockValidation::add(const Batch &rows, std::int64_t begin, std::int64_t end, bool leave_out, double unit) {
-    for (std::int64_t from = begin; from < end; from += MemberRows::most_rows) {
+    for (std::int64_t from = begin; from < end; from += members_.most_rows) {
         members_.clear();
-        for (std::int64_t r = from; r < std::min<std::int64_t>(end, from + MemberRows::most_rows); ++r) {
+        for (std::int64_t r = from; r < std::min<std::int64_t>(end, from + members_.most_rows); ++r) {
             const int y = rows.labels.at(r);
             if (y >= k_) continue;
             plan_.slots.read(rows.codes, r, slot_.data());
@@ -23,7 +25,7 @@ void BlockValidation::add(const Batch &rows, std::int64_t begin, std::int64_t en
             if (k_ == 2) add_member<2>(q);
             else add_member<0>(q);
         }
-        for (int r = 0; r < members_.size(); ++r) end_row(r, leave_out);
+        for (int r = 0; r < members_.size() && judges_prefix_; ++r) end_row(r, leave_out);
     }
 }
 
@@ -39,15 +41,15 @@ void BlockValidation::begin_row(const int *slot, int y, bool leave_out, double l
     mixer_.first(t_.reader, row.progress, total(r), power(r));
     row.progress.level = 0;  // where no member is eligible, `end_row` finds the next level
     if (const double *factor = t_.reader.factor()) {
-        factor_.resize(std::size_t(MemberRows::most_rows) * k_);
+        factor_.resize(std::size_t(members_.most_rows) * k_);
         std::copy_n(factor, k_, &factor_[std::size_t(r) * k_]);
     }
     note(r);
     double *naive = &naive_[std::size_t(r) * k_];
     std::copy_n(chances(r), k_, naive);
     row.naive = judged(naive, k_, plan_.store.classes, y);
-    add_judgement(prefix_, size_, row.naive, weight);
-    add_judgement(alone_, size_, row.naive, weight);
+    if (judges_alone_) add_judgement(alone_, size_, row.naive, weight);
+    if (judges_prefix_) add_judgement(prefix_, size_, row.naive, weight);
 }
 
 // Member q alone, then together with those before it, for all rows of the block.
@@ -55,17 +57,21 @@ template <int Fixed>
 void BlockValidation::add_member(int q) {
     const double *classes = plan_.store.classes, weight = plan_.members[q].weight;
     double *alone = alone_ + 1 + q;
-    const auto pass = [&](int r) { add_judgement(alone, size_, rows_[r].naive, rows_[r].weight); };
+    const auto pass = [&](int r) {
+        if (judges_alone_) add_judgement(alone, size_, rows_[r].naive, rows_[r].weight);
+    };
     const auto take = [&](int r, double *value, double *value_power) {
         Row &row = rows_[r];
         if (!factor_.empty()) multiply(value, &factor_[std::size_t(r) * k_], k_);
-        if (are_proportions(value, value_power, Fixed ? Fixed : k_)) {
+        if (!judges_alone_) {
+        } else if (are_proportions(value, value_power, Fixed ? Fixed : k_)) {
             add_judgement(alone, size_, judged<Fixed>(value, k_, classes, row.y), row.weight);
         } else {
             const bool possible = finish(value, value_power, k_, 1, false, t_.answer.data());
             add_judgement(alone, size_, possible ? judged(t_.answer.data(), k_, classes, row.y) : row.naive,
                           row.weight);
         }
+        if (!judges_prefix_) return;
         mix(r, value, value_power, weight);
         ++row.progress.used;
         judge_prefix<Fixed>(r);

@@ -8,7 +8,7 @@ namespace tanager::scoring {
 class BlockValidation {
   public:
     // For plans that MemberRows suits; scores as those of MemberValidation.
-    BlockValidation(const ScoringPlan &plan, Scratch &work, double *scores);
+    BlockValidation(const ScoringPlan &plan, Scratch &work, double *scores, Judged lines, std::int64_t n_rows);
     void add(const Batch &rows, std::int64_t begin, std::int64_t end, bool leave_out, double unit);
 
   private:
@@ -26,6 +26,7 @@ class BlockValidation {
     const int k_, n_members_;
     const std::size_t size_;  // of a line of scores
     double *alone_, *prefix_;
+    const bool judges_alone_, judges_prefix_;
     const Mixer mixer_;
     MemberRows members_;
     std::vector<int> slot_;

@@ -241,6 +241,7 @@ class ScoringPlan:
         begin: int = 0,
         nanoseconds: int = -1,
         n_jobs: int = 1,
+        judged: str = "both",
     ) -> int:
         """Add to `member_scores` (6, members + 1) how each member alone, and each number of members, answers the rows.
 
