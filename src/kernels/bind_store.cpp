@@ -72,6 +72,12 @@ void bind_store(nb::module_ &m) {
             },
             arg("offsets"), arg("n_values"), arg("classes"), arg("singles"), arg("pairs").none(), arg("triples"),
             arg("families"))
+        .def(
+            "count",
+            [](PyStore &self, nb::handle codes, nb::handle labels, nb::handle weights, int sign, int n_jobs) {
+                return count_into(self.store, codes, labels, weights, sign, n_jobs, Method::automatic);
+            },
+            arg("codes"), arg("labels"), arg("weights").none(), arg("sign") = 1, arg("n_jobs") = 1)
         .def("learn", &learn, arg("codes"), arg("labels"), arg("weights").none(), arg("unit") = 1.0)
         .def("learn_one", &learn_single, arg("codes"), arg("label"), arg("weight") = 1.0)
         .def("forget", &forget, arg("codes"), arg("labels"), arg("raw"))

@@ -111,6 +111,10 @@ class Store:
         triples: Sequence[tuple[int, int, _Floats]],
         families: Sequence[tuple[Sequence[int], _Floats]],
     ) -> None: ...
+    def count(
+        self, codes: _Codes, labels: _Codes, weights: _Floats | None, sign: int = 1, n_jobs: int = 1
+    ) -> _Integers | None:
+        """Add sign times the rows, as the function `count` does."""
     def learn(self, codes: _Codes, labels: _Codes, weights: _Floats | None, unit: float = 1.0) -> int:
         """Add row after row; returns the rows done before one with an unknown value or class."""
     def learn_one(self, codes: _Codes, label: int, weight: float = 1.0) -> bool:
