@@ -125,6 +125,21 @@ class Store:
         """The same for a single row; False, and nothing changed, where it has an unknown value or class."""
     def halve(self, times: int) -> None:
         """Divide all cells by 2 to this power."""
+    def super_parent_sums(
+        self,
+        codes: _Codes,
+        labels: _Codes,
+        weights: _Floats | None,
+        order: Sequence[int],
+        kind: str,
+        strength: float,
+        unit: float,
+        smooth_unseen: bool,
+        leave_out: bool,
+        n_jobs: int,
+        out: _Floats,
+    ) -> None:
+        """For each column as the super-parent of a collection: the sum of the probabilities of the rows' classes."""
     def resolve(
         self,
         codes: _Codes,

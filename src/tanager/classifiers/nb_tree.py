@@ -68,8 +68,8 @@ class NBTree(TreeClassifier):
     Notes
     -----
     Kohavi (1996). A node costs one cross-validation of naive Bayes for every column, O(n² m k), in compiled code; other
-    leaves are cross-validated twice more, for the node and for its best split. Rows are dealt out to folds once, by what
-    they are: neither their order nor chunks change the tree. A row left out leaves its leaf; the tree stays.
+    leaves are cross-validated twice more, for the node and for its best split. Rows are dealt out to folds once, by
+    what they are: neither their order nor chunks change the tree. A row left out leaves its leaf; the tree stays.
 
     Examples
     --------

@@ -153,8 +153,8 @@ class MemberValidation:
         left = None if until is None else until - perf_counter()
         if work.stage == "validate" and work.place == 0 and until is None and self._ranks_anew(work):
             work.judged = "alone"
-        given = {"begin": work.place, "seconds": left, "n_jobs": model.n_threads, "judged": work.judged}
-        work.place = view.validate(work.rows.block, work.scores, **given)
+        block, at, n_jobs = work.rows.block, work.place, model.n_threads
+        work.place = view.validate(block, work.scores, begin=at, seconds=left, n_jobs=n_jobs, judged=work.judged)
         return work.place >= len(work.rows)
 
     def _ranks_anew(self, work: Pass) -> bool:
