@@ -16,7 +16,30 @@ from sklearn.model_selection import StratifiedKFold
 from tanager import AODE, DataWarning, NBTree
 from tanager.datasets import load as load_dataset
 
-SETS = ["vote", "credit-a", "credit-g", "vehicle", "cmc", "lymph", "glass", "heart-c", "breast-cancer", "diabetes", "balance-scale", "monks-1", "monks-2", "corral", "yeast", "segment", "vowel", "led", "primary-tumor", "flare", "nursery", "mushroom"]
+SETS = [
+    "vote",
+    "credit-a",
+    "credit-g",
+    "vehicle",
+    "cmc",
+    "lymph",
+    "glass",
+    "heart-c",
+    "breast-cancer",
+    "diabetes",
+    "balance-scale",
+    "monks-1",
+    "monks-2",
+    "corral",
+    "yeast",
+    "segment",
+    "vowel",
+    "led",
+    "primary-tumor",
+    "flare",
+    "nursery",
+    "mushroom",
+]
 MODELS = {"naive Bayes": NBTree(leaf=AODE()), "leaves": NBTree(leaf=AODE(), judge="leaf"), "AODE alone": AODE()}
 MOST_ROWS = 3000
 
