@@ -2,8 +2,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "bind_arrays.hpp"
-#include "count.hpp"
+#include "bind_store.hpp"
 #include "cpu.hpp"
 #include "information.hpp"
 
@@ -26,31 +25,11 @@ nb::object new_array(std::unique_ptr<T[]> values, std::initializer_list<std::siz
     return nb::cast(nb::ndarray<nb::numpy, T>(values.release(), shape, owner));
 }
 
-nb::object count_rows(nb::handle codes_, nb::handle labels_, nb::handle weights_, nb::handle offsets,
-                      nb::handle n_values, nb::handle classes, nb::handle singles, nb::handle pairs, nb::handle triples,
-                      nb::handle families, int sign, int n_jobs, const std::string &method_name) {
-    const Method method = method_named(method_name);
-    if (sign != 1 && sign != -1) refuse("sign must be 1 or -1, not " + std::to_string(sign) + ".");
-    if (n_jobs < 1 || n_jobs > 1024) refuse("n_jobs must lie in 1 .. 1024, it is " + std::to_string(n_jobs) + ".");
+nb::object count_rows(nb::handle codes, nb::handle labels, nb::handle weights, nb::handle offsets, nb::handle n_values,
+                      nb::handle classes, nb::handle singles, nb::handle pairs, nb::handle triples, nb::handle families,
+                      int sign, int n_jobs, const std::string &method) {
     const HeldStore held = read_store(offsets, n_values, classes, singles, pairs, triples, families);
-    const AnyArray codes = any_array(codes_, "codes"), labels = any_array(labels_, "labels");
-    Batch rows;
-    rows.codes = as_codes(codes, held.store.n);
-    rows.labels = as_labels(labels, rows.n_rows());
-    AnyArray weights;
-    if (!weights_.is_none()) {
-        weights = any_array(weights_, "weights");
-        rows.weights = as_weights(weights, rows.n_rows());
-    }
-    Needed needed(held.store);
-    {
-        nb::gil_scoped_release released;
-        needed = count(rows, held.store, sign, static_cast<std::size_t>(n_jobs), method);
-    }
-    if (!needed.exceeded) return nb::none();
-    auto sizes = std::make_unique<std::int64_t[]>(needed.sizes.size());
-    std::copy(needed.sizes.begin(), needed.sizes.end(), sizes.get());
-    return new_array(std::move(sizes), {needed.sizes.size()});
+    return count_into(held.store, codes, labels, weights, sign, n_jobs, method_named(method));
 }
 
 nb::object sums_of_pairs(nb::handle pairs_, nb::handle offsets, nb::handle n_values) {
@@ -79,6 +58,30 @@ void set_cpu_level(const std::string &name) {
 }
 
 }  // namespace
+
+nb::object count_into(const Store &store, nb::handle codes_, nb::handle labels_, nb::handle weights_, int sign,
+                      int n_jobs, Method method) {
+    if (sign != 1 && sign != -1) refuse("sign must be 1 or -1, not " + std::to_string(sign) + ".");
+    if (n_jobs < 1 || n_jobs > 1024) refuse("n_jobs must lie in 1 .. 1024, it is " + std::to_string(n_jobs) + ".");
+    const AnyArray codes = any_array(codes_, "codes"), labels = any_array(labels_, "labels");
+    Batch rows;
+    rows.codes = as_codes(codes, store.n);
+    rows.labels = as_labels(labels, rows.n_rows());
+    AnyArray weights;
+    if (!weights_.is_none()) {
+        weights = any_array(weights_, "weights");
+        rows.weights = as_weights(weights, rows.n_rows());
+    }
+    Needed needed(store);
+    {
+        nb::gil_scoped_release released;
+        needed = count(rows, store, sign, static_cast<std::size_t>(n_jobs), method);
+    }
+    if (!needed.exceeded) return nb::none();
+    auto sizes = std::make_unique<std::int64_t[]>(needed.sizes.size());
+    std::copy(needed.sizes.begin(), needed.sizes.end(), sizes.get());
+    return new_array(std::move(sizes), {needed.sizes.size()});
+}
 
 void bind_count(nb::module_ &m) {
     using nb::arg;

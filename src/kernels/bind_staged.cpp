@@ -88,6 +88,13 @@ double *as_member_scores(const ScoringPlan &plan, const Doubles &scores) {
     return scores.data();
 }
 
+Judged as_judged(const std::string &lines) {
+    if (lines == "alone") return Judged::alone;
+    if (lines == "together") return Judged::together;
+    expect(lines == "both", "members are judged alone, together or both");
+    return Judged::both;
+}
+
 void bind_staged(nb::module_ &m) {
     nb::class_<PyRun>(m, "Run", "Rows that are scored by one member after the other.")
         .def(

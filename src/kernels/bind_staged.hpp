@@ -1,6 +1,7 @@
 // Staged plans for Python: ScoringPlan hands over what is checked here, and Run is what it gets back.
 #pragma once
 #include "bind_arrays.hpp"
+#include "member_validation.hpp"
 #include "staged_run.hpp"
 
 using Tables = std::pair<std::shared_ptr<tanager::scoring::Compiled>, std::shared_ptr<tanager::scoring::Compiled>>;
@@ -20,4 +21,5 @@ void stage(tanager::scoring::ScoringPlan &plan, std::shared_ptr<tanager::scoring
 PyRun make_run(std::shared_ptr<void> store, std::shared_ptr<tanager::scoring::ScoringPlan> plan,
                const arrays::AnyArray &codes, const std::optional<Tables> &tables, std::optional<int> limit,
                std::optional<double> margin);
+tanager::scoring::Judged as_judged(const std::string &lines);
 double *as_member_scores(const tanager::scoring::ScoringPlan &plan, const arrays::Doubles &scores);

@@ -2,6 +2,7 @@
 
 #include "learn_rows.hpp"
 #include "subsumption.hpp"
+#include "super_parent_sums.hpp"
 
 using namespace tanager;
 using namespace arrays;
@@ -59,6 +60,31 @@ void resolve(PyStore &self, const AnyArray &codes_, const TableArray &out_, doub
     resolve_subsumption(s, codes, out, least, unit, left_out, n_jobs, gaps_differ);
 }
 
+void super_parent_sums(PyStore &self, const AnyArray &codes, const AnyArray &labels,
+                       const std::optional<WeightArray> &weights, const std::vector<int> &order,
+                       const std::string &kind, double strength, double unit, bool smooth_unseen, bool leave_out,
+                       int n_jobs, const Doubles &out) {
+    const Store &s = self.store;
+    const scoring::Estimate estimate{smoothing_named(kind), strength, unit};
+    expect(kind == "lidstone" || kind == "m", "pseudo-counts must be the same for all parents");
+    expect(strength > 0 && unit > 0, "pseudo-counts and their unit must be positive");
+    expect(s.pairs && std::all_of(s.n_values.begin(), s.n_values.end(), [](int r) { return r > 0; }),
+           "pairs must be counted, and every column must have a value");
+    check_spare(s, smooth_unseen);
+    std::vector<int> sorted = order;
+    std::sort(sorted.begin(), sorted.end());
+    bool each_once = int(sorted.size()) == s.n;
+    for (int i = 0; each_once && i < s.n; ++i) each_once = sorted[i] == i;
+    expect(each_once, "the order must name each column once");
+    for (int a = 0; a < s.n; ++a)  // refused here, and not on a thread
+        for (int b = a + 1; b < s.n; ++b)
+            for (int c = b + 1; c < s.n; ++c) locate(s, {a, b}, c);
+    expect(out.ndim() == 1 && std::int64_t(out.shape(0)) == s.n, "the output must have one number per column");
+    const Batch rows = as_batch(codes, labels, weights, s.n);
+    nb::gil_scoped_release release;
+    scoring::super_parent_sums(s, estimate, smooth_unseen, order, rows, leave_out, n_jobs, out.data());
+}
+
 }  // namespace
 
 void bind_store(nb::module_ &m) {
@@ -72,11 +98,20 @@ void bind_store(nb::module_ &m) {
             },
             arg("offsets"), arg("n_values"), arg("classes"), arg("singles"), arg("pairs").none(), arg("triples"),
             arg("families"))
+        .def(
+            "count",
+            [](PyStore &self, nb::handle codes, nb::handle labels, nb::handle weights, int sign, int n_jobs) {
+                return count_into(self.store, codes, labels, weights, sign, n_jobs, Method::automatic);
+            },
+            arg("codes"), arg("labels"), arg("weights").none(), arg("sign") = 1, arg("n_jobs") = 1)
         .def("learn", &learn, arg("codes"), arg("labels"), arg("weights").none(), arg("unit") = 1.0)
         .def("learn_one", &learn_single, arg("codes"), arg("label"), arg("weight") = 1.0)
         .def("forget", &forget, arg("codes"), arg("labels"), arg("raw"))
         .def("forget_one", &forget_single, arg("codes"), arg("label"), arg("raw"))
         .def("halve", &halve, arg("times"))
         .def("resolve", &resolve, arg("codes"), arg("out").noconvert(), arg("least"), arg("unit") = 1.0,
-             arg("left_out").none() = nb::none(), arg("n_jobs") = 1, arg("gaps_differ") = false);
+             arg("left_out").none() = nb::none(), arg("n_jobs") = 1, arg("gaps_differ") = false)
+        .def("super_parent_sums", &super_parent_sums, arg("codes"), arg("labels"), arg("weights").none(), arg("order"),
+             arg("kind"), arg("strength"), arg("unit"), arg("smooth_unseen"), arg("leave_out"), arg("n_jobs"),
+             arg("out").noconvert());
 }

@@ -1,6 +1,7 @@
 // The store as an object of Python: the arrays of a JointCounts, checked once.
 #pragma once
 #include "bind_arrays.hpp"
+#include "count.hpp"
 #include "slots.hpp"
 
 struct PyStore {
@@ -24,3 +25,7 @@ inline void check_spare(const tanager::Layout &layout, bool smooth_unseen) {
         if (layout.n_values[i] + 1 >= layout.n_slots[i])
             arrays::refuse("smoothing unseen values needs a spare slot for attribute " + std::to_string(i));
 }
+
+// Counts rows into a store; None, or the sizes that they would need.
+nb::object count_into(const tanager::Store &store, nb::handle codes, nb::handle labels, nb::handle weights, int sign,
+                      int n_jobs, tanager::Method method);

@@ -64,9 +64,9 @@ class Worker {
 
 template <class Cell>
 Needed count_blocks(const Batch &rows, const Store &store, double sign, std::size_t n_jobs, Method method) {
-    const CountingPlan plan(store, rows, method);
     const auto n_rows = std::size_t(rows.n_rows());
     const std::size_t n_workers = std::clamp<std::size_t>(n_rows / kRowsPerThread, 1, n_jobs);
+    const CountingPlan plan(store, rows, method, sign, n_workers);
     const std::size_t share = vectors_of((n_rows + n_workers - 1) / n_workers) * kVectorRows;
     std::vector<std::vector<Cell>> cells(n_workers);
     std::vector<Needed> needed(n_workers, Needed(store));
@@ -81,7 +81,7 @@ Needed count_blocks(const Batch &rows, const Store &store, double sign, std::siz
     if (needed[0].exceeded) return needed[0];
     for (std::size_t t = 1; t < n_workers; ++t)
         for (std::size_t k = 0; k < plan.n_cells; ++k) cells[0][k] += cells[t][k];
-    add_to_store(plan, cells[0], sign);
+    add_to_store(plan, cells[0]);
     return needed[0];
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "count_columns.hpp"
+#include "count_merge.hpp"
 
 namespace tanager {
 
@@ -30,6 +31,9 @@ class IncrementCounter {
         for (const FamilyTable &family : plan_.families) {
             make_digits(family.family->attributes, columns);
             add_cells(family.block, cells);
+            if (!plan_.one_block) continue;
+            add_family(plan_, family, cells);
+            std::fill_n(cells + family.block.start, family.block.cells * family.block.copies, Cell{});
         }
     }
 

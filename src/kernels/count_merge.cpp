@@ -112,27 +112,34 @@ void add_bit_singles(const CountingPlan &plan, const std::uint32_t *cells, doubl
     }
 }
 
+}  // namespace
+
+// All attributes but the last are gone through digit by digit; the values of the last stand one behind the other.
 template <class Cell>
-void add_families(const CountingPlan &plan, const Cell *cells, double sign) {
-    for (const auto &[family, block] : plan.families) {
-        for (std::size_t cell = 0; cell < block.cells; ++cell) {
-            // The digits of the cell, from the class outwards, in the sizes of the plan and then of the store.
-            std::size_t rest = cell / plan.n_classes, at = cell % plan.n_classes, size = plan.n_classes;
-            for (std::size_t d = family->attributes.size(); d-- > 0;) {
-                const std::size_t i = family->attributes[d];
-                at += store_slot(plan, i, rest % plan.slots[i]) * size;
-                rest /= plan.slots[i];
-                size *= std::size_t(plan.store.n_slots[i]);
-            }
-            family->cells[at] += sign * sum_of_copies(cells, block, cell);
+void add_family(const CountingPlan &plan, const FamilyTable &table, const Cell *cells) {
+    const Family &family = *table.family;
+    const std::size_t n_before = family.attributes.size() - 1, k = plan.n_classes;
+    const auto last = std::size_t(family.attributes.back());
+    const std::size_t n_values = (plan.slots[last] - 1) * k;  // cells before those of the missing slot
+    const std::size_t gap = (std::size_t(plan.store.n_slots[last]) - 1) * k - n_values;
+    const Block &block = table.block;
+    std::vector<std::size_t> digit(n_before, 0);
+    for (std::size_t from = 0; from < block.cells; from += n_values + k) {
+        double *to = family.cells;
+        for (std::size_t d = 0; d < n_before; ++d)
+            to += std::int64_t(store_slot(plan, std::size_t(family.attributes[d]), digit[d])) * family.strides[d];
+        for (std::size_t cell = 0; cell < n_values + k; ++cell)
+            to[cell < n_values ? cell : cell + gap] += plan.sign * sum_of_copies(cells, block, from + cell);
+        for (std::size_t d = n_before; d-- > 0;) {
+            if (++digit[d] < plan.slots[std::size_t(family.attributes[d])]) break;
+            digit[d] = 0;
         }
     }
 }
 
-}  // namespace
-
 template <class Cell>
-void add_to_store(const CountingPlan &plan, const std::vector<Cell> &cells, double sign) {
+void add_to_store(const CountingPlan &plan, const std::vector<Cell> &cells) {
+    const double sign = plan.sign;
     const Store &store = plan.store;
     for (std::size_t c = 0; c < plan.n_classes; ++c) store.classes[c] += sign * static_cast<double>(cells[c]);
     for (std::size_t i = 0; i < plan.slots.size(); ++i) {
@@ -151,14 +158,17 @@ void add_to_store(const CountingPlan &plan, const std::vector<Cell> &cells, doub
             add_pair(plan, table, i, j, counts.data(), sign);
         }
     }
-    add_families(plan, cells.data(), sign);
+    for (const FamilyTable &table : plan.families)
+        if (!plan.one_block) add_family(plan, table, cells.data());
     if constexpr (std::is_same_v<Cell, std::uint32_t>) {
         add_bit_singles(plan, cells.data(), sign);
         for (const PairTable &table : plan.tables) add_bit_pairs(plan, table, cells.data(), sign);
     }
 }
 
-template void add_to_store(const CountingPlan &, const std::vector<std::uint32_t> &, double);
-template void add_to_store(const CountingPlan &, const std::vector<double> &, double);
+template void add_family(const CountingPlan &, const FamilyTable &, const std::uint32_t *);
+template void add_family(const CountingPlan &, const FamilyTable &, const double *);
+template void add_to_store(const CountingPlan &, const std::vector<std::uint32_t> &);
+template void add_to_store(const CountingPlan &, const std::vector<double> &);
 
 }  // namespace tanager

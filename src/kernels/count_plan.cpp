@@ -18,8 +18,8 @@ constexpr std::size_t kCacheBudget = std::size_t{5} << 18;  // 1.25 MB of slices
 
 }  // namespace
 
-CountingPlan::CountingPlan(const Store &store, const Batch &rows, Method method)
-    : store(store), bits(bits_at(chosen_cpu_level())), n_classes(std::size_t(store.k)) {
+CountingPlan::CountingPlan(const Store &store, const Batch &rows, Method method, double sign, std::size_t n_workers)
+    : store(store), bits(bits_at(chosen_cpu_level())), n_classes(std::size_t(store.k)), sign(sign) {
     for (const int values : store.n_values) slots.push_back(std::size_t(values) + 1);
     expect_slices(rows);
     choose_slices(rows, method);
@@ -43,11 +43,17 @@ CountingPlan::CountingPlan(const Store &store, const Batch &rows, Method method)
         tables.push_back(std::move(table));
     }
     for (auto &table : tables) lay_out(table, method);
+    one_block = n_workers == 1 && std::size_t(rows.n_rows()) <= block_rows;
+    const std::size_t start = n_cells;
+    std::size_t end = start;
     for (const auto &family : store.families) {
         std::size_t cells = n_classes;
         for (const int i : family.attributes) cells *= slots[i];
+        if (one_block) n_cells = start;
         families.push_back({&family, take(cells)});
+        end = std::max(end, n_cells);
     }
+    n_cells = end;
 }
 
 Block CountingPlan::take(std::size_t cells) {

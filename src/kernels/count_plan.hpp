@@ -65,6 +65,7 @@ struct CountingPlan {
     const Store &store;
     const BitFunctions &bits;
     std::size_t n_classes;
+    double sign;
     bool grouped = false;  // rows are put in class order before slicing; else slices are masked by class
     std::size_t block_rows = 0;
     std::vector<std::size_t> slots;                        // per attribute: n_values + 1
@@ -75,9 +76,12 @@ struct CountingPlan {
     std::vector<PairTable> tables;  // the first without anchor; its contexts also give the singles of sliced attributes
     std::vector<Block> singles;     // per attribute, for the unsliced
     std::vector<FamilyTable> families;
+    // One worker counts all rows in one block: a family goes to the store before the next is counted, in the same
+    // cells.
+    bool one_block = false;
     std::size_t n_cells = 0;
 
-    CountingPlan(const Store &store, const Batch &rows, Method method);
+    CountingPlan(const Store &store, const Batch &rows, Method method, double sign, std::size_t n_workers);
 
     bool is_sliced(std::size_t i) const { return value_slices[i] != none; }
     std::size_t n_value_slices(std::size_t i) const { return slots[i] > 2 ? slots[i] - 2 : 0; }

@@ -262,7 +262,7 @@ template <int Fixed>
 void CountReader::careful_child(const ScoringPlan &p, int q, int i, double *out) {
     const Store &s = p.store;
     const auto &parents = p.members[q].attributes;
-    if (!p.member_terms.empty()) {
+    if (!p.member_terms.empty() || !p.member_children.empty()) {
         const int place = p.place_of(i, p.members[q]);
         if (!quick_ || p.member_children.empty()) {
             term_value(s, p.estimate, p.terms, p.terms[p.member_terms[q][place]], slot_, sub(), left_out_, out);

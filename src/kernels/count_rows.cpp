@@ -21,15 +21,67 @@ void check_rows(const Batch &rows, Needed &needed) {
     }
 }
 
+namespace {
+
+// Family by family: the cells of one are close together, those of all are far apart.
+void add_families(const Batch &rows, const Store &store, double sign) {
+    const Slots slots(store, false);
+    const auto n = std::size_t(store.n);
+    std::vector<int> slot(n);
+    std::vector<std::int32_t> columns;  // the slots of all labelled rows, column by column
+    std::vector<int> labels;
+    std::vector<double> weights;
+    for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
+        if (!rows.has_label(r)) continue;
+        labels.push_back(rows.labels.at(r));
+        weights.push_back(sign * rows.weights[r]);
+    }
+    const std::size_t m = labels.size();
+    columns.resize(n * m);
+    std::size_t at = 0;
+    for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
+        if (!rows.has_label(r)) continue;
+        slots.read(rows.codes, r, slot.data());
+        for (std::size_t i = 0; i < n; ++i) columns[i * m + at] = slot[i];
+        ++at;
+    }
+    std::vector<std::int64_t> before(m, 0);  // of each row: its cell by all attributes but the last of a family
+    std::vector<int> made;
+    for (const Family &f : store.families) {
+        const std::vector<int> first(f.attributes.begin(), f.attributes.end() - 1);
+        // The steps of all attributes but the last hold how many slots the last has; that is put in at the end.
+        const std::int64_t inner = std::int64_t(store.n_slots[f.attributes.back()]);
+        if (made != first) {
+            std::fill(before.begin(), before.end(), 0);
+            for (std::size_t q = 0; q < first.size(); ++q) {
+                const std::int64_t step = f.strides[q] / inner;
+                const std::int32_t *own = &columns[std::size_t(first[q]) * m];
+                for (std::size_t r = 0; r < m; ++r) before[r] += own[r] * step;
+            }
+            made = first;
+        }
+        const std::int32_t *own = &columns[std::size_t(f.attributes.back()) * m];
+        for (std::size_t r = 0; r < m; ++r)
+            f.cells[before[r] * inner + own[r] * f.strides.back() + labels[r]] += weights[r];
+    }
+}
+
+}  // namespace
+
 void add_rows(const Batch &rows, Store &store, double sign) {
+    if (!store.families.empty()) add_families(rows, store, sign);
+    std::vector<Family> families;
+    std::swap(families, store.families);  // they are done
     const Slots slots(store, false);
     std::vector<int> slot(store.n);
     std::vector<std::int64_t> cell(store.n);
-    for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
+    const bool more = store.classes || store.pairs || !store.triples.empty();
+    for (std::int64_t r = 0; r < rows.n_rows() && more; ++r) {
         if (!rows.has_label(r)) continue;
         slots.read(rows.codes, r, slot.data());
         learn_row(store, slot.data(), rows.labels.at(r), sign * rows.weights[r], cell.data());
     }
+    std::swap(families, store.families);
 }
 
 }  // namespace tanager

@@ -1,4 +1,5 @@
-// A few doubles that travel together, one per class: vector registers for two, four and eight, plain numbers for three.
+// A few doubles that travel together, one per class: pairs in vector registers for two, four and eight, plain numbers
+// for three. Pairs, and not vectors of four or eight: without such registers the compiler keeps those in memory.
 #pragma once
 #include <cstring>
 
@@ -6,20 +7,48 @@ namespace tanager::scoring {
 
 template <int K>
 struct Lanes {
-    typedef double Vector __attribute__((vector_size(8 * K)));
-    Vector v;
+    static_assert(K % 2 == 0);
+    typedef double Pair __attribute__((vector_size(16)));
+    static constexpr int n_pairs = K / 2;
+    Pair v[n_pairs];
+
     static Lanes load(const double *p) {
+        return make([p](int u) {
+            Pair out;
+            std::memcpy(&out, p + 2 * u, sizeof out);
+            return out;
+        });
+    }
+    static Lanes all(double x) {
+        return make([x](int) { return Pair{x, x}; });
+    }
+    void store(double *p) const {
+        for (int u = 0; u < n_pairs; ++u) std::memcpy(p + 2 * u, &v[u], sizeof v[u]);
+    }
+    double operator[](int c) const { return v[c / 2][c % 2]; }
+    friend Lanes operator+(Lanes a, Lanes b) {
+        return make([&](int u) { return a.v[u] + b.v[u]; });
+    }
+    friend Lanes operator-(Lanes a, Lanes b) {
+        return make([&](int u) { return a.v[u] - b.v[u]; });
+    }
+    friend Lanes operator*(Lanes a, Lanes b) {
+        return make([&](int u) { return a.v[u] * b.v[u]; });
+    }
+    friend Lanes operator/(Lanes a, Lanes b) {
+        return make([&](int u) { return a.v[u] / b.v[u]; });
+    }
+    Lanes at_least_zero() const {
+        return make([this](int u) { return v[u] > 0 ? v[u] : Pair{}; });
+    }
+
+  private:
+    template <class Of>
+    [[gnu::always_inline]] static Lanes make(const Of &of) {
         Lanes out;
-        std::memcpy(&out.v, p, sizeof out.v);
+        for (int u = 0; u < n_pairs; ++u) out.v[u] = of(u);
         return out;
     }
-    static Lanes all(double x) { return {Vector{} + x}; }
-    void store(double *p) const { std::memcpy(p, &v, sizeof v); }
-    friend Lanes operator+(Lanes a, Lanes b) { return {a.v + b.v}; }
-    friend Lanes operator-(Lanes a, Lanes b) { return {a.v - b.v}; }
-    friend Lanes operator*(Lanes a, Lanes b) { return {a.v * b.v}; }
-    friend Lanes operator/(Lanes a, Lanes b) { return {a.v / b.v}; }
-    Lanes at_least_zero() const { return {v > 0 ? v : Vector{}}; }
 };
 
 template <>

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "threads.hpp"
+#include "validate_blocks.hpp"
 
 namespace tanager::scoring {
 
@@ -11,14 +12,14 @@ namespace {
 constexpr int most_threads = 1024;
 constexpr double block_nanoseconds = 4e6;  // work between two looks at the clock
 
+}  // namespace
+
 Staging unlimited(const ScoringPlan &plan) {
     Staging staging = *plan.staging;
     staging.limit = int(plan.members.size());
     staging.margin = std::numeric_limits<double>::infinity();
     return staging;
 }
-
-}  // namespace
 
 MemberValidation::MemberValidation(const ScoringPlan &plan, Scratch &work, double *scores)
     : plan_(plan), work_(work), t_(*work.staged), scores_(scores), k_(plan.store.k),
@@ -68,7 +69,7 @@ void MemberValidation::add_member(int q, bool read_already) {
     if (read_already) std::fill_n(value_power, k_, 0.0);
     else t_.reader.member(0, q, value, value_power);
     multiply(value, t_.reader.factor(), k_);
-    if (are_proportions(value, value_power)) {
+    if (are_proportions(value, value_power, k_)) {
         add_answer(alone, 1 + q, value);
     } else {
         const bool possible = finish(value, value_power, k_, 1, false, t_.answer.data());
@@ -83,7 +84,7 @@ void MemberValidation::add_member(int q, bool read_already) {
 
 // The answer by the members so far.
 void MemberValidation::add_prefix() {
-    if (are_proportions(t_.total.data(), t_.power.data())) {
+    if (are_proportions(t_.total.data(), t_.power.data(), k_)) {
         chances_ = t_.total.data();
     } else {
         write_answer(t_.answer.data());
@@ -93,58 +94,53 @@ void MemberValidation::add_prefix() {
     if (out_ && t_.progress.used == limit_) write_answer(out_);
 }
 
-// Whether these numbers are in proportion to the probabilities as they are. Almost all are, and to compare and divide
-// once is cheaper than to normalise.
-bool MemberValidation::are_proportions(const double *m, const double *e) const {
-    return any_positive(m, k_) && std::all_of(e, e + k_, [](double x) { return x == 0; });
-}
-
 void MemberValidation::write_answer(double *out) const {
     staged_answer(plan_, t_.progress, t_.total.data(), t_.power.data(), t_.reader.sub(), false, out);
 }
 
-// The decision is that of `decide` in Python: ties go to the class with more rows, then to the smaller code.
 void MemberValidation::add_answer(Line line, int place, const double *chances) {
-    const int size = n_members_ + 1;
-    double sum = 0, best = 0;
-    for (int c = 0; c < k_; ++c) {
-        sum += chances[c];
-        best = std::max(best, chances[c]);
-    }
-    const double tie = best - 1e-12 * sum;
-    const double *class_counts = plan_.store.classes;
-    int chosen = -1;
-    for (int c = 0; c < k_; ++c)
-        if (chances[c] >= tie && (chosen < 0 || class_counts[c] > class_counts[chosen])) chosen = c;
-    double *at = scores_ + std::size_t(line) * size + place;
-    if (chosen != y_) at[0] += weight_;
-    at[size] += weight_ * (chances[y_] / sum);
-    at[2 * size] += weight_;
+    const std::size_t size = std::size_t(n_members_) + 1;
+    add_judgement(scores_ + line * size + place, size, judged(chances, k_, plan_.store.classes, y_), weight_);
 }
 
+namespace {
+
+// Row by row.
+void validate_rows(const ScoringPlan &plan, Scratch &work, double *scores, const Batch &rows, std::int64_t from,
+                   std::int64_t to, bool leave_out, double unit) {
+    MemberValidation validation(plan, work, scores);
+    std::vector<int> slot(plan.store.n);
+    for (std::int64_t r = from; r < to; ++r) {
+        const int y = rows.labels.at(r);
+        if (y >= plan.store.k) continue;
+        plan.slots.read(rows.codes, r, slot.data());
+        const double weight = rows.weights[r];
+        validation.row(slot.data(), y, leave_out, unit * weight, weight);
+    }
+}
+
+}  // namespace
+
 std::int64_t validate_members(const ScoringPlan &plan, const Batch &rows, double *scores, bool leave_out, double unit,
-                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs) {
+                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs, Judged lines) {
     using Clock = std::chrono::steady_clock;
-    const int k = plan.store.k;
     const std::int64_t n_rows = rows.n_rows();
     const std::size_t size = 6 * (plan.members.size() + 1), n_threads = std::clamp(n_jobs, 1, most_threads);
     const auto began = Clock::now();
+    const bool in_blocks = MemberRows::suits(plan);
     std::vector<std::vector<double>> sums(n_threads);
     std::vector<std::unique_ptr<Scratch>> work(n_threads);
+    std::vector<std::unique_ptr<BlockValidation>> blocks(n_threads);
     const auto some = [&](std::size_t thread, std::int64_t from, std::int64_t to) {
         if (!work[thread]) {
             work[thread] = std::make_unique<Scratch>(plan);
             sums[thread].resize(size);
+            if (in_blocks)
+                blocks[thread] =
+                    std::make_unique<BlockValidation>(plan, *work[thread], sums[thread].data(), lines, n_rows - begin);
         }
-        MemberValidation validation(plan, *work[thread], sums[thread].data());
-        std::vector<int> slot(plan.store.n);
-        for (std::int64_t r = from; r < to; ++r) {
-            const int y = rows.labels.at(r);
-            if (y >= k) continue;
-            plan.slots.read(rows.codes, r, slot.data());
-            const double weight = rows.weights[r];
-            validation.row(slot.data(), y, leave_out, unit * weight, weight);
-        }
+        if (in_blocks) blocks[thread]->add(rows, from, to, leave_out, unit);
+        else validate_rows(plan, *work[thread], sums[thread].data(), rows, from, to, leave_out, unit);
     };
     // Under a clock, some rows at a time: a first few, then as many as take a thread some milliseconds.
     std::int64_t at = begin, block = nanoseconds < 0 ? n_rows : std::int64_t(n_threads);

@@ -6,6 +6,48 @@
 
 namespace tanager::scoring {
 
+// Which scores are wanted: of the members alone, of the first so many together, or both.
+enum class Judged { both, alone, together };
+
+// An answer next to the class that was true.
+struct Judgement {
+    bool wrong = false;
+    double share = 0;  // of the probability, that the true class has
+};
+
+// Of answers in proportion to probabilities. The decision is that of `decide` in Python: ties go to the class with more
+// rows, then to the smaller code.
+template <int Fixed = 0>
+inline Judgement judged(const double *chances, int n_classes, const double *class_counts, int y) {
+    const int k = Fixed ? Fixed : n_classes;
+    double sum = 0, best = 0;
+    for (int c = 0; c < k; ++c) {
+        sum += chances[c];
+        best = std::max(best, chances[c]);
+    }
+    const double tie = best - 1e-12 * sum;
+    int chosen = -1;
+    for (int c = 0; c < k; ++c)
+        if (chances[c] >= tie && (chosen < 0 || class_counts[c] > class_counts[chosen])) chosen = c;
+    return {chosen != y, chances[y] / sum};
+}
+
+// Adds a judgement to three lines of scores, `size` numbers apart.
+inline void add_judgement(double *at, std::size_t size, Judgement found, double weight) {
+    if (found.wrong) at[0] += weight;
+    at[size] += weight * found.share;
+    at[2 * size] += weight;
+}
+
+// All members, without an early stop.
+Staging unlimited(const ScoringPlan &plan);
+
+// Whether these numbers are in proportion to the probabilities as they are. Almost all are, and to compare and divide
+// once is cheaper than to normalise.
+inline bool are_proportions(const double *m, const double *e, int k) {
+    return any_positive(m, k) && std::all_of(e, e + k, [](double x) { return x == 0; });
+}
+
 // Adds rows to `scores`, of shape (6, M + 1) with M members. Three lines (the weight of wrong answers, of the
 // probability of the true class, and of all rows) for naive Bayes and each member alone; three more for the first 0 to
 // M members of the row. Where a member is not eligible for a row, naive Bayes stands in for it.
@@ -35,13 +77,13 @@ class MemberValidation {
     void add_prefix();
     void add_answer(Line line, int place, const double *chances);
     void write_answer(double *out) const;
-    bool are_proportions(const double *m, const double *e) const;
 };
 
 // Rows from `begin` on, until all are done or (nanoseconds >= 0) the time is up, and at least one. A row without a
 // label adds nothing. Returns the row to go on with. Each thread sums for itself, so that sums of floats differ in
 // their last bits between numbers of threads, but not from call to call.
+// What is not asked for by `lines` may be left as it is.
 std::int64_t validate_members(const ScoringPlan &plan, const Batch &rows, double *scores, bool leave_out, double unit,
-                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs);
+                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs, Judged lines = Judged::both);
 
 }  // namespace tanager::scoring

@@ -1,5 +1,6 @@
 #include "score_rows.hpp"
 
+#include "member_rows.hpp"
 #include "threads.hpp"
 
 namespace tanager::scoring {
@@ -7,6 +8,7 @@ namespace tanager::scoring {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t kBlock = 32;  // rows from which on it pays to go member by member
 
 // Calls score(slots, own class or -1, weight to leave out, answer) for every row; `make` makes one for each thread.
 template <class Make>
@@ -26,10 +28,80 @@ void each_row(ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, in
     parallel_rows(codes.n_rows, n_jobs, rows, 256);
 }
 
+// A sum of products in blocks of rows, member by member.
+class SumInBlocks {
+  public:
+    SumInBlocks(const ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, bool log_joint,
+                std::int64_t n_rows)
+        : plan_(plan), codes_(codes), left_out_(left_out), log_joint_(log_joint), k_(plan.store.k),
+          members_(plan, n_rows), work_(plan), slot_(plan.store.n), m_(std::size_t(members_.most_rows) * k_),
+          e_(m_.size()), weight_(members_.most_rows) {}
+
+    void score(std::int64_t begin, std::int64_t end, double *out) {
+        for (std::int64_t from = begin; from < end; from += members_.most_rows) {
+            const std::int64_t to = std::min<std::int64_t>(end, from + members_.most_rows);
+            add_up(from, to);
+            for (std::int64_t r = from; r < to; ++r) answer(r, int(r - from), out + r * k_);
+        }
+    }
+
+  private:
+    const ScoringPlan &plan_;
+    const Codes &codes_;
+    const LeftOut &left_out_;
+    const bool log_joint_;
+    const int k_;
+    MemberRows members_;
+    Scratch work_;
+    std::vector<int> slot_;
+    std::vector<double> m_, e_, weight_;  // of each row: the sum, and the weight of the members that were eligible
+
+    double weight(std::int64_t r) const { return left_out_.class_of(r, k_) < 0 ? 0 : left_out_.weight(r); }
+    void add_up(std::int64_t from, std::int64_t to) {
+        members_.clear();
+        for (std::int64_t r = from; r < to; ++r) {
+            plan_.slots.read(codes_, r, slot_.data());
+            members_.add(slot_.data(), left_out_.class_of(r, k_), weight(r));
+        }
+        members_.sort();
+        for (auto *v : {&m_, &e_, &weight_}) std::fill(v->begin(), v->end(), 0.0);
+        for (int q = 0; q < int(plan_.members.size()); ++q) {
+            const auto take = [&, own = plan_.members[q].weight](int r, const double *m, const double *e) {
+                double *sum = &m_[std::size_t(r) * k_];
+                if (members_.plain())
+                    for (int c = 0; c < k_; ++c) sum[c] += m[c];
+                else add_scaled(m, e, k_, sum, &e_[std::size_t(r) * k_]);
+                weight_[r] += own;
+            };
+            members_.member(q, take, [](int) {});
+        }
+    }
+    void answer(std::int64_t r, int at, double *out) {
+        const int y = left_out_.class_of(r, k_);
+        if (y >= 0) work_.sub[y] = weight(r);
+        std::copy_n(&m_[std::size_t(at) * k_], k_, work_.m.data());
+        std::copy_n(&e_[std::size_t(at) * k_], k_, work_.e.data());
+        if (!plan_.priors.empty()) class_prior(plan_.store, plan_.estimate, work_.sub.data(), work_.prior.data());
+        const bool answered = plan_.answer(weight_[at], log_joint_, out, work_);
+        if (y >= 0) work_.sub[y] = 0;
+        if (answered || !plan_.otherwise) return;
+        members_.slots(at, slot_.data());
+        Scratch own(*plan_.otherwise);
+        plan_.otherwise->score(slot_.data(), y, weight(r), log_joint_, out, own);
+    }
+};
+
 }  // namespace
 
 void score_rows(ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, bool log_joint, int n_jobs,
                 double *out) {
+    if (codes.n_rows >= kBlock && !plan.staging && MemberRows::suits(plan)) {
+        plan.refresh_missing();
+        const auto rows = [&](std::int64_t begin, std::int64_t end) {
+            SumInBlocks(plan, codes, left_out, log_joint, end - begin).score(begin, end, out);
+        };
+        return parallel_rows(codes.n_rows, n_jobs, rows, 256);
+    }
     each_row(plan, codes, left_out, n_jobs, out, [&] {
         return [&, w = Scratch(plan)](const int *slot, int y, double minus, double *answer) mutable {
             plan.score(slot, y, minus, log_joint, answer, w);

@@ -146,6 +146,7 @@ int ScoringPlan::place_of(int i, const Member &m) const {
 
 void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::vector<double> &weight,
                           double frequency_, std::vector<char> children) {
+    const bool in_terms = !fast;  // every factor is asked for as a term of its own
     sum_of_products = true;
     min_count = frequency_;
     is_child = std::move(children);
@@ -166,12 +167,15 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
         members.push_back(m);
     }
     if (!fast) {
+        find_children();
+        // There may be hundreds of thousands of terms, and to make them takes longer than many an answer.
+        const bool places_do = !in_terms && !member_children.empty() && constant_and_positive();
         for (const Member &m : members) {
+            if (places_do) break;
             member_terms.emplace_back();
             for (int i = 0; i < store.n; ++i)
                 if (child_of(i, m)) member_terms.back().push_back(add_term(i, m.attributes));
         }
-        find_children();
     }
     for (int i = 0; i < store.n; ++i) add_term(i, {});
     for (Member &m : members) {
@@ -185,15 +189,22 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
 void ScoringPlan::find_children() {
     for (const Member &m : members)
         if (m.attributes.size() > ChildPlace::most) return;
-    for (const auto &own : member_terms) {
+    for (const Member &m : members) {
         auto &children = member_children.emplace_back();
-        for (int t : own) {
-            const Place &from = terms[t].counts;
+        for (int i = 0; i < store.n; ++i) {
+            if (!child_of(i, m)) continue;
+            const Place from = locate(store, m.attributes, i);
             ChildPlace to{from.cells + from.base, from.child_stride};
             std::copy(from.strides.begin(), from.strides.end(), to.strides);
             children.push_back(to);
         }
     }
+}
+
+// Whether pseudo-counts are the same for all parents, and positive: then counts alone are read, and no term.
+bool ScoringPlan::constant_and_positive() const {
+    if (!estimate.constant() || estimate.kind == Smoothing::bdeu || estimate.strength <= 0) return false;
+    return std::all_of(store.n_values.begin(), store.n_values.end(), [](int r) { return r > 0; });
 }
 
 void ScoringPlan::prepare_fast() {

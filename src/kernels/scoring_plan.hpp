@@ -63,7 +63,7 @@ struct ScoringPlan {
     std::vector<Term> terms;
     std::vector<Group> groups;
     std::vector<Member> members;
-    std::vector<std::vector<int>> member_terms;  // per member, terms of its children; only where not fast
+    std::vector<std::vector<int>> member_terms;  // per member, terms of its children; where places do not do
     std::vector<std::vector<ChildPlace>>
         member_children;                 // of the same; empty where members have too many super-parents
     std::vector<char> is_child;          // of a sum: which attributes are children of its members
@@ -126,6 +126,7 @@ struct ScoringPlan {
                    const std::vector<double> &weight, std::vector<char> classes);
     void prepare_fast();
     void find_children();
+    bool constant_and_positive() const;
 };
 
 // From mantissas and powers of two to a posterior or a log joint; NaN and false where nothing was added.

@@ -115,7 +115,7 @@ class TableReader {
         products(size, [&](int q, L v) {  // lanes beyond the classes hold zeros
             if (factor()) v = v * factors;
             double all = 0;
-            for (int c = 0; c < Fixed; ++c) all += v.v[c];
+            for (int c = 0; c < Fixed; ++c) all += v[c];
             if (!(all > 0)) return;
             const double weight = members_[q].second;
             sum = sum + v * L::all(weight / all);

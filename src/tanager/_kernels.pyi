@@ -111,6 +111,10 @@ class Store:
         triples: Sequence[tuple[int, int, _Floats]],
         families: Sequence[tuple[Sequence[int], _Floats]],
     ) -> None: ...
+    def count(
+        self, codes: _Codes, labels: _Codes, weights: _Floats | None, sign: int = 1, n_jobs: int = 1
+    ) -> _Integers | None:
+        """Add sign times the rows, as the function `count` does."""
     def learn(self, codes: _Codes, labels: _Codes, weights: _Floats | None, unit: float = 1.0) -> int:
         """Add row after row; returns the rows done before one with an unknown value or class."""
     def learn_one(self, codes: _Codes, label: int, weight: float = 1.0) -> bool:
@@ -121,6 +125,21 @@ class Store:
         """The same for a single row; False, and nothing changed, where it has an unknown value or class."""
     def halve(self, times: int) -> None:
         """Divide all cells by 2 to this power."""
+    def super_parent_sums(
+        self,
+        codes: _Codes,
+        labels: _Codes,
+        weights: _Floats | None,
+        order: Sequence[int],
+        kind: str,
+        strength: float,
+        unit: float,
+        smooth_unseen: bool,
+        leave_out: bool,
+        n_jobs: int,
+        out: _Floats,
+    ) -> None:
+        """For each column as the super-parent of a collection: the sum of the probabilities of the rows' classes."""
     def resolve(
         self,
         codes: _Codes,
@@ -313,6 +332,7 @@ class ScoringPlan:
         begin: int = 0,
         nanoseconds: int = -1,
         n_jobs: int = 1,
+        judged: str = "both",
     ) -> int:
         """Add to `member_scores` (6, members + 1) how each member alone, and each number of members, answers the rows.
 

@@ -290,6 +290,17 @@ def test_any_view_of_counts_can_be_a_leaf(leaf):
     assert told.prior + sum(p.log_odds for p in told.parts) == pytest.approx(abs(log_proba[0, 0] - log_proba[0, 1]))
 
 
+def test_the_leaves_have_the_last_word_on_a_split_that_naive_bayes_proposes():
+    """AODE reads the first column together with the second, and needs no split; as the judge of columns it agrees."""
+    X, y = gates(400)
+    assert not NBTree(folds=2).fit(X, y).part_tree.is_leaf
+    for judge in (None, "leaf"):
+        assert NBTree(leaf=AODE(), folds=2, judge=judge).fit(X, y).part_tree.is_leaf
+    assert NBTree(judge="leaf", folds=2).fit(X, y).part_tree == NBTree(folds=2).fit(X, y).part_tree
+    with pytest.raises(OptionError, match="judge='naive'"):
+        NBTree(judge="naive").fit(X, y)
+
+
 @pytest.mark.parametrize("model", [NBTree(**DEEP), RecursiveBayes(min_rows=2, min_gain=0)], ids=repr)
 def test_an_explanation_names_the_path_and_adds_up(model):
     X, y = gates()

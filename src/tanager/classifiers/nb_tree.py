@@ -38,7 +38,7 @@ class NBTree(TreeClassifier):
     ----------
     leaf : classifier, default=None
         What answers in the leaves, and what the splits are chosen for: any classifier over counts. None is
-        ``NaiveBayes()``; others, such as ``AODE()``, take longer to learn.
+        ``NaiveBayes()``; others, such as ``AODE()``, take longer to learn (see ``judge``).
     min_rows : float, default=30
         Nodes with fewer rows are leaves.
     min_child : float, default=10
@@ -51,6 +51,10 @@ class NBTree(TreeClassifier):
     missing : {"share", "heaviest"}, default="share"
         Where a row goes that has no value in the column of a split, in learning and in answers: to all children, shared
         out by their rows, or to the one with the most rows.
+    judge : {"leaf"} or None, default=None
+        Whose errors choose the column of a split. None: those of naive Bayes, whatever answers in the leaves; whether
+        to split by that column is then decided by the errors of the leaves themselves. "leaf": those of the leaves in
+        both cases, which takes as many times longer as there are columns. For leaves of naive Bayes both are one.
     smoothing : float, Estimate or None, default=None
         Of the leaves; None is that of ``leaf`` itself.
     random_state : int or None, default=None
@@ -63,9 +67,9 @@ class NBTree(TreeClassifier):
 
     Notes
     -----
-    Kohavi (1996). A node costs one cross-validation for every column, O(n² m k), in compiled code for naive Bayes. Rows
-    are dealt out to folds once, by what they are: neither their order nor chunks change the tree. A row left out
-    leaves its leaf; the tree stays.
+    Kohavi (1996). A node costs one cross-validation of naive Bayes for every column, O(n² m k), in compiled code; other
+    leaves are cross-validated twice more, for the node and for its best split. Rows are dealt out to folds once, by
+    what they are: neither their order nor chunks change the tree. A row left out leaves its leaf; the tree stays.
 
     Examples
     --------
@@ -84,12 +88,14 @@ class NBTree(TreeClassifier):
     min_child: float = 10
     folds: int | str = 5
     missing: str = "share"
+    judge: str | None = None
     random_state: int | None = None
 
     def check_options(self) -> None:
         super().check_options()
         check_number("min_child", self.min_child, "a number of rows")
         check_option("missing", self.missing, ("share", "heaviest"))
+        check_option("judge", self.judge, (None, "leaf"))
         if self.folds == "weka":
             leaf = self.own_leaf()
             if _pseudo_counts(leaf, np.ones(1), 2) is None:
@@ -169,6 +175,11 @@ class _Grower:
         dealt = deal(sample_of(rows, counts, model.class_name), int(model.folds), seed)
         self.dealt = np.where(dealt < 1e-9, 0.0, dealt)  # a hair that rounding has left
         self.pseudo = _pseudo_counts(self.leaf, self.n_values, self.n_classes)
+        self.stand_in = self.pseudo  # what the kernel judges columns by, None where the leaves do that
+        if self.pseudo is None and model.judge is None:
+            alike = NaiveBayes(smoothing=self.leaf.estimate)
+            laplace = _pseudo_counts(NaiveBayes(), self.n_values, self.n_classes)
+            self.stand_in = _pseudo_counts(alike, self.n_values, self.n_classes) or laplace
 
     def tree(self) -> ValueTree:
         return self._grow(np.arange(len(self.block)), np.ones(len(self.block)))
@@ -201,18 +212,24 @@ class _Grower:
         if not wanted.any():
             return None
         right = np.zeros(len(wanted) + 1)
-        if self.pseudo is None:
+        if self.stand_in is None:
             self._try(block, dealt, wanted, right)
         else:
-            cells, of_class = self.pseudo
-            n_values, heaviest = self.n_values.tolist(), self.model.missing == "heaviest"
-            given = n_values, cells, self.n_classes, of_class, wanted.tolist(), right, heaviest, self.model.n_threads
-            _kernels.fold_right(block.codes, block.labels, np.ascontiguousarray(dealt), *given)
-        errors = np.round((total - right) / total, 12)
-        errors[:-1][~wanted] = np.inf
-        best = int(np.argmin(errors[:-1]))
-        node, split = errors[-1], errors[best]
+            self._try_quickly(block, dealt, wanted, right)
+        errors = np.where(wanted, np.round((total - right[:-1]) / total, 12), np.inf)
+        best = int(np.argmin(errors))
+        if self.stand_in is not self.pseudo:  # whether to split is for the leaves to say
+            self._try(block, dealt, np.arange(len(wanted)) == best, right)
+        node, split = np.round((total - right[[-1, best]]) / total, 12)
         return best if split < node and node - split >= self.model.min_gain * node - 1e-12 else None
+
+    def _try_quickly(self, block: Block, dealt: np.ndarray, wanted: np.ndarray, right: np.ndarray) -> None:
+        """Cross-validate naive Bayes for every value of the columns that are wanted, and for all rows."""
+        assert self.stand_in is not None
+        cells, of_class = self.stand_in
+        n_values, heaviest = self.n_values.tolist(), self.model.missing == "heaviest"
+        given = n_values, cells, self.n_classes, of_class, wanted.tolist(), right, heaviest, self.model.n_threads
+        _kernels.fold_right(block.codes, block.labels, np.ascontiguousarray(dealt), *given)
 
     # --- leaves that the kernel does not know -------------------------------------------------------------------
 
@@ -220,6 +237,7 @@ class _Grower:
         """Cross-validate a leaf for every value of the columns that are wanted, and one for all rows."""
         right[-1] = self._right(block, dealt)
         for i in np.flatnonzero(wanted).tolist():
+            right[i] = 0.0
             mass = self._masses(block.codes[:, i], dealt.sum(axis=0), i)
             gone = block.codes[:, i] >= self.n_values[i]
             for code in np.flatnonzero(mass).tolist():

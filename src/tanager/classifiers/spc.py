@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import check_option
@@ -13,7 +15,8 @@ from tanager.learning.gaussian_option import two_parents
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import best_by_rows, column_place
 from tanager.learning.voting import OrderedCollection, Sets, collect, weighted
-from tanager.scoring.forms import Form, ParentSet
+from tanager.scoring.forms import Form, ParentSet, naive
+from tanager.structure.orders import descending
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -83,11 +86,30 @@ class SPC(OrderedCollection):
 
     def _sets(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> Sets:
         how = self.select if self._needs_rows() else self.super_parent
-        best = (
-            order[0] if how is None else best_by_rows(self, how, lambda s: self._form(s, order, counts), counts, rows)
-        )
+        if how is None:
+            best = order[0]
+        elif self._needs_rows() and rows is not None and self._at_once(counts):
+            best = descending(self._true_class_sums(counts, order, rows))[0]
+        else:
+            best = best_by_rows(self, how, lambda s: self._form(s, order, counts), counts, rows)
         self.super_parent_ = counts.schema.names[best]
         return _spc(best, order)
+
+    def _at_once(self, counts: JointCounts) -> bool:
+        """Whether the kernel that tries all super-parents knows our options, and the columns are as it wants them."""
+        rule = self.estimate
+        plain = rule.kind in ("lidstone", "m") and rule.strength > 0 and not self.reads_numbers
+        view = self.view_of(naive(counts.n_features))
+        unweighed = self.weights is None and not view.priors and not view.factors
+        return plain and unweighed and counts.n_features > 2 and bool((counts.schema.n_values > 0).all())
+
+    def _true_class_sums(self, counts: JointCounts, order: list[int], rows: KeptRows) -> np.ndarray:
+        """For every column as the super-parent: the sum of the probabilities of the true classes of the rows."""
+        sums, block, rule = np.empty(counts.n_features), rows.block, self.estimate
+        smooth, leave_out = self.unseen == "smooth", self.select == "loo"
+        given = order, rule.kind, rule.strength, counts.scale, smooth, leave_out, self.n_threads, sums
+        counts.store.super_parent_sums(block.codes, block.labels, block.weights, *given)
+        return sums
 
     def _form(self, s: int, order: list[int], counts: JointCounts) -> Form:
         """The collection with super-parent s, and the weights of the sets that it has."""

@@ -169,7 +169,7 @@ class JointCounts:
         )
         self.n_slots = capacity.astype(np.int64) + 1
         self.offsets = np.concatenate([[0], np.cumsum(self.n_slots)]).astype(np.int64)
-        self._take({name: np.zeros(shape) for name, shape in self._shapes().items()})
+        self._take(_zeros(self._shapes()))
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of every table, by its name in files."""
@@ -180,8 +180,9 @@ class JointCounts:
         for anchor, first in self._starts():
             side = width - int(self.offsets[first])
             shapes[f"triples-{anchor}-{first}"] = (side, side, int(self.n_slots[anchor]) * k)
+        slots = self.n_slots.tolist()
         for number, family in enumerate(self.families):
-            shapes[f"family-{number}"] = (*(int(self.n_slots[i]) for i in family), k)
+            shapes[f"family-{number}"] = (*[slots[i] for i in family], k)
         return shapes
 
     def _starts(self) -> list[tuple[int, int]]:
@@ -336,21 +337,7 @@ class JointCounts:
     def _count(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, sign: int, n_jobs: int) -> None:
         if self.scale != 1.0:
             weights = np.full(len(codes), self.scale) if weights is None else weights * self.scale
-        families = [(list(family), cells) for family, cells in zip(self.families, self._families, strict=True)]
-        needed = _kernels.count(
-            codes,
-            labels,
-            weights,
-            self.offsets,
-            self.schema.n_values,
-            self._classes,
-            self._singles,
-            self._pairs,
-            self._triples,
-            families,
-            sign=sign,
-            n_jobs=n_jobs,
-        )
+        needed = self.store.count(codes, labels, weights, sign=sign, n_jobs=n_jobs)
         self.version += 1
         if needed is None:
             return
@@ -729,3 +716,14 @@ class JointCounts:
             raise ModelFileError(f"the data hold a {header.get('kind')}, not counts.")
         with archive.reading("the data"):
             return cls.from_header(header["counts"], arrays)
+
+
+def _zeros(shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
+    """Tables of these shapes, all zero. Families stand one behind the other in one piece: there may be very many."""
+    wide = {name: math.prod(shape) for name, shape in shapes.items() if name.startswith("family-")}
+    tables = {name: np.zeros(shape) for name, shape in shapes.items() if name not in wide}
+    cells, at = np.zeros(sum(wide.values())), 0
+    for name, size in wide.items():
+        tables[name] = cells[at : at + size].reshape(shapes[name])
+        at += size
+    return tables

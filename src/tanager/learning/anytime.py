@@ -153,8 +153,12 @@ class AnytimeClassifier(CountsClassifier):
 
     def _validates(self) -> bool:
         """Whether order, weights or stopping point depend on left-out rows."""
-        ranks = isinstance(self.member_order, str) and self.member_order == "cv"
-        return "loo" in (self.stop, self.weights) or ranks
+        return "loo" in (self.stop, self.weights) or self.ranks_members
+
+    @property
+    def ranks_members(self) -> bool:
+        """Whether the order of the members depends on left-out rows."""
+        return isinstance(self.member_order, str) and self.member_order == "cv"
 
     def _adaptive(self) -> bool:
         by_information = "mi" in (self.weights, self.member_order if isinstance(self.member_order, str) else "")

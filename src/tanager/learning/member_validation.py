@@ -38,6 +38,7 @@ class Pass:
     order: list[int]
     stage: str = "validate"  # then "weights", then "stop"
     place: int = 0
+    judged: str = "both"  # or "alone", "together": which scores it looks for
     view: View | None = None
     scores: np.ndarray = field(default_factory=lambda: np.zeros((6, 1)))  # what the pass has found so far
     logs: list[np.ndarray] = field(default_factory=list)  # to learn weights: joints of the members so far
@@ -150,14 +151,24 @@ class MemberValidation:
         if view is None or not view.valid or view.counts is not model.counts_:
             view = work.view = self._all_members(work.order)
         left = None if until is None else until - perf_counter()
-        n_jobs = model.n_threads
-        work.place = view.validate(work.rows.block, work.scores, begin=work.place, seconds=left, n_jobs=n_jobs)
+        if work.stage == "validate" and work.place == 0 and until is None and self._ranks_anew(work):
+            work.judged = "alone"
+        block, at, n_jobs = work.rows.block, work.place, model.n_threads
+        work.place = view.validate(block, work.scores, begin=at, seconds=left, n_jobs=n_jobs, judged=work.judged)
         return work.place >= len(work.rows)
+
+    def _ranks_anew(self, work: Pass) -> bool:
+        """Whether a pass in a new order follows for certain, so that this one need not look at members together."""
+        return self.model.stop == "loo" and self.model.ranks_members and self._most(work)
+
+    def _most(self, work: Pass) -> bool:
+        """Whether the rows of a pass are most of what was seen."""
+        return work.rows.weight >= 0.5 * (self.scores.weight + work.rows.weight)
 
     def _next_stage(self, work: Pass) -> Pass | None:
         """A pass is over: take in what it found, and begin the next where the rows are most of what was seen."""
         scores, model = self.scores, self.model
-        most = work.rows.weight >= 0.5 * (scores.weight + work.rows.weight)
+        most = self._most(work)
         if work.stage == "validate":
             scores.take(work.scores, work.order, self.keep(len(work.rows)))
             if most and model.weights == "loo":
@@ -165,8 +176,8 @@ class MemberValidation:
                 return work
         if work.stage in ("validate", "weights") and model.stop == "loo":
             order = model.member_places()
-            if work.stage == "weights" or (order != work.order and most):
-                return Pass(work.rows, order, "stop", scores=scores.empty())
+            if work.stage == "weights" or ((order != work.order or work.judged == "alone") and most):
+                return Pass(work.rows, order, "stop", judged="together", scores=scores.empty())
         if work.stage == "stop":
             scores.restart(work.order)
             scores.first += work.scores[3:]

@@ -200,17 +200,19 @@ class View:
         begin: int = 0,
         seconds: float | None = None,
         n_jobs: int = 1,
+        judged: str = "both",
     ) -> int:
         """Validate each member of a staged sum, alone and together with those before it, by the rows from ``begin`` on.
 
         To ``scores``, of shape (6, members + 1), are added: the weight of the rows that went wrong, of the probability
         of their true class, and of all rows; for naive Bayes and each member alone, then for the first 0, 1, ...
         members of a row. With ``leave_out`` each row is answered as if it had never been counted. Returns the row to
-        go on with: with ``seconds`` not all rows may be done, but at least one is.
+        go on with: with ``seconds`` not all rows may be done, but at least one is. ``judged="alone"`` or "together" may
+        leave the other three lines as they are, which is quicker.
         """
         nanoseconds = -1 if seconds is None else int(min(max(seconds, 0.0), 1e9) * 1e9)
         rows = block.codes, block.labels, block.weights
-        return self.plan.validate_members(*rows, scores, leave_out, self.unit, begin, nanoseconds, n_jobs)
+        return self.plan.validate_members(*rows, scores, leave_out, self.unit, begin, nanoseconds, n_jobs, judged)
 
     def _worth_compiling(self, n_cells: float, n_rows: int) -> bool:
         """Making a cell costs about as much as working it out once for a row, or more where there is a short cut."""
@@ -246,10 +248,15 @@ class View:
         return explain_row(self.in_terms(), query, answer, against)
 
     def _compiles_left_out(self, codes: np.ndarray, labels: np.ndarray) -> bool:
-        """Whether a cell less one row can be worked out beforehand, and is worth it."""
+        """Whether a cell less one row can be worked out beforehand, and is worth it.
+
+        Members with several super-parents are read one by one for all rows: tables of all of them are never worth it.
+        """
         constant = self.estimate.kind in ("lidstone", "m", "bdeu") and self.estimate.strength > 0 and not self.priors
         known = len(labels) > 1 and int(labels.max()) < self.counts.n_classes
-        return constant and known and self._worth_compiling(self.plan.n_cells(leave_out=True), len(codes))
+        members = self.form.members if type(self.form) is SumOfProducts else ()
+        wide = self.estimate.kind != "bdeu" and any(1 < len(member) <= 3 for member in members)
+        return constant and known and not wide and self._worth_compiling(self.plan.n_cells(leave_out=True), len(codes))
 
     def term(self, child: int, parents: ParentSet, rows: Query | Block) -> np.ndarray:
         """P(child | class, parents) for every row and class, NaN where one of them is missing.

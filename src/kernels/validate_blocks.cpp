@@ -1,0 +1,141 @@
+#include "validate_blocks.hpp"
+
+namespace tanager::scoring {
+
+BlockValidation::BlockValidation(const ScoringPlan &plan, Scratch &work, double *scores, Judged lines,
+                                 std::int64_t n_rows)
+    : plan_(plan), t_(*work.staged), k_(plan.store.k), n_members_(int(plan.members.size())),
+      size_(std::size_t(n_members_) + 1), alone_(scores), prefix_(scores + 3 * size_),
+      judges_alone_(lines != Judged::together), judges_prefix_(lines != Judged::alone), mixer_(unlimited(plan), k_),
+      members_(plan, n_rows), slot_(plan.store.n), rows_(members_.most_rows) {
+    for (auto *v : {&total_, &power_, &naive_}) v->resize(std::size_t(members_.most_rows) * k_);
+}
+
+void BlockValidation::add(const Batch &rows, std::int64_t begin, std::int64_t end, bool leave_out, double unit) {
+    for (std::int64_t from = begin; from < end; from += members_.most_rows) {
+        members_.clear();
+        for (std::int64_t r = from; r < std::min<std::int64_t>(end, from + members_.most_rows); ++r) {
+            const int y = rows.labels.at(r);
+            if (y >= k_) continue;
+            plan_.slots.read(rows.codes, r, slot_.data());
+            begin_row(slot_.data(), y, leave_out, unit * rows.weights[r], rows.weights[r]);
+        }
+        members_.sort();
+        for (int q = 0; q < n_members_; ++q) {
+            if (k_ == 2) add_member<2>(q);
+            else add_member<0>(q);
+        }
+        for (int r = 0; r < members_.size() && judges_prefix_; ++r) end_row(r, leave_out);
+    }
+}
+
+// Naive Bayes.
+void BlockValidation::begin_row(const int *slot, int y, bool leave_out, double left_out, double weight) {
+    const int r = members_.size();
+    members_.add(slot, leave_out ? y : -1, left_out);
+    Row &row = rows_[r] = Row{};
+    row.y = y;
+    row.weight = weight;
+    row.left_out = leave_out ? left_out : 0;
+    t_.reader.start(slot, leave_out ? y : -1, left_out);
+    mixer_.first(t_.reader, row.progress, total(r), power(r));
+    row.progress.level = 0;  // where no member is eligible, `end_row` finds the next level
+    if (const double *factor = t_.reader.factor()) {
+        factor_.resize(std::size_t(members_.most_rows) * k_);
+        std::copy_n(factor, k_, &factor_[std::size_t(r) * k_]);
+    }
+    note(r);
+    double *naive = &naive_[std::size_t(r) * k_];
+    std::copy_n(chances(r), k_, naive);
+    row.naive = judged(naive, k_, plan_.store.classes, y);
+    if (judges_alone_) add_judgement(alone_, size_, row.naive, weight);
+    if (judges_prefix_) add_judgement(prefix_, size_, row.naive, weight);
+}
+
+// Member q alone, then together with those before it, for all rows of the block.
+template <int Fixed>
+void BlockValidation::add_member(int q) {
+    const double *classes = plan_.store.classes, weight = plan_.members[q].weight;
+    double *alone = alone_ + 1 + q;
+    const auto pass = [&](int r) {
+        if (judges_alone_) add_judgement(alone, size_, rows_[r].naive, rows_[r].weight);
+    };
+    const auto take = [&](int r, double *value, double *value_power) {
+        Row &row = rows_[r];
+        if (!factor_.empty()) multiply(value, &factor_[std::size_t(r) * k_], k_);
+        if (!judges_alone_) {
+        } else if (are_proportions(value, value_power, Fixed ? Fixed : k_)) {
+            add_judgement(alone, size_, judged<Fixed>(value, k_, classes, row.y), row.weight);
+        } else {
+            const bool possible = finish(value, value_power, k_, 1, false, t_.answer.data());
+            add_judgement(alone, size_, possible ? judged(t_.answer.data(), k_, classes, row.y) : row.naive,
+                          row.weight);
+        }
+        if (!judges_prefix_) return;
+        mix(r, value, value_power, weight);
+        ++row.progress.used;
+        judge_prefix<Fixed>(r);
+    };
+    members_.member(q, take, pass);
+}
+
+// The usual sum of joints in few steps; all else as the mixer does it.
+void BlockValidation::mix(int r, double *value, double *value_power, double weight) {
+    Row &row = rows_[r];
+    if (mixer_.mix == Mix::joint && row.plain && members_.plain()) {
+        double *sum = total(r);
+        for (int c = 0; c < k_; ++c) sum[c] += value[c];
+        row.progress.level_weight += weight;
+        row.progress.weight += weight;
+        row.progress.any_possible = row.progress.any_possible || any_positive(value, k_);
+        return;
+    }
+    mixer_.add(row.progress, total(r), power(r), value, value_power, weight);
+    note(r);
+}
+
+void BlockValidation::note(int r) {
+    const double *e = power(r);
+    rows_[r].plain = std::all_of(e, e + k_, [](double x) { return x == 0; });
+}
+
+// The answer by the members so far.
+template <int Fixed>
+void BlockValidation::judge_prefix(int r) {
+    const Row &row = rows_[r];
+    const Judgement found = judged<Fixed>(chances(r), k_, plan_.store.classes, row.y);
+    add_judgement(prefix_ + row.progress.used, size_, found, row.weight);
+}
+
+// Of the classes after the last step, in proportion.
+const double *BlockValidation::chances(int r) {
+    if (rows_[r].plain && any_positive(total(r), k_)) return total(r);
+    const Row &row = rows_[r];
+    std::vector<double> &sub = t_.value;  // what is left out of each class
+    std::fill(sub.begin(), sub.end(), 0.0);
+    sub[row.y] = row.left_out;
+    staged_answer(plan_, row.progress, total(r), power(r), sub.data(), false, t_.answer.data());
+    return t_.answer.data();
+}
+
+// Where no member gave a class a chance, those of the sum that the plan falls back on lengthen the prefix. A row with
+// fewer eligible members than there are has the same answer for all longer prefixes.
+void BlockValidation::end_row(int r, bool leave_out) {
+    Row &row = rows_[r];
+    Progress &at = row.progress;
+    if (!at.any_possible) {
+        members_.slots(r, slot_.data());
+        t_.reader.start(slot_.data(), leave_out ? row.y : -1, row.left_out);
+        at.next = mixer_.find(t_.reader, at, n_members_);
+        while (at.next >= 0) {
+            mixer_.step(t_.reader, at, total(r), power(r), t_.value.data(), t_.value_power.data());
+            note(r);
+            judge_prefix<0>(r);
+        }
+    }
+    if (at.used >= n_members_) return;
+    const Judgement found = judged(chances(r), k_, plan_.store.classes, row.y);
+    for (int more = at.used + 1; more <= n_members_; ++more) add_judgement(prefix_ + more, size_, found, row.weight);
+}
+
+}  // namespace tanager::scoring

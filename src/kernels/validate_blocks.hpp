@@ -1,0 +1,49 @@
+// Members of a staged plan validated by blocks of rows, member by member: the same as MemberValidation does row by row.
+#pragma once
+#include "member_rows.hpp"
+#include "member_validation.hpp"
+
+namespace tanager::scoring {
+
+class BlockValidation {
+  public:
+    // For plans that MemberRows suits; scores as those of MemberValidation.
+    BlockValidation(const ScoringPlan &plan, Scratch &work, double *scores, Judged lines, std::int64_t n_rows);
+    void add(const Batch &rows, std::int64_t begin, std::int64_t end, bool leave_out, double unit);
+
+  private:
+    // A row of the block, and how far it has come.
+    struct Row {
+        int y = 0;
+        bool plain = false;  // the powers of its total are all zero
+        double weight = 1, left_out = 0;
+        Progress progress;
+        Judgement naive;  // naive Bayes stands in for members that are not eligible
+    };
+
+    const ScoringPlan &plan_;
+    StagedScratch &t_;
+    const int k_, n_members_;
+    const std::size_t size_;  // of a line of scores
+    double *alone_, *prefix_;
+    const bool judges_alone_, judges_prefix_;
+    const Mixer mixer_;
+    MemberRows members_;
+    std::vector<int> slot_;
+    std::vector<Row> rows_;
+    std::vector<double> total_, power_, naive_, factor_;  // one vector of classes per row
+
+    double *total(int r) { return &total_[std::size_t(r) * k_]; }
+    double *power(int r) { return &power_[std::size_t(r) * k_]; }
+    void begin_row(const int *slot, int y, bool leave_out, double left_out, double weight);
+    void end_row(int r, bool leave_out);
+    template <int Fixed>
+    void add_member(int q);
+    template <int Fixed>
+    void judge_prefix(int r);
+    void mix(int r, double *value, double *value_power, double weight);
+    void note(int r);
+    const double *chances(int r);
+};
+
+}  // namespace tanager::scoring

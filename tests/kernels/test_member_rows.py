@@ -1,0 +1,88 @@
+"""Members with several super-parents are read member by member for many rows, and row by row for few: all the same."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from tanager import Column, JointCounts, Lidstone, MEstimate, Schema
+from tanager.counts.block import Block
+from tanager.scoring.forms import StagedSum, SumOfProducts, averaged
+from tanager.scoring.view import View
+
+
+def learned(n, k, *, a=3, m=90, holes=0.05, weights=False, order=3, seed=0):
+    """Counts, and the rows that are in them; some values are rare, and one is in a single row."""
+    rng = np.random.default_rng(seed)
+    rows = np.minimum(rng.geometric(0.5, (m, n)) - 1, a - 1).astype(np.uint8)
+    rows[rng.random(rows.shape) < holes] = 255
+    rows[5, 0] = a
+    labels = rng.integers(0, k, m).astype(np.uint8)
+    counts = JointCounts(
+        Schema(tuple(Column(f"x{i}", "codes", n_codes=a + 1) for i in range(n))), list(range(k)), order=order
+    )
+    block = Block(rows, labels, rng.choice([0.5, 1.0, 2.0], m) if weights else None)
+    counts.update(block.codes, block.labels, block.weights)
+    return counts, block
+
+
+def in_parts(answer, block, size):
+    """The answers to so few rows at a time that each is read by itself."""
+    return np.concatenate([answer(block.part(slice(at, at + size))) for at in range(0, len(block), size)])
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5, 19])
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("estimate", [Lidstone(1.0), MEstimate(0.5), Lidstone(1e-7)], ids=repr)
+def test_many_rows_left_out_are_answered_as_few_are(k, weights, estimate):
+    counts, block = learned(7 if k > 3 else 24, k, weights=weights)
+    view = View(counts, averaged(counts.n_features, 2, 2.0), estimate, factors=[0.5] + [1.0] * (k - 1))
+    for log_joint in (False, True):
+        whole = view.leave_one_out(block, log_joint=log_joint, n_jobs=2)
+        few = in_parts(lambda part, log=log_joint: view.leave_one_out(part, log_joint=log), block, 20)
+        np.testing.assert_allclose(whole, few, rtol=1e-9)
+
+
+def test_sets_of_three_columns_are_read_in_the_same_way():
+    n = 6
+    counts, block = learned(n, 2, order=3)
+    wide = JointCounts(counts.schema, [0, 1], order=3, families=tuple(itertools.combinations(range(n), 4)))
+    wide.update(block.codes, block.labels)
+    view = View(wide, averaged(n, 3, 1.0), Lidstone(1.0))
+    few = in_parts(view.leave_one_out, block, 20)
+    np.testing.assert_allclose(view.leave_one_out(block), few, rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 6])
+@pytest.mark.parametrize("weights", [False, True])
+def test_members_are_judged_alone_and_together_as_their_answers_say(k, weights):
+    n = 6
+    counts, block = learned(n, k, weights=weights)
+    pairs = tuple(itertools.combinations(range(n), 2))
+    rest = averaged(n, 1, 1.0)
+    staged = View(counts, StagedSum(pairs, (1.0,) * len(pairs), 1.0, rest, "replace"), Lidstone(1.0))
+    both, alone, together = (np.zeros((6, len(pairs) + 1)) for _ in range(3))
+    staged.validate(block, both)
+    staged.validate(block, alone, judged="alone")
+    staged.validate(block, together, judged="together")
+    np.testing.assert_allclose(alone[:3], both[:3])
+    np.testing.assert_allclose(together[3:], both[3:])
+    weight = np.ones(len(block)) if weights is False else block.weights
+
+    def true_class(form):
+        proba = View(counts, form, Lidstone(1.0)).leave_one_out(block)
+        return float(weight @ proba[np.arange(len(block)), block.labels])
+
+    assert both[4, -1] == pytest.approx(true_class(SumOfProducts(pairs, (1.0,) * len(pairs), 1.0, rest)), rel=1e-9)
+    assert both[5, -1] == pytest.approx(weight.sum())
+
+
+def test_many_values_and_many_rows_take_several_blocks():
+    """More rows than a block holds, and combinations of values that only few of them share."""
+    rng = np.random.default_rng(1)
+    rows, labels = rng.integers(0, 12, (2500, 3)).astype(np.uint8), rng.integers(0, 3, 2500).astype(np.uint8)
+    counts = JointCounts(Schema(tuple(Column(f"x{i}", "codes", n_codes=12) for i in range(3))), [0, 1, 2], order=3)
+    counts.update(rows, labels)
+    view, block = View(counts, averaged(3, 2, 1.0), Lidstone(1.0)), Block(rows, labels, None)
+    some = block.part(slice(2480, 2500))
+    np.testing.assert_allclose(view.leave_one_out(block)[2480:], view.leave_one_out(some), rtol=1e-9)
