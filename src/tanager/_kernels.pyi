@@ -309,6 +309,22 @@ class ScoringPlan:
         unit: float = 1.0,
     ) -> None:
         """P(child | y, parents) of one term for every row, less the row itself where labels are given."""
+    def factors(
+        self,
+        products: Sequence[tuple[Any, ...]],
+        over: Sequence[Sequence[Factor]],
+        codes: _Codes,
+        labels: _Codes,
+        weights: _Floats | None,
+        log_prior: _Floats,
+        least_log: float,
+        unit: float = 1.0,
+    ) -> list[Factor]:
+        """What products over the same counts, with the same estimates, make of learned rows, each left out.
+
+        A product is (child, parents, weight, only, joined), as for `product`. Each is divided by P(y) of every row,
+        whose logs are given, and by the factors in `over`. Logs of a joint are no less than `least_log`.
+        """
     def terms(self) -> list[tuple[int, list[int]]]:
         """Child and parents of every term, in the order of `parts`."""
     def n_cells(self, leave_out: bool = False) -> float:
@@ -543,12 +559,25 @@ def add_log_densities(
     """Add log densities of all numbers but `skip`, given one set, to `out` (rows, classes) where it is present."""
 
 # Wrapper search over products.
+class Factor:
+    """What multiplies the joint probability of every row, as logs: a line of a table for each row."""
+
+    def __init__(self, lines: _Integers, table: _Floats, labels: _Codes) -> None:
+        """A line number (int32) per row, a table with one number per line and class, and the labels of the rows."""
+    def __neg__(self) -> Factor: ...
+    @property
+    def lines(self) -> _Integers:
+        """The line of every row."""
+    @property
+    def table(self) -> _Floats:
+        """One number per line and class."""
+
 def score_changes(
     joint: _Floats,
     labels: _Codes,
     weights: _Floats | None,
     preference: Sequence[int],
-    factors: Sequence[tuple[_Integers, _Floats]],
+    factors: Sequence[Factor],
     changes: Sequence[Sequence[int]],
     out: _Floats,
     probabilities: bool = True,
@@ -556,7 +585,7 @@ def score_changes(
 ) -> None:
     """How rows would be answered if factors were added to the logs of the joint; nothing is changed.
 
-    A factor is a line number (int32) per row, and a table with one number per line and class; a change is a set of
-    factors. For every change three sums over the rows: the weight of wrong answers, and with `probabilities` P and
-    log P of the true class. The class that comes first in `preference` wins a tie.
+    A change is a set of factors, which were made with the same labels. For every change three sums over the rows: the
+    weight of wrong answers, and with `probabilities` P and log P of the true class. The class that comes first in
+    `preference` wins a tie.
     """
