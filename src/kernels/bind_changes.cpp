@@ -31,9 +31,25 @@ Factor new_factor(const Lines &line, const Floats &table, const AnyArray &labels
     expect(k > 0 && k < 65536, "there must be classes");
     for (std::int64_t r = 0; r < n_rows; ++r)
         expect(numbers[r] >= 0 && numbers[r] < n_lines, "a factor has no such line");
+    constexpr int unknown = -1, mixed = -2;
+    const std::vector<int> classes = as_classes(labels, n_rows, k);
+    std::vector<int> label_of(table.shape(0), unknown);
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+        int &own = label_of[std::size_t(numbers[r])];
+        own = own == unknown || own == classes[std::size_t(r)] ? classes[std::size_t(r)] : mixed;
+    }
     return Factor(std::make_shared<std::vector<std::int32_t>>(numbers, numbers + n_rows),
-                  std::vector<double>(table.data(), table.data() + table.size()), int(k),
-                  as_classes(labels, n_rows, k));
+                  std::vector<double>(table.data(), table.data() + table.size()), int(k), label_of);
+}
+
+// out += sign * the factor, in every row and class.
+void add_factor(const Factor &factor, const Doubles &out_, double sign) {
+    const std::int64_t n_rows = std::int64_t(factor.lines->size());
+    double *out = as_output(out_, n_rows, factor.k);
+    for (std::int64_t r = 0; r < n_rows; ++r, out += factor.k) {
+        const double *line = factor.line_of(r);
+        for (int c = 0; c < factor.k; ++c) out[c] += sign * line[c];
+    }
 }
 
 void score_changes(const Floats &joint, const AnyArray &labels, const std::optional<WeightArray> &weights,
@@ -58,14 +74,15 @@ void score_changes(const Floats &joint, const AnyArray &labels, const std::optio
             expect(f >= 0 && std::size_t(f) < factors.size(), "a change names an unknown factor");
     double *out = as_output(out_, std::int64_t(changes.size()), 3);
     nb::gil_scoped_release release;
-    const std::vector<double> margin = probabilities ? std::vector<double>() : margins(rows);
+    std::optional<Rivals> rivals;
+    if (!probabilities) rivals.emplace(rows);
     const std::size_t n = changes.size(), n_threads = std::max(1, std::min(n_jobs, int(n)));
     run_threads(n_threads, [&](std::size_t t) {
         for (std::size_t q = t; q < n; q += n_threads) {
             std::vector<const Factor *> own;
             for (const int f : changes[q]) own.push_back(factors[std::size_t(f)]);
             const ChangeScore score =
-                probabilities ? score_change(rows, own, true) : ChangeScore{count_wrong(rows, margin, own), 0, 0};
+                rivals ? ChangeScore{count_wrong(rows, *rivals, own), 0, 0} : score_change(rows, own, true);
             out[3 * q] = score.wrong;
             out[3 * q + 1] = score.probability;
             out[3 * q + 2] = score.log_probability;
@@ -90,6 +107,7 @@ void bind_changes(nb::module_ &m) {
             },
             nb::arg("lines"), nb::arg("table"), nb::arg("labels"))
         .def("__neg__", &Factor::negated)
+        .def("add_to", &add_factor, nb::arg("out").noconvert(), nb::arg("sign") = 1.0)
         .def_prop_ro("lines",
                      [](nb::handle self) {
                          const auto &lines = *nb::cast<const Factor &>(self).lines;

@@ -60,17 +60,11 @@ ChangeScore score_rows(const AnsweredRows &rows, const std::vector<const Factor 
 }  // namespace
 
 Factor::Factor(std::shared_ptr<const std::vector<std::int32_t>> lines_, std::vector<double> table_, int k_,
-               const std::vector<int> &labels)
+               const std::vector<int> &label_of)
     : lines(std::move(lines_)), table(std::move(table_)), reach(table.size() / std::size_t(k_)), k(k_) {
-    constexpr int unknown = -1, mixed = -2;
-    std::vector<int> label_of(reach.size(), unknown);
-    for (std::size_t r = 0; r < labels.size(); ++r) {
-        int &own = label_of[std::size_t((*lines)[r])];
-        own = own == unknown || own == labels[r] ? labels[r] : mixed;
-    }
     for (std::size_t q = 0; q < reach.size(); ++q) {
         const double *line = table.data() + q * std::size_t(k);
-        if (label_of[q] == mixed) {  // rows of several classes share it
+        if (label_of[q] < -1) {
             const auto [least, most] = std::minmax_element(line, line + k);
             reach[q] = {*most - *least, *most - *least};
         } else if (label_of[q] >= 0 && k > 1) {
@@ -106,34 +100,56 @@ ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Facto
     }
 }
 
-std::vector<double> margins(const AnsweredRows &rows) {
-    std::vector<double> margin;
-    margin.reserve(std::size_t(rows.n_rows));
-    for (std::int64_t r = 0; r < rows.n_rows; ++r) {
-        const double *value = rows.joint + r * rows.k;
-        const int own = rows.labels[std::size_t(r)];
-        double others = -std::numeric_limits<double>::infinity();
+Rivals::Rivals(const AnsweredRows &rows) {
+    const std::size_t m = std::size_t(rows.n_rows), k = std::size_t(rows.k);
+    margin.reserve(m);
+    gap.reserve(m * (k - 1));
+    who.reserve(m * (k - 1));
+    std::vector<std::pair<double, std::int32_t>> own;
+    for (std::size_t r = 0; r < m; ++r) {
+        const double *value = rows.joint + r * k;
+        const int label = rows.labels[r];
+        own.clear();
         for (int c = 0; c < rows.k; ++c)
-            if (c != own) others = std::max(others, value[c]);
-        margin.push_back(value[own] - others);
+            if (c != label) own.emplace_back(value[label] - value[c], c);
+        std::sort(own.begin(), own.end());
+        margin.push_back(own.empty() ? std::numeric_limits<double>::infinity() : own[0].first);
+        for (const auto &[ahead, c] : own) {
+            gap.push_back(ahead);
+            who.push_back(c);
+        }
     }
-    return margin;
 }
 
-double count_wrong(const AnsweredRows &rows, const std::vector<double> &margin,
-                   const std::vector<const Factor *> &factors) {
-    constexpr double slack = 4 * kTie;  // rows closer to a tie are looked at
-    std::vector<double> value(static_cast<std::size_t>(rows.k));
+double count_wrong(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors) {
+    constexpr double slack = 4 * kTie;  // rows closer to a tie are looked at with all their classes
+    const std::size_t n_rivals = std::size_t(rows.k) - 1;
+    std::vector<double> value(std::size_t(rows.k));
+    const auto wins_in_full = [&](std::int64_t r) {
+        changed(rows, r, factors, rows.k, value.data());
+        const double best = *std::max_element(value.begin(), value.end());
+        return wins(value.data(), rows.k, best, rows.labels[std::size_t(r)], rows.preference);
+    };
+    const auto right = [&](std::int64_t r, double up) {
+        const double *gap = rivals.gap.data() + std::size_t(r) * n_rivals;
+        const std::int32_t *who = rivals.who.data() + std::size_t(r) * n_rivals;
+        const int own = rows.labels[std::size_t(r)];
+        for (std::size_t q = 0; q < n_rivals && !(gap[q] - up > slack); ++q) {
+            double ahead = gap[q];
+            for (const Factor *factor : factors) {
+                const double *line = factor->line_of(r);
+                ahead += line[own] - line[who[q]];
+            }
+            if (ahead < -slack) return false;
+            if (!(ahead > slack)) return wins_in_full(r);
+        }
+        return true;
+    };
     double wrong = 0;
     const auto look = [&](std::int64_t r, double up, double down) {
-        const double ahead = margin[std::size_t(r)];
+        const double ahead = rivals.margin[std::size_t(r)];
         if (ahead - up > slack) return;
-        if (!(ahead + down < -slack)) {
-            changed(rows, r, factors, rows.k, value.data());
-            const double best = *std::max_element(value.begin(), value.end());
-            if (wins(value.data(), rows.k, best, rows.labels[std::size_t(r)], rows.preference)) return;
-        }
-        wrong += rows.weights[r];
+        if (ahead + down < -slack || !right(r, up)) wrong += rows.weights[r];
     };
     if (factors.size() == 1) {
         const std::int32_t *line = factors[0]->lines->data();

@@ -24,9 +24,9 @@ struct Factor {
     std::vector<Reach> reach;                                // of every line, for rows with their labels
     int k = 1;
 
-    // The numbers of lines, and labels of the rows, were checked.
+    // label_of: of the rows with each line; none, or several of them, are -1 and -2. All numbers were checked.
     Factor(std::shared_ptr<const std::vector<std::int32_t>> lines, std::vector<double> table, int k,
-           const std::vector<int> &labels);
+           const std::vector<int> &label_of);
     Factor negated() const;
 
     const double *line_of(std::int64_t r) const { return table.data() + std::int64_t((*lines)[std::size_t(r)]) * k; }
@@ -51,13 +51,17 @@ struct ChangeScore {
 // Logs of the joint that are closer than this are a tie: a change that is made and unmade leaves rounding behind.
 constexpr double kTie = 1e-9;
 
-// How far the own class of every row is ahead of the best of the others; negative where it is behind.
-std::vector<double> margins(const AnsweredRows &rows);
+// How far the own class of every row is ahead of each of the others, the closest (or the furthest ahead) first.
+struct Rivals {
+    std::vector<double> margin;     // over the first of them
+    std::vector<double> gap;        // (rows, classes - 1), ascending; negative where the own class is behind
+    std::vector<std::int32_t> who;  // which class that is
+    explicit Rivals(const AnsweredRows &rows);
+};
 
 // The weight of the rows that would be answered wrongly: what `score_change` says without probabilities. Most rows are
-// decided by their margin and the reach of the factors, without a look at the classes.
-double count_wrong(const AnsweredRows &rows, const std::vector<double> &margin,
-                   const std::vector<const Factor *> &factors);
+// decided by their margin and the reach of the factors, and the others by few of their rivals.
+double count_wrong(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors);
 
 // Without `probabilities` only `wrong` is worked out, which needs no exponentials.
 ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities);

@@ -11,18 +11,18 @@ namespace {
 constexpr std::size_t kFewPlaces = 1000;  // beside eight for every row: so many are looked up in an array
 
 // Numbers equal places 0, 1, ... by first appearance; returns how many there are.
-std::size_t number(std::vector<std::size_t> &place, std::size_t size) {
+std::size_t number(std::vector<std::uint64_t> &place, std::size_t size) {
     if (size <= 8 * place.size() + kFewPlaces) {
         std::vector<std::int32_t> known(size, -1);
         std::int32_t next = 0;
-        for (std::size_t &at : place) {
+        for (std::uint64_t &at : place) {
             if (known[at] < 0) known[at] = next++;
-            at = std::size_t(known[at]);
+            at = std::uint64_t(known[at]);
         }
         return std::size_t(next);
     }
-    std::unordered_map<std::size_t, std::size_t> known;
-    for (std::size_t &at : place) at = known.emplace(at, known.size()).first->second;
+    std::unordered_map<std::uint64_t, std::uint64_t> known;
+    for (std::uint64_t &at : place) at = known.emplace(at, known.size()).first->second;
     return known.size();
 }
 
@@ -44,27 +44,42 @@ const AlikeRows &LeftOutFactors::alike(const SmallProduct &product) {
     return found != known_.end() ? found->second : known_.emplace(columns, sort_out(columns)).first->second;
 }
 
-AlikeRows LeftOutFactors::sort_out(const std::vector<int> &columns) const {
+const std::vector<std::uint32_t> &LeftOutFactors::cells(int column) {
+    auto [found, is_new] = cells_.try_emplace(column);
+    if (is_new) {
+        const int limit = like_.slots.limit[std::size_t(column)];
+        found->second.reserve(labels_.size());
+        for (std::int64_t r = 0; r < codes_.n_rows; ++r)
+            found->second.push_back(std::uint32_t(std::min(codes_.at(r, column), limit)));
+    }
+    return found->second;
+}
+
+AlikeRows LeftOutFactors::sort_out(const std::vector<int> &columns) {
     const std::size_t m = labels_.size();
     std::vector<std::int32_t> lines(m);
     AlikeRows alike;
     if (left_out_.weights) {
         std::iota(lines.begin(), lines.end(), 0);
         alike.first.assign(lines.begin(), lines.end());
+        alike.labels = labels_;
     } else {
-        std::vector<std::size_t> place(labels_.begin(), labels_.end());
+        std::vector<std::uint64_t> place(labels_.begin(), labels_.end());
         std::size_t size = std::size_t(like_.store.k);
         for (const int i : columns) {
-            const auto limit = std::size_t(like_.slots.limit[std::size_t(i)]);  // missing comes last
+            const auto n_cells = std::uint64_t(like_.slots.limit[std::size_t(i)]) + 1;
             if (size > 8 * m + kFewPlaces) size = number(place, size);
-            for (std::size_t r = 0; r < m; ++r)
-                place[r] = place[r] * (limit + 1) + std::min(std::size_t(codes_.at(std::int64_t(r), i)), limit);
-            size *= limit + 1;
+            const std::uint32_t *cell = cells(i).data();
+            for (std::size_t r = 0; r < m; ++r) place[r] = place[r] * n_cells + cell[r];
+            size *= n_cells;
         }
-        number(place, size);
+        alike.first.reserve(number(place, size));
         for (std::size_t r = 0; r < m; ++r) {
             lines[r] = std::int32_t(place[r]);
-            if (place[r] == alike.first.size()) alike.first.push_back(std::int64_t(r));
+            if (place[r] == alike.first.size()) {
+                alike.first.push_back(std::int64_t(r));
+                alike.labels.push_back(labels_[r]);
+            }
         }
     }
     alike.lines = std::make_shared<const std::vector<std::int32_t>>(std::move(lines));
@@ -92,7 +107,7 @@ std::shared_ptr<Factor> LeftOutFactors::make(const SmallProduct &product, const 
         }
         line += k;
     }
-    return std::make_shared<Factor>(rows.lines, std::move(table), k, labels_);
+    return std::make_shared<Factor>(rows.lines, std::move(table), k, rows.labels);
 }
 
 }  // namespace tanager::scoring

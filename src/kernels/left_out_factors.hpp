@@ -19,6 +19,7 @@ struct SmallProduct {
 struct AlikeRows {
     std::shared_ptr<const std::vector<std::int32_t>> lines;  // which of them each row is
     std::vector<std::int64_t> first;                         // a row of each
+    std::vector<int> labels;                                 // and their class
 };
 
 class LeftOutFactors {
@@ -31,7 +32,8 @@ class LeftOutFactors {
 
   private:
     const AlikeRows &alike(const SmallProduct &product);
-    AlikeRows sort_out(const std::vector<int> &columns) const;
+    AlikeRows sort_out(const std::vector<int> &columns);
+    const std::vector<std::uint32_t> &cells(int column);
 
     const ScoringPlan &like_;
     Codes codes_;
@@ -40,6 +42,7 @@ class LeftOutFactors {
     double least_log_;
     std::vector<int> labels_;
     std::map<std::vector<int>, AlikeRows> known_;
+    std::map<int, std::vector<std::uint32_t>> cells_;  // codes of a column; missing comes last
 };
 
 }  // namespace tanager::scoring

@@ -565,6 +565,8 @@ class Factor:
     def __init__(self, lines: _Integers, table: _Floats, labels: _Codes) -> None:
         """A line number (int32) per row, a table with one number per line and class, and the labels of the rows."""
     def __neg__(self) -> Factor: ...
+    def add_to(self, out: _Floats, sign: float = 1.0) -> None:
+        """Add it, or with -1 take it away, in every row and class."""
     @property
     def lines(self) -> _Integers:
         """The line of every row."""

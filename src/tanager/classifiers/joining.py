@@ -49,7 +49,8 @@ class Joining(CountsClassifier):
         factors = _Moves(left_out, counts, rows)
         current, names = left_out.quality(), counts.schema.names
         steps = [Step("start", ", ".join(_name(block, names) for block in blocks), current[0])]
-        while moves := [move for move in self._moves(blocks, counts.n_features) if self._fits(move, counts)]:
+        sizes = (counts.schema.n_values + 1).tolist()
+        while moves := [m for m in self._moves(blocks, counts.n_features) if self._fits(m, sizes, counts.n_classes)]:
             factors.prepare(moves)
             changes = [[factors[move]] for move in moves]
             best, quality = best_change(left_out, changes)
@@ -63,13 +64,11 @@ class Joining(CountsClassifier):
         self.steps_ = tuple(steps)
         return ProductOfSums.of_blocks(blocks)
 
-    def _fits(self, move: _Move, counts: JointCounts) -> bool:
+    def _fits(self, move: _Move, sizes: Sequence[int], n_classes: int) -> bool:
         """Whether joined columns are few enough, and have not too many combinations of values."""
-        most = counts.n_features if self.max_joined is None else self.max_joined
-        sizes = (counts.schema.n_values + 1).tolist()
+        most = len(sizes) if self.max_joined is None else self.max_joined
         return all(
-            len(block) == 1
-            or (len(block) <= most and math.prod(sizes[i] for i in block) * counts.n_classes <= MOST_CELLS)
+            len(block) == 1 or (len(block) <= most and math.prod(sizes[i] for i in block) * n_classes <= MOST_CELLS)
             for block in move[2]
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 from tanager.counts.joint import JointCounts
 from tanager.errors import check_option
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.left_out import Change, Factor, LeftOut, best_change, check_search, of_rows
+from tanager.learning.left_out import Change, Factor, LeftOut, best_change, check_search
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.learning.rows import KeptRows
 from tanager.scoring.forms import Form, ProductOfSums, naive
@@ -111,9 +111,9 @@ class _Arcs(dict[tuple[int, int], Factor]):
             return [self[s, c] for c in children]
         known, total = self._sums.get(s, (set[int](), np.zeros_like(joint)))
         for c in known - {*children}:
-            total -= of_rows(self[s, c])
+            self[s, c].add_to(total, -1.0)
         for c in {*children} - known:
-            total += of_rows(self[s, c])
+            self[s, c].add_to(total)
         self._sums[s] = {*children}, total
         return [self._left_out.factor_of(total)]
 

@@ -73,11 +73,6 @@ Factor = _kernels.Factor  # what multiplies the joint of every learned row, left
 Change = Sequence[Factor]  # factors that a step of a search multiplies by
 
 
-def of_rows(factor: Factor) -> np.ndarray:
-    """The logs of a factor, one number per row and class."""
-    return factor.table[factor.lines]
-
-
 class LeftOut:
     """The learned rows, each answered by a product of factors as if it had not been learned.
 
@@ -201,7 +196,10 @@ class LeftOut:
         return (0.0 if np.isnan(ranked) else round(ranked, 12)), 0.0
 
     def _changed(self, change: Change) -> np.ndarray:
-        return sum((of_rows(factor) for factor in change), self.joint)
+        joint = self.joint.copy()
+        for factor in change:
+            factor.add_to(joint)
+        return joint
 
     def make(self, change: Change) -> None:
         """Make a change."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from tanager.counts.memory import check_budget
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.left_out import TINY, Factor, LeftOut, Quality, of_rows
+from tanager.learning.left_out import TINY, Factor, LeftOut, Quality
 from tanager.learning.rows import KeptRows
 from tanager.scoring.forms import ProductOfSums, SumOfProducts
 
@@ -112,8 +112,8 @@ class LeftOutSum:
         """The logs of a member (or of naive Bayes) with children added or taken away; no column is its own child."""
         for j in roles.children:
             if j != s:
-                own = of_rows(self._factor(j, s))
-                logs = logs + own if roles.adds else logs - own
+                logs = logs.copy()
+                self._factor(j, s).add_to(logs, 1.0 if roles.adds else -1.0)
         return logs
 
     def _joint(self, change: Sequence[Roles]) -> np.ndarray:
