@@ -574,6 +574,20 @@ class Factor:
     def table(self) -> _Floats:
         """One number per line and class."""
 
+class ConditionalRows:
+    """Rows whose class is told by families of a network: codes (uint16, column after column) and weights."""
+
+    def __init__(self, codes: _Codes, n_values: Sequence[int], weights: _Floats) -> None: ...
+    def log_totals(
+        self, ratio: _Floats, families: Sequence[Sequence[int]], tables: Sequence[_Floats], out: _Floats
+    ) -> None:
+        """For every family the sum over rows of weight * log sum_y ratio[row, y] * table[line of the row, y].
+
+        A table has one line per combination of the variables of the family, the last of which runs fastest.
+        """
+    def spread(self, family: Sequence[int], table: _Floats, out: _Floats) -> None:
+        """The line of every row."""
+
 def score_changes(
     joint: _Floats,
     labels: _Codes,

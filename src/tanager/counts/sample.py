@@ -22,6 +22,7 @@ from tanager.encoding.validation import check_lengths, check_weights, column_nam
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, nearest
 
 SCORES = ("ll", "aic", "bic", "k2", "bdeu")
+MANY_CELLS = 2**20  # of a table; fewer fit into any memory
 Variable = str | int  # by name or by position
 
 
@@ -90,6 +91,7 @@ class Sample:
         self.names = tuple(names)
         self.weights = check_weights(weights, len(codes))
         self.n_values = np.array([len(own) for own in self.values], dtype=np.int64)
+        self._sizes = self.n_values.tolist()
         self.n_asked = self.n_counted = 0
         self._rows = _kernels.Sample(self.codes, self.n_values.tolist(), self.weights)
         self._information: dict[tuple[int, int, frozenset[int]], Information] = {}
@@ -177,9 +179,13 @@ class Sample:
 
     def count(self, *variables: Variable) -> np.ndarray:
         """Joint counts of these variables, one axis each; rows in which one is missing are left out."""
-        places = self._places(variables)
-        cells = math.prod(int(self.n_values[i]) for i in places)
-        check_budget(8.0 * cells, "2 GB", f"a table of {len(places)} variables", "Count fewer of them together.")
+        return self.count_at(self._places(variables))
+
+    def count_at(self, places: Sequence[int]) -> np.ndarray:
+        """The same for positions that are known to be there, each once."""
+        cells = math.prod(self._sizes[i] for i in places)
+        if cells > MANY_CELLS:
+            check_budget(8.0 * cells, "2 GB", f"a table of {len(places)} variables", "Count fewer of them together.")
         return self._rows.count(places)
 
     def information(self, x: Variable, z: Variable, given: Iterable[Variable] = ()) -> Information:
