@@ -25,29 +25,29 @@ class KeptRows {
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t r = 0; r < m; ++r)
                 expect(codes_.data()[i * m + r] < n_values[i], "a code is none of the values");
-        rows_ = {codes_.data(), m, std::move(n_values), weights_.data()};
+        rows_.emplace(codes_.data(), m, std::move(n_values), weights_.data());
     }
 
     void log_totals(const Cells &ratio, const Families &families, const std::vector<Cells> &tables,
                     const Doubles &out) const {
         const std::size_t k = ratio.shape(1);
-        expect(ratio.shape(0) == rows_.n_rows, "the ratio needs one line per row");
+        expect(ratio.shape(0) == rows_->n_rows, "the ratio needs one line per row");
         expect(families.size() == tables.size() && out.ndim() == 1 && out.shape(0) == families.size(),
                "one table and one number to write per family");
         std::vector<FamilyTable> found;
         for (std::size_t f = 0; f < families.size(); ++f) found.push_back(checked(families[f], tables[f], k));
         double *sums = out.data();
         nb::gil_scoped_release release;
-        for (const FamilyTable &table : found) *sums++ = log_total(rows_, ratio.data(), k, table);
+        tanager::log_totals(*rows_, ratio.data(), k, found, sums);
     }
 
     void spread(const std::vector<std::size_t> &family, const Cells &cells, const Doubles &out_) const {
         const std::size_t k = cells.shape(1);
         const FamilyTable table = checked(family, cells, k);
-        double *out = as_output(out_, std::int64_t(rows_.n_rows), int(k));
-        std::vector<std::uint32_t> line(rows_.n_rows);
+        double *out = as_output(out_, std::int64_t(rows_->n_rows), int(k));
+        std::vector<std::uint32_t> line(rows_->n_rows);
         nb::gil_scoped_release release;
-        find_lines(rows_, family, 0, rows_.n_rows, line.data());
+        find_lines(*rows_, family, 0, rows_->n_rows, line.data());
         for (const std::uint32_t at : line)
             for (std::size_t c = 0; c < k; ++c) *out++ = table.cells[at * k + c];
     }
@@ -56,8 +56,8 @@ class KeptRows {
     FamilyTable checked(const std::vector<std::size_t> &family, const Cells &cells, std::size_t k) const {
         double n_lines = 1;
         for (const std::size_t i : family) {
-            expect(i < rows_.n_values.size(), "a family names an unknown variable");
-            n_lines *= double(rows_.n_values[i]);
+            expect(i < rows_->n_values.size(), "a family names an unknown variable");
+            n_lines *= double(rows_->n_values[i]);
         }
         expect(n_lines < 4e9 && double(cells.shape(0)) == n_lines && cells.shape(1) == k,
                "a table needs one line per combination of values, with one number per class");
@@ -66,7 +66,7 @@ class KeptRows {
 
     RowCodes codes_;
     Numbers weights_;
-    CodedRows rows_{};
+    std::optional<CodedRows> rows_;
 };
 
 }  // namespace

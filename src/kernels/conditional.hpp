@@ -12,6 +12,10 @@ struct CodedRows {
     std::size_t n_rows;
     std::vector<std::size_t> n_values;
     const double *weights;
+    static constexpr std::size_t together = 16;  // rows with one logarithm for all of them
+    std::vector<char> all_one;                   // of every sixteen rows: whether all weights are 1
+
+    CodedRows(const std::uint16_t *codes, std::size_t n_rows, std::vector<std::size_t> n_values, const double *weights);
 };
 
 // P(value | other values, y) of a family: a line of one number per class for every combination of its variables, the
@@ -25,7 +29,9 @@ struct FamilyTable {
 void find_lines(const CodedRows &rows, const std::vector<std::size_t> &variables, std::size_t begin, std::size_t n,
                 std::uint32_t *line);
 
-// The sum over the rows of weight * log sum_y ratio[row, y] * table[line of the row, y].
-double log_total(const CodedRows &rows, const double *ratio, std::size_t k, const FamilyTable &table);
+// For every table the sum over the rows of weight * log sum_y ratio[row, y] * table[line of the row, y]. Families that
+// follow each other and differ in their last variable alone share what they have in common.
+void log_totals(const CodedRows &rows, const double *ratio, std::size_t k, const std::vector<FamilyTable> &tables,
+                double *out);
 
 }  // namespace tanager

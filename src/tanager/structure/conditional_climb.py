@@ -14,7 +14,7 @@ from tanager.structure.climb import MOVES, Climb, State
 from tanager.structure.families import Families
 from tanager.structure.learner import Task
 
-MOST_NUMBERS = 10**7  # rows times classes times pairs of columns: what a step looks at, some seconds at worst
+MOST_NUMBERS = 2 * 10**8  # rows times classes times pairs of columns: what a step looks at, half a second or so
 
 
 class Factor(NamedTuple):
@@ -61,6 +61,7 @@ class ConditionalClimb(Climb):
         empty = self.sample.n_values[list(task.nodes)] == 0  # nothing was seen in them, so they have no tables
         self.allowed &= ~empty & ~empty[:, None]
         self._factors: dict[tuple[int, frozenset[int]], Factor] = {}
+        self._changes: dict[int, tuple[tuple[frozenset[int], tuple[int, ...]], list[Factor]]] = {}
 
     def _group(self) -> None:
         """Rows that are alike but for the class become one, with the weight of each class."""
@@ -109,9 +110,8 @@ class ConditionalClimb(Climb):
         legal = self._legal(state.parents)
         for v in range(self.task.n_nodes):
             changes = np.flatnonzero(legal[0, :, v] | legal[1, :, v]).tolist()
-            new = [self._factor(v, state.parents[v] ^ {u}) for u in changes]
-            worth = np.array([factor.log_sum - factor.cost for factor in new])
-            gains = worth - own[v].worth - self._log_totals(posterior, without[v], new)
+            new = self._one_more_or_less(v, state.parents[v], changes)
+            gains = np.array([f.worth for f in new]) - own[v].worth - self._log_totals(posterior, without[v], new)
             state.gains[np.where(legal[0, changes, v], 0, 1), changes, v] = gains
         for u, v in np.argwhere(legal[2]).tolist():
             new_v, new_u = self._factor(v, state.parents[v] - {u}), self._factor(u, state.parents[u] | {v})
@@ -162,13 +162,22 @@ class ConditionalClimb(Climb):
     def _times(self, chances: np.ndarray, factor: Factor) -> np.ndarray:
         return chances if factor.chances is None else chances * self._of_rows(factor)
 
-    def _factor(self, child: int, parents: Collection[int]) -> Factor:
+    def _one_more_or_less(self, child: int, parents: set[int], changes: list[int]) -> list[Factor]:
+        """The factors of a family with one of these parents more, or less; from step to step few families change."""
+        asked = frozenset(parents), tuple(changes)
+        known = self._changes.get(child)
+        if known is None or known[0] != asked:
+            known = self._changes[child] = asked, [self._factor(child, parents ^ {u}, u) for u in changes]
+        return known[1]
+
+    def _factor(self, child: int, parents: Collection[int], last: int = -1) -> Factor:
+        """The factor of a family; of a new one ``last`` is the last variable, as many differ in that alone."""
         key = child, frozenset(parents)
         if key not in self._factors:
-            self._factors[key] = self._make_factor(child, parents)
+            self._factors[key] = self._make_factor(child, parents, last)
         return self._factors[key]
 
-    def _make_factor(self, child: int, parents: Collection[int]) -> Factor:
+    def _make_factor(self, child: int, parents: Collection[int], last: int) -> Factor:
         nodes, n_values, target = self.task.nodes, self.n_values, self.target
         own = nodes[child]
         family = [*(nodes[p] for p in sorted(parents)), *self.task.given]
@@ -177,11 +186,13 @@ class ConditionalClimb(Climb):
         if own != target and target not in family:
             return Factor((), None, 0.0, cost)
         values = [*others, own] if own != target else others
+        if last in parents and nodes[last] in values:
+            values = [*(i for i in values if i != nodes[last]), nodes[last]]
         counts = self.sample.count_at([*values, target])
         if not counts.size:
             return Factor((), None, 0.0, cost)
-        # Axes: the other parents, the value of the child, the class. Of the class itself, the class is the value.
-        axis, prior = -2 if own != target else -1, self.ess / counts.size
+        # Axes: the child and its other parents, then the class. Of the class itself, the class is the value.
+        axis, prior = values.index(own) if own != target else -1, self.ess / counts.size
         chances = (counts + prior) / (counts.sum(axis, keepdims=True) + prior * counts.shape[axis])
         log_sum = float((counts * np.log(chances)).sum())
         return Factor(tuple(self.places[i] for i in values), chances.reshape(-1, self.n_classes), log_sum, cost)
