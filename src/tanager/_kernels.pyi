@@ -574,6 +574,20 @@ class Factor:
     def table(self) -> _Floats:
         """One number per line and class."""
 
+def best_class_steps(
+    joint: _Floats,
+    labels: _Codes,
+    weights: _Floats,
+    preference: Sequence[int],
+    tie: float,
+    step: _Floats,
+    errors: _Floats,
+) -> None:
+    """For every class: what to add to its logs for the fewest errors, and the weight of the rows that are wrong then.
+
+    Logs within `tie` of the best are as good; of such classes the first in `preference` wins.
+    """
+
 class ConditionalRows:
     """Rows whose class is told by families of a network: codes (uint16, column after column) and weights."""
 
