@@ -26,7 +26,7 @@ def fewest_errors(
         now, wrong = log_joint + log_weights, answers != labels
         _kernels.best_class_steps(now, labels, weights, order, TIE, step, errors)
         best = np.lexsort((np.abs(step), errors))[0]  # fewest errors, then the smallest change
-        if not errors[best] < weights @ wrong - 1e-9:
+        if not errors[best] < weights[wrong].sum() - 1e-9:
             break
         changed = _scaled(log_weights, best, step)
         # As good and as small, yet another change: nothing but the names of the classes could tell which to take.
@@ -37,7 +37,7 @@ def fewest_errors(
         after = answers.copy()
         after[near] = _answers(log_joint[near] + changed, class_counts)
         mistakes = after != labels
-        gained, lost = float(weights @ (wrong & ~mistakes)), float(weights @ (mistakes & ~wrong))
+        gained, lost = float(weights[wrong & ~mistakes].sum()), float(weights[mistakes & ~wrong].sum())
         if significance is not None and _by_chance(lost, gained) >= significance:
             break
         log_weights, answers = changed, after
