@@ -385,6 +385,45 @@ class Sample:
         method: str = "auto",
     ) -> _Floats:
         """The scores ("ll", "aic", "bic", "k2", "bdeu") of one child with each of several sets of parents."""
+    def pairs(self, variables: Sequence[int], given: Sequence[int]) -> list[tuple[float, float, float, float, float]]:
+        """The same of every two of the variables, the first with all others first."""
+    @property
+    def n_asked(self) -> int: ...
+    @property
+    def n_counted(self) -> int: ...
+
+class Separation:
+    """A graph between some variables (nodes 0, 1, ...) of a sample, and the tests that can separate two of them.
+
+    The test is "threshold" (of nats), "g_squared" or "pearson" (with a level, and whether it is guarded and naive).
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        nodes: Sequence[int],
+        given: Sequence[int],
+        allowed: Sequence[Sequence[bool]],
+        test: str,
+        bound: float,
+        guard: bool,
+        naive: bool,
+        max_cond: int,
+    ) -> None: ...
+    def join(self, a: int, b: int) -> None: ...
+    def part(self, a: int, b: int) -> None: ...
+    def between(self, a: int, b: int) -> list[int]:
+        """The nodes on paths between two nodes that pass no node twice; without the two ends."""
+    def by_neighbours(
+        self, a: int, b: int, always: bool, widely: bool
+    ) -> tuple[bool, bool, list[int], tuple[float, float, float, float, float]] | None:
+        """Whether the neighbours of one end, or with `widely` theirs as well, separate two nodes; see `phases`.
+
+        Whether they do, whether there are too many of them, the set, and what `information` says. None where nothing
+        lies between the two, unless `always`.
+        """
+    @property
+    def n_tests(self) -> int: ...
 
 # Parameters learned by conditional likelihood.
 class LogLinear:

@@ -85,8 +85,8 @@ class NetworkLearner(CountsClassifier):
         """Whether parents stay that leave more contexts than there are rows."""
         return self.thin_parents == "keep"
 
-    def find(self, sample: Sample, learner: Learner) -> Found:
-        """The structure in a sample whose last variable is the class."""
+    def find(self, sample: Sample, learner: Learner, *, traced: bool = True) -> Found:
+        """The structure in a sample whose last variable is the class; ``traced`` as in ``Learner.learn``."""
         raise NotImplementedError
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
