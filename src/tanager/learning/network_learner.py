@@ -134,7 +134,7 @@ def by_information(
     A parent is left out where the family would have more contexts than there are rows, missing counted as a value,
     unless ``keep_all``. Back-off and missing values drop parents from the end.
     """
-    ranked = sorted(parents, key=lambda p: (-sample.information(child, p, given).value, p))
+    ranked = sorted(parents, key=lambda p: (-sample.information_at(child, p, given).value, p))
     contexts = math.prod(int(sample.n_values[i]) for i in given)
     kept: list[int] = []
     for parent in ranked:

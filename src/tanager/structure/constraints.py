@@ -52,6 +52,11 @@ class Constraints:
         """Whether the arc u -> v is allowed."""
         return self._allowed[u][v]
 
+    @property
+    def allowed_arcs(self) -> list[list[bool]]:
+        """Which arcs are allowed, by parent and child."""
+        return self._allowed
+
     def possible(self, u: int, v: int) -> bool:
         """Whether u and v may be joined in either direction."""
         return self._allowed[u][v] or self._allowed[v][u]

@@ -66,14 +66,17 @@ class Orientation:
             for u, other in ((x, y), (y, x)):
                 if u in self.parents[z]:
                     continue
-                self.set(u, z, partial(_meets, names, other, cuts[x, y]), strength)
+                self.set(u, z, partial(_meets, names, other, cuts[x, y]) if self.task.traced else "", strength)
 
     def _triples(self, cuts: SeparatingSets) -> list[tuple[float, Edge, int]]:
         found = []
         for z, around in enumerate(self.joined):
-            for x, y in combinations(sorted(around), 2):
-                if y not in self.joined[x] and (x, y) in cuts and z not in cuts[x, y]:
-                    found.append((min(self.weight(x, z), self.weight(y, z)), (x, y), z))
+            near = sorted(around)
+            strength = {x: self.weight(x, z) for x in near}
+            for x, y in combinations(near, 2):
+                cut = cuts.get((x, y))
+                if cut is not None and y not in self.joined[x] and z not in cut:
+                    found.append((min(strength[x], strength[y]), (x, y), z))
         return sorted(found, key=lambda triple: (-triple[0], triple[2], triple[1]))
 
     def follow(self) -> None:

@@ -45,10 +45,14 @@ class Skeleton:
         self.edges: dict[Edge, None] = {}
         self.neighbours: list[set[int]] = [set() for _ in range(task.n_nodes)]
         nodes = range(task.n_nodes)
-        allowed = [[task.rules.allowed(u, v) for v in nodes] for u in nodes]
-        self._separation = task.sample.separation(task.nodes, task.given, allowed, test.figures, max_cond)
+        self._separation = task.sample.separation(
+            task.nodes, task.given, task.rules.allowed_arcs, test.figures, max_cond
+        )
         task.tick("comparing pairs", 0, task.n_nodes * (task.n_nodes - 1) // 2)
         self.pairs: dict[Edge, Information] = dict(zip(combinations(nodes, 2), task.ask_pairs(), strict=True))
+        self._weights = [[0.0] * task.n_nodes for _ in nodes]
+        for (a, b), information in self.pairs.items():
+            self._weights[a][b] = self._weights[b][a] = information.value
 
     def pair(self, a: int, b: int) -> Information:
         """The mutual information of two nodes, not conditioned on any other."""
@@ -56,7 +60,7 @@ class Skeleton:
 
     def weight(self, a: int, b: int) -> float:
         """Its value in nats."""
-        return self.pair(a, b).value
+        return self._weights[a][b]
 
     def dependent(self) -> list[Edge]:
         """The dependent pairs that the constraints allow to join, strongest first."""
