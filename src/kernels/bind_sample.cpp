@@ -1,15 +1,17 @@
 // Samples for Python: columns of codes that searches over networks count from.
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "bind_arrays.hpp"
-#include "sample_measures.hpp"
+#include "separation.hpp"
 
 namespace {
 
 using namespace tanager;
 using namespace arrays;
 using Places = std::vector<std::int64_t>;
+using Figures = std::tuple<double, double, double, double, double>;  // of an Information
 
 SampleMethod method_named(const std::string &name) {
     if (name == "auto") return SampleMethod::automatic;
@@ -80,21 +82,53 @@ class KeptSample {
         return new_array(std::move(cells), shape);
     }
 
-    std::tuple<double, double, double, double, double> information(std::int64_t x, std::int64_t z, Places given,
-                                                                   const std::string &method_name) const {
+    Figures information(std::int64_t x, std::int64_t z, Places given, const std::string &method_name) {
         const SampleMethod method = method_named(method_name);
         given.push_back(x);
         given.push_back(z);
         Variables variables = checked(given);
         const std::size_t second = variables.back(), first = variables[variables.size() - 2];
         variables.resize(variables.size() - 2);
-        Information found;
-        {
+        if (method != SampleMethod::automatic) {
             nb::gil_scoped_release released;
-            found = tanager::information(*sample_, first, second, variables, method);
+            return as_tuple(tanager::information(*sample_, first, second, variables, method));
         }
+        return as_tuple(ask(first, second, std::move(variables)));
+    }
+
+    std::vector<Figures> pairs(const Places &places, const Places &given) {
+        Places all = places;
+        all.insert(all.end(), given.begin(), given.end());
+        const Variables variables = checked(all);
+        const Variables conditions(variables.begin() + std::ptrdiff_t(places.size()), variables.end());
+        std::vector<Figures> out;
+        for (std::size_t a = 0; a < places.size(); ++a)
+            for (std::size_t b = a + 1; b < places.size(); ++b)
+                out.push_back(as_tuple(ask(variables[a], variables[b], conditions)));
+        return out;
+    }
+
+    static Figures as_tuple(const Information &found) {
         return {found.value, found.rows, found.df, found.naive_df, found.pearson};
     }
+
+    // The information of variables that are known to be there, each once; worked out when it is first asked for.
+    Information ask(std::size_t first, std::size_t second, Variables given) {
+        ++n_asked;
+        std::sort(given.begin(), given.end());
+        Variables key{std::min(first, second), std::max(first, second)};
+        key.insert(key.end(), given.begin(), given.end());
+        if (const auto found = known_.find(key); found != known_.end()) return found->second;
+        ++n_counted;
+        Information made;
+        {
+            nb::gil_scoped_release released;
+            made = tanager::information(*sample_, key[0], key[1], given, SampleMethod::automatic);
+        }
+        return known_[key] = made;
+    }
+
+    std::int64_t n_asked = 0, n_counted = 0;
 
     nb::object scores(const std::string &kind_name, std::int64_t child, const std::vector<Places> &parents,
                       double strength, const std::string &method_name) const {
@@ -118,13 +152,6 @@ class KeptSample {
         return new_array(std::move(out), {n});
     }
 
-  private:
-    void read_weights(nb::handle weights, std::size_t n_rows) {
-        weights_ = any_array(weights, "weights");
-        as_weights(weights_, std::int64_t(n_rows));
-        if (n_rows > 1 && weights_.stride(0) != 1) refuse("weights must be contiguous.");
-    }
-
     Variables checked(const Places &places) const {
         Variables variables;
         for (const std::int64_t i : places) {
@@ -138,8 +165,106 @@ class KeptSample {
         return variables;
     }
 
+  private:
+    void read_weights(nb::handle weights, std::size_t n_rows) {
+        weights_ = any_array(weights, "weights");
+        as_weights(weights_, std::int64_t(n_rows));
+        if (n_rows > 1 && weights_.stride(0) != 1) refuse("weights must be contiguous.");
+    }
+
+    struct Hash {
+        std::size_t operator()(const Variables &key) const {
+            std::size_t mixed = 0;
+            for (const std::size_t i : key) mixed = (mixed ^ i) * 0x9E3779B97F4A7C15u + (mixed >> 29);
+            return mixed;
+        }
+    };
+
     AnyArray codes_, weights_;
     std::unique_ptr<Sample> sample_;
+    std::unordered_map<Variables, Information, Hash> known_;
+};
+
+IndependenceTest::Kind test_named(const std::string &name) {
+    if (name == "threshold") return IndependenceTest::Kind::threshold;
+    if (name == "g_squared") return IndependenceTest::Kind::g_squared;
+    if (name == "pearson") return IndependenceTest::Kind::pearson;
+    refuse("a test must be 'threshold', 'g_squared' or 'pearson', not '" + name + "'.");
+}
+
+// A graph between some variables of a sample, and the tests that can separate two of them.
+class PySeparation {
+  public:
+    using Found =
+        std::tuple<bool, bool, std::vector<int>, Figures>;  // separated, too many conditions, the set, the test
+
+    PySeparation(std::shared_ptr<KeptSample> sample, const Places &nodes, const Places &given,
+                 const std::vector<std::vector<bool>> &allowed, const std::string &test, double bound, bool guard,
+                 bool naive, std::size_t max_cond)
+        : sample_(std::move(sample)),
+          own_{BlockGraph(nodes.size()), {test_named(test), bound, guard, naive}, max_cond, {}, {}, {}} {
+        Places all = nodes;
+        all.insert(all.end(), given.begin(), given.end());
+        const Variables places = sample_->checked(all);
+        nodes_.assign(places.begin(), places.begin() + std::ptrdiff_t(nodes.size()));
+        given_.assign(places.begin() + std::ptrdiff_t(nodes.size()), places.end());
+        expect(allowed.size() == nodes.size(), "one line of allowed arcs per node");
+        for (const auto &line : allowed) {
+            expect(line.size() == nodes.size(), "one allowed arc per node");
+            own_.allowed.emplace_back(line.begin(), line.end());
+        }
+        own_.look_up = [this](int a, int b, const std::vector<int> &between) {
+            Variables conditions = given_;
+            for (const int c : between) conditions.push_back(nodes_[std::size_t(c)]);
+            return sample_->ask(nodes_[std::size_t(a)], nodes_[std::size_t(b)], std::move(conditions));
+        };
+        own_.ask = [this](int a, int b, const std::vector<int> &between) {
+            ++n_tests;
+            return own_.look_up(a, b, between);
+        };
+    }
+    PySeparation(const PySeparation &) = delete;
+
+    void join(int a, int b) {
+        check_pair(a, b);
+        const auto &near = own_.graph.neighbours(a);
+        expect(std::find(near.begin(), near.end(), b) == near.end(), "these nodes are joined already");
+        own_.graph.join(a, b);
+    }
+    void part(int a, int b) {
+        check_pair(a, b);
+        const auto &near = own_.graph.neighbours(a);
+        expect(std::find(near.begin(), near.end(), b) != near.end(), "these nodes are not joined");
+        own_.graph.part(a, b);
+    }
+    std::vector<int> between(int a, int b) {
+        check_pair(a, b);
+        const std::vector<char> flags = own_.graph.between(a, b);
+        std::vector<int> found;
+        for (std::size_t v = 0; v < flags.size(); ++v)
+            if (flags[v]) found.push_back(int(v));
+        return found;
+    }
+    // None where no node lies between the two, and `always` is not asked for.
+    std::optional<Found> by_neighbours(int a, int b, bool always, bool widely) {
+        check_pair(a, b);
+        const std::vector<char> flags = own_.graph.between(a, b);
+        if (!always && std::find(flags.begin(), flags.end(), 1) == flags.end()) return std::nullopt;
+        const Attempt found = widely ? own_.widely(a, b, flags) : own_.by_neighbours(a, b, flags);
+        return Found{found.separated, found.too_many, found.given, KeptSample::as_tuple(found.information)};
+    }
+
+    std::int64_t n_tests = 0;
+
+  private:
+    void check_pair(int a, int b) const {
+        const int n = int(nodes_.size());
+        expect(a >= 0 && b >= 0 && a < n && b < n && a != b, "a pair must name two of the nodes");
+    }
+
+    std::shared_ptr<KeptSample> sample_;
+    Separation own_;
+    Variables nodes_, given_;
 };
 
 }  // namespace
@@ -152,6 +277,19 @@ void bind_sample(nb::module_ &m) {
              "How often the values of the variables occurred together, one axis each.")
         .def("information", &KeptSample::information, arg("x"), arg("z"), arg("given"), arg("method") = "auto",
              "I(X; Z | given), M, degrees of freedom without and with structural zeros, Pearson's X^2.")
+        .def("pairs", &KeptSample::pairs, arg("variables"), arg("given"), "The information of every two variables.")
+        .def_ro("n_asked", &KeptSample::n_asked)
+        .def_ro("n_counted", &KeptSample::n_counted)
         .def("scores", &KeptSample::scores, arg("kind"), arg("child"), arg("parents"), arg("strength") = 1.0,
              arg("method") = "auto", "The scores of one child with each of several sets of parents.");
+    nb::class_<PySeparation>(m, "Separation", "A graph between variables of a sample, and tests that separate pairs.")
+        .def(nb::init<std::shared_ptr<KeptSample>, const Places &, const Places &,
+                      const std::vector<std::vector<bool>> &, const std::string &, double, bool, bool, std::size_t>(),
+             arg("sample"), arg("nodes"), arg("given"), arg("allowed"), arg("test"), arg("bound"), arg("guard"),
+             arg("naive"), arg("max_cond"))
+        .def("join", &PySeparation::join, arg("a"), arg("b"))
+        .def("part", &PySeparation::part, arg("a"), arg("b"))
+        .def("between", &PySeparation::between, arg("a"), arg("b"))
+        .def("by_neighbours", &PySeparation::by_neighbours, arg("a"), arg("b"), arg("always"), arg("widely"))
+        .def_ro("n_tests", &PySeparation::n_tests);
 }

@@ -5,18 +5,24 @@
 #include "bind_staged.hpp"
 #include "bind_store.hpp"
 #include "compiled.hpp"
+#include "left_out_factors.hpp"
 #include "member_validation.hpp"
 #include "score_rows.hpp"
 #include "stream.hpp"
 #include "threads.hpp"
 
 using namespace tanager::scoring;
+using tanager::Factor;
 using namespace arrays;
 
 namespace {
 
 using Sets = std::vector<std::vector<int>>;
 using Families = std::vector<std::pair<int, std::vector<int>>>;
+using Product =
+    std::tuple<std::vector<int>, Sets, std::vector<double>, Sets, Sets>;  // child, parents, weight, only, joined
+using Factors = std::vector<std::vector<const Factor *>>;
+using Table = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 Weights as_fade(const std::optional<WeightArray> &fade, std::int64_t n_rows) {
     if (!fade) return {};
@@ -81,6 +87,15 @@ struct PyPlan {
         expect(child >= 0 && child < plan.store.n, "a parent set belongs to an unknown attribute");
         check_set(parents, child);
     }
+    void check_product(const std::vector<int> &child, const Sets &parents, const std::vector<double> &weight,
+                       const Sets &only, const Sets &joined) const {
+        expect(child.size() == parents.size() && child.size() == weight.size(), "one weight per parent set");
+        expect(only.empty() || only.size() == child.size(), "one set of classes per parent set, or none at all");
+        for (std::size_t t = 0; t < child.size(); ++t) check_family(child[t], parents[t]);
+        for (const auto &classes : only)
+            for (int c : classes) expect(c >= 0 && c < plan.store.k, "a parent set applies to an unknown class");
+        for (const auto &block : joined) check_set(block, -1);
+    }
     // Working memory, compiled tables and runs are sized by the form, so that it cannot change under them. A form that
     // was refused half-way, as counts lack a family, leaves a plan that is not ready.
     template <class Set>
@@ -93,14 +108,9 @@ struct PyPlan {
     void check_ready() const { expect(ready, "this plan is neither a product nor a sum yet"); }
     void product(const std::vector<int> &child, const Sets &parents, const std::vector<double> &weight,
                  const std::vector<int> &class_parents, const Sets &only, const Families &free, const Sets &joined) {
-        expect(child.size() == parents.size() && child.size() == weight.size(), "one weight per parent set");
-        expect(only.empty() || only.size() == child.size(), "one set of classes per parent set, or none at all");
-        for (std::size_t t = 0; t < child.size(); ++t) check_family(child[t], parents[t]);
-        for (const auto &classes : only)
-            for (int c : classes) expect(c >= 0 && c < plan.store.k, "a parent set applies to an unknown class");
+        check_product(child, parents, weight, only, joined);
         check_set(class_parents, -1);
         for (const auto &[i, set] : free) check_family(i, set);
-        for (const auto &block : joined) check_set(block, -1);
         set_form([&] {
             plan.joined = joined;
             plan.set_class_parents(class_parents);
@@ -238,6 +248,34 @@ struct PyPlan {
         nb::gil_scoped_release release;
         term_values(plan, plan.terms[number], codes, left_out, out);
     }
+    // Factors of products over the same counts, with the same estimates; `over` are factors that each is divided by.
+    std::vector<std::shared_ptr<Factor>> factors(const std::vector<Product> &products, const Factors &over,
+                                                 const AnyArray &codes_, const AnyArray &labels,
+                                                 const std::optional<WeightArray> &weights, const Table &log_prior,
+                                                 double least_log, double unit) {
+        const Codes codes = as_codes(codes_, plan.store.n);
+        const LeftOut left_out = as_left_out(labels, weights, unit, codes.n_rows);
+        const int k = plan.store.k;
+        expect(std::int64_t(log_prior.shape(0)) == codes.n_rows && int(log_prior.shape(1)) == k,
+               "the prior needs one number per row and class");
+        for (std::int64_t r = 0; r < codes.n_rows; ++r)
+            expect(left_out.class_of(r, k) >= 0, "a label is none of the classes");
+        expect(over.size() == products.size(), "one list of factors to divide by per product");
+        for (const auto &own : over)
+            for (const Factor *factor : own)
+                expect(std::int64_t(factor->lines->size()) == codes.n_rows && factor->k == k,
+                       "a factor to divide by has other rows or classes");
+        for (const auto &[child, parents, weight, only, joined] : products)
+            check_product(child, parents, weight, only, joined);
+        std::vector<std::shared_ptr<Factor>> out;
+        nb::gil_scoped_release release;
+        LeftOutFactors made(plan, codes, left_out, log_prior.data(), least_log);
+        for (std::size_t f = 0; f < products.size(); ++f) {
+            const auto &[child, parents, weight, only, joined] = products[f];
+            out.push_back(made.make({child, parents, weight, only, joined}, over[f]));
+        }
+        return out;
+    }
     Families terms() const {
         Families out;
         for (const Term &t : plan.terms) out.emplace_back(t.child, t.parents);
@@ -328,6 +366,8 @@ void bind_score(nb::module_ &m) {
         .def("term", &PyPlan::term, nb::arg("number"), nb::arg("codes"), nb::arg("out").noconvert(),
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0)
         .def("terms", &PyPlan::terms)
+        .def("factors", &PyPlan::factors, nb::arg("products"), nb::arg("over"), nb::arg("codes"), nb::arg("labels"),
+             nb::arg("weights").none(), nb::arg("log_prior"), nb::arg("least_log"), nb::arg("unit") = 1.0)
         .def(
             "n_cells", [](const PyPlan &p, bool leave_out) { return Compiled::n_cells(p.plan, leave_out); },
             nb::arg("leave_out") = false)

@@ -15,6 +15,8 @@ NB_MODULE(_kernels, m) {
     bind_evolving(m);
     bind_gaussian(m);
     bind_changes(m);
+    bind_class_weights(m);
+    bind_conditional(m);
     bind_folds(m);
     bind_rules(m);
     bind_forest(m);

@@ -22,6 +22,8 @@ void bind_sample(nb::module_ &m);
 void bind_evolving(nb::module_ &m);
 void bind_gaussian(nb::module_ &m);
 void bind_changes(nb::module_ &m);
+void bind_class_weights(nb::module_ &m);
+void bind_conditional(nb::module_ &m);
 void bind_folds(nb::module_ &m);
 void bind_rules(nb::module_ &m);
 void bind_forest(nb::module_ &m);

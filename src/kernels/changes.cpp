@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 namespace tanager {
 
@@ -21,56 +20,78 @@ inline bool wins(const double *value, int k, double best, int label, const std::
     return false;
 }
 
+// The logs of a row after a change.
+inline void changed(const AnsweredRows &rows, std::int64_t r, const std::vector<const Factor *> &factors, int k,
+                    double *value) {
+    const double *joint = rows.joint + r * k;
+    for (int c = 0; c < k; ++c) value[c] = joint[c];
+    for (const Factor *factor : factors) {
+        const double *line = factor->line_of(r);
+        for (int c = 0; c < k; ++c) value[c] += line[c];
+    }
+}
+
 template <int Fixed>
-ChangeScore score_rows(const AnsweredRows &rows, const std::vector<Factor> &factors, bool probabilities) {
+ChangeScore score_rows(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities) {
     const int k = Fixed ? Fixed : rows.k;
     ChangeScore score;
     std::vector<double> many(Fixed ? 0 : static_cast<std::size_t>(k));
     double few[Fixed ? Fixed : 1];
     double *value = Fixed ? few : many.data();
     for (std::int64_t r = 0; r < rows.n_rows; ++r) {
-        const double *joint = rows.joint + r * k;
-        for (int c = 0; c < k; ++c) value[c] = joint[c];
-        for (const Factor &factor : factors) {
-            const double *line = factor.table + std::int64_t(factor.line[r]) * k;
-            for (int c = 0; c < k; ++c) value[c] += line[c];
-        }
-        double best = value[0];
-        for (int c = 1; c < k; ++c) best = std::max(best, value[c]);
+        changed(rows, r, factors, k, value);
+        const double best = *std::max_element(value, value + k);
         const int label = rows.labels[std::size_t(r)];
-        const double weight = rows.weights[r];
+        const double weight = rows.weights[r], own = value[label] - best;
         if (!wins(value, k, best, label, rows.preference)) score.wrong += weight;
         if (!probabilities) continue;
-        double sum = 0;
-        for (int c = 0; c < k; ++c) sum += std::exp(value[c] - best);
-        const double own = value[label] - best;
-        score.probability += weight * std::exp(own) / sum;
+        double sum = 0, own_share = 1;
+        for (int c = 0; c < k; ++c) {
+            const double share = value[c] == best ? 1.0 : std::exp(value[c] - best);
+            sum += share;
+            if (c == label) own_share = share;
+        }
+        score.probability += weight * own_share / sum;
         score.log_probability += weight * (own - std::log(sum));
     }
     return score;
 }
 
-// Of two classes only the difference of their logs matters, and the winner is found without a branch.
-double wrong_of_two(const AnsweredRows &rows, const std::vector<Factor> &factors) {
-    const double least = rows.preference.front() == 1 ? -kTie : kTie;  // from here on the second class wins
-    const Factor *factor = factors.data();
-    const std::size_t n_factors = factors.size();
-    double wrong = 0;
-    for (std::int64_t r = 0; r < rows.n_rows; ++r) {
-        double ahead = rows.joint[2 * r + 1] - rows.joint[2 * r];
-        for (std::size_t f = 0; f < n_factors; ++f) {
-            const double *line = factor[f].table + 2 * std::int64_t(factor[f].line[r]);
-            ahead += line[1] - line[0];
-        }
-        wrong += rows.weights[r] * double(int(ahead > least) != rows.labels[std::size_t(r)]);
-    }
-    return wrong;
-}
-
 }  // namespace
 
-ChangeScore score_change(const AnsweredRows &rows, const std::vector<Factor> &factors, bool probabilities) {
-    if (rows.k == 2 && !probabilities) return {wrong_of_two(rows, factors), 0, 0};
+Factor::Factor(std::shared_ptr<const std::vector<std::int32_t>> lines_, std::vector<double> table_, int k_,
+               const std::vector<int> &label_of)
+    : lines(std::move(lines_)), table(std::move(table_)), reach(table.size() / std::size_t(k_)), k(k_) {
+    for (std::size_t q = 0; q < reach.size(); ++q) {
+        const double *line = table.data() + q * std::size_t(k);
+        if (label_of[q] < -1) {
+            const auto [least, most] = std::minmax_element(line, line + k);
+            reach[q] = {*most - *least, *most - *least};
+        } else if (label_of[q] >= 0 && k > 1) {
+            const int own = label_of[q];
+            double least = std::numeric_limits<double>::infinity(), most = -least;
+            for (int c = 0; c < k; ++c) {
+                if (c == own) continue;
+                least = std::min(least, line[c]);
+                most = std::max(most, line[c]);
+            }
+            reach[q] = {most - line[own], line[own] - least};
+        }
+    }
+}
+
+Factor Factor::negated() const {
+    Factor other;
+    other.lines = lines;
+    other.k = k;
+    other.table.reserve(table.size());
+    for (const double x : table) other.table.push_back(-x);
+    other.reach.reserve(reach.size());
+    for (const Reach &own : reach) other.reach.push_back({own.down, own.up});
+    return other;
+}
+
+ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities) {
     switch (rows.k) {
         case 2: return score_rows<2>(rows, factors, probabilities);
         case 3: return score_rows<3>(rows, factors, probabilities);
@@ -79,50 +100,71 @@ ChangeScore score_change(const AnsweredRows &rows, const std::vector<Factor> &fa
     }
 }
 
-RowsByLead::RowsByLead(const AnsweredRows &rows) {
-    const int k = rows.k;
-    const std::size_t n = std::size_t(rows.n_rows);
-    std::vector<double> ahead(n);
-    std::vector<char> fails(n);
-    for (std::size_t r = 0; r < n; ++r) {
-        const double *value = rows.joint + std::int64_t(r) * k;
-        double best = value[0], next = -std::numeric_limits<double>::infinity();
-        for (int c = 1; c < k; ++c) {
-            next = std::max(next, std::min(best, value[c]));
-            best = std::max(best, value[c]);
+Rivals::Rivals(const AnsweredRows &rows) {
+    const std::size_t m = std::size_t(rows.n_rows), k = std::size_t(rows.k);
+    margin.reserve(m);
+    gap.reserve(m * (k - 1));
+    who.reserve(m * (k - 1));
+    std::vector<std::pair<double, std::int32_t>> own;
+    for (std::size_t r = 0; r < m; ++r) {
+        const double *value = rows.joint + r * k;
+        const int label = rows.labels[r];
+        own.clear();
+        for (int c = 0; c < rows.k; ++c)
+            if (c != label) own.emplace_back(value[label] - value[c], c);
+        std::sort(own.begin(), own.end());
+        margin.push_back(own.empty() ? std::numeric_limits<double>::infinity() : own[0].first);
+        for (const auto &[ahead, c] : own) {
+            gap.push_back(ahead);
+            who.push_back(c);
         }
-        ahead[r] = best - next;
-        fails[r] = !wins(value, k, best, rows.labels[r], rows.preference);
-    }
-    row.resize(n);
-    std::iota(row.begin(), row.end(), 0);
-    std::sort(row.begin(), row.end(), [&](int a, int b) { return ahead[std::size_t(a)] < ahead[std::size_t(b)]; });
-    lead.resize(n);
-    wrong.assign(n + 1, 0.0);
-    for (std::size_t at = n; at-- > 0;) {
-        lead[at] = ahead[std::size_t(row[at])];
-        wrong[at] = wrong[at + 1] + fails[std::size_t(row[at])];
     }
 }
 
-double count_wrong(const AnsweredRows &rows, const RowsByLead &by_lead, const std::vector<Factor> &factors) {
-    double spread = 4 * kTie;
-    for (const Factor &factor : factors) spread += factor.spread;
-    const auto end = std::upper_bound(by_lead.lead.begin(), by_lead.lead.end(), spread) - by_lead.lead.begin();
-    if (2 * end > rows.n_rows) return score_change(rows, factors, false).wrong;  // one row after the other is quicker
-    const int k = rows.k;
-    std::vector<double> value(static_cast<std::size_t>(k));
-    double wrong = by_lead.wrong[std::size_t(end)];
-    for (std::ptrdiff_t at = 0; at < end; ++at) {
-        const std::int64_t r = by_lead.row[std::size_t(at)];
-        const double *joint = rows.joint + r * k;
-        for (int c = 0; c < k; ++c) value[std::size_t(c)] = joint[c];
-        for (const Factor &factor : factors) {
-            const double *line = factor.table + std::int64_t(factor.line[r]) * k;
-            for (int c = 0; c < k; ++c) value[std::size_t(c)] += line[c];
-        }
+double count_wrong(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors) {
+    constexpr double slack = 4 * kTie;  // rows closer to a tie are looked at with all their classes
+    const std::size_t n_rivals = std::size_t(rows.k) - 1;
+    std::vector<double> value(std::size_t(rows.k));
+    const auto wins_in_full = [&](std::int64_t r) {
+        changed(rows, r, factors, rows.k, value.data());
         const double best = *std::max_element(value.begin(), value.end());
-        wrong += !wins(value.data(), k, best, rows.labels[std::size_t(r)], rows.preference);
+        return wins(value.data(), rows.k, best, rows.labels[std::size_t(r)], rows.preference);
+    };
+    const auto right = [&](std::int64_t r, double up) {
+        const double *gap = rivals.gap.data() + std::size_t(r) * n_rivals;
+        const std::int32_t *who = rivals.who.data() + std::size_t(r) * n_rivals;
+        const int own = rows.labels[std::size_t(r)];
+        for (std::size_t q = 0; q < n_rivals && !(gap[q] - up > slack); ++q) {
+            double ahead = gap[q];
+            for (const Factor *factor : factors) {
+                const double *line = factor->line_of(r);
+                ahead += line[own] - line[who[q]];
+            }
+            if (ahead < -slack) return false;
+            if (!(ahead > slack)) return wins_in_full(r);
+        }
+        return true;
+    };
+    double wrong = 0;
+    const auto look = [&](std::int64_t r, double up, double down) {
+        const double ahead = rivals.margin[std::size_t(r)];
+        if (ahead - up > slack) return;
+        if (ahead + down < -slack || !right(r, up)) wrong += rows.weights[r];
+    };
+    if (factors.size() == 1) {
+        const std::int32_t *line = factors[0]->lines->data();
+        const Reach *reach = factors[0]->reach.data();
+        for (std::int64_t r = 0; r < rows.n_rows; ++r) look(r, reach[line[r]].up, reach[line[r]].down);
+        return wrong;
+    }
+    for (std::int64_t r = 0; r < rows.n_rows; ++r) {
+        double up = 0, down = 0;
+        for (const Factor *factor : factors) {
+            const Reach &own = factor->reach[std::size_t((*factor->lines)[std::size_t(r)])];
+            up += own.up;
+            down += own.down;
+        }
+        look(r, up, down);
     }
     return wrong;
 }

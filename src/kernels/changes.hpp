@@ -5,16 +5,34 @@
 // share. Nothing is changed by looking: a search asks for many changes and then makes the best.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "batch.hpp"
 
 namespace tanager {
 
+// How far the logs of a line can move a row between its own class and the others: by `up` at most the best of the
+// others gains on the own class, by `down` at most the own class gains on one of the others.
+struct Reach {
+    double up = 0, down = 0;
+};
+
 struct Factor {
-    const std::int32_t *line;  // of every row
-    const double *table;       // (lines, classes)
-    double spread = 0;         // the largest difference between two classes in a line
+    std::shared_ptr<const std::vector<std::int32_t>> lines;  // of every row; factors of the same columns share them
+    std::vector<double> table;                               // (lines, classes)
+    std::vector<Reach> reach;                                // of every line, for rows with their labels
+    int k = 1;
+
+    // label_of: of the rows with each line; none, or several of them, are -1 and -2. All numbers were checked.
+    Factor(std::shared_ptr<const std::vector<std::int32_t>> lines, std::vector<double> table, int k,
+           const std::vector<int> &label_of);
+    Factor negated() const;
+
+    const double *line_of(std::int64_t r) const { return table.data() + std::int64_t((*lines)[std::size_t(r)]) * k; }
+
+  private:
+    Factor() = default;
 };
 
 struct AnsweredRows {
@@ -33,19 +51,19 @@ struct ChangeScore {
 // Logs of the joint that are closer than this are a tie: a change that is made and unmade leaves rounding behind.
 constexpr double kTie = 1e-9;
 
-// Rows of weight 1 in the order of how far their best class is ahead of the next. A factor that changes no difference
-// of classes by as much leaves the answer of a row as it is, so that a change looks only at the rows before it.
-struct RowsByLead {
-    std::vector<std::int32_t> row;
-    std::vector<double> lead;   // of each, ascending
-    std::vector<double> wrong;  // how many are answered wrongly now from each place on; one more, 0, at the end
-    explicit RowsByLead(const AnsweredRows &rows);
+// How far the own class of every row is ahead of each of the others, the closest (or the furthest ahead) first.
+struct Rivals {
+    std::vector<double> margin;     // over the first of them
+    std::vector<double> gap;        // (rows, classes - 1), ascending; negative where the own class is behind
+    std::vector<std::int32_t> who;  // which class that is
+    explicit Rivals(const AnsweredRows &rows);
 };
 
-// How many rows would be answered wrongly. What `score_change` says without probabilities, for fewer looks at rows.
-double count_wrong(const AnsweredRows &rows, const RowsByLead &by_lead, const std::vector<Factor> &factors);
+// The weight of the rows that would be answered wrongly: what `score_change` says without probabilities. Most rows are
+// decided by their margin and the reach of the factors, and the others by few of their rivals.
+double count_wrong(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors);
 
 // Without `probabilities` only `wrong` is worked out, which needs no exponentials.
-ChangeScore score_change(const AnsweredRows &rows, const std::vector<Factor> &factors, bool probabilities);
+ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities);
 
 }  // namespace tanager

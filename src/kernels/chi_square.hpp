@@ -6,7 +6,7 @@ namespace tanager {
 
 // P(X > x) with df degrees of freedom: the regularised upper incomplete gamma function Q(df / 2, x / 2), by its series
 // where x is small and by its continued fraction (Lentz) elsewhere. Without degrees of freedom nothing can differ: 1.
-inline double chi_square_tail(double x, int df) {
+inline double chi_square_tail(double x, double df) {
     if (df <= 0 || !(x > 0)) return 1;
     const double a = 0.5 * df, z = 0.5 * x;
     const double front = std::exp(a * std::log(z) - z - std::lgamma(a));

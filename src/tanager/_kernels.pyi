@@ -401,6 +401,22 @@ class ScoringPlan:
         unit: float = 1.0,
     ) -> None:
         """P(child | y, parents) of one term for every row, less the row itself where labels are given."""
+    def factors(
+        self,
+        products: Sequence[tuple[Any, ...]],
+        over: Sequence[Sequence[Factor]],
+        codes: _Codes,
+        labels: _Codes,
+        weights: _Floats | None,
+        log_prior: _Floats,
+        least_log: float,
+        unit: float = 1.0,
+    ) -> list[Factor]:
+        """What products over the same counts, with the same estimates, make of learned rows, each left out.
+
+        A product is (child, parents, weight, only, joined), as for `product`. Each is divided by P(y) of every row,
+        whose logs are given, and by the factors in `over`. Logs of a joint are no less than `least_log`.
+        """
     def terms(self) -> list[tuple[int, list[int]]]:
         """Child and parents of every term, in the order of `parts`."""
     def n_cells(self, leave_out: bool = False) -> float:
@@ -461,6 +477,45 @@ class Sample:
         method: str = "auto",
     ) -> _Floats:
         """The scores ("ll", "aic", "bic", "k2", "bdeu") of one child with each of several sets of parents."""
+    def pairs(self, variables: Sequence[int], given: Sequence[int]) -> list[tuple[float, float, float, float, float]]:
+        """The same of every two of the variables, the first with all others first."""
+    @property
+    def n_asked(self) -> int: ...
+    @property
+    def n_counted(self) -> int: ...
+
+class Separation:
+    """A graph between some variables (nodes 0, 1, ...) of a sample, and the tests that can separate two of them.
+
+    The test is "threshold" (of nats), "g_squared" or "pearson" (with a level, and whether it is guarded and naive).
+    """
+
+    def __init__(
+        self,
+        sample: Sample,
+        nodes: Sequence[int],
+        given: Sequence[int],
+        allowed: Sequence[Sequence[bool]],
+        test: str,
+        bound: float,
+        guard: bool,
+        naive: bool,
+        max_cond: int,
+    ) -> None: ...
+    def join(self, a: int, b: int) -> None: ...
+    def part(self, a: int, b: int) -> None: ...
+    def between(self, a: int, b: int) -> list[int]:
+        """The nodes on paths between two nodes that pass no node twice; without the two ends."""
+    def by_neighbours(
+        self, a: int, b: int, always: bool, widely: bool
+    ) -> tuple[bool, bool, list[int], tuple[float, float, float, float, float]] | None:
+        """Whether the neighbours of one end, or with `widely` theirs as well, separate two nodes; see `phases`.
+
+        Whether they do, whether there are too many of them, the set, and what `information` says. None where nothing
+        lies between the two, unless `always`.
+        """
+    @property
+    def n_tests(self) -> int: ...
 
 # Parameters learned by conditional likelihood.
 class LogLinear:
@@ -635,12 +690,55 @@ def add_log_densities(
     """Add log densities of all numbers but `skip`, given one set, to `out` (rows, classes) where it is present."""
 
 # Wrapper search over products.
+class Factor:
+    """What multiplies the joint probability of every row, as logs: a line of a table for each row."""
+
+    def __init__(self, lines: _Integers, table: _Floats, labels: _Codes) -> None:
+        """A line number (int32) per row, a table with one number per line and class, and the labels of the rows."""
+    def __neg__(self) -> Factor: ...
+    def add_to(self, out: _Floats, sign: float = 1.0) -> None:
+        """Add it, or with -1 take it away, in every row and class."""
+    @property
+    def lines(self) -> _Integers:
+        """The line of every row."""
+    @property
+    def table(self) -> _Floats:
+        """One number per line and class."""
+
+def best_class_steps(
+    joint: _Floats,
+    labels: _Codes,
+    weights: _Floats,
+    preference: Sequence[int],
+    tie: float,
+    step: _Floats,
+    errors: _Floats,
+) -> None:
+    """For every class: what to add to its logs for the fewest errors, and the weight of the rows that are wrong then.
+
+    Logs within `tie` of the best are as good; of such classes the first in `preference` wins.
+    """
+
+class ConditionalRows:
+    """Rows whose class is told by families of a network: codes (uint16, column after column) and weights."""
+
+    def __init__(self, codes: _Codes, n_values: Sequence[int], weights: _Floats) -> None: ...
+    def log_totals(
+        self, ratio: _Floats, families: Sequence[Sequence[int]], tables: Sequence[_Floats], out: _Floats
+    ) -> None:
+        """For every family the sum over rows of weight * log sum_y ratio[row, y] * table[line of the row, y].
+
+        A table has one line per combination of the variables of the family, the last of which runs fastest.
+        """
+    def spread(self, family: Sequence[int], table: _Floats, out: _Floats) -> None:
+        """The line of every row."""
+
 def score_changes(
     joint: _Floats,
     labels: _Codes,
     weights: _Floats | None,
     preference: Sequence[int],
-    factors: Sequence[tuple[_Integers, _Floats]],
+    factors: Sequence[Factor],
     changes: Sequence[Sequence[int]],
     out: _Floats,
     probabilities: bool = True,
@@ -648,7 +746,7 @@ def score_changes(
 ) -> None:
     """How rows would be answered if factors were added to the logs of the joint; nothing is changed.
 
-    A factor is a line number (int32) per row, and a table with one number per line and class; a change is a set of
-    factors. For every change three sums over the rows: the weight of wrong answers, and with `probabilities` P and
-    log P of the true class. The class that comes first in `preference` wins a tie.
+    A change is a set of factors, which were made with the same labels. For every change three sums over the rows: the
+    weight of wrong answers, and with `probabilities` P and log P of the true class. The class that comes first in
+    `preference` wins a tie.
     """

@@ -68,3 +68,17 @@ def test_the_tree_of_real_columns_is_that_of_a_plain_search():
     found = [tuple(int(p[1:]) for p in model.parents_[f"x{i}"]) for i in range(X.shape[1])]
     assert any(found)
     assert found == plain_search(model, X, y, None)
+
+
+@pytest.mark.parametrize("search", ["super_parent", "arcs"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_row_of_weight_two_is_two_rows_one_of_which_is_left_out(search, seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, 60)
+    X = rng.integers(0, 3, (60, 5)).astype(str)
+    X[:, 1] = (X[:, 0].astype(int) + y + (rng.random(60) < 0.2)) % 3
+    weights = rng.integers(1, 4, 60)
+    weighted = SuperParentTAN(search=search).fit(X, y, sample_weight=weights.astype(float))
+    repeated = SuperParentTAN(search=search).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    assert weighted.parents_ == repeated.parents_
+    assert any(weighted.parents_.values())

@@ -125,7 +125,7 @@ def test_a_table_too_large_for_memory_is_refused_before_it_is_made():
 def test_an_answer_is_worked_out_once_whichever_way_it_is_asked():
     sample = coins()
     first = sample.information("a", "b", ["d", "c"])
-    assert sample.information("b", "a", [2, 3]) is first
+    assert sample.information("b", "a", [2, 3]) == first
     assert (sample.n_asked, sample.n_counted) == (2, 1)
     sample.information("a", "b")
     assert (sample.n_asked, sample.n_counted) == (3, 2)

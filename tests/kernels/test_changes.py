@@ -40,9 +40,11 @@ def test_changes_are_scored_as_by_plain_arithmetic(seed, m, k, n_jobs):
     changes = case[-1]
     expected = np.array([plain(*case[:-1], change) for change in changes])
     out = np.empty((len(changes), 3))
-    _kernels.score_changes(*case, out, True, n_jobs)
+    joint, labels, weights, preference, factors, _ = case
+    made = [_kernels.Factor(*factor, labels) for factor in factors]
+    _kernels.score_changes(joint, labels, weights, preference, made, changes, out, True, n_jobs)
     np.testing.assert_allclose(out, expected, atol=1e-12)
-    _kernels.score_changes(*case, out, False, n_jobs)
+    _kernels.score_changes(joint, labels, weights, preference, made, changes, out, False, n_jobs)
     np.testing.assert_allclose(out[:, 0], expected[:, 0])
 
 
@@ -55,10 +57,8 @@ def test_changes_are_scored_as_by_plain_arithmetic(seed, m, k, n_jobs):
         (3, [0, 1], "every class once"),
         (3, [0, 1, 1], "every class once"),
         (3, [0, 1, 3], "every class once"),
-        (4, [(np.zeros(4, np.int32), np.zeros((1, 3)))], "one line number per row"),
-        (4, [(np.ones(5, np.int32), np.zeros((1, 3)))], "no such line"),
-        (4, [(np.full(5, -1, np.int32), np.zeros((1, 3)))], "no such line"),
-        (4, [(np.zeros(5, np.int32), np.zeros((1, 2)))], "one number per class"),
+        (4, [_kernels.Factor(np.zeros(4, np.int32), np.zeros((1, 3)), np.zeros(4, np.uint8))], "one line number"),
+        (4, [_kernels.Factor(np.zeros(5, np.int32), np.zeros((1, 2)), np.zeros(5, np.uint8))], "one number per class"),
         (5, [[0], [1]], "unknown factor"),
         (5, [[0], [-1]], "unknown factor"),
         (6, np.zeros((1, 3)), "one row per row"),
@@ -70,7 +70,7 @@ def test_arrays_that_do_not_fit_are_refused(part, value, words):
         np.zeros(5, np.uint8),
         None,
         [0, 1, 2],
-        [(np.zeros(5, np.int32), np.zeros((1, 3)))],
+        [_kernels.Factor(np.zeros(5, np.int32), np.zeros((1, 3)), np.zeros(5, np.uint8))],
         [[0], []],
         np.zeros((2, 3)),
     ]
@@ -78,3 +78,31 @@ def test_arrays_that_do_not_fit_are_refused(part, value, words):
     case[part] = value
     with pytest.raises(ValueError, match=words):
         _kernels.score_changes(*case)
+
+
+@pytest.mark.parametrize(
+    ("lines", "labels", "words"),
+    [
+        ([1], [0], "no such line"),
+        ([-1], [0], "no such line"),
+        ([0], [3], "none of the classes"),
+        ([0], [0, 0], "label"),
+    ],
+)
+def test_a_factor_that_does_not_fit_is_refused(lines, labels, words):
+    with pytest.raises(ValueError, match=words):
+        _kernels.Factor(np.array(lines, np.int32), np.zeros((1, 3)), np.array(labels, np.uint8))
+
+
+@examples(20)
+@given(seed=st.integers(0, 10**6), k=st.integers(1, 4))
+def test_rows_that_share_lines_with_their_class_are_counted_as_by_plain_arithmetic(seed, k):
+    joint, labels, weights, preference, _, _ = random_case(seed, 20, k, 1)
+    rng = np.random.default_rng(seed)
+    lines = (labels * 2 + rng.integers(0, 2, 20)).astype(np.int32)
+    table = np.round(rng.normal(size=(2 * k, k)), 1)
+    factor, out = _kernels.Factor(lines, table, labels), np.empty((2, 3))
+    np.testing.assert_array_equal((-factor).table[(-factor).lines], -table[lines])
+    _kernels.score_changes(joint, labels, weights, preference, [factor, -factor], [[0], [1]], out, False)
+    for sign, found in ((1, out[0, 0]), (-1, out[1, 0])):
+        assert found == pytest.approx(plain(joint, labels, weights, preference, [(lines, sign * table)], [0])[0])

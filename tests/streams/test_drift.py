@@ -247,7 +247,24 @@ def test_single_rows_chunks_and_whole_streams_give_the_same_answers_and_events(m
             trained.partial_fit(X[start:stop], y[start:stop])
     assert single.events_ == whole.events_ == chunks.events_ == trained.events_
     assert (whole.predict_proba(X) == trained.predict_proba(X)).all()
-    assert quick(clone(model)).fit(X, y).events_ == whole.events_
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@examples(2)
+@given(seed=st.integers(0, 99))
+def test_fit_is_a_stream_whose_columns_and_classes_are_known_from_the_first_row_on(model, seed):
+    X, y = changing(80, 80, seed=seed) if model.warm_up == 1000 else numbers(160, seed)
+    X, y, weights = with_gaps(X, y, seed)
+    if not isinstance(model, EvolvingNaiveBayes):
+        seen = [at for at, label in enumerate(y) if label is not None and weights[at] > 0]
+        table = clone(model).set_params(decay=None).fit([X[at] for at in seen], [y[at] for at in seen])
+        model = clone(model).set_params(schema=table.encoder_.schema)
+    stream, fitted = quick(clone(model)), quick(clone(model).set_params(schema=None))
+    stream.partial_fit(X, y, classes=sorted({*y} - {None}) if model.schema else None, sample_weight=weights)
+    fitted.fit(X, y, sample_weight=weights)
+    assert fitted.events_ == stream.events_
+    assert fitted.n_rows_ == stream.n_rows_ == 160
+    np.testing.assert_allclose(fitted.predict_proba(X), stream.predict_proba(X), atol=1e-12)
 
 
 @examples(2)
@@ -353,13 +370,7 @@ def test_a_change_for_the_better_is_no_drift():
 # --- a classifier like others ------------------------------------------------------------------------------------
 
 
-@parametrize_with_checks(
-    [DriftAware()],
-    expected_failed_checks=lambda model: {
-        "check_sample_weight_equivalence_on_dense_data": "a stream of rows that come twice is a longer stream"
-    },
-    xfail_strict=True,
-)
+@parametrize_with_checks([DriftAware()])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -82,9 +82,9 @@ class BAN(NetworkLearner):
             return discriminative(self, view, self.fit_by, self.penalty)
         return super()._scorer(view)
 
-    def find(self, sample: Sample, learner: Learner) -> Found:
+    def find(self, sample: Sample, learner: Learner, *, traced: bool = True) -> Found:
         n = len(sample.names) - 1
-        learned = learner.learn(sample, nodes=range(n), given=[n])
+        learned = learner.learn(sample, nodes=range(n), given=[n], traced=traced)
         parents = places(learned.network, sample)
         form = ProductOfSums.one_each(
             by_information(sample, i, parents[i], [n], keep_all=self.keeps_all) for i in range(n)

@@ -72,10 +72,12 @@ class GeneralNetwork(NetworkLearner):
         super().check_options()
         check_option("class_root", self.class_root, (True, False))
 
-    def find(self, sample: Sample, learner: Learner) -> Found:
+    def find(self, sample: Sample, learner: Learner, *, traced: bool = True) -> Found:
         target = len(sample.names) - 1
         nodes = [target, *range(target)]  # where all else is equal, arcs point away from the class
-        learned = learner.learn(sample, nodes=nodes, root=target if self.class_root else None, target=target)
+        learned = learner.learn(
+            sample, nodes=nodes, root=target if self.class_root else None, target=target, traced=traced
+        )
         return Found(blanket_form(places(learned.network, sample), sample, keep_all=self.keeps_all), (learned,))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.left_out import Factor, LeftOut, best_change, check_search
+from tanager.learning.left_out import Change, Factor, LeftOut, best_change, check_search
 from tanager.learning.rows import KeptRows
 from tanager.learning.subset_search import Step
 from tanager.scoring.forms import Form, ProductOfSums
@@ -49,7 +49,8 @@ class Joining(CountsClassifier):
         factors = _Moves(left_out, counts, rows)
         current, names = left_out.quality(), counts.schema.names
         steps = [Step("start", ", ".join(_name(block, names) for block in blocks), current[0])]
-        while moves := [move for move in self._moves(blocks, counts.n_features) if self._fits(move, counts)]:
+        sizes = (counts.schema.n_values + 1).tolist()
+        while moves := [m for m in self._moves(blocks, counts.n_features) if self._fits(m, sizes, counts.n_classes)]:
             factors.prepare(moves)
             changes = [[factors[move]] for move in moves]
             best, quality = best_change(left_out, changes)
@@ -64,13 +65,11 @@ class Joining(CountsClassifier):
         self.steps_ = tuple(steps)
         return ProductOfSums.of_blocks(blocks)
 
-    def _fits(self, move: _Move, counts: JointCounts) -> bool:
+    def _fits(self, move: _Move, sizes: Sequence[int], n_classes: int) -> bool:
         """Whether joined columns are few enough, and have not too many combinations of values."""
-        most = counts.n_features if self.max_joined is None else self.max_joined
-        sizes = (counts.schema.n_values + 1).tolist()
+        most = len(sizes) if self.max_joined is None else self.max_joined
         return all(
-            len(block) == 1
-            or (len(block) <= most and math.prod(sizes[i] for i in block) * counts.n_classes <= MOST_CELLS)
+            len(block) == 1 or (len(block) <= most and math.prod(sizes[i] for i in block) * n_classes <= MOST_CELLS)
             for block in move[2]
         )
 
@@ -200,26 +199,32 @@ class _Moves(dict[_Move, Factor]):
     def prepare(self, moves: Sequence[_Move]) -> None:
         """Work out what these moves do: from the counts, or beyond pairs of columns from the rows."""
         new = [move for move in moves if move not in self]
-        wide = self._wide_counts({block for _, old, joined in new for block in (*old, *joined)} - self._blocks.keys())
+        single = {block for _, old, joined in new for block in (*old, *(() if old else joined))} - self._blocks.keys()
+        together = [move for move in new if move[1] and move[2]]
+        wide = self._wide_counts(single | {move[2][0] for move in together})
+        blocks = sorted(single)
+        self._blocks.update(zip(blocks, self._factors(blocks, (), wide), strict=True))  # which many moves share
+        joined = [move[2][0] for move in together]
+        over = [[self._blocks[block] for block in move[1]] for move in together]
+        self.update(zip(together, self._factors(joined, over, wide), strict=True))
         for move in new:
-            _, old, joined = move
-            before = [self._block(block, wide) for block in old]
-            if not joined:
-                self[move] = -before[0]
+            _, old, joined_now = move
+            if not joined_now:
+                self[move] = -self._blocks[old[0]]
             elif not old:
-                self[move] = self._block(joined[0], wide)
-            else:
-                self[move] = self._factor(joined[0], before, wide)
+                self[move] = self._blocks[joined_now[0]]
 
-    def _block(self, block: JoinedColumns, wide: JointCounts | None) -> Factor:
-        """P(block | y), which many moves make or take away."""
-        if block not in self._blocks:
-            self._blocks[block] = self._factor(block, (), wide)
-        return self._blocks[block]
-
-    def _factor(self, block: JoinedColumns, over: Sequence[Factor], wide: JointCounts | None) -> Factor:
-        counts = wide if len(block) > 2 else None
-        return self._left_out.factor(ProductOfSums.of_blocks([block]), over, counts)
+    def _factors(
+        self, blocks: Sequence[JoinedColumns], over: Sequence[Change], wide: JointCounts | None
+    ) -> list[Factor]:
+        """P(block | y), over other factors; blocks of more than two columns from the wide counts."""
+        found: dict[int, Factor] = {}
+        for counts in (None, wide):
+            places = [q for q, block in enumerate(blocks) if (len(block) > 2) == (counts is not None)]
+            forms = [ProductOfSums.of_blocks([blocks[q]]) for q in places]
+            made = self._left_out.factors(forms, [over[q] for q in places] if over else (), counts)
+            found.update(zip(places, made, strict=True))
+        return [found[q] for q in range(len(blocks))]
 
     def _wide_counts(self, blocks: set[JoinedColumns]) -> JointCounts | None:
         """Counts of more than two columns together, and of all that they are made of."""

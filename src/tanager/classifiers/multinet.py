@@ -104,11 +104,11 @@ class MultiNet(NetworkLearner):
         """The thresholds that were given for single classes."""
         return self.thresholds if isinstance(self.thresholds, Mapping) else {}
 
-    def find(self, sample: Sample, learner: Learner) -> Found:
+    def find(self, sample: Sample, learner: Learner, *, traced: bool = True) -> Found:
         columns = self._columns(sample, learner)
         if not columns:  # an empty blanket: naive Bayes on all columns
             return Found(ProductOfSums.one_each([()] * (len(sample.names) - 1)), ())
-        learned = self._learn_each(sample, learner, columns)
+        learned = self._learn_each(sample, learner, columns, traced)
         return Found(_one_network_each(sample, columns, learned, keep_all=self.keeps_all), learned)
 
     def _columns(self, sample: Sample, learner: Learner) -> list[int]:
@@ -123,7 +123,9 @@ class MultiNet(NetworkLearner):
             raise OptionError(f"features must name columns, each once, got {list(self.features)!r}.")
         return sorted(chosen)
 
-    def _learn_each(self, sample: Sample, learner: Learner, columns: list[int]) -> tuple[LearnedNetwork, ...]:
+    def _learn_each(
+        self, sample: Sample, learner: Learner, columns: list[int], traced: bool
+    ) -> tuple[LearnedNetwork, ...]:
         target = len(sample.names) - 1
         own = {label: _with_threshold(learner, tau) for label, tau in self._own_thresholds().items()}
         found = []
@@ -134,7 +136,7 @@ class MultiNet(NetworkLearner):
                 found.append(LearnedNetwork(Network(names)))
             else:
                 fair = sample.n_rows / len(sample.values[target]) / part.n_rows if self.thresholds != "same" else 1.0
-                found.append((own.get(label) or _scaled(learner, fair)).learn(part, nodes=columns))
+                found.append((own.get(label) or _scaled(learner, fair)).learn(part, nodes=columns, traced=traced))
         return tuple(found)
 
     @property

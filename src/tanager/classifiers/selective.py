@@ -259,7 +259,7 @@ def chosen(
     start = ProductOfSums((), (), (), form.class_parents)
     left_out = LeftOut(model, rows, options.criterion, start)
     columns = list(dict.fromkeys(form.child))
-    factors = [left_out.factor(replace(without_columns(form, [i]), class_parents=())) for i in columns]
+    factors = left_out.factors([replace(without_columns(form, [i]), class_parents=()) for i in columns])
     kept, moves = select(left_out, factors, options.direction, options.min_gain, options.non_worse, options.patience)
     names = model.counts_.schema.names
     steps = tuple(Step(did, "" if place < 0 else names[columns[place]], value) for did, place, value in moves)

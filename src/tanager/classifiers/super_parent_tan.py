@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,13 +71,14 @@ class SuperParentTAN(CountsClassifier):
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         left_out = LeftOut(self, rows, self.criterion, naive(counts.n_features))
-        arcs = _Arcs(left_out)
+        arcs = _Arcs(left_out, counts.n_features)
         parents: list[tuple[int, ...]] = [()] * counts.n_features
         current = left_out.quality()
         while options := _possible(parents):
             if self.search == "super_parent":
                 options = [options[best_change(left_out, [arcs.together(*option) for option in options])[0]]]
             tried = [(s, c) for s, children in options for c in children]
+            arcs.prepare(tried)
             best, quality = best_change(left_out, [[arcs[arc]] for arc in tried])
             if not quality[0] > current[0] + self.min_gain:
                 break
@@ -89,31 +91,31 @@ class SuperParentTAN(CountsClassifier):
 class _Arcs(dict[tuple[int, int], Factor]):
     """What an arc from s to c does, P(x_c | y, x_s) in place of P(x_c | y); worked out when it is first looked at."""
 
-    def __init__(self, left_out: LeftOut) -> None:
+    def __init__(self, left_out: LeftOut, n: int) -> None:
         super().__init__()
         self._left_out = left_out
-        self._alone: dict[int, Factor] = {}  # P(x_c | y)
+        self._alone = left_out.factors([ProductOfSums((c,), ((),), (1.0,)) for c in range(n)])  # P(x_c | y)
         self._sums: dict[int, tuple[set[int], np.ndarray]] = {}  # children, and what their arcs add up to
+
+    def prepare(self, arcs: Sequence[tuple[int, int]]) -> None:
+        """Work out all these arcs at once."""
+        new = [arc for arc in arcs if arc not in self]
+        forms = [ProductOfSums((c,), ((s,),), (1.0,)) for s, c in new]
+        self.update(zip(new, self._left_out.factors(forms, [[self._alone[c]] for _, c in new]), strict=True))
 
     def together(self, s: int, children: list[int]) -> Change:
         """What arcs from s to all these children do. The sum is kept: from step to step few children change."""
+        self.prepare([(s, c) for c in children])
         joint = self._left_out.joint
         if joint.size * (len(self._sums) + 1) > MOST_NUMBERS:
             return [self[s, c] for c in children]
         known, total = self._sums.get(s, (set[int](), np.zeros_like(joint)))
         for c in known - {*children}:
-            total -= self[s, c].of_rows
+            self[s, c].add_to(total, -1.0)
         for c in {*children} - known:
-            total += self[s, c].of_rows
+            self[s, c].add_to(total)
         self._sums[s] = {*children}, total
-        return [Factor(np.arange(len(total), dtype=np.int32), total)]
-
-    def __missing__(self, arc: tuple[int, int]) -> Factor:
-        s, c = arc
-        if c not in self._alone:
-            self._alone[c] = self._left_out.factor(ProductOfSums((c,), ((),), (1.0,)))
-        factor = self[arc] = self._left_out.factor(ProductOfSums((c,), ((s,),), (1.0,)), [self._alone[c]])
-        return factor
+        return [self._left_out.factor_of(total)]
 
 
 def _possible(parents: list[tuple[int, ...]]) -> list[tuple[int, list[int]]]:

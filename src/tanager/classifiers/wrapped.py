@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,10 +44,8 @@ class _Trial:
     n_arcs: int = 0
     n_columns: int = 0
     note: str = ""
-    found: list[Found] = field(default_factory=list)
 
     def add(self, found: Found, figures: tuple[float, ...] | None) -> None:
-        self.found.append(found)
         self.n_arcs, self.n_columns = found.n_arcs, len(found.columns)
         if figures is None:
             self.note = "tables too large"
@@ -197,6 +195,7 @@ class Wrapped(Delegating):
     ) -> tuple[Learner, Found, list[dict[str, Any]]]:
         """The best setting, its structure, and what was tried."""
         trials = [_Trial(*setting) for setting in self._settings(model.own_learner)]
+        plain = clone(model).set_params(priors=None, class_weight=None)  # a structure is as good as its own answers
         halves = [(self._sample(counts, learned), learned, asked) for learned, asked in parts]
         figures: list[dict[ProductOfSums, tuple[float, ...] | None]] = [{} for _ in parts]
         best, floor = trials[-1], chance(halves[0][0]) if self.grid is None else 0.0
@@ -205,12 +204,12 @@ class Wrapped(Delegating):
                 trial.note = f"not tried: chance alone gives two columns {floor:.2g}"
                 continue
             for (own, learned, asked), known in zip(halves, figures, strict=True):
-                found = model.find(own, trial.learner)
+                found = model.find(own, trial.learner, traced=False)
                 if found.form not in known:
-                    known[found.form] = self._figures(model, found.form, learned, asked, counts)
+                    known[found.form] = self._figures(plain, found.form, learned, asked, counts)
                 trial.add(found, known[found.form])
             best = min(best, trial, key=self._rank)
-        found = best.found[0] if len(parts) == 1 else model.find(sample, best.learner)
+        found = model.find(halves[0][0] if len(parts) == 1 else sample, best.learner)
         best.note = "* chosen"
         return best.learner, found, [trial.line() for trial in trials]
 
@@ -233,8 +232,7 @@ class Wrapped(Delegating):
             return None
         rows = learned.block
         own.update(rows.codes, rows.labels, rows.weights, n_jobs=self.n_threads)
-        plain = clone(model).set_params(priors=None, class_weight=None)  # a structure is as good as its own answers
-        answering = plain.attach(own, self.encoder_, learned)
+        answering = model.attach(own, self.encoder_, learned)
         test = asked.block
         labels, weights = test.labels, test.weights
         proba = answering.score_structure(form, test.query)

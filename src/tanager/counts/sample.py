@@ -22,6 +22,7 @@ from tanager.encoding.validation import check_lengths, check_weights, column_nam
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, nearest
 
 SCORES = ("ll", "aic", "bic", "k2", "bdeu")
+MANY_CELLS = 2**20  # of a table; fewer fit into any memory
 Variable = str | int  # by name or by position
 
 
@@ -90,10 +91,10 @@ class Sample:
         self.names = tuple(names)
         self.weights = check_weights(weights, len(codes))
         self.n_values = np.array([len(own) for own in self.values], dtype=np.int64)
-        self.n_asked = self.n_counted = 0
+        self._sizes = self.n_values.tolist()
         self._rows = _kernels.Sample(self.codes, self.n_values.tolist(), self.weights)
-        self._information: dict[tuple[int, int, frozenset[int]], Information] = {}
         self._scores: dict[tuple[str, float, int, frozenset[int]], float] = {}
+        self._pairs: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Information]] = {}
         self._parts: dict[tuple[int, int], Sample] = {}
         self._filled: Sample | None = None
 
@@ -177,26 +178,55 @@ class Sample:
 
     def count(self, *variables: Variable) -> np.ndarray:
         """Joint counts of these variables, one axis each; rows in which one is missing are left out."""
-        places = self._places(variables)
-        cells = math.prod(int(self.n_values[i]) for i in places)
-        check_budget(8.0 * cells, "2 GB", f"a table of {len(places)} variables", "Count fewer of them together.")
+        return self.count_at(self._places(variables))
+
+    def count_at(self, places: Sequence[int]) -> np.ndarray:
+        """The same for positions that are known to be there, each once."""
+        cells = math.prod(self._sizes[i] for i in places)
+        if cells > MANY_CELLS:
+            check_budget(8.0 * cells, "2 GB", f"a table of {len(places)} variables", "Count fewer of them together.")
         return self._rows.count(places)
 
     def information(self, x: Variable, z: Variable, given: Iterable[Variable] = ()) -> Information:
         """I(X; Z | given) with its degrees of freedom; symmetric in X and Z."""
         first, second, *rest = self._places((x, z, *given))
-        return self.information_at(first, second, frozenset(rest))
+        return self.information_at(first, second, rest)
 
-    def information_at(self, first: int, second: int, given: frozenset[int]) -> Information:
+    def information_at(self, first: int, second: int, given: Iterable[int]) -> Information:
         """The same for positions that are known to be there, each once: searches ask many thousand times."""
-        key = (first, second, given) if first < second else (second, first, given)
-        self.n_asked += 1
-        found = self._information.get(key)
-        if found is None:
-            self.n_counted += 1
-            found = Information(*self._rows.information(key[0], key[1], sorted(given)))
-            self._information[key] = found
-        return found
+        return Information(*self._rows.information(first, second, list(given)))
+
+    def pair_informations(self, places: Sequence[int], given: Sequence[int]) -> list[Information]:
+        """That of every two of these variables, in the order of ``itertools.combinations``."""
+        key = tuple(places), tuple(given)
+        if key not in self._pairs:
+            self._pairs[key] = [Information(*figures) for figures in self._rows.pairs(places, given)]
+        return self._pairs[key]
+
+    def separation(
+        self,
+        nodes: Sequence[int],
+        given: Sequence[int],
+        allowed: Sequence[Sequence[bool]],
+        test: tuple[str, float, bool, bool],
+        max_cond: int,
+    ) -> _kernels.Separation:
+        """An empty graph between some variables, and tests by which sets of them separate pairs.
+
+        ``given`` are conditions of every test. ``test`` is its kind, its bound, whether it needs five rows for each
+        degree of freedom, and whether it counts all of these.
+        """
+        return _kernels.Separation(self._rows, nodes, given, allowed, *test, max_cond)
+
+    @property
+    def n_asked(self) -> int:
+        """How often an information was asked for."""
+        return self._rows.n_asked
+
+    @property
+    def n_counted(self) -> int:
+        """How many of them had to be computed; the rest came from the cache."""
+        return self._rows.n_counted
 
     def score(self, kind: str, child: Variable, parents: Iterable[Variable] = (), strength: float = 1.0) -> float:
         """The score of a family, over the rows in which none of its variables is missing. Larger is better.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tanager.scoring.decision import decide
+from tanager import _kernels
+from tanager.scoring.decision import TIE, decide, preference
 
 NEAR = 1e-6  # in logs; what decides a tie is far below
 
@@ -17,37 +18,37 @@ def fewest_errors(
     significance: float | None = None,
 ) -> np.ndarray:
     """Weights of the classes that make few errors: the best change of one weight, again and again."""
-    m, k = log_joint.shape
-    log_weights = np.zeros(k)
+    k = log_joint.shape[1]
+    log_weights, order = np.zeros(k), preference(class_counts).tolist()
     answers = _answers(log_joint, class_counts)
-    while True:
+    step, errors = np.zeros(k), np.zeros(k)
+    while len(log_joint) and k > 1:
         now, wrong = log_joint + log_weights, answers != labels
-        first, second = _two_best(now)
-        changes = []
-        for c in range(k) if m and k > 1 else ():
-            rival = np.where(first == c, second, first)
-            ratio = now[np.arange(m), rival] - now[:, c]  # class c wins from here on
-            step = _best_weight(ratio, rival, c, labels, weights)
-            changed = log_weights + np.where(np.arange(k) == c, step, 0.0)
-            after = answers.copy()
-            near = ratio < max(step, 0.0) + NEAR  # elsewhere class c loses to the same class before and after
-            after[near] = _answers(log_joint[near] + changed, class_counts)
-            changes.append((float(weights @ (after != labels)), abs(step), changed - changed.max(), after))
-        if not changes:
+        _kernels.best_class_steps(now, labels, weights, order, TIE, step, errors)
+        best = np.lexsort((np.abs(step), errors))[0]  # fewest errors, then the smallest change
+        if not errors[best] < weights[wrong].sum() - 1e-9:
             break
-        errors, size, changed, after = min(changes, key=lambda change: change[:2])
-        if not errors < weights @ wrong - 1e-9:
-            break
+        changed = _scaled(log_weights, best, step)
         # As good and as small, yet another change: nothing but the names of the classes could tell which to take.
-        alike = (other for e, s, other, _ in changes if e <= errors + 1e-9 and s <= size + 1e-9)
-        if any(np.abs(other - changed).max() > 1e-6 for other in alike):
+        alike = (errors <= errors[best] + 1e-9) & (np.abs(step) <= abs(step[best]) + 1e-9)
+        if any(np.abs(_scaled(log_weights, c, step) - changed).max() > 1e-6 for c in np.flatnonzero(alike).tolist()):
             break
+        near = now[:, best] + max(step[best], 0.0) > now.max(axis=1) - NEAR  # elsewhere that class loses as before
+        after = answers.copy()
+        after[near] = _answers(log_joint[near] + changed, class_counts)
         mistakes = after != labels
-        gained, lost = float(weights @ (wrong & ~mistakes)), float(weights @ (mistakes & ~wrong))
+        gained, lost = float(weights[wrong & ~mistakes].sum()), float(weights[mistakes & ~wrong].sum())
         if significance is not None and _by_chance(lost, gained) >= significance:
             break
         log_weights, answers = changed, after
     return np.exp(log_weights)
+
+
+def _scaled(log_weights: np.ndarray, c: int, step: np.ndarray) -> np.ndarray:
+    """The weights with a step of one class, the largest of them 1."""
+    changed = log_weights.copy()
+    changed[c] += step[c]
+    return changed - changed.max()
 
 
 def _by_chance(lost: float, gained: float) -> float:
@@ -59,28 +60,3 @@ def _by_chance(lost: float, gained: float) -> float:
 
 def _answers(log_joint: np.ndarray, class_counts: np.ndarray) -> np.ndarray:
     return decide(np.exp(log_joint - log_joint.max(axis=1, keepdims=True)), class_counts, None)
-
-
-def _two_best(log_joint: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The class ahead of all others in every row, and the next; of equals the first."""
-    first, rows = np.argmax(log_joint, axis=1), np.arange(len(log_joint))
-    others = log_joint.copy()
-    others[rows, first] = -np.inf
-    return first, np.argmax(others, axis=1)
-
-
-def _best_weight(ratio: np.ndarray, rival: np.ndarray, c: int, labels: np.ndarray, weights: np.ndarray) -> float:
-    """What to add to the logs of class c: in the middle between two rows that change their answer, 0 where none.
-
-    Class c wins a row from ``ratio`` on, against its ``rival``.
-    """
-    order = np.argsort(ratio, kind="stable")
-    ratio = ratio[order]
-    wins = (weights * (labels != c))[order]  # wrong where c wins
-    loses = (weights * (labels != rival))[order]  # wrong where it does not
-    errors = np.concatenate([[0.0], np.cumsum(wins)]) + loses.sum() - np.concatenate([[0.0], np.cumsum(loses)])
-    between = np.concatenate([[ratio[0] - 1.0], (ratio[:-1] + ratio[1:]) / 2, [ratio[-1] + 1.0]])
-    possible = np.concatenate([[True], ratio[1:] - ratio[:-1] > 1e-9, [True]]) & np.isfinite(between)
-    errors = np.where(possible, errors, np.inf)
-    best = np.flatnonzero(errors <= errors.min() + 1e-9)
-    return float(between[best[np.argmin(np.abs(between[best]))]])

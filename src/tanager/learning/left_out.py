@@ -8,7 +8,6 @@ through the rows for every change that a search considers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
@@ -20,7 +19,7 @@ from tanager.errors import OptionError, SchemaMismatch, check_option, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
 from tanager.scoring.decision import class_priors, posterior, preference
-from tanager.scoring.forms import Form, ProductOfSums, form_columns
+from tanager.scoring.forms import Form, ProductOfSums
 from tanager.scoring.ranking import mean_pair_area
 from tanager.scoring.view import View
 
@@ -70,23 +69,7 @@ class LeftOutAnswers(Protocol[P_contra]):
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Factor:
-    """What multiplies the joint probability of every learned row, left out, as logs. Rows alike share a line."""
-
-    lines: np.ndarray
-    table: np.ndarray
-
-    @property
-    def of_rows(self) -> np.ndarray:
-        """One number per row and class."""
-        return self.table[self.lines]
-
-    def __neg__(self) -> Factor:
-        """What undoes it."""
-        return Factor(self.lines, -self.table)
-
-
+Factor = _kernels.Factor  # what multiplies the joint of every learned row, left out, as logs; rows alike share a line
 Change = Sequence[Factor]  # factors that a step of a search multiplies by
 
 
@@ -106,8 +89,6 @@ class LeftOut:
         block = rows.block
         self.labels, self.weights = block.labels, block.weights
         self._once = block.weighing(None if block.weights is None else np.minimum(block.weights, 1.0))
-        self._known: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}  # rows that are alike, by columns
-        self._columns: dict[int, np.ndarray] = {}
         self._total = max(rows.weight, TINY)
         self._preference = preference(model.counts_.class_counts).tolist()
         self._prior = self._log_joint(self._view(EMPTY), self._once)
@@ -119,34 +100,40 @@ class LeftOut:
 
     def times_seen(self, i: int) -> np.ndarray:
         """How often the value of each row in a column was learned, less the row itself; -1 where it is missing."""
-        counts, cells = self._model.counts_, self._cells(i)
+        counts = self._model.counts_
+        n_values = int(counts.schema.n_values[i])
+        cells = np.minimum(self._once.codes[:, i], n_values).astype(np.intp)
         seen = np.append(counts.joint(i).sum(axis=0), 0.0)[cells]
         own = 1.0 if self._once.weights is None else self._once.weights
-        return np.where(cells < int(counts.schema.n_values[i]), seen - own, -1.0)
+        return np.where(cells < n_values, seen - own, -1.0)
 
     def not_left_out(self, form: ProductOfSums) -> np.ndarray:
         """Logs of the joint of all rows as they were learned."""
         joint = self._view(form).score(self._once.query, log_joint=True, n_jobs=self._model.n_threads)
         return np.maximum(joint, np.log(TINY))
 
-    def factor(self, form: Form, over: Sequence[Factor] = (), counts: JointCounts | None = None) -> Factor:
-        """What a form makes of some columns, over P(y), and over factors that look at some of the same columns.
+    def log_joint(self, form: Form) -> np.ndarray:
+        """Logs of the joint by another form."""
+        return self._log_joint(self._view(form), self._once)
+
+    def factor_of(self, logs: np.ndarray) -> Factor:
+        """A factor with one number per row and class."""
+        return Factor(np.arange(len(logs), dtype=np.int32), logs, self.labels)
+
+    def factors(
+        self, forms: Sequence[ProductOfSums], over: Sequence[Change] = (), counts: JointCounts | None = None
+    ) -> list[Factor]:
+        """What each form makes of some columns, over P(y), and over factors that look at some of the same columns.
 
         ``counts`` are given where those of the model lack a family.
         """
-        rows = self._once
-        view = self._view(form, counts)
-        if rows.weights is None:
-            columns = tuple(sorted(form_columns(form)))
-            if columns not in self._known:
-                self._known[columns] = self._distinct(columns)
-            lines, which = self._known[columns]
-        else:  # what is left of a cell depends on the weight of the row
-            lines = which = np.arange(len(rows), dtype=np.int32)
-        table = self._log_joint(view, rows.part(which)) - self._prior[which]
-        for factor in over:
-            table -= factor.table[factor.lines[which]]
-        return Factor(lines, table)
+        if not forms:
+            return []
+        view, rows = self._view(EMPTY, counts), self._once
+        products = [(form.child, form.parents, form.weight, form.only, form.joined) for form in forms]
+        divisors = over or [()] * len(forms)
+        cells = rows.codes, rows.labels, rows.weights
+        return view.plan.factors(products, divisors, *cells, self._prior, float(np.log(TINY)), view.unit)
 
     def _view(self, form: Form, counts: JointCounts | None = None) -> View:
         """Without class weights: they multiply the odds of whatever is chosen."""
@@ -162,32 +149,6 @@ class LeftOut:
     def _log_joint(self, view: View, rows: Block) -> np.ndarray:
         joint = view.leave_one_out(rows, log_joint=True, n_jobs=self._model.n_threads)
         return np.maximum(joint, np.log(TINY))
-
-    def _distinct(self, columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Rows that differ in the class or one of these columns: which of them each row is, and where they are."""
-        place, size, m = self._cells(-1), len(self._preference), len(self.labels)
-        for i in columns:
-            n_values = int(self._model.counts_.schema.n_values[i]) + 1  # missing and unseen come last
-            if size * n_values >= 2**31:
-                place = place.astype(np.int64)
-            place, size = place * n_values + self._cells(i), size * n_values
-            if size > 8 * m + 1000:
-                place = np.unique(place, return_inverse=True)[1].astype(np.int32)
-                size = int(place.max(initial=-1)) + 1
-        first = np.full(size, -1, dtype=np.int32)
-        first[place[::-1]] = np.arange(m - 1, -1, -1, dtype=np.int32)
-        lines = np.cumsum(first >= 0, dtype=np.int32) - 1
-        return lines[place], first[first >= 0]
-
-    def _cells(self, i: int) -> np.ndarray:
-        """The codes of a column, or (-1) the labels, one after the other."""
-        if i not in self._columns:
-            if i < 0:
-                self._columns[i] = self.labels.astype(np.int32)
-            else:
-                n_values = int(self._model.counts_.schema.n_values[i])
-                self._columns[i] = np.minimum(self._once.codes[:, i], n_values).astype(np.int32)
-        return self._columns[i]
 
     # --- looking, and changing ----------------------------------------------------------------------------------
 
@@ -220,7 +181,7 @@ class LeftOut:
             self.labels,
             self.weights,
             self._preference,
-            [(factor.lines, factor.table) for factor in factors.values()],
+            list(factors.values()),
             [[places[id(factor)] for factor in change] for change in changes],
             out,
             probabilities,
@@ -235,7 +196,10 @@ class LeftOut:
         return (0.0 if np.isnan(ranked) else round(ranked, 12)), 0.0
 
     def _changed(self, change: Change) -> np.ndarray:
-        return sum((factor.of_rows for factor in change), self.joint)
+        joint = self.joint.copy()
+        for factor in change:
+            factor.add_to(joint)
+        return joint
 
     def make(self, change: Change) -> None:
         """Make a change."""

@@ -66,15 +66,17 @@ class LeftOutSum:
 
     def _joint_of(self, s: int, min_count: float) -> np.ndarray:
         """The log of P(y, x_s); nothing where the value is missing or too rare to be a super-parent."""
-        own = self._prior + self._rows.factor(SumOfProducts(((s,),), (1.0,), 0.0, children=())).of_rows
+        own = self._rows.log_joint(SumOfProducts(((s,),), (1.0,), 0.0, children=()))
         own[self._rows.times_seen(s) < min_count * (1.0 - 1e-9)] = -np.inf
         return own
 
     def _factor(self, j: int, s: int | None = None) -> Factor:
-        """P(x_j | y, x_s), or P(x_j | y)."""
+        """P(x_j | y, x_s), or P(x_j | y); of all super-parents at once."""
         key = (j, -1 if s is None else s)
         if key not in self._factors:
-            self._factors[key] = self._rows.factor(ProductOfSums((j,), ((() if s is None else (s,)),), (1.0,)))
+            keys = [(j, -1), *((j, other) for other in self._own if other != j)]
+            forms = [ProductOfSums((j,), ((() if p < 0 else (p,)),), (1.0,)) for _, p in keys]
+            self._factors.update(zip(keys, self._rows.factors(forms), strict=True))
         return self._factors[key]
 
     # --- looking, and changing ----------------------------------------------------------------------------------
@@ -110,8 +112,8 @@ class LeftOutSum:
         """The logs of a member (or of naive Bayes) with children added or taken away; no column is its own child."""
         for j in roles.children:
             if j != s:
-                of_rows = self._factor(j, s).of_rows
-                logs = logs + of_rows if roles.adds else logs - of_rows
+                logs = logs.copy()
+                self._factor(j, s).add_to(logs, 1.0 if roles.adds else -1.0)
         return logs
 
     def _joint(self, change: Sequence[Roles]) -> np.ndarray:

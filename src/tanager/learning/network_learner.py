@@ -85,8 +85,8 @@ class NetworkLearner(CountsClassifier):
         """Whether parents stay that leave more contexts than there are rows."""
         return self.thin_parents == "keep"
 
-    def find(self, sample: Sample, learner: Learner) -> Found:
-        """The structure in a sample whose last variable is the class."""
+    def find(self, sample: Sample, learner: Learner, *, traced: bool = True) -> Found:
+        """The structure in a sample whose last variable is the class; ``traced`` as in ``Learner.learn``."""
         raise NotImplementedError
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
@@ -134,7 +134,7 @@ def by_information(
     A parent is left out where the family would have more contexts than there are rows, missing counted as a value,
     unless ``keep_all``. Back-off and missing values drop parents from the end.
     """
-    ranked = sorted(parents, key=lambda p: (-sample.information(child, p, given).value, p))
+    ranked = sorted(parents, key=lambda p: (-sample.information_at(child, p, given).value, p))
     contexts = math.prod(int(sample.n_values[i]) for i in given)
     kept: list[int] = []
     for parent in ranked:

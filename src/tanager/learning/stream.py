@@ -17,6 +17,7 @@ from tanager.counts.forgetting import Steps
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.validation import check_times
 from tanager.encoding.values import is_missing
 from tanager.learning.answering import due, kernel_view
 from tanager.learning.batch import Batch, StreamPart
@@ -58,6 +59,33 @@ def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
     if model._warm_up is not None:
         keep_for_warm_up(model, Batch(rows.X, labels, rows.weights, rows.times))
     return model.classes_, out
+
+
+def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | None, times: Any) -> Block:
+    """Fix classes, columns and values of a model that was just started by a whole table; its rows, encoded.
+
+    Nothing is counted yet. Rows without a label, or without weight, teach no value.
+    """
+    labels, classes = model.label_codes(y)
+    weighed = _where_labelled(labels, weights)
+    batch = Batch(model.validate_table(X, reset=True), labels, weighed, check_times(times, len(labels)))
+    model.add_classes(classes)
+    model._start_encoder(batch)
+    model.note_columns()
+    codes = model.encoder_.update(batch.X, weighed, type(model).__name__)
+    model._follow_vocabulary()
+    return Block(codes, labels, weighed, batch.times, model._numbers(X))
+
+
+def learn_first_encoded(model: CountsClassifier, like: CountsClassifier, block: Block) -> None:
+    """Learn the first rows of a model that knows the classes alone; another one has encoded them (``encode_all``)."""
+    model.encoder_ = model._encoder_for(like.encoder_.schema)
+    model._start_model()
+    for name in ("n_features_in_", "feature_names_in_"):
+        if name in like.__dict__:
+            setattr(model, name, getattr(like, name))
+    model._rows_come(block)
+    model._learned.add(block, model.n_threads)
 
 
 def answer_and_learn_encoded(model: CountsClassifier, block: Block) -> np.ndarray:

@@ -19,10 +19,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.encoding.chunks import n_rows
-from tanager.encoding.validation import check_weights, column_name
+from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, OptionError, check_option, is_number
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.stream import encode_all
 from tanager.streams.detectors import DDM, ask, check_detector
 from tanager.streams.runner import Duel, Runner, Share
 
@@ -46,6 +48,9 @@ class DriftAware(Classifier):
     Every row is answered before it is learned, and a detector is told whether the answer was wrong. Choose it when
     changes are sudden and far apart; against slow and steady ones ``decay`` or ``window`` of the classifier itself
     will do, and both can be had together.
+
+    ``fit`` looks at its whole table first, as it does for every counting classifier: classes, values and cut points are
+    known from the first row on. In ``partial_fit``, ``learn_one`` and ``test_then_train`` they come with the rows.
 
     Parameters
     ----------
@@ -194,9 +199,29 @@ class DriftAware(Classifier):
         weights = check_weights(sample_weight, n_rows(X))
         if weights is not None and not weights.any():
             raise DataError("every sample weight is zero; at least one row must count.")
-        self._learn(X, y, weights, times)
+        front = self._front.model
+        if y is None or not isinstance(front, CountsClassifier) or front.recut is not None:
+            self._learn(X, y, weights, times)
+        else:
+            self._learn_encoded(front, X, y, weights, times)
         self.check_learned()
         return self
+
+    def _learn_encoded(self, front: CountsClassifier, X: Any, y: Any, weights: np.ndarray | None, times: Any) -> None:
+        """Encode the whole table at once, then answer and learn its rows block by block."""
+        front.target_name_ = front.target_name_ or column_name(y)
+        labels = one_dimensional(y)
+        check_lengths(n_rows(X), labels)
+        encoder = clone(front).start(target=front.target_name_)  # learns no row, so that all others can begin anew
+        block = encode_all(encoder, X, labels, weights, times)
+        front.add_classes(encoder.classes_)
+        self.__dict__.update({name: vars(encoder)[name] for name in _OF_THE_MODEL if name in vars(encoder)})
+        for start in range(0, len(block), self.every):
+            part = block.part(slice(start, start + self.every))
+            for runner in self._runners():
+                runner.run_encoded(part, encoder)
+            self._step(len(part))
+        self._follow()
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
         if y is None:

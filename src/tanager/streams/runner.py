@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from tanager.counts.block import Block
 from tanager.encoding.values import is_missing
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.stream import answer_and_learn_encoded, learn_first_encoded
 from tanager.scoring.decision import TIE
 
 LONG_RUN = 5  # the error in the long run is over that many times the rows that count as recent
@@ -91,6 +94,22 @@ class Runner:
         wrong = np.where(odd, np.nan, own < proba.max(axis=1, initial=0.0) - TIE)
         self.block += wrong.tolist()
         return self.model.classes_, proba
+
+    def run_encoded(self, block: Block, encoded_by: CountsClassifier) -> None:
+        """Answer and learn rows that another model has encoded; rows without label or weight are passed over."""
+        assert isinstance(self.model, CountsClassifier)
+        counted = block.labelled if block.weights is None else block.labelled & (block.weights > 0)
+        wrong = np.where(counted, 0.0, np.nan)
+        if not counted.all():
+            block = block.part(counted)
+        if len(block) and not self.knows():  # nothing to answer the first row from
+            learn_first_encoded(self.model, encoded_by, block.part(slice(1)))
+            counted[np.argmax(counted)], block = False, block.part(slice(1, None))
+        if len(block):
+            proba = answer_and_learn_encoded(self.model, block)
+            own = proba[np.arange(len(block)), block.labels]
+            wrong[counted] = own < proba.max(axis=1) - TIE
+        self.block += wrong.tolist()
 
     def run_one(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> None:
         """Answer and learn one row."""

@@ -43,11 +43,19 @@ class Constraints:
         # Arcs from given variables are present in any case.
         self.required: list[Edge] = [(place[u], place[v]) for u, v in arcs if u in place]
         self._check_cycle()
-        self._allowed = [[self._fits(u, v) for v in self.names] for u in self.names]
+        free = not self._forbidden and not self.tier
+        self._allowed = [
+            [u != v and v != self.root if free else self._fits(u, v) for v in self.names] for u in self.names
+        ]
 
     def allowed(self, u: int, v: int) -> bool:
         """Whether the arc u -> v is allowed."""
         return self._allowed[u][v]
+
+    @property
+    def allowed_arcs(self) -> list[list[bool]]:
+        """Which arcs are allowed, by parent and child."""
+        return self._allowed
 
     def possible(self, u: int, v: int) -> bool:
         """Whether u and v may be joined in either direction."""

@@ -44,6 +44,11 @@ class Threshold:
         if not is_number(self.tau, 0):
             raise OptionError(f"Threshold({self.tau!r}): the threshold must be a finite number of at least 0, in nats.")
 
+    @property
+    def figures(self) -> tuple[str, float, bool, bool]:
+        """The test as kernels know it."""
+        return "threshold", self.tau, False, False
+
     def independent(self, information: Information) -> bool:
         """Whether the two are taken to be independent."""
         return information.value <= self.tau
@@ -158,6 +163,11 @@ class GSquared(_ChiSquared):
         return 2 * information.rows * information.value
 
     @property
+    def figures(self) -> tuple[str, float, bool, bool]:
+        """The test as kernels know it."""
+        return "g_squared", self.level, self.guard, self.naive
+
+    @property
     def _symbol(self) -> str:
         return "G²"
 
@@ -188,6 +198,11 @@ class Pearson(_ChiSquared):
     def statistic(self, information: Information) -> float:
         """X²."""
         return information.pearson
+
+    @property
+    def figures(self) -> tuple[str, float, bool, bool]:
+        """The test as kernels know it."""
+        return "pearson", self.level, self.guard, self.naive
 
     @property
     def _symbol(self) -> str:

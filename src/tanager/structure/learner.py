@@ -101,6 +101,7 @@ class Task:
     rules: Constraints
     progress: Progress | None = None
     target: int | None = None  # the class, as a position in the sample
+    traced: bool = True  # whether steps are written down; words take longer than tests
     steps: list[Step] = field(default_factory=list)
     n_tests: int = 0
     _last_progress: float = 0.0
@@ -116,6 +117,11 @@ class Task:
         nodes = self.nodes
         return self.sample.information_at(nodes[a], nodes[b], frozenset((*(nodes[c] for c in given), *self.given)))
 
+    def ask_pairs(self) -> list[Information]:
+        """The mutual information of every two nodes, given what every test conditions on."""
+        self.n_tests += self.n_nodes * (self.n_nodes - 1) // 2
+        return self.sample.pair_informations(self.nodes, self.given)
+
     def note(
         self,
         phase: str,
@@ -128,9 +134,10 @@ class Task:
         directed: bool = True,
     ) -> None:
         """Add a step to the trace."""
-        names = self.rules.names
-        cut = tuple(names[c] for c in sorted(given))
-        self.steps.append(Step(phase, action, (names[arc[0]], names[arc[1]]), value, cut, note, directed))
+        if self.traced:
+            names = self.rules.names
+            cut = tuple(names[c] for c in sorted(given))
+            self.steps.append(Step(phase, action, (names[arc[0]], names[arc[1]]), value, cut, note, directed))
 
     def tick(self, what: str, done: int, of: int | None = None) -> None:
         """Report progress, but not more often than a person can read."""
@@ -174,13 +181,15 @@ class Learner:
         root: int | None = None,
         target: int | None = None,
         progress: Progress | None = None,
+        traced: bool = True,
     ) -> LearnedNetwork:
         """Learn a network over the nodes (by default all variables except ``given``).
 
         The order of the nodes breaks ties: the class of a general network is best put first. ``given`` variables are
         conditioned on in every test and are parents in every family, without being nodes: the class of an augmented
         network. ``root`` comes before all others and is never a child: the class of a general network. ``target`` is
-        the class, for learners that look for what tells most about it; by default the root, or what is given.
+        the class, for learners that look for what tells most about it; by default the root, or what is given. Without
+        ``traced`` the steps of CBL are not written down, for searches that learn many networks.
         """
         given = tuple(sample.index(i) for i in given)
         chosen = dict.fromkeys(range(len(sample.names)) if nodes is None else map(sample.index, nodes))
@@ -191,7 +200,7 @@ class Learner:
         constraints = {"required": self.required, "forbidden": self.forbidden, "tiers": self.tiers}
         rules = Constraints(sample, own, given=given, root=root, **constraints)
         target = (root if root is not None else next(iter(given), None)) if target is None else sample.index(target)
-        return self._learn(Task(sample, own, given, root, rules, progress, target))
+        return self._learn(Task(sample, own, given, root, rules, progress, target, traced))
 
     def _learn(self, task: Task) -> LearnedNetwork:
         """What each learner implements."""

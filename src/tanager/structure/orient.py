@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 
 from tanager.networks import graph
@@ -63,16 +64,19 @@ class Orientation:
         names = self.task.rules.names
         for strength, (x, y), z in self._triples(cuts):
             for u, other in ((x, y), (y, x)):
-                cut = ", ".join(names[c] for c in sorted(cuts[x, y]))
-                why = f"meets {names[other]}, independent of it" + (f" given {cut}" if cut else "")
-                self.set(u, z, why, strength)
+                if u in self.parents[z]:
+                    continue
+                self.set(u, z, partial(_meets, names, other, cuts[x, y]) if self.task.traced else "", strength)
 
     def _triples(self, cuts: SeparatingSets) -> list[tuple[float, Edge, int]]:
         found = []
         for z, around in enumerate(self.joined):
-            for x, y in combinations(sorted(around), 2):
-                if y not in self.joined[x] and (x, y) in cuts and z not in cuts[x, y]:
-                    found.append((min(self.weight(x, z), self.weight(y, z)), (x, y), z))
+            near = sorted(around)
+            strength = {x: self.weight(x, z) for x in near}
+            for x, y in combinations(near, 2):
+                cut = cuts.get((x, y))
+                if cut is not None and y not in self.joined[x] and z not in cut:
+                    found.append((min(strength[x], strength[y]), (x, y), z))
         return sorted(found, key=lambda triple: (-triple[0], triple[2], triple[1]))
 
     def follow(self) -> None:
@@ -106,14 +110,17 @@ class Orientation:
     def _leads(self, u: int, v: int) -> bool:
         return bool(self.above[v] >> u & 1)
 
-    def set(self, u: int, v: int, why: str, value: float | None = None, phase: str = "orient") -> bool:
+    def set(
+        self, u: int, v: int, why: str | Callable[[], str], value: float | None = None, phase: str = "orient"
+    ) -> bool:
         """Direct u -> v, unless it has the other direction already, is not allowed, or would close a cycle."""
         if u in self.parents[v]:
             return True
         refusal = self._refusal(u, v)
-        action = "refuse" if refusal else "orient"
-        note = f"{why}; but {refusal}" if refusal else why
-        self.task.note(phase, action, (u, v), self.weight(u, v) if value is None else value, note=note)
+        if self.task.traced:
+            reason = why if isinstance(why, str) else why()
+            note, action = (f"{reason}; but {refusal}", "refuse") if refusal else (reason, "orient")
+            self.task.note(phase, action, (u, v), self.weight(u, v) if value is None else value, note=note)
         if not refusal:
             _part(self.free, u, v)
             self.parents[v].add(u)
@@ -127,7 +134,7 @@ class Orientation:
         if not self.task.rules.allowed(u, v):
             return "that direction is not allowed"
         if self._leads(v, u):
-            found = graph.path(graph.turned(self.parents), v, u) or []
+            found = (graph.path(graph.turned(self.parents), v, u) or []) if self.task.traced else []
             return "it would close a cycle with " + " -> ".join(self.task.rules.names[i] for i in found)
         return ""
 
@@ -158,3 +165,8 @@ class Orientation:
 def _part(lists: list[set[int]], u: int, v: int) -> None:
     lists[u].discard(v)
     lists[v].discard(u)
+
+
+def _meets(names: Sequence[str], other: int, cut: Collection[int]) -> str:
+    given = ", ".join(names[c] for c in sorted(cut))
+    return f"meets {names[other]}, independent of it" + (f" given {given}" if given else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain, combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tanager.counts.sample import Information
 from tanager.networks import graph
@@ -44,11 +44,15 @@ class Skeleton:
         self.max_cond = max_cond
         self.edges: dict[Edge, None] = {}
         self.neighbours: list[set[int]] = [set() for _ in range(task.n_nodes)]
-        self._blocks: graph.Blocks | None = None  # of the present edges; None where they must be found again
-        self.pairs: dict[Edge, Information] = {}
-        for at, pair in enumerate(combinations(range(task.n_nodes), 2)):
-            task.tick("comparing pairs", at, task.n_nodes * (task.n_nodes - 1) // 2)
-            self.pairs[pair] = task.ask(*pair)
+        nodes = range(task.n_nodes)
+        self._separation = task.sample.separation(
+            task.nodes, task.given, task.rules.allowed_arcs, test.figures, max_cond
+        )
+        task.tick("comparing pairs", 0, task.n_nodes * (task.n_nodes - 1) // 2)
+        self.pairs: dict[Edge, Information] = dict(zip(combinations(nodes, 2), task.ask_pairs(), strict=True))
+        self._weights = [[0.0] * task.n_nodes for _ in nodes]
+        for (a, b), information in self.pairs.items():
+            self._weights[a][b] = self._weights[b][a] = information.value
 
     def pair(self, a: int, b: int) -> Information:
         """The mutual information of two nodes, not conditioned on any other."""
@@ -56,7 +60,7 @@ class Skeleton:
 
     def weight(self, a: int, b: int) -> float:
         """Its value in nats."""
-        return self.pair(a, b).value
+        return self._weights[a][b]
 
     def dependent(self) -> list[Edge]:
         """The dependent pairs that the constraints allow to join, strongest first."""
@@ -74,24 +78,21 @@ class Skeleton:
         self.edges[a, b] = None
         self.neighbours[a].add(b)
         self.neighbours[b].add(a)
-        if self._blocks is not None and self._blocks.shared(a, b) is None:  # an edge inside a block changes no block
-            self._blocks = None
+        self._separation.join(a, b)
 
     def part(self, a: int, b: int) -> None:
         """Remove an edge."""
         del self.edges[a, b]
         self.neighbours[a].discard(b)
         self.neighbours[b].discard(a)
-        self._blocks = None
+        self._separation.part(a, b)
 
     def between(self, a: int, b: int) -> set[int]:
         """The nodes on paths from a to b, other than the edge itself.
 
         Only these can separate the pair: a node on no path blocks nothing, and conditioning on it costs rows.
         """
-        if self._blocks is None:
-            self._blocks = graph.Blocks(self.neighbours)
-        return self._blocks.between(a, b)
+        return set(self._separation.between(a, b))
 
     def removable(self, what: str) -> Iterator[Edge]:
         """All edges except required ones, in the order in which they were added.
@@ -116,6 +117,8 @@ class Skeleton:
 
     def note(self, phase: str, action: str, edge: Edge, attempt: Attempt | None = None, *, directed: bool) -> None:
         """Add a step to the trace, with the test behind it."""
+        if not self.task.traced:
+            return
         attempt = attempt or Attempt(False, frozenset(), self.pair(*edge))
         words = attempt.note or self.test.text(attempt.information)
         value = self.test.strength(attempt.information)
@@ -127,6 +130,7 @@ class OpenSkeleton(Skeleton):
 
     def __init__(self, task: Task, test: Test, max_cond: int) -> None:
         super().__init__(task, test, max_cond)
+        self._n_tests = 0  # of the kernels
         self.cuts: dict[Edge, frozenset[int]] = {
             pair: frozenset() for pair, information in self.pairs.items() if test.independent(information)
         }
@@ -137,11 +141,13 @@ class OpenSkeleton(Skeleton):
         for u, v in self.task.rules.required:
             self.join(min(u, v), max(u, v))
             self.task.note("draft", "add", (u, v), self.weight(u, v), note="required")
+        part = [min(graph.reachable(self.neighbours, [a])) for a in range(self.task.n_nodes)]  # of the graph, of each
         for a, b in self.dependent():
-            if graph.has_path(self.neighbours, a, b):
+            if part[a] == part[b]:
                 later.append((a, b))
             else:
                 self.join(a, b)
+                part = [part[a] if own == part[b] else own for own in part]
                 self.note("draft", "add", (a, b), directed=False)
         return [(a, b) for a, b in later if b not in self.neighbours[a]]
 
@@ -149,7 +155,7 @@ class OpenSkeleton(Skeleton):
         """Join the remaining pairs that no set of nodes on the paths between them separates."""
         for at, (a, b) in enumerate(later):
             self.task.tick("thickening", at, len(later))
-            attempt = self.separate_by_neighbours(a, b, self.between(a, b))
+            attempt = self.separate_by_neighbours(a, b)
             if not attempt.separated:
                 self.join(a, b)
             self.note("thicken", "skip" if attempt.separated else "add", (a, b), attempt, directed=False)
@@ -161,9 +167,9 @@ class OpenSkeleton(Skeleton):
         unreachable.
         """
         for a, b in self.removable("thinning"):
-            between = self.between(a, b)
-            if between:
-                self._settle(a, b, self.separate_by_neighbours(a, b, between))
+            attempt = self._found(a, b, self._separation.by_neighbours(a, b, False, False))
+            if attempt is not None:
+                self._settle(a, b, attempt)
 
     def thin_more(self, exhaustive: bool) -> None:
         """Try again with the neighbours' neighbours, if one end has three or more neighbours besides the other.
@@ -173,11 +179,10 @@ class OpenSkeleton(Skeleton):
         """
         for a, b in self.removable("thinning once more"):
             crowded = max(len(self.neighbours[a]), len(self.neighbours[b])) > 3
-            between = self.between(a, b) if crowded else set()
-            if between:
-                attempt = self.separate_widely(a, b, between)
+            attempt = self._found(a, b, self._separation.by_neighbours(a, b, False, True)) if crowded else None
+            if attempt is not None:
                 if exhaustive and not attempt.separated:
-                    attempt = self.separate_exhaustively(a, b, between)
+                    attempt = self.separate_exhaustively(a, b, self.between(a, b))
                 self._settle(a, b, attempt)
 
     def _settle(self, a: int, b: int, attempt: Attempt) -> None:
@@ -193,29 +198,31 @@ class OpenSkeleton(Skeleton):
         """
         for a, b in [pair for pair, cut in self.cuts.items() if cut]:
             if b not in self.neighbours[a] and self.neighbours[a] & self.neighbours[b]:
-                self.separate_by_neighbours(a, b, self.between(a, b))
+                self.separate_by_neighbours(a, b)
 
     # --- can a pair be separated? ------------------------------------------------------------------------------------
 
-    def separate_by_neighbours(self, a: int, b: int, between: set[int]) -> Attempt:
-        """Try the neighbours of one end on paths to the other, except known children; then those of the other end."""
-        ours = self.separate(a, b, self._may_be_parents(a, between))
-        if ours.separated:
-            return ours
-        theirs = self.separate(a, b, self._may_be_parents(b, between))
-        return min(ours, theirs, key=lambda attempt: (not attempt.separated, attempt.information.value))
+    def separate_by_neighbours(self, a: int, b: int) -> Attempt:
+        """Try the neighbours of one end on paths to the other, except known children; then those of the other end.
 
-    def _may_be_parents(self, a: int, between: set[int]) -> set[int]:
-        return {v for v in self.neighbours[a] & between if self.task.rules.allowed(v, a)}
+        Conditioning on a collider opens a path. So of a set that does not separate, the node without which the least
+        information is left is taken for a collider and dropped, until dropping increases the information.
+        """
+        attempt = self._found(a, b, self._separation.by_neighbours(a, b, True, False))
+        assert attempt is not None
+        return attempt
 
-    def separate_widely(self, a: int, b: int, between: set[int]) -> Attempt:
-        """Try the neighbours of one end together with their neighbours, for the end where these are fewer."""
-        ours, theirs = (self._wide(end, between) for end in (a, b))
-        return self.separate(a, b, ours if len(ours) < len(theirs) else theirs)
-
-    def _wide(self, a: int, between: set[int]) -> set[int]:
-        near = self.neighbours[a] & between
-        return near.union(*(self.neighbours[v] & between for v in near)) - {a}
+    def _found(self, a: int, b: int, found: tuple[Any, ...] | None) -> Attempt | None:
+        """What the kernels say about a pair; None where nothing lies between the two."""
+        self.task.n_tests += self._separation.n_tests - self._n_tests
+        self._n_tests = self._separation.n_tests
+        if found is None:
+            return None
+        separated, too_many, given, figures = found
+        if too_many:
+            return self.too_many(a, b)
+        attempt = Attempt(separated, frozenset(given), Information(*figures))
+        return self._separated(a, b, attempt) if separated else attempt
 
     def separate_exhaustively(self, a: int, b: int, between: set[int]) -> Attempt:
         """Try all subsets of the neighbours of either end that lie on paths to the other, small sets first."""
@@ -229,26 +236,6 @@ class OpenSkeleton(Skeleton):
             if attempts[-1].separated:
                 return self._separated(a, b, attempts[-1])
         return min(attempts, key=lambda attempt: attempt.information.value, default=self.too_many(a, b))
-
-    def separate(self, a: int, b: int, given: Iterable[int]) -> Attempt:
-        """Separate a pair by a set, or by what is left of it after its colliders are dropped one by one.
-
-        Conditioning on a collider opens a path. So the node without which the least information is left is taken for a
-        collider and dropped, until the pair is separated or dropping increases the information.
-        """
-        now = frozenset(given)
-        if not now:  # a pair is known to be dependent by now
-            return Attempt(False, now, self.pair(a, b))
-        if len(now) > self.max_cond:
-            return self.too_many(a, b)
-        attempt = self.ask(a, b, now)
-        while not attempt.separated and len(attempt.given) > 1:
-            fewer = (self.ask(a, b, attempt.given - {c}) for c in sorted(attempt.given))
-            best = min(fewer, key=lambda option: (not option.separated, option.information.value))
-            if not best.separated and best.information.value > attempt.information.value:
-                return attempt
-            attempt = best
-        return self._separated(a, b, attempt) if attempt.separated else attempt
 
     def _separated(self, a: int, b: int, attempt: Attempt) -> Attempt:
         self.cuts[min(a, b), max(a, b)] = attempt.given

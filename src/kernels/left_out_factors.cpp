@@ -1,0 +1,113 @@
+#include "left_out_factors.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace tanager::scoring {
+
+namespace {
+
+constexpr std::size_t kFewPlaces = 1000;  // beside eight for every row: so many are looked up in an array
+
+// Numbers equal places 0, 1, ... by first appearance; returns how many there are.
+std::size_t number(std::vector<std::uint64_t> &place, std::size_t size) {
+    if (size <= 8 * place.size() + kFewPlaces) {
+        std::vector<std::int32_t> known(size, -1);
+        std::int32_t next = 0;
+        for (std::uint64_t &at : place) {
+            if (known[at] < 0) known[at] = next++;
+            at = std::uint64_t(known[at]);
+        }
+        return std::size_t(next);
+    }
+    std::unordered_map<std::uint64_t, std::uint64_t> known;
+    for (std::uint64_t &at : place) at = known.emplace(at, known.size()).first->second;
+    return known.size();
+}
+
+}  // namespace
+
+LeftOutFactors::LeftOutFactors(const ScoringPlan &like, const Codes &codes, const LeftOut &left_out,
+                               const double *log_prior, double least_log)
+    : like_(like), codes_(codes), left_out_(left_out), log_prior_(log_prior), least_log_(least_log) {
+    for (std::int64_t r = 0; r < codes.n_rows; ++r) labels_.push_back(left_out.class_of(r, like.store.k));
+}
+
+const AlikeRows &LeftOutFactors::alike(const SmallProduct &product) {
+    std::vector<int> columns = product.child;
+    for (const auto &parents : product.parents) columns.insert(columns.end(), parents.begin(), parents.end());
+    std::sort(columns.begin(), columns.end());
+    columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+    if (left_out_.weights) columns.clear();  // what is left of a cell depends on the weight: all rows differ
+    const auto found = known_.find(columns);
+    return found != known_.end() ? found->second : known_.emplace(columns, sort_out(columns)).first->second;
+}
+
+const std::vector<std::uint32_t> &LeftOutFactors::cells(int column) {
+    auto [found, is_new] = cells_.try_emplace(column);
+    if (is_new) {
+        const int limit = like_.slots.limit[std::size_t(column)];
+        found->second.reserve(labels_.size());
+        for (std::int64_t r = 0; r < codes_.n_rows; ++r)
+            found->second.push_back(std::uint32_t(std::min(codes_.at(r, column), limit)));
+    }
+    return found->second;
+}
+
+AlikeRows LeftOutFactors::sort_out(const std::vector<int> &columns) {
+    const std::size_t m = labels_.size();
+    std::vector<std::int32_t> lines(m);
+    AlikeRows alike;
+    if (left_out_.weights) {
+        std::iota(lines.begin(), lines.end(), 0);
+        alike.first.assign(lines.begin(), lines.end());
+        alike.labels = labels_;
+    } else {
+        std::vector<std::uint64_t> place(labels_.begin(), labels_.end());
+        std::size_t size = std::size_t(like_.store.k);
+        for (const int i : columns) {
+            const auto n_cells = std::uint64_t(like_.slots.limit[std::size_t(i)]) + 1;
+            if (size > 8 * m + kFewPlaces) size = number(place, size);
+            const std::uint32_t *cell = cells(i).data();
+            for (std::size_t r = 0; r < m; ++r) place[r] = place[r] * n_cells + cell[r];
+            size *= n_cells;
+        }
+        alike.first.reserve(number(place, size));
+        for (std::size_t r = 0; r < m; ++r) {
+            lines[r] = std::int32_t(place[r]);
+            if (place[r] == alike.first.size()) {
+                alike.first.push_back(std::int64_t(r));
+                alike.labels.push_back(labels_[r]);
+            }
+        }
+    }
+    alike.lines = std::make_shared<const std::vector<std::int32_t>>(std::move(lines));
+    return alike;
+}
+
+std::shared_ptr<Factor> LeftOutFactors::make(const SmallProduct &product, const std::vector<const Factor *> &over) {
+    const AlikeRows &rows = alike(product);
+    const int k = like_.store.k;
+    ScoringPlan plan(like_.store, like_.estimate, false);
+    plan.slots = like_.slots;
+    plan.priors = like_.priors;
+    plan.joined = product.joined;
+    plan.set_product(product.child, product.parents, product.weight, product.only);
+    std::vector<double> table(rows.first.size() * std::size_t(k));
+    Scratch work(plan);
+    double *line = table.data();
+    for (const std::int64_t r : rows.first) {
+        plan.slots.read(codes_, r, work.slot.data());
+        plan.score(work.slot.data(), labels_[std::size_t(r)], left_out_.weight(r), true, line, work);
+        for (int c = 0; c < k; ++c) line[c] = std::max(line[c], least_log_) - log_prior_[r * k + c];
+        for (const Factor *factor : over) {
+            const double *less = factor->line_of(r);
+            for (int c = 0; c < k; ++c) line[c] -= less[c];
+        }
+        line += k;
+    }
+    return std::make_shared<Factor>(rows.lines, std::move(table), k, rows.labels);
+}
+
+}  // namespace tanager::scoring

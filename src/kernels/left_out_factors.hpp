@@ -1,0 +1,48 @@
+// What products of few columns make of learned rows, each left out: the factors that a wrapper search tries.
+#pragma once
+#include <map>
+
+#include "changes.hpp"
+#include "score_rows.hpp"
+
+namespace tanager::scoring {
+
+// A product of sums, as ScoringPlan::set_product and its neighbours take it.
+struct SmallProduct {
+    std::vector<int> child;
+    std::vector<std::vector<int>> parents;
+    std::vector<double> weight;
+    std::vector<std::vector<int>> only, joined;
+};
+
+// Rows that a product cannot tell apart, because they agree in their labels and in the columns that it reads.
+struct AlikeRows {
+    std::shared_ptr<const std::vector<std::int32_t>> lines;  // which of them each row is
+    std::vector<std::int64_t> first;                         // a row of each
+    std::vector<int> labels;                                 // and their class
+};
+
+class LeftOutFactors {
+  public:
+    // Estimates, priors and slots are those of `like`. log_prior: (rows, classes), what to divide by. Rows have labels.
+    LeftOutFactors(const ScoringPlan &like, const Codes &codes, const LeftOut &left_out, const double *log_prior,
+                   double least_log);
+    // The product over P(y), and over factors that look at some of the same columns.
+    std::shared_ptr<Factor> make(const SmallProduct &product, const std::vector<const Factor *> &over);
+
+  private:
+    const AlikeRows &alike(const SmallProduct &product);
+    AlikeRows sort_out(const std::vector<int> &columns);
+    const std::vector<std::uint32_t> &cells(int column);
+
+    const ScoringPlan &like_;
+    Codes codes_;
+    const LeftOut &left_out_;
+    const double *log_prior_;
+    double least_log_;
+    std::vector<int> labels_;
+    std::map<std::vector<int>, AlikeRows> known_;
+    std::map<int, std::vector<std::uint32_t>> cells_;  // codes of a column; missing comes last
+};
+
+}  // namespace tanager::scoring

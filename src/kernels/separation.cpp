@@ -1,0 +1,178 @@
+#include "separation.hpp"
+
+#include <algorithm>
+
+#include "chi_square.hpp"
+
+namespace tanager {
+
+bool IndependenceTest::independent(const Information &information) const {
+    if (kind == Kind::threshold) return information.value <= bound;
+    const double df = naive ? information.naive_df : information.df;
+    if (guard && information.rows < 5 * df) return true;
+    const double statistic = kind == Kind::pearson ? information.pearson : 2 * information.rows * information.value;
+    return !(df > 0) || chi_square_tail(statistic, df) >= bound;
+}
+
+void BlockGraph::join(int a, int b) {
+    for (const auto &[u, v] : {std::pair(a, b), std::pair(b, a)}) {
+        joined_[std::size_t(u)][std::size_t(v)] = 1;
+        std::vector<int> &own = neighbours_[std::size_t(u)];
+        own.insert(std::lower_bound(own.begin(), own.end(), v), v);
+    }
+    if (known_ && shared(a, b) < 0) known_ = false;  // an edge inside a block changes no block
+}
+
+void BlockGraph::part(int a, int b) {
+    for (const auto &[u, v] : {std::pair(a, b), std::pair(b, a)}) {
+        joined_[std::size_t(u)][std::size_t(v)] = 0;
+        std::vector<int> &own = neighbours_[std::size_t(u)];
+        own.erase(std::find(own.begin(), own.end(), v));
+    }
+    known_ = false;
+}
+
+int BlockGraph::shared(int a, int b) const {
+    for (const int block : of_[std::size_t(a)])
+        if (std::find(of_[std::size_t(b)].begin(), of_[std::size_t(b)].end(), block) != of_[std::size_t(b)].end())
+            return block;
+    return -1;
+}
+
+void BlockGraph::find_blocks() {
+    blocks_.clear();
+    of_.assign(size(), {});
+    std::vector<int> depth(size(), -1);
+    for (std::size_t node = 0; node < size(); ++node)
+        if (depth[node] < 0) search(int(node), depth);
+    known_ = true;
+}
+
+// Depth first; where nothing below a node leads past the node above it, its subtree and that node are a block.
+void BlockGraph::search(int root, std::vector<int> &depth) {
+    struct Step {
+        int node, lowest;         // the smallest depth that its subtree has an edge to
+        std::size_t next, start;  // the neighbour to look at, and where its subtree starts among the open nodes
+    };
+    std::vector<Step> path{{root, 0, 0, 0}};
+    std::vector<int> open_nodes;  // below the root, in no block yet
+    depth[std::size_t(root)] = 0;
+    while (true) {
+        Step &step = path.back();
+        const std::vector<int> &own = neighbours_[std::size_t(step.node)];
+        int fresh = -1;
+        while (step.next < own.size() && fresh < 0) {
+            const int other = own[step.next++], seen = depth[std::size_t(other)];
+            if (seen < 0) fresh = other;
+            else step.lowest = std::min(step.lowest, seen);
+        }
+        if (fresh >= 0) {
+            const int above = int(path.size()) - 1;
+            depth[std::size_t(fresh)] = above + 1;
+            path.push_back({fresh, above, 0, open_nodes.size()});
+            open_nodes.push_back(fresh);
+            continue;
+        }
+        const Step done = step;
+        path.pop_back();
+        if (path.empty()) return;
+        path.back().lowest = std::min(path.back().lowest, done.lowest);
+        if (done.lowest < int(path.size()) - 1) continue;
+        std::vector<int> block(open_nodes.begin() + std::ptrdiff_t(done.start), open_nodes.end());
+        block.push_back(path.back().node);
+        open_nodes.resize(done.start);
+        for (const int node : block) of_[std::size_t(node)].push_back(int(blocks_.size()));
+        blocks_.push_back(std::move(block));
+    }
+}
+
+std::vector<char> BlockGraph::between(int a, int b) {
+    if (!known_) find_blocks();
+    std::vector<char> found(size(), 0);
+    const auto add = [&](int block) {
+        for (const int node : blocks_[std::size_t(block)]) found[std::size_t(node)] = 1;
+    };
+    if (const int both = shared(a, b); both >= 0) {
+        add(both);
+    } else {  // the blocks on the one way from a to b, where there is a way
+        constexpr int unseen = -2, first = -1;
+        std::vector<int> came(blocks_.size(), unseen), queue;
+        for (const int block : of_[std::size_t(a)]) {
+            came[std::size_t(block)] = first;
+            queue.push_back(block);
+        }
+        for (std::size_t at = 0; at < queue.size(); ++at) {
+            const int block = queue[at];
+            const std::vector<int> &nodes = blocks_[std::size_t(block)];
+            if (std::find(nodes.begin(), nodes.end(), b) != nodes.end()) {
+                for (int back = block; back != first; back = came[std::size_t(back)]) add(back);
+                break;
+            }
+            for (const int node : nodes)
+                for (const int other : of_[std::size_t(node)])
+                    if (came[std::size_t(other)] == unseen) {
+                        came[std::size_t(other)] = block;
+                        queue.push_back(other);
+                    }
+        }
+    }
+    found[std::size_t(a)] = found[std::size_t(b)] = 0;
+    return found;
+}
+
+Attempt Separation::separate(int a, int b, std::vector<int> given) const {
+    if (given.empty() || given.size() > max_cond)  // a pair is known to be dependent by now
+        return {false, !given.empty(), {}, look_up(a, b, {})};
+    const auto attempt_with = [&](std::vector<int> some) {
+        const Information information = ask(a, b, some);
+        return Attempt{test.independent(information), false, std::move(some), information};
+    };
+    Attempt now = attempt_with(std::move(given));
+    while (!now.separated && now.given.size() > 1) {
+        Attempt best;
+        for (std::size_t left_out = 0; left_out < now.given.size(); ++left_out) {
+            std::vector<int> fewer = now.given;
+            fewer.erase(fewer.begin() + std::ptrdiff_t(left_out));
+            Attempt option = attempt_with(std::move(fewer));
+            const bool better = option.separated != best.separated ? option.separated
+                                                                   : option.information.value < best.information.value;
+            if (left_out == 0 || better) best = std::move(option);
+        }
+        if (!best.separated && best.information.value > now.information.value) return now;
+        now = std::move(best);
+    }
+    return now;
+}
+
+Attempt Separation::by_neighbours(int a, int b, const std::vector<char> &between) const {
+    const auto may_be_parents = [&](int end) {
+        std::vector<int> found;
+        for (const int v : graph.neighbours(end))
+            if (between[std::size_t(v)] && allowed[std::size_t(v)][std::size_t(end)]) found.push_back(v);
+        return found;
+    };
+    Attempt ours = separate(a, b, may_be_parents(a));
+    if (ours.separated) return ours;
+    Attempt theirs = separate(a, b, may_be_parents(b));
+    return theirs.separated || theirs.information.value < ours.information.value ? theirs : ours;
+}
+
+Attempt Separation::widely(int a, int b, const std::vector<char> &between) const {
+    const auto wide = [&](int end) {
+        std::vector<char> near(graph.size(), 0);
+        for (const int v : graph.neighbours(end)) {
+            if (!between[std::size_t(v)]) continue;
+            near[std::size_t(v)] = 1;
+            for (const int w : graph.neighbours(v)) near[std::size_t(w)] |= between[std::size_t(w)];
+        }
+        near[std::size_t(end)] = 0;
+        std::vector<int> found;
+        for (std::size_t v = 0; v < near.size(); ++v)
+            if (near[v]) found.push_back(int(v));
+        return found;
+    };
+    std::vector<int> ours = wide(a), theirs = wide(b);
+    return separate(a, b, ours.size() < theirs.size() ? std::move(ours) : std::move(theirs));
+}
+
+}  // namespace tanager
