@@ -8,6 +8,7 @@ import sys
 
 from benchmarks import (
     anytime,
+    back_off,
     command,
     counting,
     evolving,
@@ -30,6 +31,7 @@ GROUPS = {
     "counting": counting,
     "fit": fit,
     "learners": learners,
+    "back_off": back_off,
     "predict": predict,
     "parameters": parameters,
     "anytime": anytime,

@@ -258,7 +258,7 @@ tanager::scoring::Smoothing smoothing_named(const std::string &kind) {
     if (kind == "m") return Smoothing::m_estimate;
     if (kind == "bdeu") return Smoothing::bdeu;
     if (kind == "prior") return Smoothing::prior_counts;
-    expect(kind == "backoff", "unknown kind of smoothing");
+    expect(kind == "backoff" || kind == "learned", "unknown kind of smoothing");
     return Smoothing::back_off;
 }
 

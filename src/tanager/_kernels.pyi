@@ -171,6 +171,12 @@ def tree_steps(
 ) -> None:
     """For one row and class: log_sum (1, n) of every column as it is taken out, its shares (n, n) by column left."""
 
+def back_off_strengths(tables: Sequence[_Floats], start: float = 1.0, n_fixed: int = 0) -> list[float]:
+    """The strengths of one family, from tables (groups, parents ..., child) with none, one, two, ... parents.
+
+    The first `n_fixed` levels keep the strength to start with.
+    """
+
 class ScoringPlan:
     """How a classifier reads the counts of a Store."""
 
@@ -190,6 +196,12 @@ class ScoringPlan:
         """
     def rescale(self, unit: float) -> None:
         """Go on with another unit."""
+    def learn_strengths(self) -> None:
+        """Of a learned back-off: find the strengths of all families in the counts as they are now."""
+    def strengths(self) -> list[float]:
+        """Those of every term, with none, one, two, ... parents; then those of the class with its parents."""
+    def set_strengths(self, all: Sequence[float]) -> None:
+        """What ``strengths`` gave."""
     def product(
         self,
         child: Sequence[int],
