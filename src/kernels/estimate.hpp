@@ -86,13 +86,11 @@ inline bool term_value(const Store &s, const Estimate &e, const std::vector<Term
     if (slot[i] == s.missing_slot(i)) return false;
     bool counted = sub && !(absent && absent[i]);  // whether the row that is left out is in this family
     const double own_left_out = absent && absent[i] ? 0 : left_out;
-    std::int64_t where = t.counts.base;
-    for (std::size_t q = 0; q < t.parents.size(); ++q) {
-        if (slot[t.parents[q]] == s.missing_slot(t.parents[q])) return false;
-        if (absent && absent[t.parents[q]]) counted = false;
-        where += slot[t.parents[q]] * t.counts.strides[q];
+    for (int p : t.parents) {
+        if (slot[p] == s.missing_slot(p)) return false;
+        if (absent && absent[p]) counted = false;
     }
-    const double *cells = t.counts.cells + where;
+    const double *cells = t.counts.context([&](std::size_t q) { return slot[t.parents[q]]; });
     const double *own = cells + slot[i] * t.counts.child_stride;
     const double *lost = cells + s.missing_slot(i) * t.counts.child_stride;
     const double *context = nullptr;

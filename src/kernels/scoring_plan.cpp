@@ -61,11 +61,10 @@ void ScoringPlan::learn_strengths() {
         for (std::size_t l = levels.size() - 1; l > 0; --l) levels[l - 1] = &terms[levels[l]->prefix];
         const auto fill = [&](int level, const int *slot, double *out) {
             const Place &place = levels[level]->counts;
-            std::int64_t at = place.base;
-            for (int q = 0; q < level; ++q) at += slot[q] * place.strides[q];
+            const double *at = place.context([slot](std::size_t q) { return slot[q]; });
             for (int v = 0; v < r; ++v, at += place.child_stride, out += groups) {
-                if (term.free) *out = std::accumulate(place.cells + at, place.cells + at + store.k, 0.0);
-                else std::copy_n(place.cells + at, groups, out);
+                if (term.free) *out = std::accumulate(at, at + store.k, 0.0);
+                else std::copy_n(at, groups, out);
             }
         };
         const auto cells = gather_back_off(sizes(term.parents), r, groups, estimate.unit, fill);
@@ -73,9 +72,11 @@ void ScoringPlan::learn_strengths() {
     }
     if (class_parents.empty()) return;
     const auto fill = [&](int level, const int *slot, double *out) {
-        const Place *place = level ? &class_places[level - 1] : nullptr;
-        const double *at = place ? place->cells + place->base + slot[level - 1] * place->child_stride : store.classes;
-        for (int q = 0; q + 1 < level; ++q) at += slot[q] * place->strides[q];
+        const double *at = store.classes;
+        if (level > 0) {
+            const Place &place = class_places[level - 1];
+            at = place.context([slot](std::size_t q) { return slot[q]; }) + slot[level - 1] * place.child_stride;
+        }
         std::copy_n(at, store.k, out);
     };
     const auto cells = gather_back_off(sizes(class_parents), store.k, 1, estimate.unit, fill);
@@ -213,6 +214,7 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
         m.attributes = sets[t];
         m.weight = weight[t];
         m.counts = locate(store, {sets[t].begin(), sets[t].end() - 1}, sets[t].back());
+        if (m.counts.sparse) throw std::invalid_argument("the members of a sum are not read from sparse tables");
         double r = store.k;
         for (int i : sets[t]) r *= store.n_values[i];
         m.cell = estimate.cell(r, 1);
@@ -245,6 +247,7 @@ void ScoringPlan::find_children() {
         auto &children = member_children.emplace_back();
         for (int t : own) {
             const Place &from = terms[t].counts;
+            if (from.sparse) throw std::invalid_argument("the members of a sum are not read from sparse tables");
             ChildPlace to{from.cells + from.base, from.child_stride};
             std::copy(from.strides.begin(), from.strides.end(), to.strides);
             children.push_back(to);
@@ -321,9 +324,8 @@ int ScoringPlan::n_class_parents(const int *slot) const {
 const double *ScoringPlan::class_counts(int n_parents, const int *slot) const {
     if (n_parents == 0) return store.classes;
     const Place &place = class_places[n_parents - 1];
-    std::int64_t at = place.base + slot[class_parents[n_parents - 1]] * place.child_stride;
-    for (int q = 0; q + 1 < n_parents; ++q) at += slot[class_parents[q]] * place.strides[q];
-    return place.cells + at;
+    const double *context = place.context([&](std::size_t q) { return slot[class_parents[q]]; });
+    return context + slot[class_parents[n_parents - 1]] * place.child_stride;
 }
 
 void ScoringPlan::class_value(const int *slot, const double *sub, const double *prior, double *out,

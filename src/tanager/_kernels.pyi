@@ -20,7 +20,7 @@ def count(
     singles: _Floats,
     pairs: _Floats | None,
     triples: Sequence[tuple[int, int, _Floats]],
-    families: Sequence[tuple[Sequence[int], _Floats]],
+    families: Sequence[tuple[Sequence[int], _Floats | SparseTable]],
     sign: int = 1,
     n_jobs: int = 1,
     method: Literal["auto", "bits", "increments"] = "auto",
@@ -97,6 +97,26 @@ class RowFinder:
     def find(self, row: dict[str, object], out: np.ndarray) -> bool:
         """Write the codes; False where some cell needs a closer look in Python."""
 
+class SparseTable:
+    """The counts of a family in the contexts of its parents that have occurred."""
+
+    def __init__(self, sizes: Sequence[int], child_slots: int, n_classes: int) -> None:
+        """`sizes` are the slots of the parents; a context is a number as of a cell in a table of that shape."""
+    def add(self, keys: _Integers, child: _Integers, cells: _Floats) -> None:
+        """Add counts by class to the cells of so many contexts and slots of the child."""
+    def occupied(self) -> tuple[_Integers, _Floats]:
+        """The contexts of which something is left, ascending, and copies of their cells (child, class)."""
+    def least(self) -> float:
+        """The smallest cell."""
+    def clear_below(self, least: float) -> None:
+        """Set cells closer to zero than this to zero."""
+    def weigh_classes(self, factors: Sequence[float]) -> None:
+        """Multiply the cells of every class by a factor."""
+    @property
+    def n_contexts(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+
 # Scoring.
 class Store:
     """The arrays of a JointCounts, checked once."""
@@ -109,7 +129,7 @@ class Store:
         singles: _Floats,
         pairs: _Floats | None,
         triples: Sequence[tuple[int, int, _Floats]],
-        families: Sequence[tuple[Sequence[int], _Floats]],
+        families: Sequence[tuple[Sequence[int], _Floats | SparseTable]],
     ) -> None: ...
     def learn(self, codes: _Codes, labels: _Codes, weights: _Floats | None, unit: float = 1.0) -> int:
         """Add row after row; returns the rows done before one with an unknown value or class."""
