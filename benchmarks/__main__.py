@@ -8,6 +8,7 @@ import sys
 
 from benchmarks import (
     anytime,
+    back_off,
     command,
     counting,
     evolving,
@@ -32,6 +33,7 @@ GROUPS = {
     "fit": fit,
     "learners": learners,
     "forest": forest,
+    "back_off": back_off,
     "predict": predict,
     "parameters": parameters,
     "anytime": anytime,

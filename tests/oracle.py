@@ -97,6 +97,8 @@ def prior(data, y, smoothing):
         add = 0.0 if all(count(data, {}, c) > 0 for c in range(k)) else 1.0
     elif kind == "backoff":
         add = strengths[-1] / k
+    elif kind == "learned":
+        add = strengths[0] / k
     else:
         add = pseudo(smoothing, k, 1)
     return (num + add) / (den + k * add) if den + k * add > 0 else 1 / k
@@ -111,6 +113,9 @@ def conditional(data, i, v, y, parents, smoothing):
     num, den = count(data, dict(parents) | {i: v}, y), subtotal(data, i, dict(parents), y)
     if kind == "prior":
         add, total = strength * marginal(data, i, v), strength
+    elif kind == "learned":
+        strengths = smoothing[2][i, tuple(j for j, _ in parents)]
+        return learned(data, i, v, y, parents, strengths)
     elif kind == "backoff":
         shorter = conditional(data, i, v, y, parents[:-1], smoothing) if parents else 1 / r
         total = strength if parents else smoothing[-1]
@@ -122,6 +127,16 @@ def conditional(data, i, v, y, parents, smoothing):
     return (num + add) / (den + total) if den + total > 0 else 1 / r
 
 
+def learned(data, i, v, y, parents, strengths):
+    """A back-off with a strength for every level."""
+    theta = 1 / data.n_values[i]
+    for level, c in enumerate(strengths):
+        context = dict(parents[:level])
+        num, den = count(data, context | {i: v}, y), subtotal(data, i, context, y)
+        theta = (num + c * theta) / (den + c)
+    return theta
+
+
 def joint(data, y, values, smoothing):
     """P(y, x_s) for one or two super-parents."""
     kind, strength = smoothing[:2]
@@ -129,7 +144,7 @@ def joint(data, y, values, smoothing):
     if kind == "prior":
         p0 = math.prod(marginal(data, i, v) for i, v in values)
         return (num + strength * p0 * prior(data, y, smoothing)) / (den + strength)
-    if kind == "backoff":
+    if kind in ("backoff", "learned"):
         p = prior(data, y, smoothing)
         for at, (i, v) in enumerate(values):
             p *= conditional(data, i, v, y, values[:at], smoothing)

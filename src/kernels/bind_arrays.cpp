@@ -116,8 +116,19 @@ void read_families(nb::handle list, HeldStore &held) {
             family.strides[q] = stride;
             stride *= shape[q];
         }
-        shape.push_back(s.k);
-        family.cells = hold(held, item[1], shape, "the table of " + name);
+        if (nb::isinstance<SparseTable>(item[1])) {
+            family.sparse = nb::cast<SparseTable *>(item[1]);
+            const std::int64_t child_slots = shape.back();
+            shape.pop_back();
+            if (family.sparse->sizes() != shape || family.sparse->child_slots() != child_slots ||
+                family.sparse->n_classes() != s.k)
+                refuse("the sparse table of " + name + " has another layout.");
+            for (std::size_t q = 0; q + 1 < family.strides.size(); ++q) family.strides[q] /= child_slots * s.k;
+            held.sparse.push_back(nb::borrow(item[1]));
+        } else {
+            shape.push_back(s.k);
+            family.cells = hold(held, item[1], shape, "the table of " + name);
+        }
         s.families.push_back(std::move(family));
     }
 }
@@ -258,7 +269,7 @@ tanager::scoring::Smoothing smoothing_named(const std::string &kind) {
     if (kind == "m") return Smoothing::m_estimate;
     if (kind == "bdeu") return Smoothing::bdeu;
     if (kind == "prior") return Smoothing::prior_counts;
-    expect(kind == "backoff", "unknown kind of smoothing");
+    expect(kind == "backoff" || kind == "learned", "unknown kind of smoothing");
     return Smoothing::back_off;
 }
 

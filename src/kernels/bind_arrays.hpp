@@ -12,6 +12,7 @@ namespace arrays {
 using tanager::Batch;
 using tanager::Codes;
 using tanager::Layout;
+using tanager::SparseTable;
 using tanager::Store;
 using tanager::Weights;
 
@@ -53,6 +54,7 @@ tanager::scoring::Smoothing smoothing_named(const std::string &kind);
 struct HeldStore {
     Store store;
     std::vector<TableArray> arrays;  // what the store points into
+    std::vector<nb::object> sparse;  // and the sparse tables
 };
 Layout read_layout(nb::handle offsets, nb::handle n_values);
 HeldStore read_store(nb::handle offsets, nb::handle n_values, nb::handle classes, nb::handle singles, nb::handle pairs,

@@ -1,6 +1,7 @@
 // ScoringPlan and Compiled for Python. What a plan is made of is checked here, so that kernels can trust a plan.
 #include <memory>
 
+#include "back_off.hpp"
 #include "bind_left_out.hpp"
 #include "bind_staged.hpp"
 #include "bind_store.hpp"
@@ -67,10 +68,11 @@ struct PyPlan {
            bool fast, double first)
         : store(std::move(s)),
           shared(std::make_shared<ScoringPlan>(
-              store->store, Estimate{smoothing_named(kind), strength, unit, first < 0 ? strength : first},
+              store->store,
+              Estimate{smoothing_named(kind), strength, unit, first < 0 ? strength : first, kind == "learned"},
               smooth_unseen)),
           plan(*shared) {
-        plan.fast = fast;
+        plan.fast = plan.fast && fast;
         check_spare(plan.store, smooth_unseen);
     }
 
@@ -155,6 +157,20 @@ struct PyPlan {
         plan.priors = priors;
         plan.class_factor = factor;
         single.reset();
+    }
+    void learn_strengths() {
+        check_ready();
+        expect(plan.estimate.learned, "strengths are learned of a learned back-off alone");
+        marginal.reset();
+        nb::gil_scoped_release release;
+        plan.learn_strengths();
+    }
+    void set_strengths(const std::vector<double> &all) {
+        check_ready();
+        expect(plan.estimate.learned, "strengths are learned of a learned back-off alone");
+        for (double c : all) expect(c >= 0 && std::isfinite(c), "a strength is a finite number of at least 0");
+        marginal.reset();
+        expect(plan.set_strengths(all), "there must be one strength per level of every term, then of the class");
     }
     void rescale(double unit) {
         expect(unit > 0 && std::isfinite(unit), "the unit must be positive");
@@ -327,6 +343,37 @@ void compiled_score(const Compiled &self, const AnyArray &codes_, const Doubles 
     });
 }
 
+// The strengths of one family from tables of its levels, (groups, values of the parents ..., values of the child).
+std::vector<double> back_off_strengths(const std::vector<AnyArray> &tables, double start, int n_fixed) {
+    expect(!tables.empty() && tables[0].ndim() == 2, "the first level is a table of groups and values");
+    expect(start >= 0 && std::isfinite(start), "a strength is a finite number of at least 0");
+    expect(n_fixed >= 0 && std::size_t(n_fixed) <= tables.size(), "there are fewer levels than are to be fixed");
+    std::vector<std::int64_t> shape{std::int64_t(tables[0].shape(0)), std::int64_t(tables[0].shape(1))};
+    expect(shape[0] < 65536 && shape[1] < 65536, "there are too many values");
+    std::vector<int> sizes;
+    for (std::size_t l = 0; l < tables.size(); ++l) {
+        expect(tables[l].ndim() == l + 2, "every level has one parent more than the one before");
+        if (l > 0) {
+            sizes.push_back(int(std::min<std::size_t>(tables[l].shape(l), 65536)));
+            expect(sizes.back() < 65536, "there are too many values");
+            shape.insert(shape.end() - 1, sizes.back());
+        }
+        check_table(tables[l], shape, "a level");
+    }
+    const int r = int(shape.back()), groups = int(shape[0]);
+    const auto fill = [&](int level, const int *slot, double *out) {
+        std::int64_t size = 1, at = 0;
+        for (int q = 0; q < level; ++q) {
+            at = at * sizes[q] + slot[q];
+            size *= sizes[q];
+        }
+        const double *cells = static_cast<const double *>(tables[level].data());
+        for (int v = 0; v < r; ++v)
+            for (int y = 0; y < groups; ++y) *out++ = cells[(y * size + at) * r + v];
+    };
+    return learn_strengths(gather_back_off(sizes, r, groups, 1.0, fill), start, n_fixed);
+}
+
 }  // namespace
 
 void bind_score(nb::module_ &m) {
@@ -362,6 +409,9 @@ void bind_score(nb::module_ &m) {
              nb::arg("gone").noconvert().none() = nb::none(), nb::arg("member_scores").noconvert().none() = nb::none(),
              nb::arg("keep") = 1.0)
         .def("rescale", &PyPlan::rescale, nb::arg("unit"))
+        .def("learn_strengths", &PyPlan::learn_strengths)
+        .def("strengths", [](const PyPlan &p) { return p.plan.strengths(); })
+        .def("set_strengths", &PyPlan::set_strengths, nb::arg("all"))
         .def("parts", &PyPlan::parts, nb::arg("codes"), nb::arg("out").noconvert())
         .def("term", &PyPlan::term, nb::arg("number"), nb::arg("codes"), nb::arg("out").noconvert(),
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0)
@@ -373,6 +423,7 @@ void bind_score(nb::module_ &m) {
             nb::arg("leave_out") = false)
         .def("n_reads", [](const PyPlan &p) { return Compiled::n_reads(p.plan); })
         .def("compile", &PyPlan::compile, nb::arg("leave_out") = false, nb::call_guard<nb::gil_scoped_release>());
+    m.def("back_off_strengths", &back_off_strengths, nb::arg("tables"), nb::arg("start") = 1.0, nb::arg("n_fixed") = 0);
     nb::class_<Compiled>(m, "Compiled", "A plan with every probability worked out.")
         .def("score", &compiled_score, nb::arg("codes"), nb::arg("out").noconvert(), nb::arg("log_joint") = false,
              nb::arg("n_jobs") = 1, nb::arg("labels").none() = nb::none())

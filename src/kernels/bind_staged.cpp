@@ -19,7 +19,7 @@ bool is_naive(const ScoringPlan &p) {
 }
 
 bool alike(const Estimate &a, const Estimate &b) {
-    return a.kind == b.kind && a.strength == b.strength && a.first == b.first;
+    return a.kind == b.kind && a.strength == b.strength && a.first == b.first && a.learned == b.learned;
 }
 
 // Whether tables could have been made of this plan.

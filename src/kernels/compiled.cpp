@@ -205,9 +205,11 @@ void Compiled::compile_sum(const ScoringPlan &p) {
     std::vector<int> slot(n, 0);
     std::vector<double> value(k);
     const std::int64_t row = offsets[n] * stride;
-    // Back-off needs the shorter families; they are made on demand in a plan of our own.
-    ScoringPlan families(p.store, p.estimate, false);
-    families.slots = p.slots;
+    // Back-off needs the shorter families; a plan that takes the short cut has none, and they are made on demand in a
+    // plan of our own.
+    ScoringPlan own_families(p.store, p.estimate, false);
+    own_families.slots = p.slots;
+    const auto &families = p.fast ? own_families.terms : p.terms;
     for (const Member &m : p.members) {
         CompiledMember out;
         out.attributes = m.attributes;
@@ -217,8 +219,9 @@ void Compiled::compile_sum(const ScoringPlan &p) {
         out.weight = m.weight;
         tables.resize(tables.size() + std::size_t(configurations(p, m.attributes)) * row, 1.0);
         std::vector<int> children;
-        for (int i = 0; i < n; ++i)
-            if (p.child_of(i, m)) children.push_back(families.add_term(i, m.attributes));
+        if (!p.fast) children = p.member_terms[std::size_t(&m - p.members.data())];
+        for (int i = 0; i < n && p.fast; ++i)
+            if (p.child_of(i, m)) children.push_back(own_families.add_term(i, m.attributes));
         for_each_configuration(p, m.attributes, slot, [&](std::int64_t number) {
             double *cells = tables.data() + out.table + number * row;
             const bool ok = joint_lanes(p, m, slot.data(), value.data());
@@ -228,10 +231,10 @@ void Compiled::compile_sum(const ScoringPlan &p) {
                 for (int c = 0; c < stride; ++c) own[v * stride + c] = ok && c < k ? m.weight * value[c] : 0;
             if (!ok) return;
             for (int t : children) {
-                const Term &term = families.terms[t];
+                const Term &term = families[t];
                 for (int v = 0; v < p.slots.limit[term.child]; ++v) {
                     slot[term.child] = v;
-                    if (term_lanes(p, families.terms, term, slot.data(), value.data()))
+                    if (term_lanes(p, families, term, slot.data(), value.data()))
                         std::copy(value.begin(), value.end(), cells + (offsets[term.child] + v) * stride);
                 }
             }

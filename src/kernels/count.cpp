@@ -111,6 +111,10 @@ void split(const Batch &rows, Method method, Store &blocked, Store &by_row) {
     by_row.families.clear();
     const auto n_families = double(blocked.families.size());  // one pass serves all of them
     std::erase_if(blocked.families, [&](const Family &family) {
+        if (family.sparse) {
+            by_row.families.push_back(family);
+            return true;
+        }
         double cells = k;
         for (const int i : family.attributes) cells *= double(blocked.n_slots[i]);
         if (pays(m, cells, n_families) && cells <= static_cast<double>(kMostFamilyCells)) return false;

@@ -10,11 +10,13 @@ namespace tanager::scoring {
 
 enum class Smoothing { lidstone, m_estimate, bdeu, prior_counts, back_off };
 
-// `strength` is alpha, M, ess or N0; `first` is M where back-off has no attribute parents. Decayed stores hold true
-// counts times `unit`; whoever adds a pseudo-count to one of their cells multiplies it by `unit` first.
+// `strength` is alpha, M, ess or N0; `first` is M where back-off has no attribute parents. Where back-off is `learned`,
+// every term has strengths of its own, and these two are those of the class and of what was not learned. Decayed stores
+// hold true counts times `unit`; whoever adds a pseudo-count to one of their cells multiplies it by `unit` first.
 struct Estimate {
     Smoothing kind = Smoothing::lidstone;
     double strength = 1, unit = 1, first = 1;
+    bool learned = false;
     bool constant() const { return kind != Smoothing::prior_counts && kind != Smoothing::back_off; }
     // Pseudo-count of one of r outcomes in one of q contexts (constant kinds; the uniform start of the others).
     double cell(double r, double q) const {
@@ -29,10 +31,11 @@ struct Term {
     int child = 0;
     std::vector<int> parents;
     double weight = 1;
-    Place counts, context;       // context: N(parents, y); not used beyond two parents
-    double cell = 0, total = 0;  // pseudo-counts of constant kinds, before the unit
-    int prefix = -1;             // the same child without its last parent
-    bool free = false;           // P(x_child | parents), the class summed out
+    Place counts, context;          // context: N(parents, y); not used beyond two parents
+    double cell = 0, total = 0;     // pseudo-counts of constant kinds, before the unit
+    int prefix = -1;                // the same child without its last parent
+    bool free = false;              // P(x_child | parents), the class summed out
+    std::vector<double> strengths;  // of a learned back-off: with the first 0, 1, ... parents
 };
 
 inline double at_least_zero(double x) { return x > 0 ? x : 0; }
@@ -75,19 +78,19 @@ inline void class_prior(const Store &s, const Estimate &e, const double *sub, do
 
 // Computes P(x_child | y, parents) into out for every class; false where the child or a parent is missing. `absent`
 // says which attributes were missing when the row that is left out was counted, though they have a value now.
+// `strengths` are those of the longer term that backs off to this one.
 inline bool term_value(const Store &s, const Estimate &e, const std::vector<Term> &terms, const Term &t,
-                       const int *slot, const double *sub, double left_out, double *out, const char *absent = nullptr) {
+                       const int *slot, const double *sub, double left_out, double *out, const char *absent = nullptr,
+                       const double *strengths = nullptr) {
     const int i = t.child, k = s.k;
     if (slot[i] == s.missing_slot(i)) return false;
     bool counted = sub && !(absent && absent[i]);  // whether the row that is left out is in this family
     const double own_left_out = absent && absent[i] ? 0 : left_out;
-    std::int64_t where = t.counts.base;
-    for (std::size_t q = 0; q < t.parents.size(); ++q) {
-        if (slot[t.parents[q]] == s.missing_slot(t.parents[q])) return false;
-        if (absent && absent[t.parents[q]]) counted = false;
-        where += slot[t.parents[q]] * t.counts.strides[q];
+    for (int p : t.parents) {
+        if (slot[p] == s.missing_slot(p)) return false;
+        if (absent && absent[p]) counted = false;
     }
-    const double *cells = t.counts.cells + where;
+    const double *cells = t.counts.context([&](std::size_t q) { return slot[t.parents[q]]; });
     const double *own = cells + slot[i] * t.counts.child_stride;
     const double *lost = cells + s.missing_slot(i) * t.counts.child_stride;
     const double *context = nullptr;
@@ -97,16 +100,18 @@ inline bool term_value(const Store &s, const Estimate &e, const std::vector<Term
         for (std::size_t q = 0; q + 1 < t.parents.size(); ++q) at += slot[t.parents[q]] * t.context.strides[q];
         context = t.context.cells + at;
     }
-    const double strength = e.unit * e.strength;
+    if (!strengths && !t.strengths.empty()) strengths = t.strengths.data();
+    const double strength = e.unit * (strengths ? strengths[t.parents.size()] : e.strength);
     double pseudo = e.unit * t.cell, total = e.unit * t.total;
     bool own_prior = false;
     if (e.kind == Smoothing::prior_counts) {
         pseudo = strength * marginal(s, e, i, slot, own_left_out);
         total = strength;
     } else if (e.kind == Smoothing::back_off) {
-        total = t.parents.empty() ? e.unit * e.first : strength;
-        pseudo = e.unit * e.cell(s.n_values[i], 1);
-        own_prior = t.prefix >= 0 && term_value(s, e, terms, terms[t.prefix], slot, sub, left_out, out, absent);
+        total = t.parents.empty() && !strengths ? e.unit * e.first : strength;
+        pseudo = s.n_values[i] ? total / s.n_values[i] : 0;
+        own_prior =
+            t.prefix >= 0 && term_value(s, e, terms, terms[t.prefix], slot, sub, left_out, out, absent, strengths);
     }
     const auto seen = [&](int c) {  // N(parents, y) over the rows with the child present
         if (context) return context[c] - lost[c];

@@ -36,6 +36,12 @@ Marginal::Marginal(const ScoringPlan &plan) : plan_(plan), families_(plan.store,
             if (network.uses[i] > 0 && network.family_of[i] < 0) add_family(network, i, {}, true);
         networks_.push_back(std::move(network));
     }
+    if (!plan.estimate.learned) return;
+    families_.learn_strengths();
+    for (Term &term : families_.terms)  // those that the plan has are as they were learned there
+        for (const Term &known : plan.terms)
+            if (!term.free && known.child == term.child && known.parents == term.parents)
+                term.strengths = known.strengths;
 }
 
 // An attribute without a single value is always missing: it is no child, and of the parents those before it are left.

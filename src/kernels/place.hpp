@@ -7,11 +7,21 @@
 
 namespace tanager {
 
-// Where N(x_child, parents, y) lives: a cell is base + sum slot[p] * stride[p] + slot[child] * child_stride.
+// Where N(x_child, parents, y) lives: a cell is base + sum slot[p] * stride[p] + slot[child] * child_stride. Of a
+// sparse table the sum over the parents is the key of a context, and only what `context` gives has an address.
 struct Place {
     double *cells = nullptr;
     std::int64_t base = 0, child_stride = 0;
     std::vector<std::int64_t> strides;  // one per parent
+    const SparseTable *sparse = nullptr;
+
+    // The cells of a context, from the first slot of the child on; `slot_of(q)` is the slot of parent q.
+    template <class SlotOf>
+    const double *context(const SlotOf &slot_of) const {
+        std::int64_t at = base;
+        for (std::size_t q = 0; q < strides.size(); ++q) at += slot_of(q) * strides[q];
+        return sparse ? sparse->find(at) : cells + at;
+    }
 };
 
 inline bool locate_triple(const Store &s, const std::vector<int> &parents, int child, Place &place) {
@@ -38,12 +48,13 @@ inline bool locate_triple(const Store &s, const std::vector<int> &parents, int c
     return false;
 }
 
-// A family serves whichever of its members is the child.
+// A family serves whichever of its members is the child, unless its table is sparse.
 inline bool locate_family(const Store &s, const std::vector<int> &parents, int child, Place &place) {
     std::vector<int> set = parents;
     set.push_back(child);
     std::sort(set.begin(), set.end());
-    const auto found = s.family_of.find(set);
+    auto found = s.family_of.find(set);
+    if (found == s.family_of.end()) found = s.family_of.find(Store::sparse_name(parents, child));
     if (found == s.family_of.end()) return false;
     const Family &f = s.families[found->second];
     const auto stride_of = [&f](int i) {
@@ -52,6 +63,7 @@ inline bool locate_family(const Store &s, const std::vector<int> &parents, int c
     place.strides.clear();
     for (int p : parents) place.strides.push_back(stride_of(p));
     place.cells = f.cells;
+    place.sparse = f.sparse;
     place.base = 0;
     place.child_stride = stride_of(child);
     return true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "back_off.hpp"
 #include "staged_score.hpp"
 
 namespace tanager::scoring {
@@ -48,6 +49,61 @@ int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool free)
     return known_[key] = int(terms.size()) - 1;
 }
 
+void ScoringPlan::learn_strengths() {
+    const auto sizes = [this](const std::vector<int> &parents) {
+        std::vector<int> out;
+        for (int p : parents) out.push_back(store.n_values[p]);
+        return out;
+    };
+    for (Term &term : terms) {
+        const int r = store.n_values[term.child], groups = term.free ? 1 : store.k;
+        std::vector<const Term *> levels(term.parents.size() + 1, &term);
+        for (std::size_t l = levels.size() - 1; l > 0; --l) levels[l - 1] = &terms[levels[l]->prefix];
+        const auto fill = [&](int level, const int *slot, double *out) {
+            const Place &place = levels[level]->counts;
+            const double *at = place.context([slot](std::size_t q) { return slot[q]; });
+            for (int v = 0; v < r; ++v, at += place.child_stride, out += groups) {
+                if (term.free) *out = std::accumulate(at, at + store.k, 0.0);
+                else std::copy_n(at, groups, out);
+            }
+        };
+        const auto cells = gather_back_off(sizes(term.parents), r, groups, estimate.unit, fill);
+        term.strengths = scoring::learn_strengths(cells, estimate.strength);
+    }
+    if (class_parents.empty()) return;
+    const auto fill = [&](int level, const int *slot, double *out) {
+        const double *at = store.classes;
+        if (level > 0) {
+            const Place &place = class_places[level - 1];
+            at = place.context([slot](std::size_t q) { return slot[q]; }) + slot[level - 1] * place.child_stride;
+        }
+        std::copy_n(at, store.k, out);
+    };
+    const auto cells = gather_back_off(sizes(class_parents), store.k, 1, estimate.unit, fill);
+    const auto learned = scoring::learn_strengths(cells, estimate.strength, 1);
+    class_strengths.assign(learned.begin() + 1, learned.end());
+}
+
+std::vector<double> ScoringPlan::strengths() const {
+    std::vector<double> all;
+    for (const Term &term : terms) all.insert(all.end(), term.strengths.begin(), term.strengths.end());
+    all.insert(all.end(), class_strengths.begin(), class_strengths.end());
+    return all;
+}
+
+bool ScoringPlan::set_strengths(const std::vector<double> &all) {
+    std::size_t needed = class_parents.size();
+    for (const Term &term : terms) needed += term.parents.size() + 1;
+    if (all.size() != needed) return false;
+    auto at = all.begin();
+    for (Term &term : terms) {
+        term.strengths.assign(at, at + std::ptrdiff_t(term.parents.size()) + 1);
+        at += std::ptrdiff_t(term.strengths.size());
+    }
+    class_strengths.assign(at, all.end());
+    return true;
+}
+
 // Columns a, b, c that are joined are read as P(a | y) P(b | y, a) P(c | y, a, b), which must be P(a, b, c | y) of one
 // column with |a| |b| |c| values. So a pseudo-count of one combination is as many as there are combinations beside the
 // values that are known already; and where M is shared out over all combinations, the values before have taken theirs.
@@ -74,6 +130,7 @@ void ScoringPlan::set_class_parents(const std::vector<int> &parents) {
         class_places.push_back(locate(store, {parents.begin(), p}, *p));
         q *= std::max(1, store.n_values[*p]);
         class_cells.push_back(estimate.cell(store.k, q));
+        class_strengths.push_back(estimate.strength);
     }
 }
 
@@ -158,6 +215,7 @@ void ScoringPlan::set_sum(const std::vector<std::vector<int>> &sets, const std::
         m.attributes = sets[t];
         m.weight = weight[t];
         m.counts = locate(store, {sets[t].begin(), sets[t].end() - 1}, sets[t].back());
+        if (m.counts.sparse) throw std::invalid_argument("the members of a sum are not read from sparse tables");
         double r = store.k;
         for (int i : sets[t]) r *= store.n_values[i];
         m.cell = estimate.cell(r, 1);
@@ -194,6 +252,7 @@ void ScoringPlan::find_children() {
         for (int i = 0; i < store.n; ++i) {
             if (!child_of(i, m)) continue;
             const Place from = locate(store, m.attributes, i);
+            if (from.sparse) throw std::invalid_argument("the members of a sum are not read from sparse tables");
             ChildPlace to{from.cells + from.base, from.child_stride};
             std::copy(from.strides.begin(), from.strides.end(), to.strides);
             children.push_back(to);
@@ -276,15 +335,13 @@ int ScoringPlan::n_class_parents(const int *slot) const {
 const double *ScoringPlan::class_counts(int n_parents, const int *slot) const {
     if (n_parents == 0) return store.classes;
     const Place &place = class_places[n_parents - 1];
-    std::int64_t at = place.base + slot[class_parents[n_parents - 1]] * place.child_stride;
-    for (int q = 0; q + 1 < n_parents; ++q) at += slot[class_parents[q]] * place.strides[q];
-    return place.cells + at;
+    const double *context = place.context([&](std::size_t q) { return slot[class_parents[q]]; });
+    return context + slot[class_parents[n_parents - 1]] * place.child_stride;
 }
 
 void ScoringPlan::class_value(const int *slot, const double *sub, const double *prior, double *out,
                               const char *absent) const {
     const int k = store.k, known = n_class_parents(slot);
-    const double strength = estimate.unit * estimate.strength;
     std::copy_n(prior, k, out);
     for (int q = 1; q <= known; ++q) {
         if (absent && absent[class_parents[q - 1]]) sub = nullptr;
@@ -293,6 +350,7 @@ void ScoringPlan::class_value(const int *slot, const double *sub, const double *
         const double *before = estimate.kind == Smoothing::back_off ? out : prior;
         const auto seen = [&](int c) { return at_least_zero(cells[c] - (sub ? sub[c] : 0)); };
         const double cell = estimate.unit * class_cells[q - 1];
+        const double strength = estimate.unit * (estimate.learned ? class_strengths[q - 1] : estimate.strength);
         double total = estimate.constant() ? cell * k : strength;
         for (int c = 0; c < k; ++c) total += seen(c);
         for (int c = 0; c < k; ++c) {

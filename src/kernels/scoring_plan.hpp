@@ -71,6 +71,7 @@ struct ScoringPlan {
     std::vector<int> class_parents;
     std::vector<Place> class_places;                     // N(x_p1, ..., x_pq, y) for q = 1, 2, ...
     std::vector<double> class_cells;                     // their pseudo-counts, before the unit
+    std::vector<double> class_strengths;                 // of a learned back-off; one per place
     std::vector<std::pair<int, std::vector<int>>> free;  // families without the class: for missing values alone
     std::vector<std::vector<int>> joined;  // columns that are one column together, with a value per combination
     // For the short cut: pseudo-count totals that occur (before the unit), and which of them attribute i has.
@@ -82,10 +83,16 @@ struct ScoringPlan {
     std::shared_ptr<ScoringPlan> otherwise;  // answers where no member is eligible
     std::shared_ptr<Staging> staging;  // of a sum that begins with naive Bayes and adds member after member, or null
 
-    ScoringPlan(Store &s, Estimate e, bool smooth_unseen) : store(s), estimate(e), slots(s, smooth_unseen) {}
+    // Strengths of a learned back-off are numbers of a family: the short cut, which shares those of a column, is off.
+    ScoringPlan(Store &s, Estimate e, bool smooth_unseen)
+        : store(s), estimate(e), fast(!e.learned), slots(s, smooth_unseen) {}
 
     int add_term(int child, const std::vector<int> &parents, bool free = false);
     void set_class_parents(const std::vector<int> &parents);
+    void learn_strengths();  // of all families, from the counts as they are now
+    // What learn_strengths has found: first the terms, in their order, then the class.
+    std::vector<double> strengths() const;
+    bool set_strengths(const std::vector<double> &all);  // false where there are too many or too few
     double joined_share(int child, const std::vector<int> &parents) const;
     // `only`: per term the classes that it applies to, all where empty.
     void set_product(const std::vector<int> &child, const std::vector<std::vector<int>> &parents,

@@ -10,7 +10,8 @@
 //   triples of anchor s    (A', A', n_slots[s], K) over the A' slots of the attributes >= first: N(x_s, x_j, x_l, y),
 //   both
 //                          triangles; the blocks of s stay 0
-//   families               (n_slots[p1], ..., n_slots[pd], n_slots[child], K)
+//   families               (n_slots[p1], ..., n_slots[pd], n_slots[child], K), or the contexts of p1, ..., pd that have
+//                          occurred (sparse_table.hpp)
 //
 // Missing slots are counted like values. So N(pa, x missing) is a cell, and summing out all slots of a variable gives
 // the counts without it.
@@ -22,6 +23,8 @@
 #include <cstdint>
 #include <map>
 #include <vector>
+
+#include "sparse_table.hpp"
 
 namespace tanager {
 
@@ -44,8 +47,17 @@ struct Triples {
 
 struct Family {
     std::vector<int> attributes;        // parents in order, then the child
-    std::vector<std::int64_t> strides;  // in cells, one per attribute
-    double *cells;
+    std::vector<std::int64_t> strides;  // in cells, one per attribute; of a sparse table: of parents, in keys
+    double *cells;                      // or null, and:
+    SparseTable *sparse;
+
+    double *cell(const int *slot, int y) const {
+        const std::size_t last = attributes.size() - 1;
+        std::int64_t at = 0;
+        for (std::size_t q = 0; q < last; ++q) at += slot[attributes[q]] * strides[q];
+        double *context = sparse ? sparse->at(at) : cells + at;
+        return context + slot[attributes[last]] * strides[last] + y;
+    }
 };
 
 struct Store : Layout {
@@ -53,12 +65,19 @@ struct Store : Layout {
     double *classes = nullptr, *singles = nullptr, *pairs = nullptr;
     std::vector<Triples> triples;
     std::vector<Family> families;
-    std::map<std::vector<int>, std::size_t> family_of;  // where a set of attributes, in ascending order, was counted
+    // Where a set of attributes was counted: in ascending order, and for a sparse table the child behind a -1.
+    std::map<std::vector<int>, std::size_t> family_of;
 
+    static std::vector<int> sparse_name(std::vector<int> parents, int child) {
+        std::sort(parents.begin(), parents.end());
+        parents.insert(parents.end(), {-1, child});
+        return parents;
+    }
     void index_families() {
         for (std::size_t f = 0; f < families.size(); ++f) {
             std::vector<int> set = families[f].attributes;
-            std::sort(set.begin(), set.end());
+            if (families[f].sparse) set = sparse_name({set.begin(), set.end() - 1}, set.back());
+            else std::sort(set.begin(), set.end());
             family_of.emplace(std::move(set), f);
         }
     }
@@ -72,7 +91,10 @@ inline void each_table(const Store &s, const Visit &visit) {
     if (s.singles) visit(s.singles, s.width * k);
     if (s.pairs) visit(s.pairs, s.width * s.width * k);
     for (const Triples &t : s.triples) visit(t.cells, t.width * t.width * s.n_slots[t.anchor] * k);
-    for (const Family &f : s.families) visit(f.cells, f.strides[0] * s.n_slots[f.attributes[0]]);
+    for (const Family &f : s.families) {
+        if (f.sparse) visit(f.sparse->cells().data(), std::int64_t(f.sparse->cells().size()));
+        else visit(f.cells, f.strides[0] * s.n_slots[f.attributes[0]]);
+    }
 }
 
 // Copies the lower triangle of the pairs, N(x_i, x_j, y) with j < i, to the upper one.
@@ -133,9 +155,8 @@ inline void change_row(Store &s, const int *slot, int y, Change change, std::int
     }
     for (const Triples &t : s.triples) change_triples(s, t, slot, y, change, cell);
     for (const Family &f : s.families) {
-        std::int64_t cell = y;
-        for (std::size_t q = 0; q < f.attributes.size(); ++q) cell += slot[f.attributes[q]] * f.strides[q];
-        f.cells[cell] = change(f.cells[cell]);
+        double *cell = f.cell(slot, y);
+        *cell = change(*cell);
     }
 }
 

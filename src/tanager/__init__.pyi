@@ -38,6 +38,7 @@ from tanager.classifiers.waode import WAODE as WAODE
 from tanager.classifiers.wrapped import Wrapped as Wrapped
 from tanager.counts.estimates import BackOff as BackOff
 from tanager.counts.estimates import BDeu as BDeu
+from tanager.counts.estimates import LearnedBackOff as LearnedBackOff
 from tanager.counts.estimates import Lidstone as Lidstone
 from tanager.counts.estimates import MEstimate as MEstimate
 from tanager.counts.estimates import PriorCounts as PriorCounts

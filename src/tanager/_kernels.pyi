@@ -20,7 +20,7 @@ def count(
     singles: _Floats,
     pairs: _Floats | None,
     triples: Sequence[tuple[int, int, _Floats]],
-    families: Sequence[tuple[Sequence[int], _Floats]],
+    families: Sequence[tuple[Sequence[int], _Floats | SparseTable]],
     sign: int = 1,
     n_jobs: int = 1,
     method: Literal["auto", "bits", "increments"] = "auto",
@@ -97,6 +97,26 @@ class RowFinder:
     def find(self, row: dict[str, object], out: np.ndarray) -> bool:
         """Write the codes; False where some cell needs a closer look in Python."""
 
+class SparseTable:
+    """The counts of a family in the contexts of its parents that have occurred."""
+
+    def __init__(self, sizes: Sequence[int], child_slots: int, n_classes: int) -> None:
+        """`sizes` are the slots of the parents; a context is a number as of a cell in a table of that shape."""
+    def add(self, keys: _Integers, child: _Integers, cells: _Floats) -> None:
+        """Add counts by class to the cells of so many contexts and slots of the child."""
+    def occupied(self) -> tuple[_Integers, _Floats]:
+        """The contexts of which something is left, ascending, and copies of their cells (child, class)."""
+    def least(self) -> float:
+        """The smallest cell."""
+    def clear_below(self, least: float) -> None:
+        """Set cells closer to zero than this to zero."""
+    def weigh_classes(self, factors: Sequence[float]) -> None:
+        """Multiply the cells of every class by a factor."""
+    @property
+    def n_contexts(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+
 # Scoring.
 class Store:
     """The arrays of a JointCounts, checked once."""
@@ -109,7 +129,7 @@ class Store:
         singles: _Floats,
         pairs: _Floats | None,
         triples: Sequence[tuple[int, int, _Floats]],
-        families: Sequence[tuple[Sequence[int], _Floats]],
+        families: Sequence[tuple[Sequence[int], _Floats | SparseTable]],
     ) -> None: ...
     def count(
         self, codes: _Codes, labels: _Codes, weights: _Floats | None, sign: int = 1, n_jobs: int = 1
@@ -262,6 +282,12 @@ def tree_steps(
 ) -> None:
     """For one row and class: log_sum (1, n) of every column as it is taken out, its shares (n, n) by column left."""
 
+def back_off_strengths(tables: Sequence[_Floats], start: float = 1.0, n_fixed: int = 0) -> list[float]:
+    """The strengths of one family, from tables (groups, parents ..., child) with none, one, two, ... parents.
+
+    The first `n_fixed` levels keep the strength to start with.
+    """
+
 class ScoringPlan:
     """How a classifier reads the counts of a Store."""
 
@@ -281,6 +307,12 @@ class ScoringPlan:
         """
     def rescale(self, unit: float) -> None:
         """Go on with another unit."""
+    def learn_strengths(self) -> None:
+        """Of a learned back-off: find the strengths of all families in the counts as they are now."""
+    def strengths(self) -> list[float]:
+        """Those of every term, with none, one, two, ... parents; then those of the class with its parents."""
+    def set_strengths(self, all: Sequence[float]) -> None:
+        """What ``strengths`` gave."""
     def product(
         self,
         child: Sequence[int],

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tanager.counts.block import Query
+from tanager.counts.estimates import LearnedBackOff
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
@@ -68,6 +69,10 @@ class LBR(CountsClassifier):
 
     def check_options(self) -> None:
         super().check_options()
+        if isinstance(self.estimate, LearnedBackOff):
+            raise OptionError(
+                "LBR cannot learn strengths: every answer comes from other rows. Use BackOff(1) or another smoothing."
+            )
         if not is_number(self.significance, 0) or not 0 < self.significance <= 1:
             raise OptionError(f"significance={self.significance!r}: give a level above 0 and at most 1, such as 0.05.")
         if not is_number(self.min_errors, 0):

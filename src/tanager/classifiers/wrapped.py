@@ -13,7 +13,7 @@ from sklearn.base import clone
 from tanager.classifiers.general_network import GeneralNetwork
 from tanager.classifiers.multinet import MultiNet
 from tanager.counts.block import Block
-from tanager.counts.joint import JointCounts
+from tanager.counts.joint import JointCounts, sparse_families
 from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option
 from tanager.learning.dealing import deal
@@ -224,13 +224,13 @@ class Wrapped(Delegating):
         self, model: NetworkLearner, form: ProductOfSums, learned: KeptRows, asked: KeptRows, counts: JointCounts
     ) -> tuple[float, ...] | None:
         """How a structure with tables from some rows answers others; None where its tables do not fit into memory."""
+        rows, families = learned.block, form.families()
+        sparse = sparse_families(families, counts.n_slots, counts.n_classes, len(rows))
+        options: dict[str, Any] = {"max_memory": self.max_memory, "spare": counts.spare}
         try:
-            own = JointCounts(
-                counts.schema, counts.classes, families=form.families(), max_memory=self.max_memory, spare=counts.spare
-            )
+            own = JointCounts(counts.schema, counts.classes, families=families, sparse=sparse, **options)
         except MemoryBudgetError:
             return None
-        rows = learned.block
         own.update(rows.codes, rows.labels, rows.weights, n_jobs=self.n_threads)
         answering = model.attach(own, self.encoder_, learned)
         test = asked.block

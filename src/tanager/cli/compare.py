@@ -67,7 +67,9 @@ TABLES = {".csv": "to_csv", ".md": "to_markdown", ".tex": "to_latex"}
 @click.option("--repeats", type=int, default=1, metavar="N", help="Number of repetitions, each with other folds.")
 @click.option("--seed", type=int, default=1, metavar="N", help="Seed of the folds.")
 @click.option("--jobs", type=int, default=-1, metavar="N", help="Number of processes; -1 for all cores.")
-@click.option("--smoothing", metavar="RULE", help="A pseudo-count; or lidstone, m, bdeu, prior, backoff; or m:2.")
+@click.option(
+    "--smoothing", metavar="RULE", help="A pseudo-count; or lidstone, m, bdeu, prior, backoff, learned; or m:2."
+)
 @kind_options
 @click.option("--output", "-o", metavar="FILE", help="Write the table to a .csv, .md or .tex file.")
 @click.option("--plot", metavar="FILE", help="Draw the results: .png, .svg or .pdf. Needs the extra 'plot'.")

@@ -55,7 +55,9 @@ FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "numeric")
 @click.option("--output", "-o", metavar="FILE", help="The model file.  [default: DATA with the extension .tanager]")
 @click.option("--set", "pairs", multiple=True, metavar="OPTION=VALUE", help="Set an option of the model; JSON or text.")
 @click.option("--options", "list_options", is_flag=True, help="List the options of the model, and exit.")
-@click.option("--smoothing", metavar="RULE", help="A pseudo-count; or lidstone, m, bdeu, prior, backoff; or m:2.")
+@click.option(
+    "--smoothing", metavar="RULE", help="A pseudo-count; or lidstone, m, bdeu, prior, backoff, learned; or m:2."
+)
 @kind_options
 @click.option("--max-memory", metavar="SIZE", help="Fail if the counts need more memory.  [default: 2 GB]")
 @click.option("--schema-from", metavar="MODEL", help="Use kinds and cut points of this model, to merge both later.")

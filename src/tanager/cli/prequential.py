@@ -54,7 +54,9 @@ MEASURES = ("accuracy", "kappa", "log_loss")
 @click.option(
     "--set", "pairs", multiple=True, metavar="OPTION=VALUE", help="Set an option of all models; JSON or text."
 )
-@click.option("--smoothing", metavar="RULE", help="A pseudo-count; or lidstone, m, bdeu, prior, backoff; or m:2.")
+@click.option(
+    "--smoothing", metavar="RULE", help="A pseudo-count; or lidstone, m, bdeu, prior, backoff, learned; or m:2."
+)
 @kind_options
 @click.option("--seed", type=int, default=0, metavar="N", help="Seed of a generator.")
 @click.option("--plot", metavar="FILE", help="Draw the curves: .png, .svg or .pdf. Needs the extra 'plot'.")

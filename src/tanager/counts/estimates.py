@@ -91,7 +91,29 @@ class BackOff(Estimate):
         return self.strength if self.first is None else self.first
 
 
-ESTIMATES: dict[str, type[Estimate]] = {cls.kind: cls for cls in (Lidstone, MEstimate, BDeu, PriorCounts, BackOff)}
+@dataclass(frozen=True)
+class LearnedBackOff(Estimate):
+    """``BackOff`` with strengths that the counts choose: one for every column and number of parents.
+
+    ``(num + c p) / (den + c)`` with p the same estimate without the last parent, down to ``1 / r``; the class is never
+    dropped. The strengths c of a family are those, between 1e-3 and 1e6, under which its rows are most probable when
+    each is left out. Columns on which parents tell much lean little on the shorter context, others much.
+
+    ``strength`` is where the search begins: strengths about which the counts tell nothing stay there. It is also that
+    of P(y), which is not searched for.
+
+    A weight of two is two rows, of which one is left out. Of a cell that holds less than one row, as fading leaves
+    them, all is left out: which rows are in it is not known any more. A batch is answered with the strengths of the
+    counts as they are; in a stream they are learned again when a structure would be.
+    """
+
+    kind = "learned"
+    strength: float = 1.0
+
+
+ESTIMATES: dict[str, type[Estimate]] = {
+    cls.kind: cls for cls in (Lidstone, MEstimate, BDeu, PriorCounts, BackOff, LearnedBackOff)
+}
 
 
 def as_estimate(smoothing: object) -> Estimate:

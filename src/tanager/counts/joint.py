@@ -36,6 +36,7 @@ from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatc
 
 Family = tuple[int, ...]  # parents in order of importance, then the child
 _MOST_BITS = 332  # of the scale: some 1e100
+_SMALL_TABLE = 2**18  # bytes of a table of all cells that is not worth being sparse
 _SLOTS_IN_FILES = "rooms"  # the name of n_slots in files; it stays, so that old and new files read each other
 
 
@@ -48,6 +49,17 @@ def place_of(schema: Schema, name: str | int) -> int:
     if not 0 <= name < len(schema):
         raise SchemaMismatch(f"there is no column {name!r}; columns are numbered from 0 to {len(schema) - 1}.")
     return int(name)
+
+
+def sparse_families(families: Sequence[Family], n_slots: np.ndarray, n_classes: int, n_rows: int) -> list[Family]:
+    """The families that take less memory as contexts that occur in so many rows.
+
+    A small table of all cells is quicker, and may also be counted and answered from in blocks.
+    """
+    slots = np.asarray(n_slots, dtype=float)
+    contexts = {family: float(slots[list(family[:-1])].prod()) for family in families}
+    block = {family: 8 * float(slots[family[-1]]) * n_classes for family in families}
+    return [f for f in families if contexts[f] > n_rows and contexts[f] * block[f] > _SMALL_TABLE]
 
 
 def _whole(cells: np.ndarray) -> bool:
@@ -69,6 +81,9 @@ class JointCounts:
         Count all triples that contain one of these columns (order 2 plus what SPC needs).
     families : sequence of tuples of int
         Further sets of columns to count together: parents, then the child.
+    sparse : sequence of tuples of int
+        Those of the families that keep only combinations of values of their parents that occur. Their memory grows
+        with the rows, and not with the product of the numbers of values.
     max_memory : int, str or None
         Refuse, before allocating, what would need more.
     spare : int
@@ -96,6 +111,7 @@ class JointCounts:
         order: int = 2,
         anchors: Sequence[int] = (),
         families: Sequence[Family] = (),
+        sparse: Sequence[Family] = (),
         max_memory: int | float | str | None = None,
         spare: int = 0,
     ) -> None:
@@ -106,6 +122,7 @@ class JointCounts:
         self.order = order
         self.anchors = tuple(anchors)
         self.families = tuple(tuple(family) for family in families)
+        self.sparse = frozenset(tuple(family) for family in sparse) & frozenset(self.families)
         self.max_memory = max_memory
         self.spare = spare
         self.scale = 1.0  # cells hold true counts times this; see decay
@@ -128,7 +145,8 @@ class JointCounts:
     @property
     def nbytes(self) -> int:
         """Bytes of all cells."""
-        return sum(array.nbytes for array in self._arrays().values())
+        dense = sum(array.nbytes for array in self._arrays().values())
+        return dense + sum(table.nbytes for table in self._sparse_tables())
 
     @staticmethod
     def estimate_bytes(
@@ -158,21 +176,43 @@ class JointCounts:
         return float(cells * n_classes * 8)
 
     def _allocate(self, capacity: np.ndarray) -> None:
-        needed = self.estimate_bytes(capacity, self.n_classes, self.order, self.anchors, self.families)
-        what = ("single columns", "pairs", "triples")[self.order - 1]
-        check_budget(
-            needed,
-            self.max_memory,
-            f"counting {what} of {self.n_features:,} columns with {int(self.schema.n_values.sum()):,} values",
-            "Use a classifier of lower order (NaiveBayes counts single columns), fewer bins or columns, "
-            "or raise max_memory.",
-        )
+        dense = self._dense_families()
+        needed = self.estimate_bytes(capacity, self.n_classes, self.order, self.anchors, dense)
+        of = f"of {self.n_features:,} columns with {int(self.schema.n_values.sum()):,} values"
+        if needed > 2 * self.estimate_bytes(capacity, self.n_classes, self.order, self.anchors):
+            most = max(len(family) for family in dense)
+            what = f"counting {len(dense):,} families of up to {most} {of}"
+            way_out = "Use fewer parents, fewer bins or columns, or raise max_memory."
+        else:
+            what = f"counting {('single columns', 'pairs', 'triples')[self.order - 1]} {of}"
+            way_out = (
+                "Use a classifier of lower order (NaiveBayes counts single columns), fewer bins or columns, "
+                "or raise max_memory."
+            )
+        check_budget(needed, self.max_memory, what, way_out)
         self.n_slots = capacity.astype(np.int64) + 1
         self.offsets = np.concatenate([[0], np.cumsum(self.n_slots)]).astype(np.int64)
         self._take(_zeros(self._shapes()))
 
+    def _dense_families(self) -> list[Family]:
+        return [family for family in self.families if family not in self.sparse]
+
+    def _parent_slots(self, family: Family) -> tuple[int, ...]:
+        return tuple(int(self.n_slots[i]) for i in family[:-1])
+
+    def _empty_sparse(self, family: Family) -> _kernels.SparseTable:
+        """A table without contexts."""
+        slots = self._parent_slots(family)
+        if math.prod(slots) >= 2**62:
+            names = ", ".join(repr(self.schema.names[i]) for i in family[:-1])
+            raise OptionError(
+                f"the columns {names} have more combinations of values than can be numbered. Use fewer parents, or "
+                "max_values or n_bins for columns with fewer values."
+            )
+        return _kernels.SparseTable(slots, int(self.n_slots[family[-1]]), self.n_classes)
+
     def _shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of every table, by its name in files."""
+        """The shape of every table but sparse ones, by its name in files."""
         width, k = int(self.offsets[-1]), self.n_classes
         shapes: dict[str, tuple[int, ...]] = {"classes": (k,), "singles": (width, k)}
         if self.order >= 2:
@@ -182,7 +222,8 @@ class JointCounts:
             shapes[f"triples-{anchor}-{first}"] = (side, side, int(self.n_slots[anchor]) * k)
         slots = self.n_slots.tolist()
         for number, family in enumerate(self.families):
-            shapes[f"family-{number}"] = (*[slots[i] for i in family], k)
+            if family not in self.sparse:
+                shapes[f"family-{number}"] = (*[slots[i] for i in family], k)
         return shapes
 
     def _starts(self) -> list[tuple[int, int]]:
@@ -192,29 +233,46 @@ class JointCounts:
         return [(s, 0) for s in self.anchors]
 
     def _take(self, tables: dict[str, np.ndarray]) -> None:
-        """Use these tables, of the shapes that the layout says."""
+        """Use these tables, of the shapes that the layout says; sparse ones are empty."""
         self._classes, self._singles = tables["classes"], tables["singles"]
         self._pairs = tables.get("pairs")
         self._triples = [(anchor, first, tables[f"triples-{anchor}-{first}"]) for anchor, first in self._starts()]
-        self._families = [tables[f"family-{number}"] for number in range(len(self.families))]
+        self._families: list[np.ndarray | _kernels.SparseTable] = [
+            self._empty_sparse(family) if family in self.sparse else tables[f"family-{number}"]
+            for number, family in enumerate(self.families)
+        ]
         self._handle: _kernels.Store | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but the kernels' handle, which is made again when asked for."""
-        return self.__dict__ | {"_handle": None}
+        """Everything but the kernels' handle, which is made again when asked for; sparse tables as arrays."""
+        families = [table if isinstance(table, np.ndarray) else table.occupied() for table in self._families]
+        return self.__dict__ | {"_handle": None, "_families": families}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """The kernels write into the tables; such as are mapped from a file read-only (joblib does so) are copied."""
         self.__dict__.update(state)
+        sparse: dict[int, Any] = {n: own for n, own in enumerate(self._families) if not isinstance(own, np.ndarray)}
         self._take({name: np.require(cells, requirements=("C", "W")) for name, cells in self._arrays().items()})
+        for number, (keys, cells) in sparse.items():
+            self._fill_sparse(number, keys, cells)
+
+    def _fill_sparse(self, number: int, keys: np.ndarray, blocks: np.ndarray) -> None:
+        """Add the blocks (slots of the child, classes) of some contexts."""
+        table = self._families[number]
+        assert isinstance(table, _kernels.SparseTable)
+        at, child = np.nonzero(blocks.any(axis=2))
+        table.add(keys[at], child, np.ascontiguousarray(blocks[at, child]))
+
+    def _sparse_tables(self) -> list[_kernels.SparseTable]:
+        return [table for table in self._families if isinstance(table, _kernels.SparseTable)]
 
     def _arrays(self) -> dict[str, np.ndarray]:
         arrays = {"classes": self._classes, "singles": self._singles}
         if self._pairs is not None:
             arrays["pairs"] = self._pairs
         arrays |= {f"triples-{anchor}-{first}": cells for anchor, first, cells in self._triples}
-        arrays |= {f"family-{number}": cells for number, cells in enumerate(self._families)}
-        return arrays
+        dense = {n: cells for n, cells in enumerate(self._families) if isinstance(cells, np.ndarray)}
+        return arrays | {f"family-{number}": cells for number, cells in dense.items()}
 
     @property
     def singles(self) -> np.ndarray:
@@ -244,9 +302,14 @@ class JointCounts:
             order, anchors = min(order, 2), ()
         if self.order == 3:
             families, anchors = [family for family in families if len(family) > 3], ()
-        held = {frozenset(family) for family in self.families}
+        held = {frozenset(family) for family in self.families if family not in self.sparse}
+        sparse = {(frozenset(family), family[-1]) for family in self.sparse}  # which serve this child alone
         anchored = [
-            f for f in families if frozenset(f) not in held and not (len(f) == 3 and set(f) & set(self.anchors))
+            f
+            for f in families
+            if frozenset(f) not in held
+            and (frozenset(f), f[-1]) not in sparse
+            and not (len(f) == 3 and set(f) & set(self.anchors))
         ]
         return order <= self.order and set(anchors) <= set(self.anchors) and not anchored
 
@@ -271,6 +334,7 @@ class JointCounts:
             "order": self.order,
             "anchors": self.anchors,
             "families": self.families,
+            "sparse": self.sparse,
             "spare": self.spare,
         }
         return JointCounts(schema, classes, max_memory=self.max_memory, **(options | changes))
@@ -292,12 +356,15 @@ class JointCounts:
     ) -> JointCounts:
         """Take rows away again, as if they had never been seen. Rows that were never added are refused."""
         self._count(codes, labels, weights, -1, n_jobs)
-        tables = list(self._arrays().values())
-        if any(table.size and table.min() < -1e-6 * self.scale for table in tables):
+        tables, sparse = list(self._arrays().values()), self._sparse_tables()
+        least = -1e-6 * self.scale
+        if any(table.size and table.min() < least for table in tables) or any(t.least() < least for t in sparse):
             self._count(codes, labels, weights, 1, n_jobs)
             raise DataError("cannot subtract: some of these rows were never added to the counts; nothing was changed.")
         for table in tables:
             table[np.abs(table) < 1e-9 * self.scale] = 0.0
+        for sparse_table in sparse:
+            sparse_table.clear_below(1e-9 * self.scale)
         return self
 
     def learn_row(self, codes: np.ndarray, label: int, weight: float = 1.0) -> None:
@@ -409,12 +476,37 @@ class JointCounts:
                 return np.moveaxis(self._triple(entry, *others), [0, 1, 2], axes)
         for family, cells in zip(self.families, self._families, strict=True):
             if len(family) == len(places) and set(family) == set(places):
-                return np.moveaxis(cells, range(len(family)), [places.index(i) for i in family])
+                table = cells if isinstance(cells, np.ndarray) else self._dense(family, cells)
+                return np.moveaxis(table, range(len(family)), [places.index(i) for i in family])
         names = ", ".join(repr(self.schema.names[i]) for i in places)
         raise SchemaMismatch(
             f"these counts of order {self.order} do not hold the joint counts of {names}. "
             "Count with order=3, or register the family."
         )
+
+    def _dense(self, family: Family, table: _kernels.SparseTable) -> np.ndarray:
+        """All cells of a sparse table, a copy; refused where that needs more than the budget."""
+        shape = (*self._parent_slots(family), int(self.n_slots[family[-1]]), self.n_classes)
+        names = ", ".join(repr(self.schema.names[i]) for i in family)
+        way_out = "Answers do not need it; use fewer parents or bins, or raise max_memory."
+        check_budget(8.0 * math.prod(shape), self.max_memory or "16 GB", f"a table of all values of {names}", way_out)
+        cells = np.zeros((math.prod(shape[:-2]), *shape[-2:]))
+        keys, blocks = table.occupied()
+        cells[keys] = blocks
+        return cells.reshape(shape)
+
+    def _occupied(self, places: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """The cells of some columns that are not zero: slots, a column for each, and counts by class."""
+        for family, table in zip(self.families, self._families, strict=True):
+            if isinstance(table, _kernels.SparseTable) and len(family) == len(places) and set(family) == set(places):
+                keys, blocks = table.occupied()
+                at, child = np.nonzero(blocks.any(axis=2))
+                parents = np.array(np.unravel_index(keys[at], self._parent_slots(family))).reshape(-1, len(at))
+                slots = np.vstack([parents, child]).T
+                return slots[:, [family.index(i) for i in places]], blocks[at, child]
+        cells = self._table(places)
+        slots = np.argwhere(cells.any(axis=-1))
+        return slots, cells[tuple(slots.T)].reshape(len(slots), self.n_classes)
 
     def decay(self, factor: float) -> JointCounts:
         """Fade all counts by a factor in (0, 1]. Costs nothing: new rows weigh more instead."""
@@ -442,6 +534,8 @@ class JointCounts:
         for table in self._arrays().values():
             cells = table.reshape(-1, self.n_classes)  # the class is innermost in all of them
             cells *= factors
+        for sparse_table in self._sparse_tables():
+            sparse_table.weigh_classes(factors.tolist())
         self.version += 1
         return self
 
@@ -455,7 +549,7 @@ class JointCounts:
             return self
         # Slots to double in columns that grow, so that a growing vocabulary costs a move only now and then.
         capacity = np.where(wanted > self.n_slots - 1, np.maximum(wanted, 2 * (self.n_slots - 1)), self.n_slots - 1)
-        spacious = self.estimate_bytes(capacity, len(classes), self.order, self.anchors, self.families)
+        spacious = self.estimate_bytes(capacity, len(classes), self.order, self.anchors, self._dense_families())
         if self.n_rows == 0 or spacious > min(2 * self.nbytes + 2**24, as_bytes(self.max_memory)):
             capacity = wanted
         new = self._blank(schema, classes)
@@ -523,6 +617,7 @@ class JointCounts:
             order=order,
             anchors=tuple(back[s] for s in self.anchors if s in back and order > 1),
             families=tuple(tuple(back[i] for i in f) for f in self.families if set(f) <= set(places)),
+            sparse=tuple(tuple(back[i] for i in f) for f in self.sparse if set(f) <= set(places)),
         )
         new._absorb(self, places, 1.0)
         new.scale, new.halvings, new.version = self.scale, self.halvings, self.version
@@ -601,7 +696,22 @@ class JointCounts:
             for j, m in permutations(others, 2):
                 add(self._triple(entry, j, m), [j, m, anchor])
         for family, table in zip(self.families, self._families, strict=True):
-            add(table, family)
+            if isinstance(table, np.ndarray):
+                add(table, family)
+                continue
+            shared = [i for i in family if i in there]
+            slots, cells = other._occupied([there[i] for i in shared])
+            found = {i: np.full(len(slots), self.n_slots[i] - 1) for i in family}
+            for at, i in enumerate(shared):
+                to = np.full(int(other.n_slots[there[i]]), -1)
+                to[theirs[i]] = ours[i]
+                found[i] = to[slots[:, at]]
+            own = np.zeros((len(slots), self.n_classes))
+            own[:, to_class] = cells * factor
+            keys = np.zeros(len(slots), dtype=np.int64)
+            for i in family[:-1]:
+                keys = keys * int(self.n_slots[i]) + found[i]
+            table.add(keys, found[family[-1]], own)
 
     def _triple(self, entry: tuple[int, int, np.ndarray], j: int, m: int) -> np.ndarray:
         """The cells of columns j, m and the entry's anchor, a view."""
@@ -638,7 +748,12 @@ class JointCounts:
         aligned = self._blank(self.schema, self.classes)
         aligned._allocate(self.n_slots - 1)
         aligned._absorb(other, places, self.scale / other.scale)
-        pairs = zip(self._arrays().values(), aligned._arrays().values(), strict=True)
+        pairs = [*zip(self._arrays().values(), aligned._arrays().values(), strict=True)]
+        for own, others in zip(self._sparse_tables(), aligned._sparse_tables(), strict=True):
+            (keys, cells), (other_keys, other_cells) = own.occupied(), others.occupied()
+            if not np.array_equal(keys, other_keys):
+                return False
+            pairs.append((cells, other_cells))
         faded = self.scale != 1.0 or other.scale != 1.0
         return all(
             np.array_equal(a, b)
@@ -666,7 +781,13 @@ class JointCounts:
             "scale": self.scale,
             "classes": labels_to_plain(self.classes),
         }
-        return header, {_SLOTS_IN_FILES: self.n_slots, **self._arrays()}
+        arrays = {_SLOTS_IN_FILES: self.n_slots, **self._arrays()}
+        if self.sparse:
+            header["sparse"] = [list(family) for family in sorted(self.sparse)]
+        for number, table in enumerate(self._families):
+            if isinstance(table, _kernels.SparseTable):
+                arrays[f"family-{number}-contexts"], arrays[f"family-{number}"] = table.occupied()
+        return header, arrays
 
     @classmethod
     def from_header(cls, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> JointCounts:
@@ -677,6 +798,7 @@ class JointCounts:
         new.order, new.spare, new.max_memory = int(header["order"]), int(header["spare"]), header["max_memory"]
         new.anchors = tuple(int(s) for s in header["anchors"])
         new.families = tuple(tuple(int(i) for i in family) for family in header["families"])
+        new.sparse = frozenset(tuple(int(i) for i in family) for family in header.get("sparse", ()))
         new.scale, new.halvings, new.version = float(header["scale"]), 0, 0
         new.n_slots = arrays[_SLOTS_IN_FILES]
         new._check_layout()
@@ -688,13 +810,29 @@ class JointCounts:
                 raise ModelFileError(f"its table {name!r} does not fit its header")
             tables[name] = np.ascontiguousarray(cells)
         new._take(tables)
+        for number, family in enumerate(new.families):
+            if family in new.sparse:
+                new._fill_sparse(number, *new._read_sparse(f"family-{number}", family, arrays))
         return new
+
+    def _read_sparse(self, name: str, family: Family, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Contexts and blocks of a sparse table in a file; refused where they do not fit."""
+        nothing = np.zeros(0)
+        keys, cells = arrays.get(f"{name}-contexts", nothing), arrays.get(name, nothing)
+        shape = (len(keys), int(self.n_slots[family[-1]]), self.n_classes)
+        typed = keys.ndim == 1 and keys.dtype == np.int64 and cells.dtype == np.float64
+        if not typed or cells.shape != shape or not np.isfinite(cells).all():
+            raise ModelFileError(f"its table {name!r} does not fit its header")
+        inside = ((keys >= 0) & (keys < math.prod(self._parent_slots(family)))).all()
+        if not inside or not np.all(np.diff(keys) > 0):
+            raise ModelFileError(f"its table {name!r} has contexts that are not there, or twice")
+        return keys, cells
 
     def _check_layout(self) -> None:
         """Refuse a header whose parts do not belong together."""
         n, n_values = self.n_features, self.schema.n_values
         named = {*self.anchors, *(i for family in self.families for i in family)}
-        twice = any(len(set(family)) != len(family) for family in self.families)
+        twice = any(len(set(family)) != len(family) for family in self.families) or not self.sparse <= {*self.families}
         fits = self.n_slots.dtype == np.int64 and self.n_slots.shape == (n,) and (n_values >= 0).all()
         if not fits or not ((self.n_slots > n_values + self.spare) & (self.n_slots < 2**24)).all():
             raise ModelFileError("its columns have fewer slots than values")

@@ -47,13 +47,14 @@ class Answering:
         memory, current = model.memory, self.current
         usable = current is not None and current.view.valid and current.view.counts is memory.counts
         if current is not None and usable:
-            if not model._adaptive() or current.view.form_version == memory.counts.version:
+            if not follows_counts(model, current) or current.view.form_version == memory.counts.version:
                 return current
             if memory.n_learned <= due(model, current) and (not fresh or model.refresh is not None):
                 return current
         form = _structure(model)
         if current is not None and usable and _same_answers(model, current, form):
             current.view.form_version = memory.counts.version
+            current.view.renew()
             current.n_learned, current.weight = memory.n_learned, memory.counts.n_rows
             return current
         return self._take(model, form)
@@ -76,7 +77,7 @@ class Answering:
         current, counts = self.current, model.counts_
         if current is None or not current.view.valid or current.view.counts is not counts:
             return None, {}
-        up_to_date = not model._adaptive() or current.view.form_version == counts.version
+        up_to_date = not follows_counts(model, current) or current.view.form_version == counts.version
         arrays: dict[str, np.ndarray] = {}
         if isinstance(current.scorer, Discriminative):
             arrays = current.scorer.to_arrays()
@@ -84,7 +85,10 @@ class Answering:
             arrays = current.scorer.to_arrays(with_tables=not up_to_date)
         if up_to_date and not model.saves_structure:
             return {}, arrays
-        kept = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}
+        kept: dict[str, Any] = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}
+        strengths = current.view.given_strengths()
+        if strengths is not None and not up_to_date:  # else they are learned from the same counts again
+            kept["strengths"] = strengths
         return kept | {"current": up_to_date, "weight": current.weight} | model._choice(), arrays
 
     def take_state(self, model: CountsClassifier, data: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
@@ -95,6 +99,8 @@ class Answering:
         model._take_choice(data)
         current = self._take(model, data["form"], arrays)
         current.view.weigh_classes([float(factor) for factor in data["factor"]])
+        if "strengths" in data:
+            current.view.take_strengths(data["strengths"])
         current.view.form_version = model.counts_.version if data.get("current") else -1
         current.n_learned = float(data["rows"])
         current.weight = float(data.get("weight", current.n_learned))
@@ -115,7 +121,14 @@ def _same_answers(model: CountsClassifier, current: Current, form: Form) -> bool
     """
     if isinstance(current.scorer, Discriminative) or model._scored_by() is not model or not model.form_is_all:
         return False
+    if current.view.learned and current.scorer is not current.view:
+        return False  # it may hold views of its own, with strengths of theirs
     return current.view.counts is model.counts_ and form == current.view.form
+
+
+def follows_counts(model: CountsClassifier, current: Current) -> bool:
+    """Whether what answers depends on counts beyond the cells that a row reads: a structure, or strengths."""
+    return model._adaptive() or current.view.learned
 
 
 def due(model: CountsClassifier, current: Current) -> float:

@@ -63,7 +63,8 @@ class CountsClassifier(Classifier):
     ----------
     smoothing : float, Estimate or None, default=1.0
         Pseudo-count added to every cell (1 is Laplace's rule, 0 trusts the data alone), or an estimate such as
-        ``MEstimate``, ``PriorCounts``, ``BackOff`` or ``BDeu``. None is the one that the classifier was published with.
+        ``MEstimate``, ``PriorCounts``, ``BackOff``, ``LearnedBackOff`` or ``BDeu``. None is the one that the classifier
+        was published with.
     unseen : {"ignore", "smooth", "error"}, default="ignore"
         What a value means at prediction that learning has never seen: nothing (as if missing), a count of zero, or an
         error.

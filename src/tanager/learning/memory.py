@@ -15,7 +15,8 @@ import numpy as np
 from tanager.counts.block import Block
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.forgetting import SMALLEST, Clock, Decay, Steps, Window
-from tanager.counts.joint import JointCounts
+from tanager.counts.joint import JointCounts, sparse_families
+from tanager.counts.memory import check_budget
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
 from tanager.errors import DataError, ModelFileError, SchemaMismatch
@@ -297,10 +298,18 @@ class Memory:
                 f"{self.owner} must count further families, but its counts hold a weight of {old.n_rows:g} "
                 f"and the rows it kept {self.rows.weight:g}: they were faded or merged. Fit on the rows again."
             )
-        options: dict[str, Any] = {**shape, "spare": old.spare, "max_memory": self.max_memory, "families": families}
-        self.counts = JointCounts(old.schema, old.classes, **options)
         rows = self.rows.block
-        self.counts.update(rows.codes, rows.labels, rows.weights, n_jobs=n_jobs)
+        sparse = sparse_families(families, old.n_slots, old.n_classes, len(rows))
+        options: dict[str, Any] = {**shape, "spare": old.spare, "max_memory": self.max_memory, "families": families}
+        counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
+        counts.update(rows.codes, rows.labels, rows.weights, n_jobs=n_jobs)
+        check_budget(
+            counts.nbytes,
+            self.max_memory,
+            f"counting {len(families):,} families of up to {max(map(len, families))} columns in {len(rows):,} rows",
+            "Use fewer parents, fewer bins or columns, or raise max_memory.",
+        )
+        self.counts = counts
 
     def start_again(self, counts: JointCounts, rows: Block, n_jobs: int = 1) -> None:
         """Count these rows, and no others, into other counts: bins have moved. The clock goes on."""

@@ -19,7 +19,7 @@ from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.validation import check_times
 from tanager.encoding.values import is_missing
-from tanager.learning.answering import due, kernel_view
+from tanager.learning.answering import due, follows_counts, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier
 from tanager.learning.memory import LIGHT, Memory
@@ -165,10 +165,10 @@ def _run_all(model: CountsClassifier, lap: Lap) -> None:
 def _rows_of_structure(model: CountsClassifier, block: Block) -> int:
     """How many rows the present structure may still answer, until it must be learned again."""
     most = len(block)
-    if not model._adaptive():
-        return most
     memory, current = model._learned, model._answering.current
     assert current is not None
+    if not follows_counts(model, current):
+        return most
     left = due(model, current) - memory.n_learned
     if block.weights is None or memory.clock is not None:
         return int(min(most, max(0.0, left) + 1))

@@ -10,7 +10,7 @@ import numpy as np
 
 from tanager import _kernels
 from tanager.counts.block import Block, Query
-from tanager.counts.estimates import BackOff, Estimate
+from tanager.counts.estimates import BackOff, Estimate, LearnedBackOff
 from tanager.counts.forgetting import Steps
 from tanager.counts.joint import JointCounts
 from tanager.scoring.explain import PartList, explain_row
@@ -40,16 +40,17 @@ class View:
         priors: Sequence[float] = (),
         factors: Sequence[float] = (),
         fast: bool = True,
+        strengths: list[list[float]] | None = None,
     ) -> None:
         self.counts, self.form, self.estimate = counts, form, estimate
         self.smooth_unseen, self.fast = smooth_unseen, fast
         self.priors, self.factors = list(priors), list(factors)
         self.unit = counts.scale
         self.form_version = counts.version  # of the counts that the form was chosen for
-        self._bind()
+        self._bind(strengths)
 
-    def _bind(self) -> None:
-        """Make the kernels' side of the view."""
+    def _bind(self, strengths: list[list[float]] | None) -> None:
+        """Make the kernels' side of the view; strengths that are not given are learned when they are first needed."""
         self.layout: _kernels.Store | None = self.counts.store
         self._plans: list[_kernels.ScoringPlan] = []  # the last is our own, those before answer where it cannot
         self._plan = self._plan_of(self.form)
@@ -57,6 +58,38 @@ class View:
         self._tables: _kernels.Compiled | None = None
         self._naive_tables: _kernels.Compiled | None = None  # of a staged sum: what it begins with
         self._tables_version = -1
+        self._has_strengths = not self.learned
+        if strengths is not None:
+            self.take_strengths(strengths)
+
+    @property
+    def learned(self) -> bool:
+        """Whether the estimate has strengths that are learned from the counts."""
+        return isinstance(self.estimate, LearnedBackOff)
+
+    def renew(self) -> None:
+        """Learn strengths again, from the counts as they will be when the next row is answered."""
+        if self.learned:
+            self._has_strengths, self._tables_version = False, -1
+
+    def given_strengths(self) -> list[list[float]] | None:
+        """The strengths of all plans, or None where they were not learned yet; see ``take_strengths``."""
+        return [plan.strengths() for plan in self._plans] if self.learned and self._has_strengths else None
+
+    def take_strengths(self, strengths: list[list[float]]) -> None:
+        """Answer with strengths that a view of the same form has learned."""
+        for plan, own in zip(self._plans, strengths, strict=True):
+            plan.set_strengths(own)
+        self._has_strengths, self._tables_version = True, -1
+
+    @property
+    def strengths(self) -> dict[tuple[int, ParentSet], tuple[float, ...]]:
+        """The learned strengths of every family: with none, one, two, ... of its parents."""
+        numbers = iter(self.plan.strengths())
+        return {
+            (child, tuple(parents)): tuple(next(numbers) for _ in range(len(parents) + 1))
+            for child, parents in self.plan.terms()
+        }
 
     def _plan_of(self, form: Form) -> _kernels.ScoringPlan:
         assert self.layout is not None
@@ -78,15 +111,15 @@ class View:
     def __getstate__(self) -> dict[str, Any]:
         """What the view was made of, and whether it still fits; the kernels' side is made again."""
         kernels = ("layout", "_plan", "_plans", "_naive", "_tables", "_naive_tables")
-        made = (*kernels, "n_cells", "n_reads", "_tables_version")
+        made = (*kernels, "n_cells", "n_reads", "_tables_version", "_has_strengths")
         state = {name: value for name, value in self.__dict__.items() if name not in made}
-        return state | {"valid": self.valid}
+        return state | {"valid": self.valid, "strengths": self.given_strengths() if self.valid else None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        valid = state.pop("valid")
+        valid, strengths = state.pop("valid"), state.pop("strengths", None)
         self.__dict__.update(state)
         if valid:
-            self._bind()
+            self._bind(strengths)
         else:
             self.layout = None
 
@@ -114,6 +147,7 @@ class View:
             priors=self.priors,
             factors=self.factors,
             fast=fast,
+            strengths=self.given_strengths() if form is self.form and counts is None else None,
         )
 
     @property
@@ -123,10 +157,14 @@ class View:
 
     @property
     def plan(self) -> _kernels.ScoringPlan:
-        """The kernels' side; it follows the counts as they fade."""
+        """The kernels' side; it follows the counts as they fade, and has strengths where these are learned."""
         if self.unit != self.counts.scale:
             self.unit = self.counts.scale
             self._plan.rescale(self.unit)
+        if not self._has_strengths:
+            for plan in self._plans:
+                plan.learn_strengths()
+            self._has_strengths = True
         return self._plan
 
     def weigh_classes(self, factors: Sequence[float]) -> None:
@@ -218,7 +256,7 @@ class View:
         """Making a cell costs about as much as working it out once for a row, or more where there is a short cut."""
         form = self.form  # whose members all have as many super-parents
         pairs = type(form) is SumOfProducts and len(form.members) > 0 and len(form.members[0]) == 1
-        shorter = PAIRS_SHORTER if pairs and n_cells <= PAIRS_LIMIT else 1
+        shorter = PAIRS_SHORTER if pairs and not self.learned and n_cells <= PAIRS_LIMIT else 1
         return n_cells < COMPILED_LIMIT and n_rows * self.n_reads >= shorter * n_cells
 
     def _answer_unanswered(
