@@ -46,7 +46,8 @@ def plain_em(p, y, weights, steps: int) -> np.ndarray:
 def test_a_linear_pool_is_at_least_as_good_as_a_thousand_steps_of_plain_em(table):
     p, y, weights = table
     w = linear_pool(p, y, weights)
-    assert w.sum() == pytest.approx(1) and (w >= 0).all()
+    assert w.sum() == pytest.approx(1)
+    assert (w >= 0).all()
     slow = plain_em(p, y, weights, 1000)
     assert linear_loss(w, p, y, weights) <= linear_loss(slow, p, y, weights) + 1e-6 * weights.sum()
 
@@ -111,10 +112,12 @@ def test_members_that_rule_the_true_class_out_do_no_harm():
     p = np.array([[[0.0, 1.0], [1.0, 0.0]], [[0.7, 0.3], [0.6, 0.4]], [[0.0, 1.0], [0.0, 1.0]]])
     y = np.array([0, 0])
     w = linear_pool(p, y)
-    assert np.isfinite(w).all() and linear_pooled(p, w)[:, 0].min() > 0
+    assert np.isfinite(w).all()
+    assert linear_pooled(p, w)[:, 0].min() > 0
     with np.errstate(divide="ignore"):
         v = log_pool(np.log(p), y)
-        assert np.isfinite(v).all() and log_pooled(np.log(p), v)[:, 0].min() > 0.5
+        assert np.isfinite(v).all()
+        assert log_pooled(np.log(p), v)[:, 0].min() > 0.5
     impossible = p[[0, 2]][:, :1]  # no member holds the class possible
     np.testing.assert_array_equal(linear_pool(impossible, y[:1]), [0.5, 0.5])
 

@@ -75,7 +75,7 @@ def log_pool(
     """Weights w >= 0 that maximise the likelihood of P(y) proportional to exp(sum_m w_m log p_m(y)).
 
     They need not add up to 1: larger ones make answers surer. ``penalty`` times sum_m (w_m - 1 / members)^2 draws them
-    towards the geometric mean, against the sum of the log losses of all rows. The loss is convex, so there is one answer.
+    towards the geometric mean, against the sum of the log losses of all rows. The loss is convex.
 
     Parameters
     ----------
