@@ -72,6 +72,8 @@ class BestOf(Delegating):
         for candidate in self.candidates or ():
             if not isinstance(candidate, CountsClassifier):
                 raise OptionError(f"candidates: {candidate!r} is no classifier of tanager, so counts cannot be shared.")
+            if candidate.calibrate:
+                raise OptionError(f"candidates: {candidate!r} is calibrated. Give calibrate= to BestOf itself.")
         if self.candidates is not None and not len(self.candidates):
             raise OptionError("candidates is empty; give at least one classifier, or None for the default ones.")
 

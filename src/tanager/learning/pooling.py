@@ -6,16 +6,13 @@ that were left out. Equal weights are the yardstick in either case.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
+
+from tanager.scoring.newton import least
 
 SMALLEST = 1e-9  # a member that gives a class less than this would rule it out for all others in a logarithmic pool
 _EM_STEPS = 5
-_MOST_STEPS = 100  # of Newton's method; some ten are usual
 _GAP = 1e-7  # nats per row to the best weights that may be left
-_LEAST_GAIN = 1e-12  # of a step, relative
-_AT_ZERO = 1e-12
 
 
 def linear_pool(p: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None) -> np.ndarray:
@@ -65,7 +62,7 @@ def linear_pool(p: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None =
         # for w that do not quite add up to 1, gradients are those of w / sum w but for the factor sum w
         return bool(((1.0 - gradient) * w.sum()).max() - 1.0 < _GAP)
 
-    w = _least(w, loss, slope, done)
+    w = least(w, loss, slope, done=done)
     return np.asarray(w / w.sum())
 
 
@@ -122,45 +119,7 @@ def log_pool(
         second = (flat * (share * weights[:, None]).ravel()) @ flat.T - (mean * weights) @ mean.T
         return mean @ weights + 2.0 * penalty * (w - equal), second + 2.0 * penalty * np.eye(n_members)
 
-    def done(w: np.ndarray, gradient: np.ndarray) -> bool:
-        return False  # the steps themselves say when they become too small
-
-    return _least(np.full(n_members, equal), loss, slope, done)
-
-
-def _least(
-    w: np.ndarray,
-    loss: Callable[[np.ndarray], float],
-    slope: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
-    done: Callable[[np.ndarray, np.ndarray], bool],
-) -> np.ndarray:
-    """The w >= 0 of least loss: Newton's method, in which weights that press against zero rest there.
-
-    The loss is convex; ``slope`` gives its gradient and second derivatives. Steps are shortened along the way that they
-    are projected to (Bertsekas 1982), so the loss falls with every one of them.
-    """
-    value = loss(w)
-    for _ in range(_MOST_STEPS):
-        gradient, second = slope(w)
-        if done(w, gradient):
-            break
-        free = (w > _AT_ZERO) | (gradient < 0.0)
-        step = -w.copy()  # what rests at zero goes there
-        inner = second[np.ix_(free, free)]
-        ridge = 1e-10 * max(float(np.trace(inner)), 1e-300) * np.eye(len(inner))  # members may be the same
-        step[free] = -np.linalg.solve(inner + ridge, gradient[free]) if len(inner) else 0.0
-        before, size = value, 1.0
-        while size > 1e-10:
-            new = np.maximum(w + size * step, 0.0)
-            if (value := loss(new)) <= before + 1e-4 * float(gradient @ (new - w)):
-                break
-            size *= 0.5
-        else:
-            break  # no step is better: this is the least, up to rounding
-        w = new
-        if before - value <= _LEAST_GAIN * (1.0 + abs(value)):
-            break
-    return w
+    return least(np.full(n_members, equal), loss, slope)
 
 
 def linear_pooled(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
