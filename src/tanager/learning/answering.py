@@ -181,10 +181,10 @@ def _calibrate(model: CountsClassifier, current: Current) -> Calibration:
     how = "folds" if chooses_by_rows(model) else "leave-one-out"
     if len(rows) == 0:
         return Calibration.fit(np.zeros((0, model.memory.counts.n_classes)), np.zeros(0, dtype=np.intp), None, how)
-    found = held_out_answers(model, HeldOut.deal(model.memory))
+    held = HeldOut.deal(model.memory)
     with np.errstate(divide="ignore"):
-        plain = posterior(np.log(found.proba) - log_factors(current.view))
-    return Calibration.fit(plain, rows.part("labels")[found.rows].astype(np.intp), found.weights, how)
+        plain = posterior(np.log(held_out_answers(model, held)) - log_factors(current.view))
+    return Calibration.fit(plain, rows.part("labels")[held.rows].astype(np.intp), held.weights, how)
 
 
 def kernel_view(model: CountsClassifier, current: Current) -> View | None:

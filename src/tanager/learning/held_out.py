@@ -8,6 +8,7 @@ kept as codes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,13 +28,16 @@ N_FOLDS = 10
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Rows of a memory, and how much of each is asked about.
+    """Learned rows that are asked about: which of the kept rows, how much of it, and in which fold it is held out.
 
-    ``parts`` are weights (parts, rows): what leaves together where folds are needed. They depend on what the rows are,
-    not on the order in which they came.
+    A row of weight two may be there twice, in two folds. Folds depend on what the rows are, not on the order in which
+    they came.
     """
 
-    parts: np.ndarray
+    rows: np.ndarray
+    weights: np.ndarray
+    fold: np.ndarray
+    n_kept: int  # rows that there are to ask about
 
     @classmethod
     def deal(cls, memory: Memory, n_folds: int = N_FOLDS, most: int = MOST_ROWS) -> HeldOut:
@@ -42,12 +46,20 @@ class HeldOut:
         block, counts = memory.rows.block, memory.counts
         sample = Sample.of_rows(block.codes, block.labels, block.weights, counts.schema, counts.classes, "class")
         n_parts = max(n_folds, int(np.ceil(n_folds * len(block) / most)))
-        return cls(deal(sample, n_parts, seed=0)[:n_folds])
+        parts = deal(sample, n_parts, seed=0)[:n_folds]
+        fold, rows = np.nonzero(parts > 0.0)
+        return cls(rows, parts[fold, rows], fold, len(block))
 
-    @property
-    def weights(self) -> np.ndarray:
-        """How much of each row is asked about."""
-        return np.asarray(self.parts.sum(axis=0))
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def evenly(self, n: int) -> np.ndarray:
+        """The places of about n rows, spread over all that are asked about."""
+        return np.arange(len(self)) if n >= len(self) else np.linspace(0, len(self) - 1, n).round().astype(np.intp)
+
+    def part(self, which: np.ndarray) -> HeldOut:
+        """Some of the rows asked about."""
+        return HeldOut(self.rows[which], self.weights[which], self.fold[which], self.n_kept)
 
 
 def chooses_by_rows(model: CountsClassifier) -> bool:
@@ -55,47 +67,36 @@ def chooses_by_rows(model: CountsClassifier) -> bool:
     return model._adaptive() or getattr(model, "fit_by", "likelihood") != "likelihood"
 
 
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """Answers to rows that were held out: which row, how much of it, and probabilities of the classes.
-
-    With folds, a row of weight two may be asked about twice, by two models.
-    """
-
-    rows: np.ndarray
-    weights: np.ndarray
-    proba: np.ndarray
+def held_out_answers(model: CountsClassifier, held: HeldOut) -> np.ndarray:
+    """Probabilities (rows asked about, classes) by a model that has not learned them."""
+    if chooses_by_rows(model):
+        return folded([model], model.memory, held, model.n_threads)[0]
+    return left_out(model, held)
 
 
-def held_out_answers(model: CountsClassifier, held: HeldOut) -> Answers:
-    """The rows asked about, answered as if they had not been learned."""
-    return by_folds(model, held) if chooses_by_rows(model) else by_leaving_one_out(model, held)
-
-
-def by_leaving_one_out(model: CountsClassifier, held: HeldOut) -> Answers:
-    """Each row asked about is left out alone, and nothing is chosen again."""
+def left_out(model: CountsClassifier, held: HeldOut) -> np.ndarray:
+    """The rows asked about, each left out of the counts alone; nothing is chosen again."""
     assert model.memory.rows is not None
-    weights = held.weights
-    asked = np.flatnonzero(weights > 0.0)
+    asked, place = np.unique(held.rows, return_inverse=True)
     rows = model.memory.rows.block.part(asked)
     # a row of weight two is two rows, one of which is left out
     once = rows if rows.weights is None else rows.weighing(np.minimum(rows.weights, 1.0))
-    return Answers(asked, weights[asked], model.uncalibrated().leave_one_out(once, n_jobs=model.n_threads))
+    return model.uncalibrated().leave_one_out(once, n_jobs=model.n_threads)[place]
 
 
-def by_folds(model: CountsClassifier, held: HeldOut) -> Answers:
-    """Each fold is answered by a model that has learned all rows but its own."""
-    memory = model.memory
+def folded(models: Sequence[CountsClassifier], memory: Memory, held: HeldOut, n_jobs: int = 1) -> list[np.ndarray]:
+    """The rows asked about by several models, each fold by ones that have learned all rows but its own."""
     assert memory.rows is not None
     block = memory.rows.block
-    parts = []
-    for taken in held.parts:
-        asked = np.flatnonzero(taken > 0.0)
-        if len(asked):
-            rest = learned_again(model, memory.without(taken, model.n_threads))
-            proba = rest.uncalibrated().score(block.part(asked).query, n_jobs=model.n_threads)
-            parts.append(Answers(asked, taken[asked], proba))
-    return Answers(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("rows", "weights", "proba")))
+    out = [np.empty((len(held), memory.counts.n_classes)) for _ in models]
+    for fold in np.unique(held.fold).tolist():
+        own = np.flatnonzero(held.fold == fold)
+        taken = np.zeros(held.n_kept)
+        taken[held.rows[own]] = held.weights[own]
+        rest, query = memory.without(taken, n_jobs), block.part(held.rows[own]).query
+        for model, answers in zip(models, out, strict=True):
+            answers[own] = learned_again(model, rest).uncalibrated().score(query, n_jobs=n_jobs)
+    return out
 
 
 def learned_again(model: CountsClassifier, memory: Memory) -> CountsClassifier:
