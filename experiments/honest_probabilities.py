@@ -23,7 +23,20 @@ from tanager import A2DE, AODE, FAN, FANC, HNB, KDB, TAN, WAODE, BestOf, DataWar
 from tanager.datasets import load
 from tanager.evaluate import calibration_error
 
-SETS = ("australian breast-cancer cmc diabetes glass heart-c led lymph segment vowel yeast nursery").split()
+SETS = [
+    "australian",
+    "breast-cancer",
+    "cmc",
+    "diabetes",
+    "glass",
+    "heart-c",
+    "led",
+    "lymph",
+    "segment",
+    "vowel",
+    "yeast",
+    "nursery",
+]
 Figures = dict[str, tuple[float, float, float, float]]  # log loss, error, calibration error, seconds of learning
 
 

@@ -192,6 +192,8 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     ),
     "recursive": lambda n: RecursiveBayes(),
     "recursive-deep": lambda n: RecursiveBayes(min_rows=2, min_gain=0),
+    "best-pool": lambda n: BestOf([NaiveBayes(), KDB(), AODE()], pool="log"),
+    "best-linear": lambda n: BestOf([NaiveBayes(), TAN(), A2DE()], pool="linear", unseen="smooth"),
     "best-priors": lambda n: BestOf([AODE(subsumption=1), KDB()], criterion="accuracy", unseen="smooth"),
 }
 
@@ -250,6 +252,7 @@ OTHER_PATHS = [
     "aode-ml",
     "aode-smooth",
     "aode-sr",
+    "best-pool",
     "gbn-climb",
     "multinet-marginal",
     "nb-balanced",

@@ -181,6 +181,9 @@ def _calibrate(model: CountsClassifier, current: Current) -> Calibration:
     how = "folds" if chooses_by_rows(model) else "leave-one-out"
     if len(rows) == 0:
         return Calibration.fit(np.zeros((0, model.memory.counts.n_classes)), np.zeros(0, dtype=np.intp), None, how)
+    own = model._held_out_answers()
+    if own is not None:
+        return Calibration.fit(*own, how)
     held = HeldOut.deal(model.memory)
     with np.errstate(divide="ignore"):
         plain = posterior(np.log(held_out_answers(model, held)) - log_factors(current.view))

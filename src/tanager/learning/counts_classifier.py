@@ -288,6 +288,13 @@ class CountsClassifier(Classifier):
         self.check_fitted()
         return self._answers(fresh=fresh).scorer
 
+    def _held_out_answers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Answers to rows that were held out when the present structure was chosen, their classes and weights.
+
+        None where there are none; they are then worked out for a calibration.
+        """
+        return None
+
     def _calibrated(self, *, fresh: bool) -> Scorer:
         """What answers, its probabilities calibrated where that is asked for."""
         current = self._answers(fresh=fresh)

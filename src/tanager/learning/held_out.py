@@ -8,6 +8,7 @@ kept as codes.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from sklearn.base import clone
 
+from tanager.counts.block import Block
 from tanager.counts.sample import Sample
 from tanager.learning.dealing import deal
 from tanager.learning.memory import Memory
@@ -45,7 +47,9 @@ class HeldOut:
         assert memory.rows is not None
         block, counts = memory.rows.block, memory.counts
         sample = Sample.of_rows(block.codes, block.labels, block.weights, counts.schema, counts.classes, "class")
-        n_parts = max(n_folds, int(np.ceil(n_folds * len(block) / most)))
+        if len(block) == 0:
+            return cls(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0, dtype=np.intp), 0)
+        n_parts = max(n_folds, int(np.ceil(n_folds * float(memory.rows.weight) / most)))
         parts = deal(sample, n_parts, seed=0)[:n_folds]
         fold, rows = np.nonzero(parts > 0.0)
         return cls(rows, parts[fold, rows], fold, len(block))
@@ -71,42 +75,61 @@ def held_out_answers(model: CountsClassifier, held: HeldOut) -> np.ndarray:
     """Probabilities (rows asked about, classes) by a model that has not learned them."""
     if chooses_by_rows(model):
         return folded([model], model.memory, held, model.n_threads)[0]
-    return left_out(model, held)
-
-
-def left_out(model: CountsClassifier, held: HeldOut) -> np.ndarray:
-    """The rows asked about, each left out of the counts alone; nothing is chosen again."""
     assert model.memory.rows is not None
+    return left_out(model, model.memory.rows.block, held)
+
+
+def left_out(model: CountsClassifier, block: Block, held: HeldOut) -> np.ndarray:
+    """The rows of a block asked about, each left out of the counts alone; nothing is chosen again."""
     asked, place = np.unique(held.rows, return_inverse=True)
-    rows = model.memory.rows.block.part(asked)
+    rows = block.part(asked)
     # a row of weight two is two rows, one of which is left out
     once = rows if rows.weights is None else rows.weighing(np.minimum(rows.weights, 1.0))
     return model.uncalibrated().leave_one_out(once, n_jobs=model.n_threads)[place]
 
 
-def folded(models: Sequence[CountsClassifier], memory: Memory, held: HeldOut, n_jobs: int = 1) -> list[np.ndarray]:
-    """The rows asked about by several models, each fold by ones that have learned all rows but its own."""
+def folded(
+    models: Sequence[CountsClassifier],
+    memory: Memory,
+    held: HeldOut,
+    n_jobs: int = 1,
+    asked: Sequence[np.ndarray] | None = None,
+) -> list[np.ndarray]:
+    """The rows asked about by several models, each fold by ones that have learned all rows but its own.
+
+    ``asked`` are the places of the rows that each model is asked about, where these are not all.
+    """
     assert memory.rows is not None
     block = memory.rows.block
-    out = [np.empty((len(held), memory.counts.n_classes)) for _ in models]
+    asked = [np.arange(len(held))] * len(models) if asked is None else asked
+    makers = [LearnedAgain(model) for model in models]
+    out = [np.empty((len(places), memory.counts.n_classes)) for places in asked]
     for fold in np.unique(held.fold).tolist():
         own = np.flatnonzero(held.fold == fold)
         taken = np.zeros(held.n_kept)
         taken[held.rows[own]] = held.weights[own]
-        rest, query = memory.without(taken, n_jobs), block.part(held.rows[own]).query
-        for model, answers in zip(models, out, strict=True):
-            answers[own] = learned_again(model, rest).uncalibrated().score(query, n_jobs=n_jobs)
+        rest = memory.without(taken, n_jobs)
+        for maker, places, answers in zip(makers, asked, out, strict=True):
+            mine = held.fold[places] == fold
+            query = block.part(held.rows[places[mine]]).query
+            answers[mine] = maker(rest).uncalibrated().score(query, n_jobs=n_jobs)
     return out
 
 
-def learned_again(model: CountsClassifier, memory: Memory) -> CountsClassifier:
-    """A model with the same options that has learned what this memory holds, and nothing else."""
-    again: CountsClassifier = clone(model)
-    if memory.moments is None:
-        again.attach(memory.counts, model.encoder_, memory.rows)
-    else:
-        again.start()
-        again.classes_, again.encoder_ = memory.counts.classes, model.encoder_
-        again._memory = memory
-    again.target_name_ = model.target_name_
-    return again
+class LearnedAgain:
+    """Makes models with the options of one that have learned what a memory holds, and nothing else."""
+
+    def __init__(self, model: CountsClassifier) -> None:
+        self.model, self.blank = model, clone(model)
+
+    def __call__(self, memory: Memory) -> CountsClassifier:
+        """A model with this memory."""
+        model: CountsClassifier = copy.copy(self.blank)
+        if memory.moments is None:
+            model.attach(memory.counts, self.model.encoder_, memory.rows)
+        else:
+            model.start()
+            model.classes_, model.encoder_ = memory.counts.classes, self.model.encoder_
+            model._memory = memory
+        model.target_name_ = self.model.target_name_
+        return model
