@@ -106,6 +106,9 @@ def best_of() -> dict[str, Any]:
     return {
         "AODE": AODE(),
         "BestOf": BestOf(),
+        "BestOf pool=log": BestOf(pool="log"),
+        "BestOf pool=linear": BestOf(pool="linear"),
+        "BestOf calibrated": BestOf(calibrate=True),
         "NaiveBayes": NaiveBayes(),
         "TAN": TAN(),
         "FAN": FAN(),
@@ -113,6 +116,7 @@ def best_of() -> dict[str, Any]:
         "HNB": HNB(),
         "FANC": FANC(),
         "A2DE": A2DE(),
+        "KDB": KDB(),
     }
 
 
