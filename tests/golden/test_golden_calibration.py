@@ -11,12 +11,12 @@ from tanager.scoring.calibration import LEAST_POWER, PENALTY, Calibration, fit_p
 
 
 def test_a_power_by_hand():
-    # Every row is answered (q, 1 - q), and a share s of m rows is of the first class. With one row of each class more
-    # the share is s' = (s m + 1) / (m + 2), and the likelihood is largest where q^t / (q^t + (1 - q)^t) = s', so
-    # t = logit(s') / logit(q). Here q = 0.9 and s' = (74 + 1) / (98 + 2) = 3/4: t = log 3 / log 9 = 1/2.
-    log_q = np.log(np.tile([0.9, 0.1], (98, 1)))
-    labels = np.array([0] * 74 + [1] * 24)
-    power, offsets = fit_power(log_q, labels, np.ones(98))
+    # Every row is answered (q, 1 - q), and a share s of m rows is of the first class. With half a row of each class
+    # more the share is s' = (s m + 1/2) / (m + 1), and the likelihood is largest where q^t / (q^t + (1 - q)^t) = s', so
+    # t = logit(s') / logit(q). Here q = 0.9 and s' = (73 + 1/2) / (97 + 1) = 3/4: t = log 3 / log 9 = 1/2.
+    log_q = np.log(np.tile([0.9, 0.1], (97, 1)))
+    labels = np.array([0] * 73 + [1] * 24)
+    power, offsets = fit_power(log_q, labels, np.ones(97))
     assert power == pytest.approx(0.5, abs=1e-9)
     assert offsets.tolist() == [0, 0]
 
@@ -30,11 +30,11 @@ def test_naive_bayes_that_counts_a_column_twice_is_corrected_by_hand():
     usual = np.log((9 / 11) ** 2 * 10) - np.log((2 / 12) ** 2 * 11)  # log-odds of the class of most rows like it
     odd = np.log((10 / 12) ** 2 * 11) - np.log((1 / 11) ** 2 * 10)  # against a row of the other class
 
-    # 18 rows are usual and 2 odd; a row of each class more, spread over all, adds 1/20 to both classes of each row.
+    # 18 rows are usual and 2 odd; a row more, spread over all, adds 1/40 to both classes of each row.
     def likelihood(t):
         right, wrong = -np.logaddexp(0, -t * usual), -np.logaddexp(0, t * usual)
         other_right, other_wrong = -np.logaddexp(0, t * odd), -np.logaddexp(0, -t * odd)
-        return 18 * (1.05 * right + 0.05 * wrong) + 2 * (1.05 * other_right + 0.05 * other_wrong)
+        return 18 * (1.025 * right + 0.025 * wrong) + 2 * (1.025 * other_right + 0.025 * other_wrong)
 
     grid = np.linspace(0.3, 1.0, 70001)
     model = NaiveBayes(calibrate=True).fit(X, y)
@@ -46,14 +46,14 @@ def test_naive_bayes_that_counts_a_column_twice_is_corrected_by_hand():
 
 
 def loss_of(at, log_q, labels, weights, offsets):
-    """The formula as it is written: log losses, one row of each class spread over all, and the penalty."""
+    """The formula as it is written: log losses, one row spread over all rows and classes, and the penalty."""
     total, k = weights.sum(), log_q.shape[1]
     t, b = at[0], (at[1:] if offsets else np.zeros(k))
     loss = PENALTY * (b**2).sum()
     for r in range(len(labels)):
         z = t * log_q[r] + b
         log_p = z - np.log(np.exp(z - z.max()).sum()) - z.max()
-        loss -= weights[r] * log_p[labels[r]] + weights[r] / total * log_p.sum()
+        loss -= weights[r] * log_p[labels[r]] + weights[r] / total * log_p.mean()
     return loss
 
 
@@ -104,7 +104,7 @@ def test_what_is_maximised_is_concave(table, offsets):
 def test_answers_that_are_always_right_are_never_quite_sure():
     log_q = np.log(np.tile([0.9, 0.1], (50, 1)))
     power, _ = fit_power(log_q, np.zeros(50, dtype=int), np.ones(50))
-    assert power == pytest.approx(np.log(51) / np.log(9), abs=1e-6)  # 51 of 52
+    assert power == pytest.approx(np.log(101) / np.log(9), abs=1e-6)  # 50.5 of 51
 
 
 def test_answers_that_are_worse_than_none_become_even():

@@ -133,7 +133,7 @@ class BestOf(Delegating):
             raise SchemaMismatch("BestOf compares by rows that are left out, and counts alone do not hold them.")
         models = [clone(candidate) for candidate in self._all_candidates()]
         lines = [Judged(repr(model)) for model in models]
-        held = HeldOut.deal(self._learned, N_FOLDS, MOST_ROWS)
+        held = HeldOut.deal(self.memory, N_FOLDS, MOST_ROWS)
         wide = self._counts_for(models, lines, counts, rows, len(held))
         if len(held):
             self._judge(models, lines, wide, held, rows)
@@ -187,7 +187,7 @@ class BestOf(Delegating):
         rows: KeptRows,
     ) -> None:
         """Let every candidate that can be afforded answer rows that it has not learned."""
-        memory, block = copy.copy(self._learned), rows.block
+        memory, block = copy.copy(self.memory), rows.block
         again: list[tuple[CountsClassifier, np.ndarray, Judged]] = []
         for model, line, own in zip(models, lines, counts, strict=True):
             if own is None:
@@ -247,7 +247,7 @@ class BestOf(Delegating):
 
     def _attach(self, model: CountsClassifier, counts: JointCounts, *, plain: bool) -> CountsClassifier:
         """A candidate over these counts; ``plain`` without our class weights, which multiply the odds of any choice."""
-        memory = self._learned
+        memory = self.memory
         model.attach(counts, self.encoder_, memory.rows)
         given = ("priors",) if plain else ("priors", "class_weight")
         model.set_params(**{k: getattr(self, k) for k in given if getattr(model, k) is None})
@@ -256,7 +256,7 @@ class BestOf(Delegating):
 
     def _take_members(self, counts: Sequence[JointCounts | None] | None = None) -> None:
         """Attach those that answer to our memory, which is to hold all that they read."""
-        memory, candidates = self._learned, self._all_candidates()
+        memory, candidates = self.memory, self._all_candidates()
         places = [place for place, _ in self._members] or [self._place]
         for own in [] if counts is None else [counts[place] for place in places]:
             if own is not None and not memory.counts.holds(own.order, own.anchors, own.families):

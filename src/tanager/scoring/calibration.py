@@ -92,18 +92,18 @@ def fit_power(
 ) -> tuple[float, np.ndarray]:
     """The power and offsets that make left-out rows most likely; without ``offsets`` these are 0.
 
-    To the rows is added one of each class, spread evenly over all of them, as by Laplace's rule: however often answers
-    were right, they are never quite sure. What is maximised is concave.
+    One row more, spread evenly over all of them and over the classes, is added: however often answers were right, they
+    are never quite sure. What is maximised is concave.
 
     Examples
     --------
-    Nine of ten rows are answered correctly, with a probability of 0.6. One row of each class more makes that 10 of 12:
-    0.6^t : 0.4^t = 10 : 2, and t = log 5 / log 1.5.
+    Nine of ten rows are answered correctly, with a probability of 0.6. Half a row of each class more makes that 9.5 of
+    11: 0.6^t : 0.4^t = 9.5 : 1.5, and t = log(19 / 3) / log 1.5.
 
     >>> log_q = np.log([[0.6, 0.4]] * 10)
     >>> power, _ = fit_power(log_q, np.array([0] * 9 + [1]), np.ones(10))
-    >>> round(power, 6)
-    3.969362
+    >>> round(power, 4)
+    4.5524
     """
     n_rows, k = log_q.shape
     total = float(weights.sum())
@@ -111,7 +111,7 @@ def fit_power(
         return 1.0, np.zeros(k)
     target = np.zeros((n_rows, k))
     target[np.arange(n_rows), labels] = weights
-    target += (weights / total)[:, None]  # one row of each class, spread over all rows
+    target += (weights / (total * k))[:, None]  # one row, spread over all rows and classes
     mass = target.sum(axis=1)
     lean = (target * log_q).sum()
     wanted = target.sum(axis=0)
