@@ -93,7 +93,9 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "nb-sr": lambda n: NaiveBayes(subsumption=2),
     "nb-smooth": lambda n: NaiveBayes(unseen="smooth"),
     "nb-balanced": lambda n: NaiveBayes(class_weight="balanced"),
+    "nb-calibrated": lambda n: NaiveBayes(calibrate=True),
     "tan": lambda n: TAN(),
+    "tan-calibrated": lambda n: TAN(calibrate=True),
     "tan-root": lambda n: TAN(root=n - 1, smoothing=PriorCounts()),
     "tan-marginal": lambda n: TAN(missing="marginal"),
     "tan-marginal-smooth": lambda n: TAN(missing="marginal", unseen="smooth"),
@@ -195,6 +197,8 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "forest": lambda n: NetworkForest(n_members=6),
     "recursive": lambda n: RecursiveBayes(),
     "recursive-deep": lambda n: RecursiveBayes(min_rows=2, min_gain=0),
+    "best-pool": lambda n: BestOf([NaiveBayes(), KDB(), AODE()], pool="log"),
+    "best-linear": lambda n: BestOf([NaiveBayes(), TAN(), A2DE()], pool="linear", unseen="smooth"),
     "best-priors": lambda n: BestOf([AODE(subsumption=1), KDB()], criterion="accuracy", unseen="smooth"),
 }
 
@@ -210,6 +214,8 @@ STREAMING: dict[str, Callable[[], Classifier]] = {
 WITH_OPTIONS: list[CountsClassifier] = [
     NaiveBayes(gaussian=True),
     AODE(gaussian=True),
+    TAN(gaussian=True, calibrate=True),
+    NBTree(calibrate=True, class_weight="balanced"),
     TAN(gaussian=True),
     FANC(gaussian=["x0"], column_order="mi"),
     SPC(gaussian=True, super_parent="refined"),
@@ -251,11 +257,14 @@ OTHER_PATHS = [
     "aode-ml",
     "aode-smooth",
     "aode-sr",
+    "best-pool",
     "gbn-climb",
     "multinet-marginal",
     "nb-balanced",
+    "nb-calibrated",
     "nb-ml",
     "nb-prior",
+    "tan-calibrated",
     "tan-marginal-smooth",
     "tan-mode",
 ]

@@ -155,6 +155,17 @@ def test_the_target_is_asked_for_unless_its_name_says_so(run, refused, mixed):
     )
 
 
+def test_a_calibrated_model_shows_what_calibration_changes(run, iris):
+    report = run("fit", iris, "--model", "nb", "--set", "calibrate=true", "--json").document["calibration"]
+    assert report["how"] == "leave-one-out"
+    assert report["n_rows"] == 150
+    assert report["log_loss"] < report["log_loss_before"]
+    assert list(report["offsets"].values()) == [0, 0, 0]
+    shown = run("fit", iris, "--model", "nb", "--set", "calibrate=true").out
+    assert "calibration (leave-one-out, 150 rows)" in shown
+    assert f"Probabilities are taken to the power {report['power']:.3f}." in shown
+
+
 def test_a_failed_fit_leaves_the_old_model_as_it_was(run, refused, fitted):
     old = Path(fitted).read_bytes()
     refused("fit", "iris.csv", "--target", "clas", "-o", fitted)

@@ -1,10 +1,11 @@
-"""BestOf: learn once, ask any; the candidate with the best leave-one-out answers."""
+"""BestOf: learn once, ask any; the candidate that left-out rows speak for answers, or all of them together."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -13,42 +14,61 @@ from tanager.classifiers.a2de import A2DE
 from tanager.classifiers.aode import AODE
 from tanager.classifiers.fanc import FANC
 from tanager.classifiers.hnb import HNB
+from tanager.classifiers.kdb import KDB
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.classifiers.tan import FAN, TAN
 from tanager.classifiers.waode import WAODE
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
-from tanager.errors import OptionError, SchemaMismatch, check_option
+from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.delegate import Delegating
+from tanager.learning.held_out import HeldOut, chooses_by_rows, folded, left_out
+from tanager.learning.judging import MIN_ROWS, Judged, forecast, preferred, rows_within
+from tanager.learning.pooling import linear_pool, log_pool
 from tanager.learning.rows import KeptRows
 from tanager.learning.shared_counts import joint_shape
-from tanager.scoring.decision import decide
 from tanager.scoring.forms import Form
+from tanager.scoring.pooled import Pooled
+from tanager.scoring.scorer import Scorer
+from tanager.scoring.view import View
 
-TRIPLES = 2e8  # bytes of triples up to which A2DE is a candidate
+N_FOLDS = 5
+MOST_ROWS = 5000  # that candidates are judged by
+LIGHT = 1e-3  # members of a pool that weigh less are left out
+
+Answered = tuple[np.ndarray, np.ndarray, np.ndarray]  # probabilities, classes and weights of held-out rows
 
 
 @dataclass(eq=False, repr=False)
 class BestOf(Delegating):
-    """Learns the counts once, tries every candidate by leave-one-out, and answers with the best.
+    """Learns the counts once, judges every candidate by rows that it has not learned, and answers with the best.
 
-    One counting pass serves all candidates, and leaving each row out costs one prediction pass per candidate, so this
-    is hardly slower than fitting one of them. Keeps the rows, as codes.
+    One counting pass serves all candidates. Those that choose nothing by the rows are judged by leaving one row after
+    the other out, others by five folds that are subtracted from the counts. Keeps the rows, as codes.
 
     Parameters
     ----------
     candidates : list of classifiers, default=None
-        None tries NaiveBayes, TAN, FAN, AODE, WAODE, HNB and FANC, and A2DE where its triples fit into memory.
+        Those that come first are preferred where left-out rows do not clearly speak for another. None is AODE, A2DE,
+        WAODE, HNB, FANC, TAN, FAN, NaiveBayes and KDB.
     criterion : {"log_loss", "accuracy", "rmse"}, default="log_loss"
         What is best.
+    pool : {"log", "linear"} or None, default=None
+        All candidates answer together, with weights by left-out rows: the weighted mean of log probabilities, or of
+        probabilities.
+    max_work : float or None, default=3e7
+        A candidate is not tried where judging it by 500 rows (or all, where there are fewer) would read more cells of
+        counts than this; where only some rows can be afforded, these are spread over all. None has no limit. It is
+        work, not time: the choice does not depend on the machine.
 
     Attributes
     ----------
     best_ : classifier
-        The candidate chosen, over the same counts.
+        The candidate chosen, over the same counts; with ``pool`` the best of its members.
     table_ : list of dict
-        Name, accuracy, log loss and rmse of every candidate, best first; ``print(model.table())`` shows it.
+        Name, accuracy, log loss and rmse of every candidate, best first, the weight in a pool, the rows it was judged
+        by, and a note; ``print(model.table())`` shows it.
 
     Examples
     --------
@@ -57,85 +77,242 @@ class BestOf(Delegating):
     >>> model = BestOf([NaiveBayes(), AODE()]).fit(X, ["play", "play", "stay", "stay"] * 5)
     >>> print(model.table())
     candidate     accuracy  log loss    rmse
-    NaiveBayes()    1.0000    0.0778  0.0927
+    NaiveBayes()    1.0000    0.0778  0.0927  * chosen
     AODE()          1.0000    0.1008  0.0998
     """
 
     candidates: Any = None
     criterion: str = "log_loss"
+    pool: str | None = None
+    max_work: float | None = 3e7
+
+    saves_structure = True
+    form_is_all = False
+
+    _members = cast("tuple[tuple[int, float], ...]", ())  # of a pool: places of candidates, and weights
+    _answered = cast("Answered | None", None)  # of the choice; not in files
+
+    # --- options ------------------------------------------------------------------------------------------------
 
     def check_options(self) -> None:
         super().check_options()
         check_option("criterion", self.criterion, ("log_loss", "accuracy", "rmse"))
+        if self.pool is not None:
+            check_option("pool", self.pool, ("log", "linear"))
+        if self.max_work is not None and not is_number(self.max_work, 0):
+            raise OptionError(f"max_work={self.max_work!r}: give a number of cells to be read, or None for no limit.")
         if not isinstance(self.candidates, list | tuple | None):
             raise OptionError(f"candidates={self.candidates!r} is no list; give a list of classifiers, or None.")
         for candidate in self.candidates or ():
             if not isinstance(candidate, CountsClassifier):
                 raise OptionError(f"candidates: {candidate!r} is no classifier of tanager, so counts cannot be shared.")
+            if candidate.calibrate:
+                raise OptionError(f"candidates: {candidate!r} is calibrated. Give calibrate= to BestOf itself.")
+            if candidate.reads_numbers:
+                raise OptionError(f"{candidate!r} cannot share counts: they do not hold numbers. Leave out gaussian=.")
         if self.candidates is not None and not len(self.candidates):
             raise OptionError("candidates is empty; give at least one classifier, or None for the default ones.")
 
     def _needs_rows(self) -> bool:
         return True
 
-    def _all_candidates(self, schema: Schema) -> Sequence[CountsClassifier]:
+    def _all_candidates(self) -> Sequence[CountsClassifier]:
         if self.candidates is not None:
             return self.candidates
-        default: list[CountsClassifier] = [NaiveBayes(), TAN(), FAN(), AODE(), WAODE(), HNB(), FANC()]
-        triples = JointCounts.estimate_bytes(schema.n_values, max(len(self.classes_), 2), order=3)
-        return [*default, A2DE()] if triples < TRIPLES else default
+        return [AODE(), A2DE(), WAODE(), HNB(), FANC(), TAN(), FAN(), NaiveBayes(), KDB()]
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
-        """As wide as any candidate needs."""
-        return joint_shape(self._all_candidates(schema), schema)
+        """As wide as the candidates need that read pairs at most; what others need is counted when they are tried."""
+        narrow = [c for c in self._all_candidates() if _is_narrow(c, schema)]
+        return joint_shape(narrow or [NaiveBayes()], schema)
+
+    # --- judging ------------------------------------------------------------------------------------------------
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         if rows is None:
-            raise SchemaMismatch("BestOf compares by leave-one-out over the rows, and counts alone do not hold them.")
-        candidates = [c for c in self._all_candidates(counts.schema) if counts.holds(**c.counts_shape(counts.schema))]
-        tried = [self.adopt(clone(candidate)) for candidate in candidates]
-        self.table_ = sorted((_measures(model, rows) for model in tried), key=self._rank)
-        self.best_ = self.table_[0]["model"]
-        self._place = next(place for place, model in enumerate(tried) if model is self.best_)
+            raise SchemaMismatch("BestOf compares by rows that are left out, and counts alone do not hold them.")
+        models = [clone(candidate) for candidate in self._all_candidates()]
+        lines = [Judged(repr(model)) for model in models]
+        held = HeldOut.deal(self.memory, N_FOLDS, MOST_ROWS)
+        wide = self._counts_for(models, lines, counts, rows, len(held))
+        if len(held):
+            self._judge(models, lines, wide, held, rows)
+        place = preferred(lines, self.criterion)
+        self._place, self._members = place, self._pool(lines) if self.pool is not None else ()
+        lines[place].note = "* chosen" if self.pool is None else lines[place].note
+        self._answered = self._answers_of(lines)
+        self.table_ = [line.to_dict() for line in sorted(lines, key=lambda line: line.rank(self.criterion))]
+        self._take_members(wide)
         return self.best_.structure_
 
-    def _rank(self, line: dict[str, Any]) -> float:
-        return -line["accuracy"] if self.criterion == "accuracy" else line[self.criterion]
+    def _counts_for(
+        self,
+        models: Sequence[CountsClassifier],
+        lines: list[Judged],
+        counts: JointCounts,
+        rows: KeptRows,
+        n_held: int,
+    ) -> list[JointCounts | None]:
+        """The counts that every candidate reads: ours, or wider ones; None where it is not tried, with a note why."""
+        found: list[JointCounts | None] = []
+        for model, line in zip(models, lines, strict=True):
+            shape = model.counts_shape(counts.schema)
+            work = forecast(model, counts, rows.weight, N_FOLDS)
+            line.n_rows = rows_within(work, n_held, self.max_work)
+            if line.n_rows < min(n_held, MIN_ROWS):
+                line.note = f"not tried: {work.total(min(n_held, MIN_ROWS)):.0e} cells to read"
+                found.append(None)
+            elif counts.holds(**shape):
+                found.append(counts)
+            else:
+                found.append(self._wider(shape, counts, rows, line))
+        return found
+
+    def _wider(self, shape: dict[str, Any], counts: JointCounts, rows: KeptRows, line: Judged) -> JointCounts | None:
+        """Counts of the kept rows of a wider shape."""
+        try:
+            wider = JointCounts(counts.schema, counts.classes, spare=counts.spare, max_memory=self.max_memory, **shape)
+        except MemoryBudgetError:
+            line.note = "not tried: too much memory"
+            return None
+        block = rows.block
+        return wider.update(block.codes, block.labels, block.weights, n_jobs=self.n_threads)
+
+    def _judge(
+        self,
+        models: Sequence[CountsClassifier],
+        lines: Sequence[Judged],
+        counts: Sequence[JointCounts | None],
+        held: HeldOut,
+        rows: KeptRows,
+    ) -> None:
+        """Let every candidate that can be afforded answer rows that it has not learned."""
+        memory, block = copy.copy(self.memory), rows.block
+        again: list[tuple[CountsClassifier, np.ndarray, Judged]] = []
+        for model, line, own in zip(models, lines, counts, strict=True):
+            if own is None:
+                continue
+            asked = held.evenly(line.n_rows)
+            self._attach(model, own, plain=True)
+            if chooses_by_rows(model):
+                again.append((model, asked, line))
+            else:
+                line.take(asked, left_out(model, block, held.part(asked)), held, block.labels)
+        if again:
+            if memory.counts.order > 2:  # which none of these reads
+                memory.counts = memory.counts.narrowed(2, ())
+            answers = folded([m for m, _, _ in again], memory, held, self.n_threads, [a for _, a, _ in again])
+            for (_, asked, line), proba in zip(again, answers, strict=True):
+                line.take(asked, proba, held, block.labels)
+
+    # --- a pool -------------------------------------------------------------------------------------------------
+
+    def _pool(self, lines: Sequence[Judged]) -> tuple[tuple[int, float], ...]:
+        """Places of the members of a pool, and their weights, by the rows that all of them have answered."""
+        tried = [place for place, line in enumerate(lines) if line.tried]
+        if not tried:
+            return ((self._place, 1.0),)
+        common = _answered_by_all([lines[place] for place in tried])
+        proba = np.array([lines[place].proba[common] for place in tried])
+        labels, weights = lines[tried[0]].labels[common], lines[tried[0]].weights[common]
+        if self.pool == "log":
+            with np.errstate(divide="ignore"):
+                shares = log_pool(np.log(proba), labels, weights)
+        else:
+            shares = linear_pool(proba, labels, weights)
+        heavy = shares >= LIGHT * shares.max()
+        for place, share in zip(tried, shares.tolist(), strict=True):
+            lines[place].weight = share
+        return tuple((place, float(w)) for place, w in zip(np.array(tried)[heavy].tolist(), shares[heavy], strict=True))
+
+    def _answers_of(self, lines: Sequence[Judged]) -> Answered | None:
+        """Held-out answers of what was chosen."""
+        places = [place for place, _ in self._members] or [self._place]
+        if not all(lines[place].tried for place in places):
+            return None
+        common = _answered_by_all([lines[place] for place in places])
+        first = lines[places[0]]
+        proba = first.proba[common]
+        if self.pool is not None:
+            with np.errstate(divide="ignore"):
+                logs = np.log(np.array([lines[place].proba[common] for place in places]))
+            view = View(self.counts_, NaiveBayes()._structure(self.counts_, None), self.estimate)
+            proba = Pooled([], [w for _, w in self._members], str(self.pool), view).finished(logs)
+        return proba, first.labels[common].astype(np.intp), first.weights[common]
+
+    def _held_out_answers(self) -> Answered | None:
+        return self._answered
+
+    # --- who answers --------------------------------------------------------------------------------------------
+
+    def _attach(self, model: CountsClassifier, counts: JointCounts, *, plain: bool) -> CountsClassifier:
+        """A candidate over these counts; ``plain`` without our class weights, which multiply the odds of any choice."""
+        memory = self.memory
+        model.attach(counts, self.encoder_, memory.rows)
+        given = ("priors",) if plain else ("priors", "class_weight")
+        model.set_params(**{k: getattr(self, k) for k in given if getattr(model, k) is None})
+        model.unseen, model.n_jobs, model.target_name_ = self.unseen, self.n_jobs, self.target_name_
+        return model
+
+    def _take_members(self, counts: Sequence[JointCounts | None] | None = None) -> None:
+        """Attach those that answer to our memory, which is to hold all that they read."""
+        memory, candidates = self.memory, self._all_candidates()
+        places = [place for place, _ in self._members] or [self._place]
+        for own in [] if counts is None else [counts[place] for place in places]:
+            if own is not None and not memory.counts.holds(own.order, own.anchors, own.families):
+                memory.counts = own
+        models = [self._attach(clone(candidates[place]), memory.counts, plain=bool(self._members)) for place in places]
+        if self._members:
+            shape = joint_shape([NaiveBayes(), *models], memory.counts.schema)
+            families = {family for model in models for family in model.structure_.families()}
+            wanted = sorted({*shape["families"], *families}, key=lambda family: (len(family), family))
+            memory.count_families(wanted, shape, self.n_threads)
+            models = [self._attach(clone(candidates[place]), memory.counts, plain=True) for place in places]
+        self._models = models
+        self.best_ = models[places.index(self._place)] if self._place in places else models[0]
+
+    def _scored_by(self) -> CountsClassifier:
+        return self if self._members else super()._scored_by()
+
+    def _scorer(self, view: View) -> Scorer:
+        if not self._members:
+            return super()._scorer(view)
+        scorers = [model.uncalibrated() for model in self._models]
+        return Pooled(scorers, [weight for _, weight in self._members], str(self.pool), view)
+
+    # --- files and words ----------------------------------------------------------------------------------------
 
     def _choice(self) -> dict[str, Any]:
-        return {"best": self._place}
+        pooled = {"pool": [[place, weight] for place, weight in self._members]} if self._members else {}
+        return {"best": self._place, "table": self.table_} | pooled
 
     def _take_choice(self, data: dict[str, Any]) -> None:
+        candidates = self._all_candidates()
         self._place = int(data["best"])
-        chosen = self._all_candidates(self.counts_.schema)[self._place]
-        self.best_ = self.adopt(clone(chosen))
+        self._members = tuple((int(place), float(weight)) for place, weight in data.get("pool", ()))
+        self.table_ = [dict(line) for line in data.get("table", ())]
+        candidates[max(self._place, *(place for place, _ in self._members), 0)]  # refuses a place that there is not
+        self._take_members()
 
     def table(self) -> str:
-        """The candidates and their leave-one-out figures, best first, as text."""
+        """The candidates and what left-out rows say of them, best first, as text."""
         _ = self.structure_  # which follows all rows, and the table with it
         width = max(9, *(len(line["candidate"]) for line in self.table_))
-        lines = [f"{'candidate':<{width}}  accuracy  log loss    rmse"]
+        pooled = "  weight" if self._members else ""
+        lines = [f"{'candidate':<{width}}  accuracy  log loss    rmse{pooled}"]
         for line in self.table_:
             figures = f"{line['accuracy']:8.4f}  {line['log_loss']:8.4f}  {line['rmse']:6.4f}"
-            lines.append(f"{line['candidate']:<{width}}  {figures}")
+            figures += f"  {line['weight']:6.3f}" if self._members else ""
+            figures = figures if line["rows"] else " " * len(figures)
+            lines.append(f"{line['candidate']:<{width}}  {figures}  {line['note']}".rstrip())
         return "\n".join(lines)
 
 
-def _measures(model: CountsClassifier, rows: KeptRows) -> dict[str, Any]:
-    block = rows.block
-    labels, weights = block.labels, block.weights
-    proba = model.leave_out(block)
-    w = np.ones(len(labels)) if weights is None else weights
-    own = proba[np.arange(len(labels)), labels]
-    right = decide(proba, model.counts_.class_counts, None) == labels
+def _is_narrow(model: CountsClassifier, schema: Schema) -> bool:
+    shape = model.counts_shape(schema)
+    return bool(shape["order"] <= 2 and not shape.get("families") and not shape.get("anchors"))
 
-    def mean(values: np.ndarray) -> float:  # 0 where no row is left
-        return float((values * w).sum() / max(w.sum(), 1e-300))
 
-    return {
-        "candidate": repr(model),
-        "accuracy": mean(right),
-        "log_loss": -mean(np.log(np.maximum(own, 1e-15))),
-        "rmse": float(np.sqrt(mean((1 - own) ** 2))),
-        "model": model,
-    }
+def _answered_by_all(lines: Sequence[Judged]) -> np.ndarray:
+    """Places of the rows that each of these has answered."""
+    return np.flatnonzero(np.all([~np.isnan(line.proba[:, 0]) for line in lines], axis=0))

@@ -114,7 +114,7 @@ class LBR(CountsClassifier):
 
     def _rules_of(self, query: Query) -> list[Rule]:
         """Rows with the same rule share it."""
-        scorer = self.scorer_
+        scorer = self.uncalibrated()
         assert isinstance(scorer, LazyRules)
         found: list[Rule | None] = [None] * len(query)
         for rows, rule in scorer.rules(query, self.n_threads):

@@ -229,7 +229,7 @@ class RecursiveBayes(TreeClassifier):
 
     def path_of(self, tree: AnswerTree, query: Query) -> tuple[str, ...]:
         """The answers that were asked again."""
-        scorer = self.scorer_
+        scorer = self.uncalibrated()
         if not isinstance(scorer, AnswerScorer):
             return ()
         return tuple(f"answer = {self.classes_.tolist()[c]}" for c in scorer.path(query))

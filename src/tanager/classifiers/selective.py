@@ -188,6 +188,13 @@ class Selective(Delegating):
     def _needs_rows(self) -> bool:
         return True
 
+    def _check_calibrate(self) -> None:
+        super()._check_calibrate()
+        if getattr(self._model(), "calibrate", False):
+            raise OptionError(
+                f"model={self.model!r}: give calibrate= to Selective itself, whose answers are asked for."
+            )
+
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
         """As wide as the classifier needs."""
         return self._model().counts_shape(schema)

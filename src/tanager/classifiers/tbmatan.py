@@ -91,7 +91,7 @@ class TBMATAN(CountsClassifier):
     @property
     def log_weights_(self) -> np.ndarray:
         """Logs of the Bayes factors of all edges."""
-        scorer = self.scorer_
+        scorer = self.uncalibrated()
         assert isinstance(scorer, TreeAverage)
         return scorer.log_weights(self.n_threads).copy()
 

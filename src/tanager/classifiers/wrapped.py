@@ -131,6 +131,8 @@ class Wrapped(Delegating):
                 f"model={model!r} learns no network. Wrap GeneralNetwork, BAN, MultiNet or ChowLiuMultiNet."
             )
         model.check_options()
+        if model.calibrate:
+            raise OptionError(f"model={model!r}: what is chosen is calibrated. Give calibrate= to Wrapped itself.")
         if getattr(model, "fit_by", "likelihood") != "likelihood":
             raise OptionError(
                 f"model={model!r}: settings are tried with counted parameters. Wrap it without fit_by=, then fit it "

@@ -31,7 +31,16 @@ def make_report(learned: Any) -> dict[str, Any]:
         "used": used_columns(model),
         "leave_one_out": _leave_one_out(learned.left_out),
         "majority_class": _majority_class(weights),
+        "calibration": _calibration(model),
     }
+
+
+def _calibration(model: Any) -> dict[str, Any] | None:
+    """How sure the model may be, and what that changes on left-out rows; None where it is not calibrated."""
+    if not getattr(model, "calibrate", False):
+        return None
+    found: dict[str, Any] = model.calibration_.to_plain()
+    return found | {"offsets": dict(zip(map(str, model.classes_.tolist()), found["offsets"], strict=True))}
 
 
 def _leave_one_out(measured: Any) -> dict[str, Any] | None:
@@ -72,6 +81,7 @@ def print_report(screen: Screen, report: dict[str, Any], schema: Any) -> None:
         used = listed(report["used"], 20)
         screen.show(f"\nPredictions depend on {len(report['used'])} of {len(schema)} columns: {used}")
     _print_evaluation(screen, report)
+    _print_calibration(screen, report["calibration"])
 
 
 def _print_classes(screen: Screen, classes: list[dict[str, Any]]) -> None:
@@ -93,6 +103,22 @@ def _print_evaluation(screen: Screen, report: dict[str, Any]) -> None:
     sampled = "" if measured["rows"] == report["rows"] else f" ({measured['rows']:,} rows)"
     screen.say()
     screen.show(table((f"leave-one-out{sampled}", "accuracy", "log loss"), lines, right=("accuracy", "log loss")))
+
+
+def _print_calibration(screen: Screen, found: dict[str, Any] | None) -> None:
+    """Reliability on left-out rows before and after."""
+    if found is None:
+        return
+    lines = [
+        (when, f"{found['error' + part]:.4f}", f"{found['log_loss' + part]:.4f}")
+        for when, part in (("before", "_before"), ("after", ""))
+    ]
+    heading = f"calibration ({found['how']}, {counted(found['n_rows'], 'row')})"
+    screen.say()
+    screen.show(table((heading, "calibration error", "log loss"), lines, right=("calibration error", "log loss")))
+    offsets = [f"{name} {b:+.2f}" for name, b in found["offsets"].items() if b]
+    beside = f", log-odds {listed(offsets)}" if offsets else ""
+    screen.say(f"Probabilities are taken to the power {found['power']:.3f}{beside}.")
 
 
 def print_next_steps(screen: Screen, report: dict[str, Any]) -> None:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from tanager.errors import DataError, OptionError, check_option
 from tanager.evaluate.table import Table
+from tanager.scoring import calibration
 from tanager.scoring.ranking import area, mean_pair_area
 
 SMALLEST = 1e-15  # smaller probabilities count as this in log loss
@@ -122,11 +123,7 @@ def reliability(labels: ArrayLike, proba: ArrayLike, n_bins: int = 15, weights: 
     if not isinstance(n_bins, int | np.integer) or n_bins < 1:
         raise OptionError(f"n_bins={n_bins!r} must be a whole number of at least 1.")
     labels, proba = _answers(labels, proba)
-    weights = _weights(weights, len(labels))
-    confidence = proba.max(axis=1, initial=0.0)
-    correct = proba.argmax(axis=1) == labels
-    place = np.clip(np.ceil(confidence * n_bins).astype(int) - 1, 0, n_bins - 1)
-    return np.array([np.bincount(place, weights * part, minlength=n_bins) for part in (1.0, confidence, correct)])
+    return calibration.reliability_bins(proba, labels, _weights(weights, len(labels)), int(n_bins))
 
 
 def calibration_error(labels: ArrayLike, proba: ArrayLike, n_bins: int = 15, weights: ArrayLike | None = None) -> float:
@@ -140,8 +137,7 @@ def calibration_error(labels: ArrayLike, proba: ArrayLike, n_bins: int = 15, wei
 
 def calibration_of(bins: ArrayLike) -> float:
     """The calibration error of bins made by ``reliability``, or of a sum of them."""
-    rows, confidence, correct = np.asarray(bins, dtype=float)
-    return float(np.abs(confidence - correct).sum() / rows.sum()) if rows.sum() > 0 else float("nan")
+    return calibration.calibration_of(bins)
 
 
 def expected_cost(

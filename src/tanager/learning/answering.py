@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tanager.errors import SchemaMismatch
+from tanager.learning.held_out import HeldOut, chooses_by_rows, held_out_answers
+from tanager.scoring.calibration import Calibration, log_factors
+from tanager.scoring.decision import posterior
 from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.forest import ForestScorer
 from tanager.scoring.forms import Form
@@ -16,6 +20,9 @@ from tanager.scoring.view import View
 
 if TYPE_CHECKING:
     from tanager.learning.counts_classifier import CountsClassifier
+
+
+CALIBRATION_RATIO = 1.25  # rows may grow by this before a stream's calibration is learned again
 
 
 @dataclass
@@ -32,15 +39,19 @@ class Answering:
     """The structure that a model answers with.
 
     It is chosen again when it depends on the counts and these have changed: before every answer to a batch, and in a
-    stream (``fresh=False``) only now and then, because choosing costs more than answering a row.
+    stream (``fresh=False``) only now and then, because choosing costs more than answering a row. So is the calibration,
+    where one is asked for; a stream waits longer for that, since a few numbers from many rows hardly change.
     """
 
     def __init__(self) -> None:
         self.current: Current | None = None
+        self._calibration: Calibration | None = None
+        self._calibrated_at = (-1, 0.0, 0.0)  # version of the counts, rows learned, and their weight
 
     def forget(self) -> None:
         """What was learned is another now."""
         self.current = None
+        self._calibrated_at = (-1, *self._calibrated_at[1:])
 
     def current_of(self, model: CountsClassifier, *, fresh: bool) -> Current:
         """The structure to answer with, learned again where it is due."""
@@ -67,6 +78,22 @@ class Answering:
         current = self.current = Current(view, scorer, memory.n_learned, memory.counts.n_rows)
         return current
 
+    # --- calibration --------------------------------------------------------------------------------------------
+
+    def calibration_of(self, model: CountsClassifier, *, fresh: bool) -> Calibration | None:
+        """How sure answers may be, learned again where it is due; None where that is not asked for."""
+        if not model.calibrate:
+            return None
+        memory, found = model.memory, self._calibration
+        version, learned, weight = self._calibrated_at
+        if found is not None and len(found.offsets) == memory.counts.n_classes:
+            lags = memory.n_learned <= _due(model, learned, weight, CALIBRATION_RATIO, 0.25)
+            if version == memory.counts.version or (lags and (not fresh or model.refresh is not None)):
+                return found
+        self._calibration = _calibrate(model, self.current_of(model, fresh=fresh))
+        self._calibrated_at = (memory.counts.version, memory.n_learned, memory.counts.n_rows)
+        return self._calibration
+
     # --- files --------------------------------------------------------------------------------------------------
 
     def to_state(self, model: CountsClassifier) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
@@ -83,16 +110,25 @@ class Answering:
             arrays = current.scorer.to_arrays()
         elif isinstance(current.scorer, ForestScorer):
             arrays = current.scorer.to_arrays(with_tables=not up_to_date)
+        beside: dict[str, Any] = {}
+        if self._calibration is not None and model.calibrate:
+            version, learned, weight = self._calibrated_at
+            at = [version == counts.version, learned, weight]
+            beside = {"calibration": self._calibration.to_plain(), "calibrated": at}
         if up_to_date and not model.saves_structure:
-            return {}, arrays
+            return beside, arrays
         kept: dict[str, Any] = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}
         strengths = current.view.given_strengths()
         if strengths is not None and not up_to_date:  # else they are learned from the same counts again
             kept["strengths"] = strengths
-        return kept | {"current": up_to_date, "weight": current.weight} | model._choice(), arrays
+        return kept | {"current": up_to_date, "weight": current.weight} | beside | model._choice(), arrays
 
     def take_state(self, model: CountsClassifier, data: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Take back what ``to_state`` gave."""
+        if "calibration" in data and model.calibrate:
+            self._calibration = Calibration.from_plain(data["calibration"], model.counts_.n_classes)
+            current, learned, weight = data["calibrated"]
+            self._calibrated_at = (model.counts_.version if current else -1, float(learned), float(weight))
         if "form" not in data:
             self._take(model, _structure(model), arrays)
             return
@@ -133,15 +169,43 @@ def follows_counts(model: CountsClassifier, current: Current) -> bool:
 
 def due(model: CountsClassifier, current: Current) -> float:
     """How many rows may have been learned while this structure still answers in a stream."""
+    return _due(model, current.n_learned, current.weight, model.refresh_ratio, 0.1)
+
+
+def _due(model: CountsClassifier, learned: float, weight: float, ratio: float, share: float) -> float:
+    """When what was chosen after so many rows is due: by ``refresh``, or by the ratio by which rows have grown.
+
+    Where old rows are forgotten, a share of the weight that counted then is to come.
+    """
     if model.refresh is not None:
-        return float(current.n_learned + model.refresh - 1)
+        return float(learned + model.refresh - 1)
     if model.memory.clock is not None:
-        return float(current.n_learned + max(1.0, 0.1 * current.weight) - 1)
-    return float(current.n_learned * model.refresh_ratio)
+        return float(learned + max(1.0, share * weight) - 1)
+    return float(learned * ratio)
+
+
+def _calibrate(model: CountsClassifier, current: Current) -> Calibration:
+    """By the answers to kept rows that are left out, without the factors of the classes."""
+    rows = model.memory.rows
+    if rows is None:
+        raise SchemaMismatch(
+            f"{model.memory.owner}(calibrate=True) looks at rows that are left out, and counts alone "
+            "do not hold them. Fit on the rows, or leave out calibrate=."
+        )
+    how = "folds" if chooses_by_rows(model) else "leave-one-out"
+    if len(rows) == 0:
+        return Calibration.fit(np.zeros((0, model.memory.counts.n_classes)), np.zeros(0, dtype=np.intp), None, how)
+    own = model._held_out_answers()
+    if own is not None:
+        return Calibration.fit(*own, how)
+    held = HeldOut.deal(model.memory)
+    with np.errstate(divide="ignore"):
+        plain = posterior(np.log(held_out_answers(model, held)) - log_factors(current.view))
+    return Calibration.fit(plain, rows.part("labels")[held.rows].astype(np.intp), held.weights, how)
 
 
 def kernel_view(model: CountsClassifier, current: Current) -> View | None:
     """The view that answers alone in the kernels, so that whole streams can run compiled; or None."""
-    if model._scored_by().balanced or model.unseen == "error":
+    if model._scored_by().balanced or model.unseen == "error" or model.calibrate:
         return None
     return current.scorer.compiled

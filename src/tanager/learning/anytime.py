@@ -90,6 +90,11 @@ class AnytimeClassifier(CountsClassifier):
 
     def check_options(self) -> None:
         super().check_options()
+        if self.calibrate:
+            raise OptionError(
+                f"calibrate= goes with one answer per row, and those of {type(self).__name__} depend on the time they "
+                "get. Calibrate AODE or A2DE."
+            )
         check_number("min_count", self.min_count, "a number of rows")
         if isinstance(self.member_order, str):
             check_option("member_order", self.member_order, ("cv", "mi", "random", "given"))

@@ -46,6 +46,7 @@ from tanager.learning.merge import merge_memories
 from tanager.learning.recut import Recutting
 from tanager.learning.recut_option import MovedCuts, as_recut
 from tanager.learning.rows import KeptRows
+from tanager.scoring.calibration import Calibrated, Calibration
 from tanager.scoring.decision import class_factors, class_priors
 from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.explain import Explanation
@@ -88,6 +89,9 @@ class CountsClassifier(Classifier):
     warm_up : int, default=1000
         ``partial_fit`` and ``learn_one`` fix kinds and cut points of number columns after that many rows. Until then
         they are learned again each time the rows have doubled.
+    calibrate : bool, default=False
+        Make probabilities as sure as left-out rows say that they may be: all to one power, and with 1,000 rows or more
+        with an offset per class. Rows are kept, as codes. See ``calibration_``.
     max_memory : int, str or None, default="2 GB"
         Counts beyond this are refused before they are made.
     n_jobs : int, default=None
@@ -111,6 +115,7 @@ class CountsClassifier(Classifier):
     refresh: float | None = None
     recut: Any = None
     warm_up: int = 1000
+    calibrate: bool = False
     max_memory: int | str | None = "2 GB"
     n_jobs: int | None = None
 
@@ -179,8 +184,18 @@ class CountsClassifier(Classifier):
         if self.refresh is not None and not is_number(self.refresh, 1) and self.refresh != float("inf"):
             raise OptionError(f"refresh={self.refresh!r}: give a number of rows of at least 1, or None.")
         as_recut(self.recut)
+        self._check_calibrate()
         check_gaussian(getattr(self, "gaussian", False), self._not_with_gaussian())
         super().check_options()
+
+    def _check_calibrate(self) -> None:
+        if not isinstance(self.calibrate, bool | np.bool_):
+            raise OptionError(f"calibrate={self.calibrate!r}: give True or False.")
+        if self.calibrate and self.priors is not None:
+            raise OptionError(
+                "priors= and calibrate= do not go together: the learned rows, by which answers are calibrated, have "
+                "other priors. Leave one of them out."
+            )
 
     def encoder_options(self) -> dict[str, Any]:
         """How columns become codes; see ``Encoder``."""
@@ -206,7 +221,11 @@ class CountsClassifier(Classifier):
     @property
     def looks_at_rows(self) -> bool:
         """Whether learned rows are looked at again, if only once; whoever attaches counts must bring rows, too."""
-        return self._needs_rows()
+        return self._keeps_rows()
+
+    def _keeps_rows(self) -> bool:
+        """Whether rows are kept, as codes."""
+        return self._needs_rows() or self.calibrate
 
     # --- what was learned ---------------------------------------------------------------------------------------
 
@@ -259,13 +278,37 @@ class CountsClassifier(Classifier):
     def scorer_(self) -> Scorer:
         """What answers: the structure bound to the counts, and what options lay around it."""
         self.check_fitted()
-        return self._answers(fresh=True).scorer
+        return self._calibrated(fresh=True)
 
     @property
     def stream_scorer(self) -> Scorer:
         """What answers in a stream; its structure may lag behind by a percent of the rows."""
         self.check_fitted()
-        return self._answers(fresh=False).scorer
+        return self._calibrated(fresh=False)
+
+    @property
+    def calibration_(self) -> Calibration | None:
+        """What left-out rows say about how sure answers may be; None without ``calibrate``."""
+        self.check_fitted()
+        return self._answering.calibration_of(self, fresh=True)
+
+    def uncalibrated(self, *, fresh: bool = True) -> Scorer:
+        """What answers, before its probabilities are calibrated."""
+        self.check_fitted()
+        return self._answers(fresh=fresh).scorer
+
+    def _held_out_answers(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Answers to rows that were held out when the present structure was chosen, their classes and weights.
+
+        None where there are none; they are then worked out for a calibration.
+        """
+        return None
+
+    def _calibrated(self, *, fresh: bool) -> Scorer:
+        """What answers, its probabilities calibrated where that is asked for."""
+        current = self._answers(fresh=fresh)
+        calibration = self._answering.calibration_of(self, fresh=fresh)
+        return current.scorer if calibration is None else Calibrated(current.scorer, calibration, current.view)
 
     # --- learning -----------------------------------------------------------------------------------------------
 
@@ -311,7 +354,7 @@ class CountsClassifier(Classifier):
         self._memory = Memory(
             counts,
             moments,
-            keeps_rows=self._needs_rows(),
+            keeps_rows=self._keeps_rows(),
             decay=as_decay(self.decay),
             window=as_window(self.window),
             max_memory=self.max_memory,
@@ -322,7 +365,7 @@ class CountsClassifier(Classifier):
     def check_learned(self) -> None:
         """After all rows: refuse options that do not fit the classes, and let the structure follow all rows."""
         super().check_learned()
-        self._answers(fresh=True)
+        self._calibrated(fresh=True)
 
     def _move_classes(self, places: np.ndarray, classes: np.ndarray) -> None:
         self.make_room(self.counts_.schema, classes)
@@ -478,13 +521,13 @@ class CountsClassifier(Classifier):
             proba = view.plan.one(codes)
         else:
             query = Query(codes[None, :], self._numbers([row]))
-            proba = current.scorer.score(query, n_jobs=self.n_threads)[0].tolist()
+            proba = self._calibrated(fresh=False).score(query, n_jobs=self.n_threads)[0].tolist()
         return dict(zip(self.class_codes, proba, strict=True))
 
     def stream_proba(self, X: Any) -> np.ndarray:
         """``predict_proba`` as a stream answers: a structure that is due to be learned again may answer once more."""
         self.check_fitted()
-        return self._answers(fresh=False).scorer.score(self.encode(X), n_jobs=self.n_threads)
+        return self._calibrated(fresh=False).score(self.encode(X), n_jobs=self.n_threads)
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
         """Answer and learn at least one row, and stop where a class or (for the kernel) a value is new."""
@@ -555,7 +598,7 @@ class CountsClassifier(Classifier):
         self.start()
         self.classes_, self.encoder_ = counts.classes, encoder
         self._remember(counts)
-        self._learned.rows = rows if self._needs_rows() else None
+        self._learned.rows = rows if self._keeps_rows() else None
         return self
 
     # --- answers ------------------------------------------------------------------------------------------------
@@ -577,7 +620,7 @@ class CountsClassifier(Classifier):
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         self.check_fitted()
         query = self.encode(X)
-        return self._answers(fresh=True).scorer.score(query, log_joint=log_joint, n_jobs=self.n_threads)
+        return self._calibrated(fresh=True).score(query, log_joint=log_joint, n_jobs=self.n_threads)
 
     @property
     def can_leave_out(self) -> bool:
@@ -598,7 +641,7 @@ class CountsClassifier(Classifier):
 
     def leave_out(self, block: Block) -> np.ndarray:
         """``leave_one_out`` of encoded rows."""
-        return self._answers(fresh=True).scorer.leave_one_out(block, n_jobs=self.n_threads)
+        return self._calibrated(fresh=True).leave_one_out(block, n_jobs=self.n_threads)
 
     def known_rows(
         self, X: Any, y: Any, sample_weight: Any = None, times: Any = None, unseen: str | None = None
@@ -724,6 +767,11 @@ class CountsClassifier(Classifier):
         model.classes_ = counts.classes
         model.encoder_ = model._encoder_for(counts.schema)
         counts.require(cls.__name__, **model.counts_shape(counts.schema))
+        if model.calibrate:
+            raise SchemaMismatch(
+                "answers are calibrated by rows that are left out, and counts do not hold them. Fit on the rows, or "
+                "leave out calibrate=."
+            )
         if model._moments_shape(counts.schema)[0]:
             raise OptionError(
                 "counts do not hold the numbers of Gaussian columns. Fit on the rows, or leave out gaussian=."

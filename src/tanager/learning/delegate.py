@@ -26,5 +26,6 @@ class Delegating(CountsClassifier):
     def _answers(self, *, fresh: bool) -> Current:
         """Our scorer is that of the chosen one: asked by itself, it answers the same."""
         current = super()._answers(fresh=fresh)
-        self.best_._answering.current = current
+        if self._scored_by() is self.best_:
+            self.best_._answering.current = current
         return current

@@ -25,7 +25,7 @@ def discriminative(model: CountsClassifier, view: View, fit_by: str, penalty: fl
 
 def fitting_of(model: CountsClassifier) -> Fitting | None:
     """How the search for the parameters went; None where there was none."""
-    scorer = model.scorer_
+    scorer = model.uncalibrated()
     return scorer.parameters.fitting if isinstance(scorer, Discriminative) else None
 
 
@@ -33,4 +33,4 @@ def weights_of(model: Any) -> dict[str, float]:
     """The exponent of every column, with ``fit_by="weights"``."""
     if model.fit_by != "weights":
         raise AttributeError(f'weights are learned with fit_by="weights"; this is fit_by={model.fit_by!r}.')
-    return dict(model.scorer_.exponents())
+    return dict(model.uncalibrated().exponents())

@@ -29,6 +29,8 @@ def check_leaf(leaf: Any) -> None:
         raise OptionError(
             f"leaf={leaf!r}: a tree keeps codes alone, and Gaussian columns need their numbers. Leave out gaussian=."
         )
+    if leaf.calibrate:
+        raise OptionError(f"leaf={leaf!r}: the answers of the whole tree are calibrated. Give calibrate= to the tree.")
     if getattr(leaf, "fit_by", "likelihood") != "likelihood":
         raise OptionError(f"leaf={leaf!r}: the leaves of a tree have counted parameters. Leave out fit_by=.")
 

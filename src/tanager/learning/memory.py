@@ -7,6 +7,7 @@ have at its end, which is the same up to rounding.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -268,6 +269,27 @@ class Memory:
         clock.now = now
         if self.window is not None and self.window.seconds is not None and rows is not None and rows.times is not None:
             self.drop_oldest(int(np.searchsorted(rows.times, now - self.window.seconds, side="right")))
+
+    def without(self, taken: np.ndarray, n_jobs: int = 1) -> Memory:
+        """A copy without some of the kept rows: ``taken`` is the weight that leaves of each of them."""
+        assert self.rows is not None
+        block = self.rows.block
+        weights = np.ones(len(block)) if block.weights is None else block.weights
+        gone, left = taken > 0.0, weights - taken
+        leaving = block.weighing(None if (taken[gone] == 1.0).all() else taken).part(gone)
+        rest = copy.copy(self)
+        same = {id(part): part for part in (self.counts.schema, self.counts.classes)}
+        rest.counts = copy.deepcopy(self.counts, same)  # cell by cell, which is quicker than summing out no column
+        rest.counts.subtract(leaving.codes, leaving.labels, leaving.weights, n_jobs=n_jobs)
+        if self.moments is not None:
+            rest.moments = copy.deepcopy(self.moments)
+            rest.moments.remove_block(leaving)
+        rest.rows = KeptRows()
+        rest.rows.follow(rest.counts)
+        staying = left > LIGHT
+        rest.rows.append(block.weighing(None if (left[staying] == 1.0).all() else left).part(staying))
+        rest.clock, rest.listener = copy.copy(self.clock), None
+        return rest
 
     # --- what else happens --------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ def network_of(model: CountsClassifier) -> Network:
             f"column {gaussian[0]!r} is Gaussian, and a network has tables alone. Leave out gaussian= to cut "
             "numbers into bins."
         )
-    target, scorer = model.class_name, model.scorer_
+    target, scorer = model.class_name, model.uncalibrated()
     network = as_network(form, counts.schema, model.classes_.tolist(), target)
     if isinstance(scorer, Discriminative):
         return network.with_tables(scorer.network_tables(target))

@@ -250,7 +250,7 @@ def _counts_then_numbers(model: CountsClassifier, query: Query) -> np.ndarray:
     moments = model._learned.moments
     current = model._answers(fresh=False)
     if kernel_view(model, current) is None or isinstance(moments, ContextMoments):
-        return current.scorer.score(query)
+        return model.stream_scorer.score(query)
     proba = current.view.score(Query(query.codes))
     if moments is None or query.numbers is None:
         return proba

@@ -111,7 +111,7 @@ def _implied(network: Network, target: str, n_names: int) -> tuple[str, ...]:
 def one_network(model: CountsClassifier) -> bool:
     """Whether a classifier has one network, or one per class, and is not an average of many."""
     form = model.structure_
-    others = isinstance(model.scorer_, TreeAverage) or hasattr(type(model), "tree_")
+    others = isinstance(model.uncalibrated(), TreeAverage) or hasattr(type(model), "tree_")
     return isinstance(form, ProductOfSums) and form.n_networks == 1 and not others and not _goes_round(form)
 
 

@@ -3,8 +3,8 @@
 The innermost scorer is a ``View``: a form over the counts. Others are laid around it where an option asks for them:
 ``Subsumption`` leaves values out first, ``Marginal`` sums missing values out, ``Gaussian`` adds densities of number
 columns per class, ``ProductOfDensities`` and ``SumOfDensities`` those per class and values of parents,
-``Discriminative`` answers with other parameters, ``TreeAverage`` multiplies by a sum over trees. A lazy rule or a tree
-of classifiers is one more scorer.
+``Discriminative`` answers with other parameters, ``TreeAverage`` multiplies by a sum over trees, ``Calibrated``, the
+outermost, makes answers as sure as they may be. A lazy rule or a tree of classifiers is one more scorer.
 """
 
 from __future__ import annotations

@@ -36,13 +36,15 @@ def class_information_given(counts: JointCounts) -> np.ndarray:
 
 def class_information(counts: JointCounts) -> np.ndarray:
     """I(X_i; Y) for every column, over the rows with the column present."""
-    return np.array([_mutual(counts.joint(i)) for i in range(counts.n_features)])
-
-
-def _mutual(table: np.ndarray) -> float:
-    rows = table.sum()
-    total = _n_log_n(table).sum() + _n_log_n(rows) - _n_log_n(table.sum(0)).sum() - _n_log_n(table.sum(1)).sum()
-    return float(_per_row(np.asarray(total), np.asarray(rows)))
+    n_values, n = counts.schema.n_values, counts.n_features
+    column = np.repeat(np.arange(n), n_values)  # of every value, all columns one after the other
+    slot = np.arange(len(column)) + (counts.offsets[:n] - np.cumsum(n_values) + n_values)[column]
+    table = counts.singles[slot] / counts.scale
+    classes = np.zeros((n, counts.n_classes))
+    np.add.at(classes, column, table)
+    joint = np.bincount(column, (_n_log_n(table).sum(axis=1) - _n_log_n(table.sum(axis=1))), minlength=n)
+    rows = classes.sum(axis=1)
+    return _per_row(joint + _n_log_n(rows) - _n_log_n(classes).sum(axis=1), rows)
 
 
 def _n_log_n(n: np.ndarray) -> np.ndarray:

@@ -1,0 +1,135 @@
+"""Answers to learned rows by a model that has not learned them.
+
+Where nothing is chosen by the rows, each is left out of the counts alone, which costs one prediction. A structure that
+was chosen with a row is too good for it: there the rows are dealt out to folds, each fold is subtracted from what was
+learned, and the structure is chosen again from the rest. Cut points of number columns stay in either case: rows are
+kept as codes.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.base import clone
+
+from tanager.counts.block import Block
+from tanager.counts.sample import Sample
+from tanager.learning.dealing import deal
+from tanager.learning.memory import Memory
+
+if TYPE_CHECKING:
+    from tanager.learning.counts_classifier import CountsClassifier
+
+MOST_ROWS = 10_000  # are answered; more would change the second digit of nothing
+N_FOLDS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOut:
+    """Learned rows that are asked about: which of the kept rows, how much of it, and in which fold it is held out.
+
+    A row of weight two may be there twice, in two folds. Folds depend on what the rows are, not on the order in which
+    they came.
+    """
+
+    rows: np.ndarray
+    weights: np.ndarray
+    fold: np.ndarray
+    n_kept: int  # rows that there are to ask about
+
+    @classmethod
+    def deal(cls, memory: Memory, n_folds: int = N_FOLDS, most: int = MOST_ROWS) -> HeldOut:
+        """Deal out the rows of a memory to folds; of many rows, a part is in any of them."""
+        assert memory.rows is not None
+        block, counts = memory.rows.block, memory.counts
+        sample = Sample.of_rows(block.codes, block.labels, block.weights, counts.schema, counts.classes, "class")
+        if len(block) == 0:
+            return cls(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0, dtype=np.intp), 0)
+        n_parts = max(n_folds, int(np.ceil(n_folds * float(memory.rows.weight) / most)))
+        parts = deal(sample, n_parts, seed=0)[:n_folds]
+        fold, rows = np.nonzero(parts > 0.0)
+        return cls(rows, parts[fold, rows], fold, len(block))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def evenly(self, n: int) -> np.ndarray:
+        """The places of about n rows, spread over all that are asked about."""
+        return np.arange(len(self)) if n >= len(self) else np.linspace(0, len(self) - 1, n).round().astype(np.intp)
+
+    def part(self, which: np.ndarray) -> HeldOut:
+        """Some of the rows asked about."""
+        return HeldOut(self.rows[which], self.weights[which], self.fold[which], self.n_kept)
+
+
+def chooses_by_rows(model: CountsClassifier) -> bool:
+    """Whether what a classifier answers with was chosen by the rows, and not only counted."""
+    return model._adaptive() or getattr(model, "fit_by", "likelihood") != "likelihood"
+
+
+def held_out_answers(model: CountsClassifier, held: HeldOut) -> np.ndarray:
+    """Probabilities (rows asked about, classes) by a model that has not learned them."""
+    if chooses_by_rows(model):
+        return folded([model], model.memory, held, model.n_threads)[0]
+    assert model.memory.rows is not None
+    return left_out(model, model.memory.rows.block, held)
+
+
+def left_out(model: CountsClassifier, block: Block, held: HeldOut) -> np.ndarray:
+    """The rows of a block asked about, each left out of the counts alone; nothing is chosen again."""
+    asked, place = np.unique(held.rows, return_inverse=True)
+    rows = block.part(asked)
+    # a row of weight two is two rows, one of which is left out
+    once = rows if rows.weights is None else rows.weighing(np.minimum(rows.weights, 1.0))
+    return model.uncalibrated().leave_one_out(once, n_jobs=model.n_threads)[place]
+
+
+def folded(
+    models: Sequence[CountsClassifier],
+    memory: Memory,
+    held: HeldOut,
+    n_jobs: int = 1,
+    asked: Sequence[np.ndarray] | None = None,
+) -> list[np.ndarray]:
+    """The rows asked about by several models, each fold by ones that have learned all rows but its own.
+
+    ``asked`` are the places of the rows that each model is asked about, where these are not all.
+    """
+    assert memory.rows is not None
+    block = memory.rows.block
+    asked = [np.arange(len(held))] * len(models) if asked is None else asked
+    makers = [LearnedAgain(model) for model in models]
+    out = [np.empty((len(places), memory.counts.n_classes)) for places in asked]
+    for fold in np.unique(held.fold).tolist():
+        own = np.flatnonzero(held.fold == fold)
+        taken = np.zeros(held.n_kept)
+        taken[held.rows[own]] = held.weights[own]
+        rest = memory.without(taken, n_jobs)
+        for maker, places, answers in zip(makers, asked, out, strict=True):
+            mine = held.fold[places] == fold
+            query = block.part(held.rows[places[mine]]).query
+            answers[mine] = maker(rest).uncalibrated().score(query, n_jobs=n_jobs)
+    return out
+
+
+class LearnedAgain:
+    """Makes models with the options of one that have learned what a memory holds, and nothing else."""
+
+    def __init__(self, model: CountsClassifier) -> None:
+        self.model, self.blank = model, clone(model)
+
+    def __call__(self, memory: Memory) -> CountsClassifier:
+        """A model with this memory."""
+        model: CountsClassifier = copy.copy(self.blank)
+        if memory.moments is None:
+            model.attach(memory.counts, self.model.encoder_, memory.rows)
+        else:
+            model.start()
+            model.classes_, model.encoder_ = memory.counts.classes, self.model.encoder_
+            model._memory = memory
+        model.target_name_ = self.model.target_name_
+        return model

@@ -1,0 +1,145 @@
+"""BestOf: what judging costs, who is preferred, who is not tried, pools, files."""
+
+import numpy as np
+import pytest
+
+from registry import small_table
+from tanager import A2DE, AODE, FANC, KDB, TAN, BestOf, NaiveBayes, OptionError, load
+from tanager.learning.held_out import HeldOut
+from tanager.learning.judging import Judged, Work, forecast, mean_and_error, preferred, rows_within
+from tanager.learning.pooling import linear_pooled, log_pool, log_pooled
+
+X, y = small_table(150)
+
+
+def judged(name, losses, weights=None):
+    """A candidate whose log losses on rows of the first of two classes are these; NaN: not asked."""
+    own = np.exp(-np.asarray(losses, dtype=float))
+    line = Judged(name)
+    line.proba, line.labels = np.column_stack([own, 1 - own]), np.zeros(len(own), dtype=int)
+    line.weights = np.ones(len(own)) if weights is None else np.asarray(weights, dtype=float)
+    return line
+
+
+def test_the_first_is_preferred_unless_it_is_clearly_worse():
+    # Differences 0.1 more or less than d have a standard error of 0.1 / sqrt(99) over 100 rows: half of it is 0.005.
+    first = judged("first", np.tile([0.5, 0.7], 50))
+    close = judged("close", np.full(100, 0.6 - 0.004))
+    better = judged("better", np.full(100, 0.6 - 0.006))
+    assert preferred([first, close], "log_loss") == 0
+    assert preferred([first, better], "log_loss") == 1
+    assert preferred([close, first], "log_loss") == 0
+    assert preferred([Judged("not tried"), first], "log_loss") == 1
+    assert preferred([Judged("not tried"), Judged("nor this")], "log_loss") == 0
+
+
+def test_differences_are_taken_over_rows_that_both_have_answered():
+    all_rows = judged("all", [0.1] * 50 + [2.0] * 50)
+    easy = judged("easy rows only", [0.2] * 50 + [np.nan] * 50)
+    assert easy.mean("log_loss") < all_rows.mean("log_loss")
+    assert preferred([all_rows, easy], "log_loss") == 0
+
+
+def test_a_row_of_weight_two_counts_as_two():
+    values, weights = np.array([1.0, 2.0, 5.0]), np.array([1.0, 2.0, 1.0])
+    twice = np.repeat(values, [1, 2, 1])
+    assert mean_and_error(values, weights) == pytest.approx(mean_and_error(twice, np.ones(4)))
+    assert mean_and_error(twice, np.ones(4))[1] == pytest.approx(np.std(twice, ddof=1) / 2)
+
+
+def test_work_grows_with_columns_and_classes_and_decides_how_many_rows_are_asked():
+    counts = AODE().fit(X, y).counts_
+    naive, averaged, pairs = (forecast(m, counts, 150, 5).per_row for m in (NaiveBayes(), AODE(), A2DE()))
+    assert naive < averaged == 5**2 * 3 < pairs
+    assert forecast(TAN(fit_by="weights"), counts, 150, 5).once > forecast(TAN(), counts, 150, 5).once > 0
+    assert forecast(AODE(), counts, 150, 5).once == 0
+    assert rows_within(Work(100.0, 10.0), 1000, 600.0) == 50
+    assert rows_within(Work(100.0, 10.0), 1000, None) == 1000
+    assert rows_within(Work(100.0, 10.0), 1000, 50.0) == 0
+
+
+def test_candidates_beyond_the_budget_are_not_tried_and_the_table_says_so():
+    limit = forecast(AODE(), AODE().fit(X, y).counts_, 150, 5).total(150) + 1
+    model = BestOf([A2DE(), AODE(), NaiveBayes()], max_work=limit).fit(X, y)
+    assert "A2DE()" in model.table().splitlines()[-1]
+    assert "not tried" in model.table().splitlines()[-1]
+    assert model.counts_.order == 2  # its triples were not even counted
+    nothing = BestOf([AODE(), NaiveBayes()], max_work=1).fit(X, y)
+    np.testing.assert_array_equal(nothing.predict_proba(X), AODE().fit(X, y).predict_proba(X))
+
+
+def test_a_candidate_that_reads_more_than_pairs_is_counted_when_it_is_tried():
+    rng = np.random.default_rng(0)
+    Z = rng.integers(0, 2, (400, 4))
+    label = (Z[:, 0] ^ Z[:, 1] ^ Z[:, 2]) ^ (rng.random(400) < 0.05)  # only two parents together tell about the class
+    model = BestOf([AODE(), A2DE()]).fit(Z, label)
+    assert isinstance(model.best_, A2DE)
+    np.testing.assert_allclose(model.predict_proba(Z), A2DE().fit(Z, label).predict_proba(Z))
+    model.partial_fit(Z[:50], label[:50])
+    again = A2DE().fit(np.vstack([Z, Z[:50]]), np.concatenate([label, label[:50]]))
+    np.testing.assert_allclose(model.predict_proba(Z), again.predict_proba(Z))
+
+
+def test_structure_is_learned_again_inside_the_folds():
+    rng = np.random.default_rng(1)
+    Z, label = rng.integers(0, 8, (60, 6)), rng.integers(0, 2, 60)  # nothing to be learned
+    model = BestOf([NaiveBayes(), KDB(k=3)]).fit(Z, label)
+    lines = {line["candidate"]: line for line in model.table_}
+    seen = KDB(k=3).fit(Z, label)
+    flattered = -np.log(seen.leave_one_out(Z, label)[np.arange(60), label]).mean()
+    assert lines["KDB(k=3)"]["log_loss"] > flattered
+    assert isinstance(model.best_, NaiveBayes)
+
+
+@pytest.mark.parametrize("pool", ["log", "linear"])
+def test_a_pool_answers_with_all_candidates(pool, tmp_path):
+    members = [NaiveBayes(), AODE(), KDB(), A2DE()]
+    model = BestOf(members, pool=pool).fit(X, y)
+    weights = [w for _, w in model._members]
+    answers = np.array([members[place].fit(X, y).predict_proba(X) for place, _ in model._members])
+    expected = linear_pooled(answers, np.array(weights)) if pool == "linear" else log_pooled(np.log(answers), weights)
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-9)
+    assert "weight" in model.table().splitlines()[0]
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.table() == model.table()
+    why = model.explain(X[:1])
+    proba = dict(zip(model.classes_.tolist(), model.predict_proba(X[:1])[0].tolist(), strict=True))
+    assert why.log_odds == pytest.approx(np.log(proba[why.answer] / proba[why.against]))
+    factors = {"low": 3.0, "mid": 1.0, "top": 0.5}
+    weighted = BestOf(members, pool=pool, class_weight=factors).fit(X, y).predict_proba(X)
+    odds = model.predict_proba(X) * list(factors.values())
+    np.testing.assert_allclose(weighted, odds / odds.sum(axis=1, keepdims=True), rtol=1e-9)
+
+
+def test_the_weights_of_a_pool_come_from_left_out_answers():
+    model = BestOf([NaiveBayes(), AODE(), FANC()], pool="log").fit(X, y)
+    held = HeldOut.deal(model.memory, 5, 5000)
+    labels = model.memory.rows.block.labels[held.rows]
+    logs = np.log([m.fit(X, y).leave_one_out(X, y)[held.rows] for m in (NaiveBayes(), AODE(), FANC())])
+    weights = log_pool(logs, labels)
+    found = {line["candidate"]: line["weight"] for line in model.table_}
+    np.testing.assert_allclose([found["NaiveBayes()"], found["AODE()"], found["FANC()"]], weights, atol=1e-9)
+
+
+def test_a_calibrated_choice_uses_the_answers_it_was_chosen_by():
+    model = BestOf([NaiveBayes(), AODE()], calibrate=True).fit(X, y)
+    assert model.calibration_.n_rows == 150
+    pooled = BestOf([NaiveBayes(), AODE()], pool="log", calibrate=True).fit(X, y)
+    assert 0.7 < pooled.calibration_.power < 1.5  # the weights have seen to it already
+
+
+def test_a_saved_choice_is_not_made_again(tmp_path, monkeypatch):
+    model = BestOf().fit(X, y)
+    model.save(tmp_path / "model")
+    monkeypatch.setattr(BestOf, "_judge", None)
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.table() == model.table()
+
+
+def test_options_that_mean_nothing_are_refused():
+    for options, words in (({"pool": "max"}, "pool="), ({"max_work": "much"}, "cells to be read")):
+        with pytest.raises(OptionError, match=words):
+            BestOf(**options).fit(X, y)
