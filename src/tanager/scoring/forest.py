@@ -12,6 +12,7 @@ import numpy as np
 from tanager import _kernels
 from tanager.counts.block import Block, Query
 from tanager.errors import ModelFileError
+from tanager.scoring.decision import posterior
 from tanager.scoring.explain import PartList
 from tanager.scoring.view import View
 
@@ -162,11 +163,3 @@ def log_prior(class_counts: np.ndarray) -> np.ndarray:
     """Log probabilities of the classes, with one row more for each."""
     counts = class_counts + 1.0
     return np.asarray(np.log(counts / counts.sum()))
-
-
-def posterior(logs: np.ndarray) -> np.ndarray:
-    """Probabilities from logs; all alike where no class is possible."""
-    top = logs.max(axis=1, keepdims=True)
-    odds = np.exp(logs - np.where(np.isfinite(top), top, 0.0))
-    total = odds.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(total > 0, odds / np.where(total > 0, total, 1.0), 1.0 / logs.shape[1]))
