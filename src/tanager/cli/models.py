@@ -57,7 +57,7 @@ MODELS = {
     "spc": ModelEntry("SPC", "an average over forests with a super-parent"),
     "spcr": ModelEntry("SPC", "spc with the super-parent selected on the data", {"super_parent": "refined"}),
     "tc": ModelEntry("TC", "an average over networks with up to two parents"),
-    "forest": ModelEntry("NetworkForest", "a forest of random networks; the most accurate"),
+    "network-forest": ModelEntry("NetworkForest", "a forest of random networks; the most accurate"),
     "nbtree": ModelEntry("NBTree", "a decision tree with naive Bayes in its leaves", compared=False),
     "recursive": ModelEntry("RecursiveBayes", "naive Bayes whose answers are asked again", compared=False),
     "lbr": ModelEntry("LBR", "naive Bayes over the rows that share values; lazy", compared=False),

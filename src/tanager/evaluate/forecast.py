@@ -68,6 +68,11 @@ def _forest(size: TableSize) -> float:
     return 0.25 + 1.2e-5 * size.n_rows * math.log2(size.n_rows + 1)
 
 
+def _network_forest(size: TableSize) -> float:
+    families = min(200 * size.n_columns, max(60 * size.n_columns, 4000))
+    return 0.1 + families * (3e-4 + 4e-8 * size.n_rows + 5e-8 * min(size.n_rows, 5000) * size.n_classes)
+
+
 def _gradient(size: TableSize) -> float:
     trees = size.n_classes if size.n_classes > 2 else 1
     return 0.1 + trees * (min(0.4, 3e-4 * size.n_rows) + 1e-9 * size.n_rows * size.width)
@@ -112,6 +117,7 @@ _COSTS: dict[str, Callable[[TableSize], float]] = {
     "EvolvingNaiveBayes": _Cost(cells=3000, cells_classes=300),
     "DecisionTreeClassifier": _Cost(cells=400, start=2e7),
     "AdaBoostClassifier": _Cost(cells=7000, start=4e7),
+    "NetworkForest": _network_forest,
     "RandomForestClassifier": _forest,
     "HistGradientBoostingClassifier": _gradient,
     "LogisticRegression": _logistic,
