@@ -651,10 +651,11 @@ def score_changes(
     out: _Floats,
     probabilities: bool = True,
     n_jobs: int = 1,
+    logs: bool = True,
 ) -> None:
     """How rows would be answered if factors were added to the logs of the joint; nothing is changed.
 
     A change is a set of factors, which were made with the same labels. For every change three sums over the rows: the
-    weight of wrong answers, and with `probabilities` P and log P of the true class. The class that comes first in
-    `preference` wins a tie.
+    weight of wrong answers, and with `probabilities` P and (with `logs`) log P of the true class. The class that comes
+    first in `preference` wins a tie.
     """
