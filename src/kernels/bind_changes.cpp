@@ -107,6 +107,10 @@ void bind_changes(nb::module_ &m) {
             },
             nb::arg("lines"), nb::arg("table"), nb::arg("labels"))
         .def("__neg__", &Factor::negated)
+        .def_prop_ro("nbytes",
+                     [](const Factor &factor) {
+                         return factor.lines->size() * sizeof(std::int32_t) + factor.table.size() * sizeof(double);
+                     })
         .def("add_to", &add_factor, nb::arg("out").noconvert(), nb::arg("sign") = 1.0)
         .def_prop_ro("lines",
                      [](nb::handle self) {

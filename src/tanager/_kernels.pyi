@@ -604,6 +604,9 @@ class Factor:
     def __init__(self, lines: _Integers, table: _Floats, labels: _Codes) -> None:
         """A line number (int32) per row, a table with one number per line and class, and the labels of the rows."""
     def __neg__(self) -> Factor: ...
+    @property
+    def nbytes(self) -> int:
+        """Of its lines (which others may share) and its table."""
     def add_to(self, out: _Floats, sign: float = 1.0) -> None:
         """Add it, or with -1 take it away, in every row and class."""
     @property
