@@ -54,7 +54,7 @@ void add_factor(const Factor &factor, const Doubles &out_, double sign) {
 
 void score_changes(const Floats &joint, const AnyArray &labels, const std::optional<WeightArray> &weights,
                    const std::vector<int> &preference, const std::vector<const Factor *> &factors, const Sets &changes,
-                   const Doubles &out_, bool probabilities, int n_jobs) {
+                   const Doubles &out_, bool probabilities, int n_jobs, bool logs) {
     const std::int64_t n_rows = std::int64_t(joint.shape(0)), k = std::int64_t(joint.shape(1));
     expect(k > 0 && k < 65536, "there must be classes");
     const AnsweredRows rows{n_rows,    int(k), joint.data(), as_classes(labels, n_rows, k), as_weights(weights, n_rows),
@@ -82,7 +82,7 @@ void score_changes(const Floats &joint, const AnyArray &labels, const std::optio
             std::vector<const Factor *> own;
             for (const int f : changes[q]) own.push_back(factors[std::size_t(f)]);
             const ChangeScore score =
-                rivals ? ChangeScore{count_wrong(rows, *rivals, own), 0, 0} : score_change(rows, own, true);
+                rivals ? ChangeScore{count_wrong(rows, *rivals, own), 0, 0} : score_change(rows, own, true, logs);
             out[3 * q] = score.wrong;
             out[3 * q + 1] = score.probability;
             out[3 * q + 2] = score.log_probability;
@@ -107,6 +107,10 @@ void bind_changes(nb::module_ &m) {
             },
             nb::arg("lines"), nb::arg("table"), nb::arg("labels"))
         .def("__neg__", &Factor::negated)
+        .def_prop_ro("nbytes",
+                     [](const Factor &factor) {
+                         return factor.lines->size() * sizeof(std::int32_t) + factor.table.size() * sizeof(double);
+                     })
         .def("add_to", &add_factor, nb::arg("out").noconvert(), nb::arg("sign") = 1.0)
         .def_prop_ro("lines",
                      [](nb::handle self) {
@@ -119,5 +123,5 @@ void bind_changes(nb::module_ &m) {
         });
     m.def("score_changes", &score_changes, nb::arg("joint"), nb::arg("labels"), nb::arg("weights").none(),
           nb::arg("preference"), nb::arg("factors"), nb::arg("changes"), nb::arg("out").noconvert(),
-          nb::arg("probabilities") = true, nb::arg("n_jobs") = 1);
+          nb::arg("probabilities") = true, nb::arg("n_jobs") = 1, nb::arg("logs") = true);
 }

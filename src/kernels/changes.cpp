@@ -32,7 +32,8 @@ inline void changed(const AnsweredRows &rows, std::int64_t r, const std::vector<
 }
 
 template <int Fixed>
-ChangeScore score_rows(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities) {
+ChangeScore score_rows(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities,
+                       bool logs) {
     const int k = Fixed ? Fixed : rows.k;
     ChangeScore score;
     std::vector<double> many(Fixed ? 0 : static_cast<std::size_t>(k));
@@ -52,7 +53,7 @@ ChangeScore score_rows(const AnsweredRows &rows, const std::vector<const Factor 
             if (c == label) own_share = share;
         }
         score.probability += weight * own_share / sum;
-        score.log_probability += weight * (own - std::log(sum));
+        if (logs) score.log_probability += weight * (own - std::log(sum));
     }
     return score;
 }
@@ -91,12 +92,13 @@ Factor Factor::negated() const {
     return other;
 }
 
-ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities) {
+ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities,
+                         bool logs) {
     switch (rows.k) {
-        case 2: return score_rows<2>(rows, factors, probabilities);
-        case 3: return score_rows<3>(rows, factors, probabilities);
-        case 4: return score_rows<4>(rows, factors, probabilities);
-        default: return score_rows<0>(rows, factors, probabilities);
+        case 2: return score_rows<2>(rows, factors, probabilities, logs);
+        case 3: return score_rows<3>(rows, factors, probabilities, logs);
+        case 4: return score_rows<4>(rows, factors, probabilities, logs);
+        default: return score_rows<0>(rows, factors, probabilities, logs);
     }
 }
 

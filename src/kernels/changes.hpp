@@ -63,7 +63,8 @@ struct Rivals {
 // decided by their margin and the reach of the factors, and the others by few of their rivals.
 double count_wrong(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors);
 
-// Without `probabilities` only `wrong` is worked out, which needs no exponentials.
-ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities);
+// Without `probabilities` only `wrong` is worked out, which needs no exponentials; without `logs` no logarithms.
+ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities,
+                         bool logs);
 
 }  // namespace tanager

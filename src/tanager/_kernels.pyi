@@ -728,6 +728,9 @@ class Factor:
     def __init__(self, lines: _Integers, table: _Floats, labels: _Codes) -> None:
         """A line number (int32) per row, a table with one number per line and class, and the labels of the rows."""
     def __neg__(self) -> Factor: ...
+    @property
+    def nbytes(self) -> int:
+        """Of its lines (which others may share) and its table."""
     def add_to(self, out: _Floats, sign: float = 1.0) -> None:
         """Add it, or with -1 take it away, in every row and class."""
     @property
@@ -775,10 +778,11 @@ def score_changes(
     out: _Floats,
     probabilities: bool = True,
     n_jobs: int = 1,
+    logs: bool = True,
 ) -> None:
     """How rows would be answered if factors were added to the logs of the joint; nothing is changed.
 
     A change is a set of factors, which were made with the same labels. For every change three sums over the rows: the
-    weight of wrong answers, and with `probabilities` P and log P of the true class. The class that comes first in
-    `preference` wins a tie.
+    weight of wrong answers, and with `probabilities` P and (with `logs`) log P of the true class. The class that comes
+    first in `preference` wins a tie.
     """

@@ -245,7 +245,7 @@ class _Moves(dict[_Move, Factor]):
 
     def forget(self, blocks: Sequence[JoinedColumns]) -> None:
         """These blocks are gone, and moves with them; all moves go where they take much memory."""
-        size = sum(factor.table.nbytes + factor.lines.nbytes for factor in self.values())
+        size = sum(factor.nbytes for factor in self.values())
         for move in list(self):
             if size > CACHED_BYTES or {*move[1]} & {*blocks}:
                 del self[move]

@@ -186,6 +186,7 @@ class LeftOut:
             out,
             probabilities,
             self._model.n_threads,
+            self._criterion == "log_loss",
         )
         return out
 
