@@ -184,7 +184,8 @@ class _Grower:
     def tree(self) -> ValueTree:
         return self._grow(np.arange(len(self.block)), np.ones(len(self.block)))
 
-    def _grow(self, rows: np.ndarray, shares: np.ndarray) -> ValueTree:
+    def _grow(self, rows: np.ndarray, shares: np.ndarray, known: float | None = None) -> ValueTree:
+        """The tree of these rows; ``known`` is what a leaf for all of them gets right, where that was tried already."""
         block, dealt = self.block.part(rows), self.dealt[:, rows] * shares
         weights = dealt.sum(axis=0)
         total = weights.sum()
@@ -193,7 +194,8 @@ class _Grower:
             return ValueTree()
         masses = [self._masses(block.codes[:, i], weights, i) for i in range(len(self.n_values))]
         wanted = np.array([np.sum((mass > 0) & (mass >= self.model.min_child)) > 1 for mass in masses])
-        best = self._best(block, dealt, total, wanted)
+        self.tried = dict[tuple[int, int], float]()
+        best = self._best(block, dealt, total, wanted, known)
         if best is None:
             return ValueTree()
         codes = np.flatnonzero(masses[best])
@@ -201,25 +203,28 @@ class _Grower:
         share = mass / mass.sum() if self.model.missing == "share" else np.arange(len(mass)) == np.argmax(mass)
         split = ValueTree(best, tuple(codes.tolist()), tuple(share.astype(float).tolist()), (ValueTree(),) * len(codes))
         parts = {r.at: (rows[r.rows], shares[r.rows] * r.shares) for r in split.reached(block.codes, self.n_values)}
-        return replace(split, children=tuple(self._grow(*parts[1 + c]) for c in range(len(codes))))
+        right = [self.tried.get((best, code)) for code in split.codes]
+        return replace(split, children=tuple(self._grow(*parts[1 + c], right[c]) for c in range(len(codes))))
 
     def _masses(self, cells: np.ndarray, weights: np.ndarray, i: int) -> np.ndarray:
         known = cells < self.n_values[i]
         return np.bincount(cells[known], weights[known], minlength=int(self.n_values[i]))
 
-    def _best(self, block: Block, dealt: np.ndarray, total: float, wanted: np.ndarray) -> int | None:
+    def _best(
+        self, block: Block, dealt: np.ndarray, total: float, wanted: np.ndarray, known: float | None
+    ) -> int | None:
         """The column whose split leaves the fewest errors, where that is few enough."""
         if not wanted.any():
             return None
         right = np.zeros(len(wanted) + 1)
         if self.stand_in is None:
-            self._try(block, dealt, wanted, right)
+            self._try(block, dealt, wanted, right, known)
         else:
             self._try_quickly(block, dealt, wanted, right)
         errors = np.where(wanted, np.round((total - right[:-1]) / total, 12), np.inf)
         best = int(np.argmin(errors))
         if self.stand_in is not self.pseudo:  # whether to split is for the leaves to say
-            self._try(block, dealt, np.arange(len(wanted)) == best, right)
+            self._try(block, dealt, np.arange(len(wanted)) == best, right, known)
         node, split = np.round((total - right[[-1, best]]) / total, 12)
         return best if split < node and node - split >= self.model.min_gain * node - 1e-12 else None
 
@@ -233,9 +238,9 @@ class _Grower:
 
     # --- leaves that the kernel does not know -------------------------------------------------------------------
 
-    def _try(self, block: Block, dealt: np.ndarray, wanted: np.ndarray, right: np.ndarray) -> None:
+    def _try(self, block: Block, dealt: np.ndarray, wanted: np.ndarray, right: np.ndarray, known: float | None) -> None:
         """Cross-validate a leaf for every value of the columns that are wanted, and one for all rows."""
-        right[-1] = self._right(block, dealt)
+        right[-1] = self._right(block, dealt) if known is None else known
         for i in np.flatnonzero(wanted).tolist():
             right[i] = 0.0
             mass = self._masses(block.codes[:, i], dealt.sum(axis=0), i)
@@ -243,7 +248,8 @@ class _Grower:
             for code in np.flatnonzero(mass).tolist():
                 share = mass[code] / mass.sum() if self.model.missing == "share" else float(code == np.argmax(mass))
                 part = (block.codes[:, i] == code) | (gone & (share > 0))
-                right[i] += self._right(block.part(part), np.where(gone, dealt * share, dealt)[:, part])
+                own = self.tried[i, code] = self._right(block.part(part), np.where(gone, dealt * share, dealt)[:, part])
+                right[i] += own
 
     def _right(self, block: Block, dealt: np.ndarray) -> float:
         """The weight of the rows that a leaf answers correctly which has not learned their fold."""
