@@ -133,11 +133,10 @@ class Climb {
     }
 
     Vector run() {
-        for (int steps = 0; steps < kMostSteps; ++steps) {
-            for (std::size_t l = n_fixed_; l < n_; ++l)
-                if (!tried_[l] && (here_.first[l] > 0 ? x_[l] > kFarUp : x_[l] < kFarDown)) try_bound(l);
-            if (find_step() <= kLittleLeft || !advance()) break;
-        }
+        climb();
+        // Levels with the same counts, as below a parent that follows from the others, are exchangeable. From equal
+        // strengths the way leads to a saddle, on which they stay equal.
+        for (int rounds = 0; rounds < 3 && leave_saddle(); ++rounds) climb();
         for (std::size_t l = n_fixed_; l < n_; ++l)
             if (here_.at(l, l) > -kFlat) try_bound(l);
         // Near the top each step squares what is left, which by now is less than the rounding of the value.
@@ -153,6 +152,62 @@ class Climb {
     Slopes here_, there_;
     std::vector<char> tried_;
 
+    void climb() {
+        for (int steps = 0; steps < kMostSteps; ++steps) {
+            for (std::size_t l = n_fixed_; l < n_; ++l)
+                if (!tried_[l] && (here_.first[l] > 0 ? x_[l] > kFarUp : x_[l] < kFarDown)) try_bound(l);
+            if (find_step() <= kLittleLeft || !advance()) break;
+        }
+    }
+    std::vector<std::size_t> inside() const {
+        std::vector<std::size_t> out;
+        for (std::size_t l = n_fixed_; l < n_; ++l)
+            if (x_[l] > kLow && x_[l] < kHigh && std::abs(here_.at(l, l)) > kNoSlope * f_.n_rows) out.push_back(l);
+        return out;
+    }
+    // One step along the direction that is bent upwards most; false where none is, or nothing is gained.
+    bool leave_saddle() {
+        const auto own = inside();
+        if (own.size() < 2 || solve(own, 0)) return false;
+        const Vector along = most_bent(own);
+        const Vector from = x_;
+        const double value = here_.value;
+        for (const double way : {1.0, -1.0}) {
+            next_ = from;
+            for (std::size_t i = 0; i < own.size(); ++i)
+                next_[own[i]] = std::clamp(from[own[i]] + way * along[i], kLow, kHigh);
+            f_(next_, there_);
+            if (there_.value <= value + kLittleLeft) continue;
+            take();
+            return true;
+        }
+        return false;
+    }
+    // Powers of the second derivatives, all shifted above zero, turn any vector towards the one of the largest.
+    Vector most_bent(const std::vector<std::size_t> &own) const {
+        const std::size_t n = own.size();
+        const auto bend = [&](std::size_t i, std::size_t j) {
+            return here_.at(std::max(own[i], own[j]), std::min(own[i], own[j]));
+        };
+        double shift = 0;
+        Vector v(n), w(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            double row = 0;
+            for (std::size_t j = 0; j < n; ++j) row += std::abs(bend(i, j));
+            shift = std::max(shift, row);
+            v[i] = i % 2 ? -1.0 / double(i + 1) : 1.0;  // not symmetric in any two
+        }
+        for (int turns = 0; turns < 100; ++turns) {
+            double length = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                w[i] = shift * v[i];
+                for (std::size_t j = 0; j < n; ++j) w[i] += bend(i, j) * v[j];
+                length = std::max(length, std::abs(w[i]));
+            }
+            for (std::size_t i = 0; i < n && length > 0; ++i) v[i] = w[i] / length;
+        }
+        return v;
+    }
     bool moves(std::size_t l) const {
         const double g = here_.first[l];
         return l >= n_fixed_ && std::abs(g) > kNoSlope * f_.n_rows && !(x_[l] <= kLow && g <= 0) &&

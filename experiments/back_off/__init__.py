@@ -1,0 +1,1 @@
+"""Learned back-off beside the default smoothing of five classifiers."""
