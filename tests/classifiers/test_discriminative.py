@@ -30,6 +30,7 @@ MODELS = [
     TAN(fit_by="elr", penalty=0.5),
     FAN(fit_by="weights", criterion="aic", unseen="smooth"),
     BAN(fit_by="conditional_likelihood"),
+    TAN(fit_by="factor_weights", smoothing=0.5),
 ]
 every_way = pytest.mark.parametrize("fit_by", WAYS)
 every_model = pytest.mark.parametrize("model", MODELS, ids=name_of)

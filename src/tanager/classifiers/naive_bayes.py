@@ -37,9 +37,10 @@ class NaiveBayes(CountsClassifier):
         this (50 is customary). Needs pair counts.
     subsumption_gaps : {"skip", "differ"}, default="skip"
         What learned rows say that lack one of two values: nothing, or that the two do not always come together.
-    fit_by : {"likelihood", "conditional_likelihood", "weights", "elr"}, default="likelihood"
+    fit_by : {"likelihood", "conditional_likelihood", "weights", "elr", "factor_weights"}, default="likelihood"
         Which parameters: by counting; those that make the classes most probable, as in logistic regression; one
-        exponent per column; or probabilities that make the classes most probable. All but the first keep the rows.
+        exponent per column; probabilities that make the classes most probable; or exponents by left-out rows. All but
+        the first keep the rows.
     penalty : float, default=1.0
         How strongly such parameters are held to the counted ones; 0 trusts the rows alone.
 
@@ -52,7 +53,7 @@ class NaiveBayes(CountsClassifier):
     fitting_ : Fitting or None
         The conditional log-likelihood before and after, where parameters were searched for.
     weights_ : dict
-        The exponent of every column, with ``fit_by="weights"``.
+        The exponent of every column, with ``fit_by="weights"`` or ``"factor_weights"``.
 
     Notes
     -----

@@ -6,7 +6,8 @@ from typing import Any
 
 from tanager.errors import SchemaMismatch
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.scoring.discriminative import Discriminative
+from tanager.learning.factor_weights import with_factor_weights
+from tanager.scoring.discriminative import WITH_EXPONENTS, Discriminative
 from tanager.scoring.parameters import Fitting
 from tanager.scoring.view import View
 
@@ -20,6 +21,8 @@ def discriminative(model: CountsClassifier, view: View, fit_by: str, penalty: fl
             "counts: they were given, faded or merged. Fit on the rows again, or fit by likelihood."
         )
     rows, budget = memory.rows.block, model.max_memory
+    if fit_by == "factor_weights":
+        return with_factor_weights(view, rows, penalty, budget)
     return Discriminative.fit(view, rows, fit_by, penalty=penalty, max_memory=budget, n_jobs=model.n_threads)
 
 
@@ -30,7 +33,7 @@ def fitting_of(model: CountsClassifier) -> Fitting | None:
 
 
 def weights_of(model: Any) -> dict[str, float]:
-    """The exponent of every column, with ``fit_by="weights"``."""
-    if model.fit_by != "weights":
+    """The exponent of every column, with ``fit_by="weights"`` or ``"factor_weights"``."""
+    if model.fit_by not in WITH_EXPONENTS:
         raise AttributeError(f'weights are learned with fit_by="weights"; this is fit_by={model.fit_by!r}.')
     return dict(model.uncalibrated().exponents())

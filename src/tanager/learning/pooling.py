@@ -67,7 +67,12 @@ def linear_pool(p: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None =
 
 
 def log_pool(
-    log_p: np.ndarray, y: np.ndarray, sample_weight: np.ndarray | None = None, *, penalty: float = 1.0
+    log_p: np.ndarray,
+    y: np.ndarray,
+    sample_weight: np.ndarray | None = None,
+    *,
+    penalty: float = 1.0,
+    centre: float | None = None,
 ) -> np.ndarray:
     """Weights w >= 0 that maximise the likelihood of P(y) proportional to exp(sum_m w_m log p_m(y)).
 
@@ -84,6 +89,8 @@ def log_pool(
         How much every row counts.
     penalty : float, default=1.0
         How strongly weights are drawn towards equal ones.
+    centre : float or None, default=None
+        What they are drawn towards; None is 1 / members.
 
     Examples
     --------
@@ -97,7 +104,7 @@ def log_pool(
     """
     odds, weights = _log_odds(np.asarray(log_p, dtype=np.float64), np.asarray(y), sample_weight)
     n_members, n_rows, n_others = odds.shape
-    equal = 1.0 / n_members
+    equal = 1.0 / n_members if centre is None else centre
     if n_rows == 0 or n_others == 0:
         return np.full(n_members, equal)
     flat = odds.reshape(n_members, -1)

@@ -26,6 +26,7 @@ from tanager.scoring.parameters import (
 from tanager.scoring.view import View
 
 KINDS: dict[str, type[Numbers]] = {"conditional_likelihood": Cells, "elr": Probabilities, "weights": Exponents}
+WITH_EXPONENTS = ("weights", "factor_weights")  # the latter are learned from left-out rows, by learning/fit_by.py
 _STORED = ("prior", "cells", "start_prior", "exponents")  # parts of Parameters that are arrays
 
 
@@ -34,7 +35,7 @@ def check_fit_by(fit_by: str, penalty: float, likelihood_only: Mapping[str, bool
 
     ``likelihood_only`` are options that go with counted parameters alone, and whether they are in use.
     """
-    check_option("fit_by", fit_by, ("likelihood", *KINDS))
+    check_option("fit_by", fit_by, ("likelihood", *KINDS, "factor_weights"))
     if not is_number(penalty, 0):
         raise OptionError(f"penalty={penalty!r}: give a number of at least 0; 0 trusts the rows alone.")
     for option, used in likelihood_only.items():
@@ -111,7 +112,7 @@ class Discriminative:
         tables = Tables(view)
         k = tables.n_classes
         shapes = {"prior": (k,), "cells": (tables.n_places, k), "start_prior": (k,), "fitting": (4,)}
-        shapes["exponents"] = (len(tables.shapes),) if fit_by == "weights" else (0,)
+        shapes["exponents"] = (len(tables.shapes),) if fit_by in WITH_EXPONENTS else (0,)
         for name, shape in shapes.items():
             array = stored[name]
             if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
