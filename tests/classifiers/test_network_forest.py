@@ -8,8 +8,8 @@ from scipy.optimize import minimize_scalar
 
 from profiles import examples
 from tanager import Column, NaiveBayes, NetworkForest, Schema, SchemaMismatch, _kernels
-from tanager.learning.forest_weights import factor_weights
 from tanager.learning.forest_plan import draw_plan, value_order
+from tanager.learning.forest_weights import factor_weights
 from tanager.scoring.forest import CLIP, slots_of
 
 

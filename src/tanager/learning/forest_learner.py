@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_limits
 from tanager import _kernels
 from tanager.counts.block import Block
 from tanager.encoding import Schema
-from tanager.learning.forest_weights import factor_weights
 from tanager.learning.forest_plan import draw_plan, value_order
+from tanager.learning.forest_weights import factor_weights
 from tanager.scoring.forest import CLIP, Forest, encoded, log_prior
 
 _LEVELS = 17  # of back-off: the class, and up to sixteen parents
