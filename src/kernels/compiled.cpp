@@ -205,11 +205,12 @@ void Compiled::compile_sum(const ScoringPlan &p) {
     std::vector<int> slot(n, 0);
     std::vector<double> value(k);
     const std::int64_t row = offsets[n] * stride;
-    // Back-off needs the shorter families; a plan that takes the short cut has none, and they are made on demand in a
-    // plan of our own.
+    // Back-off needs the shorter families; a plan that reads counts without terms has none, and they are made on demand
+    // in a plan of our own.
+    const bool in_terms = !p.member_terms.empty();
     ScoringPlan own_families(p.store, p.estimate, false);
     own_families.slots = p.slots;
-    const auto &families = p.fast ? own_families.terms : p.terms;
+    const auto &families = in_terms ? p.terms : own_families.terms;
     for (const Member &m : p.members) {
         CompiledMember out;
         out.attributes = m.attributes;
@@ -219,8 +220,8 @@ void Compiled::compile_sum(const ScoringPlan &p) {
         out.weight = m.weight;
         tables.resize(tables.size() + std::size_t(configurations(p, m.attributes)) * row, 1.0);
         std::vector<int> children;
-        if (!p.fast) children = p.member_terms[std::size_t(&m - p.members.data())];
-        for (int i = 0; i < n && p.fast; ++i)
+        if (in_terms) children = p.member_terms[std::size_t(&m - p.members.data())];
+        for (int i = 0; i < n && !in_terms; ++i)
             if (p.child_of(i, m)) children.push_back(own_families.add_term(i, m.attributes));
         for_each_configuration(p, m.attributes, slot, [&](std::int64_t number) {
             double *cells = tables.data() + out.table + number * row;
