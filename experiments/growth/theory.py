@@ -44,6 +44,7 @@ from tanager import (
     NaiveBayes,
     NBTree,
     NetworkClassifier,
+    NetworkForest,
     PDAGSearch,
     RecursiveBayes,
     Selective,
@@ -145,6 +146,7 @@ SUBJECTS: list[Subject] = [
     ),
     *_subjects(
         "trees and streams",
+        ("NetworkForest", NetworkForest(), "m n", f"n + {ROWS}", "n k"),
         ("NBTree", NBTree(), "m n² k", f"{SINGLES} + {ROWS}", "n k"),
         ("NBTree(AODE)", NBTree(leaf=AODE()), "m n³ k", f"{PAIRS} + {ROWS}", "n² k"),
         ("RecursiveBayes", RecursiveBayes(), "m n k", f"{SINGLES} + {ROWS}", "n k"),

@@ -43,11 +43,14 @@ void add_families(const Batch &rows, const Store &store, double sign) {
         if (!rows.has_label(r)) continue;
         slots.read(rows.codes, r, slot.data());
         for (std::size_t i = 0; i < n; ++i) columns[i * m + at] = slot[i];
+        for (const Family &f : store.families)
+            if (f.sparse) *f.cell(slot.data(), labels[at]) += weights[at];
         ++at;
     }
     std::vector<std::int64_t> before(m, 0);  // of each row: its cell by all attributes but the last of a family
     std::vector<int> made;
     for (const Family &f : store.families) {
+        if (f.sparse) continue;  // its contexts are looked up row by row, above
         const std::vector<int> first(f.attributes.begin(), f.attributes.end() - 1);
         // The steps of all attributes but the last hold how many slots the last has; that is put in at the end.
         const std::int64_t inner = std::int64_t(store.n_slots[f.attributes.back()]);

@@ -70,3 +70,10 @@ def check_number(name: str, value: object, what: str = "a number", least: float 
     """Refuse an option that is no finite number of at least that much."""
     if not is_number(value, least):
         raise OptionError(f"{name}={value!r}: give {what} of at least {least:g}.")
+
+
+def check_whole(name: str, value: object, least: int = 0, *, or_none: bool = False) -> None:
+    """Refuse an option that is no whole number of at least so much."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= least
+    if not whole and not (or_none and value is None):
+        raise OptionError(f"{name}={value!r}: give a whole number of at least {least}{', or None' if or_none else ''}.")

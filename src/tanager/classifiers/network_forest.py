@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tanager.counts.block import Block
 from tanager.counts.estimates import Estimate
 from tanager.counts.joint import JointCounts
-from tanager.errors import OptionError, SchemaMismatch
+from tanager.errors import OptionError, SchemaMismatch, check_whole
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.forest_learner import learn_forest
 from tanager.learning.part_scorer import kept_block
@@ -49,8 +49,8 @@ class NetworkForest(CountsClassifier):
     ----------
     forest_ : Forest
         Families of columns with their groups of values, strengths and weights, as arrays.
-    n_families_, n_bytes_ : int
-        How many families have a weight, and what their tables take.
+    n_bytes_ : int
+        What the tables of all families take.
 
     Notes
     -----
@@ -84,33 +84,19 @@ class NetworkForest(CountsClassifier):
     def check_options(self) -> None:
         super().check_options()
         if self.smoothing is not None:
-            raise OptionError(
-                f"smoothing={self.smoothing!r}: NetworkForest learns how strongly to smooth. Leave smoothing=None."
-            )
-        for name, least in (("n_members", 1), ("validation_rows", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise OptionError(f"{name}={value!r}: give a whole number of at least {least}.")
-        if isinstance(self.random_state, bool) or not isinstance(self.random_state, int | np.integer | None):
-            raise OptionError(f"random_state={self.random_state!r}: give a whole number, or None.")
+            raise OptionError(f"smoothing={self.smoothing!r}: leave None. NetworkForest learns how strongly to smooth.")
+        check_whole("n_members", self.n_members, 1)
+        check_whole("validation_rows", self.validation_rows, 1)
+        check_whole("random_state", self.random_state, 0, or_none=True)
 
     def _needs_rows(self) -> bool:
         return True
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         if rows is None:
-            raise SchemaMismatch(
-                "NetworkForest looks at the rows to learn its weights, and counts alone do not hold them. Use fit."
-            )
-        self._forest = learn_forest(
-            counts.schema,
-            kept_block(self.memory),
-            counts.class_counts,
-            n_members=int(self.n_members),
-            validation_rows=int(self.validation_rows),
-            seed=0 if self.random_state is None else int(self.random_state),
-            n_jobs=self.n_threads,
-        )
+            raise SchemaMismatch("NetworkForest looks at the rows, and counts alone do not hold them. Use fit.")
+        sizes = int(self.n_members), int(self.validation_rows), int(self.random_state or 0)
+        self._forest = learn_forest(counts.schema, self._kept(), counts.class_counts, *sizes, self.n_threads)
         return naive(counts.n_features)
 
     def _scorer(self, view: View) -> Scorer:
@@ -128,17 +114,9 @@ class NetworkForest(CountsClassifier):
     @property
     def forest_(self) -> Forest:
         """What was learned beside the rows."""
-        _ = self.structure_  # which follows all rows
-        return self._forest
-
-    @property
-    def n_families_(self) -> int:
-        """How many families have a weight."""
-        return len(self.forest_.families)
+        return cast(ForestScorer, self.scorer_).forest
 
     @property
     def n_bytes_(self) -> int:
         """What the tables take that answers are read from."""
-        scorer = self.scorer_
-        assert isinstance(scorer, ForestScorer)
-        return scorer.tables.nbytes
+        return cast(ForestScorer, self.scorer_).tables.nbytes

@@ -67,7 +67,6 @@ def learn_forest(
     schema: Schema,
     block: Block,
     class_counts: np.ndarray,
-    *,
     n_members: int,
     validation_rows: int,
     seed: int,
