@@ -74,6 +74,6 @@ def check_number(name: str, value: object, what: str = "a number", least: float 
 
 def check_whole(name: str, value: object, least: int = 0, *, or_none: bool = False) -> None:
     """Refuse an option that is no whole number of at least so much."""
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool) and value >= least
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
     if not whole and not (or_none and value is None):
         raise OptionError(f"{name}={value!r}: give a whole number of at least {least}{', or None' if or_none else ''}.")
