@@ -34,7 +34,7 @@ class KeptRows {
         expect(ratio.shape(0) == rows_->n_rows, "the ratio needs one line per row");
         expect(families.size() == tables.size() && out.ndim() == 1 && out.shape(0) == families.size(),
                "one table and one number to write per family");
-        std::vector<FamilyTable> found;
+        std::vector<ConditionalTable> found;
         for (std::size_t f = 0; f < families.size(); ++f) found.push_back(checked(families[f], tables[f], k));
         double *sums = out.data();
         nb::gil_scoped_release release;
@@ -43,7 +43,7 @@ class KeptRows {
 
     void spread(const std::vector<std::size_t> &family, const Cells &cells, const Doubles &out_) const {
         const std::size_t k = cells.shape(1);
-        const FamilyTable table = checked(family, cells, k);
+        const ConditionalTable table = checked(family, cells, k);
         double *out = as_output(out_, std::int64_t(rows_->n_rows), int(k));
         std::vector<std::uint32_t> line(rows_->n_rows);
         nb::gil_scoped_release release;
@@ -53,7 +53,7 @@ class KeptRows {
     }
 
   private:
-    FamilyTable checked(const std::vector<std::size_t> &family, const Cells &cells, std::size_t k) const {
+    ConditionalTable checked(const std::vector<std::size_t> &family, const Cells &cells, std::size_t k) const {
         double n_lines = 1;
         for (const std::size_t i : family) {
             expect(i < rows_->n_values.size(), "a family names an unknown variable");

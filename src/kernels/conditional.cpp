@@ -65,7 +65,7 @@ bool differ_in_last(const Family &a, const Family &b) {
 
 template <std::size_t Fixed>
 void add_log_totals(const CodedRows &rows, std::size_t begin, std::size_t n, const double *ratio, std::size_t k,
-                    const std::vector<FamilyTable> &tables, double *out) {
+                    const std::vector<ConditionalTable> &tables, double *out) {
     std::uint32_t base[kBlock], line[kBlock];  // without the last variable of a family, and with it
     double total[kTogether];
     for (std::size_t f = 0; f < tables.size(); ++f) {
@@ -108,7 +108,7 @@ void find_lines(const CodedRows &rows, const std::vector<std::size_t> &variables
     for (const std::size_t i : variables) fold_in(rows, i, begin, n, line);
 }
 
-void log_totals(const CodedRows &rows, const double *ratio, std::size_t k, const std::vector<FamilyTable> &tables,
+void log_totals(const CodedRows &rows, const double *ratio, std::size_t k, const std::vector<ConditionalTable> &tables,
                 double *out) {
     std::fill_n(out, tables.size(), 0.0);
     for (std::size_t begin = 0; begin < rows.n_rows; begin += kBlock) {

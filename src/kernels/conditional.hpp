@@ -20,7 +20,7 @@ struct CodedRows {
 
 // P(value | other values, y) of a family: a line of one number per class for every combination of its variables, the
 // last of which runs fastest.
-struct FamilyTable {
+struct ConditionalTable {
     std::vector<std::size_t> variables;
     const double *cells;
 };
@@ -31,7 +31,7 @@ void find_lines(const CodedRows &rows, const std::vector<std::size_t> &variables
 
 // For every table the sum over the rows of weight * log sum_y ratio[row, y] * table[line of the row, y]. Families that
 // follow each other and differ in their last variable alone share what they have in common.
-void log_totals(const CodedRows &rows, const double *ratio, std::size_t k, const std::vector<FamilyTable> &tables,
+void log_totals(const CodedRows &rows, const double *ratio, std::size_t k, const std::vector<ConditionalTable> &tables,
                 double *out);
 
 }  // namespace tanager
