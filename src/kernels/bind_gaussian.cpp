@@ -47,13 +47,13 @@ void run(const Rows &rows, const AnyArray &labels, std::optional<Contiguous> wei
     const std::int64_t m = std::int64_t(rows.shape(0));
     double *out = as_output(out_, m, k);
     Moments moments{k, n, weight.data(), mean.data(), squares.data(), low.data(), high.data()};
-    Block block{m,
-                checked_rows(rows, m, n),
-                nullptr,
-                checked_labels(labels, m, k),
-                one_per_row(weights, m),
-                one_per_row(fade, m),
-                per_class};
+    GaussianBlock block{m,
+                        checked_rows(rows, m, n),
+                        nullptr,
+                        checked_labels(labels, m, k),
+                        one_per_row(weights, m),
+                        one_per_row(fade, m),
+                        per_class};
     block.asked = asked ? checked_rows(*asked, m, n) : block.rows;
     if (block.fade)
         for (std::int64_t r = 0; r < m; ++r) expect(block.fade[r] > 0 && block.fade[r] <= 1, "fade must be in (0, 1]");

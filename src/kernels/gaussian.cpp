@@ -87,7 +87,7 @@ void Moments::log_density(const double *row, double *out) const {
     }
 }
 
-void stream(Moments &moments, const Block &block, Queue *queue, double *out) {
+void stream(Moments &moments, const GaussianBlock &block, Queue *queue, double *out) {
     const std::size_t n = std::size_t(moments.n);
     double scale = 1;
     std::size_t front = 0;

@@ -28,7 +28,7 @@ struct Queue {
     const std::int64_t *gone;  // how many leave after each row of the block
 };
 
-struct Block {
+struct GaussianBlock {
     std::int64_t n_rows;
     const double *rows, *asked;  // to learn, and to answer
     std::vector<int> labels;     // negative: not learned
@@ -36,6 +36,6 @@ struct Block {
     bool per_class;
 };
 
-void stream(Moments &moments, const Block &block, Queue *queue, double *out);
+void stream(Moments &moments, const GaussianBlock &block, Queue *queue, double *out);
 
 }  // namespace tanager

@@ -4,6 +4,7 @@ import json
 import time
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -163,6 +164,16 @@ def test_leave_one_out_equals_learning_the_other_rows(model):
 
 
 # --- running -----------------------------------------------------------------------------------------------------
+
+
+def test_peers_take_columns_without_any_value():
+    X = pa.table(
+        {"a": pa.array([None] * 40, pa.float64()), "b": pa.array([None] * 40, pa.string()), "c": [0.5, 1.5] * 20}
+    )
+    for one_hot in (True, False):
+        assert np.isfinite(AsNumbers(one_hot=one_hot).fit_transform(X)).all()
+    results = cross_validate({"gradient": peers()["gradient"]}, X, ["x", "y"] * 20, folds=2, timing=False)
+    assert results.mean("data", "gradient", "accuracy") >= 0.5
 
 
 def test_processes_give_the_same_as_one_process(monkeypatch):

@@ -60,8 +60,8 @@ class AsNumbers(TransformerMixin, BaseEstimator):
             options["max_values"] = self.max_values
         self.encoder_ = Encoder(**options).fit(X)
         numbers = self.encoder_.continuous_values(X)
-        empty = np.isnan(numbers).all(axis=0)
-        self.medians_ = np.nanmedian(np.where(empty, 0.0, numbers), axis=0) if numbers.size else np.zeros(0)
+        self.empty_ = np.isnan(numbers).all(axis=0)
+        self.medians_ = np.nanmedian(np.where(self.empty_, 0.0, numbers), axis=0) if numbers.size else np.zeros(0)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -70,6 +70,7 @@ class AsNumbers(TransformerMixin, BaseEstimator):
         numbers = self.encoder_.continuous_values(X)
         if self.fill:
             numbers = np.where(np.isnan(numbers), self.medians_, numbers)
+        numbers[:, self.empty_] = 0.0  # gradient boosting fails where a column has never had a value
         missing = np.iinfo(codes.dtype).max
         parts, taken = [], 0
         for i, column in enumerate(self.encoder_.schema.columns):
@@ -78,6 +79,8 @@ class AsNumbers(TransformerMixin, BaseEstimator):
                 taken += 1
             elif self.one_hot:
                 parts.append((codes[:, [i]] == np.arange(column.n_values)).astype(float))
+            elif column.n_values == 0:
+                parts.append(np.zeros((len(codes), 1)))
             else:
                 parts.append(np.where(codes[:, [i]] == missing, np.nan, codes[:, [i]].astype(float)))
         return np.hstack(parts)
