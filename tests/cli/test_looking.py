@@ -51,6 +51,14 @@ class: a parent of all
 """)
 
 
+def test_show_counts_the_networks_of_a_forest(run, iris):
+    run("fit", iris, "--model", "network-forest", "--set", "n_members=5")
+    shown = run("show", "iris.tanager").out
+    assert "5 networks, " in shown
+    assert "of the weight of all factors" in shown or "all factors weigh the same" in shown
+    assert json.loads(run("show", "iris.tanager", "--json").out)["forest"]["networks"] == 5
+
+
 def test_show_lists_several_parents_and_candidates(run, iris):
     run("fit", iris, "--model", "kdb")
     assert "└─ sepal_length (0.037) ← petal_width (0.015)" in run("show", "iris.tanager").out

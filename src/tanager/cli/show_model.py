@@ -77,6 +77,8 @@ def _structure(model: Any) -> dict[str, Any]:
         return {"rules": [str(rule) for rule in model.rules()]}
     if hasattr(type(model), "tree_"):
         return {"tree": model.tree_.to_dict()}
+    if hasattr(type(model), "forest_"):
+        return {"forest": _forest(model)}
     if hasattr(type(model), "table"):
         _ = model.structure_  # fills table_
         found["tried"] = [{key: value for key, value in line.items() if key != "model"} for line in model.table_]
@@ -87,6 +89,16 @@ def _structure(model: Any) -> dict[str, Any]:
     if len(shown) == 1:
         return found | {"arcs": [arc_entry(shown[0], arc) for arc in shown[0].arcs]}
     return found | {"networks": [{"class": s.target, "arcs": [arc_entry(s, arc) for arc in s.arcs]} for s in shown]}
+
+
+def _forest(model: Any) -> dict[str, Any]:
+    """How many networks and factors a forest has, and the share of the weight that the factors of each column have."""
+    forest, names = model.forest_, model.encoder_.schema.names
+    weights = [float(forest.factors[forest.families[:, 1] == i].sum()) for i in range(len(names))]
+    total = sum(weights) or 1.0
+    shares = sorted(((weight / total, name) for weight, name in zip(weights, names, strict=True)), reverse=True)
+    columns = [{"column": name, "weight": share} for share, name in shares]
+    return {"networks": len(set(forest.families[:, 0])), "factors": len(forest.factors), "columns": columns}
 
 
 def _chosen(model: Any) -> dict[str, Any]:
@@ -146,6 +158,17 @@ def print_model(screen: Screen, model: Any, report: dict[str, Any], top: int) ->
         lines = str(tree).splitlines()
         screen.say("\n".join(lines[:MOST_LINES]))
         _more(screen, len(lines) - MOST_LINES)
+        return
+    if "forest" in report:
+        forest = report["forest"]
+        screen.say(f"\n{counted(forest['networks'], 'network')}, {counted(forest['factors'], 'factor')} with a weight")
+        shares = [(c["column"], c["weight"]) for c in forest["columns"]]
+        if shares[0][1] - shares[-1][1] < 1e-9:
+            screen.say("all factors weigh the same: the rows do not tell them apart")
+            return
+        rows = [(name, f"{share:.1%}", screen.bar(share / shares[0][1])) for name, share in shares[:top]]
+        screen.show(table(("column", "share", "of the weight of all factors"), rows, right=["share"]))
+        _more(screen, len(shares) - top)
         return
     _print_normals(screen, report, top)
     if report.get("pairs"):
