@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "bind_arrays.hpp"
+#include "factor_loss.hpp"
 #include "forest.hpp"
 
 using namespace tanager;
@@ -18,6 +19,9 @@ using Slots = nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_contig, nb::de
 using Labels = nb::ndarray<const std::uint16_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Singles = nb::ndarray<const float, nb::c_contig, nb::device::cpu>;
 using SinglesOut = nb::ndarray<float, nb::c_contig, nb::device::cpu>;
+using StepsOut = nb::ndarray<std::int8_t, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using Steps = nb::ndarray<const std::int8_t, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using DoublesIn = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using GroupTable = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using IntTable = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -109,36 +113,31 @@ class Forest {
         expect(weakest > 0 && strongest > weakest && std::isfinite(strongest), "strengths must lie in a range above 0");
     }
 
-    void strengths(const Slots &slots, const Labels &labels, const std::optional<Singles> &weights,
-                   const Slots &judged_slots, const Labels &judged_labels, const std::optional<Singles> &judged_weights,
-                   const std::optional<Singles> &repeats, int n_classes, const SinglesOut &out, int n_jobs) const {
+    void learn(const Slots &slots, const Labels &labels, const Singles &weights, std::int64_t half, std::int64_t few,
+               std::int64_t judged, int n_classes, const SinglesOut &strengths, const StepsOut &first_terms,
+               const StepsOut &second_terms, int n_jobs) const {
         const Rows rows = read_labelled(plan_, slots, labels, weights, n_classes);
-        Rows judged = read_labelled(plan_, judged_slots, judged_labels, judged_weights, n_classes);
-        if (repeats) {
-            expect(repeats->ndim() == 1 && std::int64_t(repeats->shape(0)) == judged.n_rows,
-                   "every judged row repeats");
-            for (std::int64_t r = 0; r < judged.n_rows; ++r)
-                expect(repeats->data()[r] >= 0 && std::isfinite(repeats->data()[r]), "repeats must be at least 0");
-            judged.repeats = repeats->data();
+        expect(n_classes >= 2, "there must be two classes or more");
+        expect(half >= 0 && half <= rows.n_rows, "the first half has more rows than there are");
+        expect(few >= 0 && judged >= 0, "numbers of rows must be at least 0");
+        check_strengths(strengths.ndim() == 2 ? strengths.shape(0) : 0, strengths.ndim() == 2 ? strengths.shape(1) : 0);
+        forest::Halves halves;
+        halves.half = half;
+        const StepsOut *const outs[2] = {&first_terms, &second_terms};
+        for (int h = 0; h < 2; ++h) {
+            const std::int64_t own = h ? rows.n_rows - half : half;
+            halves.few[h] = std::min(own, few);
+            halves.judged[h] = std::min(own, judged);
+            const StepsOut &out = *outs[h];
+            expect(std::int64_t(out.shape(0)) == FactorTerms::blocks(halves.judged[h]) &&
+                       out.shape(1) == plan_.families.size() && int(out.shape(2)) == FactorTerms::sides(n_classes) &&
+                       int(out.shape(3)) == FactorTerms::block,
+                   "terms must be (blocks of 64 rows, families, classes (or one of two), 64)");
         }
-        check_strengths(out.ndim() == 2 ? out.shape(0) : 0, out.ndim() == 2 ? out.shape(1) : 0);
         check_jobs(n_jobs);
+        std::int8_t *const terms[2] = {first_terms.data(), second_terms.data()};
         nb::gil_scoped_release release;
-        forest::learn_strengths(plan_, rows, judged, bounds_, n_jobs, out.data());
-    }
-
-    void terms(const Slots &slots, const Labels &labels, const std::optional<Singles> &weights,
-               const Slots &judged_slots, const Labels &judged_labels, const std::optional<Singles> &judged_weights,
-               int n_classes, const Singles &strengths, const SinglesOut &out, int n_jobs) const {
-        const Rows rows = read_labelled(plan_, slots, labels, weights, n_classes);
-        const Rows judged = read_labelled(plan_, judged_slots, judged_labels, judged_weights, n_classes);
-        read_strengths(strengths);
-        expect(out.ndim() == 3 && out.shape(0) == plan_.families.size() && out.shape(1) == std::size_t(n_classes) &&
-                   std::int64_t(out.shape(2)) == judged.n_rows,
-               "out must be (families, classes, judged rows)");
-        check_jobs(n_jobs);
-        nb::gil_scoped_release release;
-        forest::left_out_terms(plan_, rows, judged, strengths.data(), bounds_, n_jobs, out.data());
+        forest::learn_families(plan_, rows, halves, bounds_, n_jobs, strengths.data(), terms);
     }
 
     void left_out(const Slots &slots, const Labels &labels, const std::optional<Singles> &weights,
@@ -208,6 +207,29 @@ class Forest {
     Bounds bounds_;
 };
 
+double loss_of_factors(const Steps &steps, int n_classes, float unit, const Labels &labels, const Singles &weights,
+                       const DoublesIn &factors, const DoublesIn &fixed, const std::optional<Doubles> &slopes,
+                       const std::optional<Doubles> &losses) {
+    expect(n_classes >= 2 && n_classes < 65536, "there must be two classes or more");
+    expect(unit > 0 && std::isfinite(unit), "the unit must be above 0");
+    const std::int64_t n_rows = std::int64_t(labels.shape(0)), n_factors = std::int64_t(steps.shape(1));
+    expect(std::int64_t(steps.shape(0)) == FactorTerms::blocks(n_rows) &&
+               int(steps.shape(2)) == FactorTerms::sides(n_classes) && int(steps.shape(3)) == FactorTerms::block,
+           "terms must be (blocks of 64 rows, factors, classes (or one of two), 64)");
+    expect(weights.ndim() == 1 && std::int64_t(weights.shape(0)) == n_rows, "every row must have a weight");
+    expect(std::int64_t(factors.shape(0)) == n_factors, "every factor must have a weight");
+    expect(std::int64_t(fixed.shape(0)) == n_classes, "every class must have a log that is added");
+    for (std::int64_t r = 0; r < n_rows; ++r) expect(labels.data()[r] < n_classes, "a label is none of the classes");
+    expect(!slopes || (slopes->ndim() == 1 && std::int64_t(slopes->shape(0)) == n_factors + n_classes),
+           "slopes must have a place for every factor and class");
+    expect(!losses || (losses->ndim() == 1 && std::int64_t(losses->shape(0)) == n_rows),
+           "losses must have a place for every row");
+    const FactorTerms terms{steps.data(), n_factors, n_rows, n_classes, unit, labels.data(), weights.data()};
+    nb::gil_scoped_release release;
+    return factor_loss(terms, factors.data(), fixed.data(), slopes ? slopes->data() : nullptr,
+                       losses ? losses->data() : nullptr);
+}
+
 }  // namespace
 
 void bind_forest(nb::module_ &m) {
@@ -216,12 +238,9 @@ void bind_forest(nb::module_ &m) {
         .def(nb::init<const std::vector<std::int64_t> &, const GroupTable &, const IntTable &, float, float, float>(),
              arg("n_slots"), arg("groups"), arg("families"), arg("clip"), arg("weakest") = 0.05f,
              arg("strongest") = 1e4f)
-        .def("strengths", &Forest::strengths, arg("slots"), arg("labels"), arg("weights").none(), arg("judged_slots"),
-             arg("judged_labels"), arg("judged_weights").none(), arg("repeats").none(), arg("n_classes"),
-             arg("out").noconvert(), arg("n_jobs") = 1)
-        .def("terms", &Forest::terms, arg("slots"), arg("labels"), arg("weights").none(), arg("judged_slots"),
-             arg("judged_labels"), arg("judged_weights").none(), arg("n_classes"), arg("strengths"),
-             arg("out").noconvert(), arg("n_jobs") = 1)
+        .def("learn", &Forest::learn, arg("slots"), arg("labels"), arg("weights"), arg("half"), arg("few"),
+             arg("judged"), arg("n_classes"), arg("strengths").noconvert(), arg("first_terms").noconvert(),
+             arg("second_terms").noconvert(), arg("n_jobs") = 1)
         .def("left_out", &Forest::left_out, arg("slots"), arg("labels"), arg("weights").none(), arg("judged_slots"),
              arg("judged_labels"), arg("judged_weights").none(), arg("n_classes"), arg("strengths"), arg("factors"),
              arg("out").noconvert(), arg("n_jobs") = 1)
@@ -230,4 +249,8 @@ void bind_forest(nb::module_ &m) {
         .def("score", &Forest::score, arg("slots"), arg("tables"), arg("n_classes"), arg("out").noconvert(),
              arg("n_jobs") = 1)
         .def("table_starts", &Forest::table_starts, arg("n_classes"));
+    m.def("factor_loss", &loss_of_factors, arg("steps"), arg("n_classes"), arg("unit"), arg("labels"), arg("weights"),
+          arg("factors"), arg("fixed"), arg("slopes").noconvert().none() = nb::none(),
+          arg("losses").noconvert().none() = nb::none(),
+          "The weighted log loss of rows whose log posteriors are a weighted sum of factors, and its slopes.");
 }

@@ -33,7 +33,6 @@ struct Rows {
     const std::uint16_t *slots = nullptr;
     const std::uint16_t *labels = nullptr;  // nullptr: rows to answer
     const float *weights = nullptr;         // nullptr: all 1
-    const float *repeats = nullptr;         // of judged rows: how many rows like this there are; nullptr: one
     std::int64_t n_rows = 0;
     int n_classes = 0;
 };
@@ -43,17 +42,21 @@ struct Bounds {
     float clip = 2, weakest = 0.05f, strongest = 1e4f;  // the others: of strengths
 };
 
-// Strengths of back-off, (families, most_parents + 1), chosen level after level so that the judged rows, each left out,
-// are most probable given their own class.
-void learn_strengths(const Plan &plan, const Rows &rows, const Rows &judged, const Bounds &bounds, int n_jobs,
-                     float *strengths);
+// Rows in two halves, one after the other. The first of each half are left out in turn, one of rows that are the same:
+// some to learn strengths by, and more of them to weigh families by.
+struct Halves {
+    std::int64_t half = 0;                             // the rows of the first half
+    std::int64_t few[2] = {0, 0}, judged[2] = {0, 0};  // how many of each half
+};
 
-// Logs of every family for judged rows, each left out of the rows: (families, classes, judged rows), centred over the
-// classes and clipped.
-void left_out_terms(const Plan &plan, const Rows &rows, const Rows &judged, const float *strengths,
-                    const Bounds &bounds, int n_jobs, float *terms);
+// Strengths of back-off, (families, most_parents + 1): for each half by itself, level after level, those under which
+// its rows are most probable given their own class, and of the two what lies between. And what every family says about
+// judged rows, left out of all rows, with strengths of the other half: logs, centred over the classes and clipped, in
+// steps of clip / 127, in the order of FactorTerms, for either half.
+void learn_families(const Plan &plan, const Rows &rows, const Halves &halves, const Bounds &bounds, int n_jobs,
+                    float *strengths, std::int8_t *const terms[2]);
 
-// The sum of these over families, each times its weight: out (judged rows, classes).
+// The weighted sum of what all families say about judged rows, each left out of the rows: out (judged rows, classes).
 void left_out_sums(const Plan &plan, const Rows &rows, const Rows &judged, const float *strengths, const float *weights,
                    const Bounds &bounds, int n_jobs, double *out);
 

@@ -174,6 +174,19 @@ class Store:
 
         With gaps_differ a row that lacks a value is one without that value, else it is not looked at."""
 
+def factor_loss(
+    steps: np.ndarray,
+    n_classes: int,
+    unit: float,
+    labels: np.ndarray,
+    weights: np.ndarray,
+    factors: np.ndarray,
+    fixed: np.ndarray,
+    slopes: np.ndarray | None = None,
+    losses: np.ndarray | None = None,
+) -> float:
+    """The weighted log loss of rows whose logs are a weighted sum of factors; slopes by factor, then by class."""
+
 class Forest:
     """Families of columns, each smoothed from level to level; slots are (columns, rows)."""
 
@@ -186,34 +199,25 @@ class Forest:
         weakest: float = ...,
         strongest: float = ...,
     ) -> None: ...
-    def strengths(
+    def learn(
         self,
         slots: np.ndarray,
         labels: np.ndarray,
-        weights: np.ndarray | None,
-        judged_slots: np.ndarray,
-        judged_labels: np.ndarray,
-        judged_weights: np.ndarray | None,
-        repeats: np.ndarray | None,
-        n_classes: int,
-        out: np.ndarray,
-        n_jobs: int = 1,
-    ) -> None:
-        """out (families, 17): strengths of back-off under which judged rows, each left out, are most probable."""
-    def terms(
-        self,
-        slots: np.ndarray,
-        labels: np.ndarray,
-        weights: np.ndarray | None,
-        judged_slots: np.ndarray,
-        judged_labels: np.ndarray,
-        judged_weights: np.ndarray | None,
+        weights: np.ndarray,
+        half: int,
+        few: int,
+        judged: int,
         n_classes: int,
         strengths: np.ndarray,
-        out: np.ndarray,
+        first_terms: np.ndarray,
+        second_terms: np.ndarray,
         n_jobs: int = 1,
     ) -> None:
-        """out (families, classes, judged rows): what each family says of judged rows, each left out."""
+        """Strengths of back-off, (families, 17), from the first ``few`` rows of each half of the rows.
+
+        And what every family says about the first ``judged`` rows of each half, left out, with strengths of the other
+        half, as int8 (blocks of 64 rows, families, classes, 64); of two classes the second alone.
+        """
     def left_out(
         self,
         slots: np.ndarray,

@@ -9,7 +9,7 @@ from scipy.optimize import minimize_scalar
 from profiles import examples
 from tanager import Column, NaiveBayes, NetworkForest, Schema, SchemaMismatch, _kernels
 from tanager.learning.forest_plan import draw_plan, value_order
-from tanager.learning.forest_weights import factor_weights
+from tanager.learning.forest_weights import LeftOutTerms, factor_weights
 from tanager.scoring.forest import CLIP, slots_of
 
 
@@ -90,26 +90,166 @@ def test_a_left_out_row_is_answered_from_the_other_rows(drawn):
         np.testing.assert_allclose(got[r], odds / odds.sum(), atol=2e-4)
 
 
-def test_a_strength_is_where_the_left_out_rows_are_most_probable():
-    """Level 0 of one column of two values: the slope that is set to zero is that of log likelihood and prior."""
-    rng = np.random.default_rng(0)
-    labels = rng.integers(0, 2, 60).astype(np.uint16)
-    slots = np.where(rng.random(60) < 0.8, labels, 1 - labels).astype(np.uint16)[None, :]
-    kernel = _kernels.Forest([3], np.array([[0, 1, 2]], dtype=np.uint8), np.array([[0, 0]], dtype=np.int32), CLIP)
-    found = np.ones((1, 17), dtype=np.float32)
-    kernel.strengths(slots, labels, None, slots, labels, None, None, 2, found)
-    values = slots[0]
+def learned(n_slots, groups, families, slots, labels, half, k):
+    """What the kernel learns from rows of weight 1: strengths, and terms (families, rows, classes) of both halves."""
+    kernel = _kernels.Forest(n_slots, np.array(groups, dtype=np.uint8), np.array(families, dtype=np.int32), CLIP)
+    strengths = np.ones((len(families), 17), dtype=np.float32)
+    sizes = half, len(labels) - half
+    rooms = [LeftOutTerms.room(n, len(families), k) for n in sizes]
+    ones = np.ones(len(labels), dtype=np.float32)
+    kernel.learn(slots, labels, ones, half, 1000, max(sizes), k, strengths, *rooms)
+    return strengths, [as_terms(room, n, k) for room, n in zip(rooms, sizes, strict=True)]
+
+
+def as_terms(steps, n, k):
+    logs = steps.transpose(1, 0, 3, 2).reshape(steps.shape[1], -1, steps.shape[2])[:, :n] * (CLIP / 127)
+    return np.concatenate([-logs, logs], axis=2) if k == 2 else logs
+
+
+def best_strength(values, labels):
+    """Of one column of two values, by the left-out likelihood of its rows and the weak prior around 2."""
+    n = len(labels)
 
     def loss(log_c):
         c, total = np.exp(log_c), 0.0
         for v, y in zip(values, labels, strict=True):
-            base = (np.sum(values == v) - 1 + 1) / (60 - 1 + 2)
+            base = (np.sum(values == v) - 1 + 1) / (n - 1 + 2)
             a, b = np.sum((values == v) & (labels == y)) - 1, np.sum(labels == y) - 1
             total += np.log((a + c * base) / (b + c))
         return -total + 0.25 * (log_c - np.log(2)) ** 2
 
-    best = minimize_scalar(loss, bounds=(np.log(0.05), np.log(1e4)), method="bounded").x
-    assert np.log(found[0, 0]) == pytest.approx(best, abs=0.03)
+    return np.exp(minimize_scalar(loss, bounds=(np.log(0.05), np.log(1e4)), method="bounded").x)
+
+
+def noisy_copies(n):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, n).astype(np.uint16)
+    return np.where(rng.random(n) < 0.8, labels, 1 - labels).astype(np.uint16), labels
+
+
+def test_a_strength_lies_between_those_under_which_either_half_is_most_probable():
+    values, labels = noisy_copies(100)
+    strengths, _ = learned([3], [[0, 1, 2]], [[0, 0]], values[None, :], labels, 60, 2)
+    first, second = best_strength(values[:60], labels[:60]), best_strength(values[60:], labels[60:])
+    assert abs(np.log(first / second)) > 0.05
+    assert np.log(strengths[0, 0]) == pytest.approx(np.log(first * second) / 2, abs=0.03)
+
+
+def test_terms_of_a_half_use_the_strengths_of_the_other_and_the_counts_of_all_others():
+    values, labels = noisy_copies(100)
+    _, terms = learned([3], [[0, 1, 2]], [[0, 0]], values[None, :], labels, 60, 2)
+    for places, others, got in ((range(60), slice(60, None), terms[0]), (range(60, 100), slice(60), terms[1])):
+        strengths = [best_strength(values[others], labels[others])]
+        groups = [{0: 0, 1: 1, 2: 2}]
+        for at, r in enumerate(places):
+            rest = [s for s in range(100) if s != r]
+            rows = [[int(values[s])] for s in rest]
+            want = twin_term(rows, labels[rest], np.ones(99), 2, groups, [0, 0], strengths, [int(values[r])])
+            np.testing.assert_allclose(got[0, at], want, atol=0.02)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+@pytest.mark.parametrize("level", ["auto", "plain"])
+def test_the_loss_of_factors_and_its_slopes_are_those_of_a_plain_twin(k, level):
+    rng = np.random.default_rng(k)
+    n, n_factors, unit = 150, 7, 0.03
+    steps = LeftOutTerms.room(n, n_factors, k)
+    steps[:] = rng.integers(-127, 128, steps.shape)
+    labels, weights = rng.integers(0, k, n).astype(np.uint16), rng.random(n).astype(np.float32)
+    terms = LeftOutTerms(steps, unit, labels, weights, k)
+    factors, fixed = rng.random(n_factors) / 5, rng.normal(size=k)
+    slopes = np.empty(n_factors + k)
+    _kernels.set_cpu_level(level)
+    try:
+        loss, losses = terms.loss(factors, fixed, slopes), terms.losses(factors, fixed)
+    finally:
+        _kernels.set_cpu_level("auto")
+    logs = as_terms(steps, n, k) * (unit * 127 / CLIP)
+    z = np.tensordot(factors, logs, 1) + fixed
+    p = np.exp(z - z.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    want = -np.log(p[np.arange(n), labels]) * weights
+    gaps = (p - np.eye(k)[labels]) * weights[:, None]
+    np.testing.assert_allclose(losses, want, rtol=1e-4, atol=1e-5)
+    assert loss == pytest.approx(want.sum(), rel=1e-5)
+    np.testing.assert_allclose(slopes[:n_factors], (logs * gaps).sum(axis=(1, 2)), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(slopes[n_factors:], gaps.sum(axis=0), rtol=1e-3, atol=1e-4)
+
+
+def test_all_processors_give_the_same_loss():
+    rng = np.random.default_rng(0)
+    steps = LeftOutTerms.room(100, 9, 3)
+    steps[:] = rng.integers(-127, 128, steps.shape)
+    labels = rng.integers(0, 3, 100).astype(np.uint16)
+    terms = LeftOutTerms(steps, 0.02, labels, np.ones(100, dtype=np.float32), 3)
+    found = []
+    for level in ("plain", "auto"):
+        slopes = np.empty(12)
+        _kernels.set_cpu_level(level)
+        try:
+            found.append((terms.loss(np.linspace(0, 1, 9), np.zeros(3), slopes), *slopes.tolist()))
+        finally:
+            _kernels.set_cpu_level("auto")
+    assert found[0] == found[1]
+
+
+def test_bad_arrays_are_refused_by_the_kernels():
+    values, labels = noisy_copies(10)
+    kernel = _kernels.Forest([3], np.array([[0, 1, 2]], dtype=np.uint8), np.array([[0, 0]], dtype=np.int32), CLIP)
+    ones, strengths = np.ones(10, dtype=np.float32), np.ones((1, 17), dtype=np.float32)
+    room = LeftOutTerms.room(5, 1, 2)
+
+    def learn(half=5, judged=5, k=2, to=strengths, first=room, own=labels):
+        kernel.learn(values[None, :], own, ones, half, 5, judged, k, to, first, room.copy())
+
+    learn()
+    for wrong in (
+        {"half": 11},
+        {"half": -1},
+        {"judged": -1},
+        {"k": 1, "own": np.zeros(10, dtype=np.uint16)},
+        {"to": strengths[:, :3].copy()},
+        {"first": LeftOutTerms.room(65, 1, 2)},
+        {"first": LeftOutTerms.room(5, 2, 2)},
+        {"own": labels[:9]},
+        {"own": labels + 2},
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            learn(**wrong)
+
+    def loss(k=2, unit=0.1, own=labels[:5], factors=None, fixed=None, slopes=None):
+        weights = np.ones(1) if factors is None else factors
+        added = np.zeros(2) if fixed is None else fixed
+        _kernels.factor_loss(room, k, unit, own, ones[: len(own)], weights, added, slopes, None)
+
+    loss()
+    for wrong in (
+        {"k": 3},
+        {"k": 1},
+        {"unit": 0.0},
+        {"own": labels[:5] + 2},
+        {"own": np.zeros(65, dtype=np.uint16)},
+        {"factors": np.ones(2)},
+        {"fixed": np.zeros(3)},
+        {"slopes": np.zeros(2)},
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            loss(**wrong)
+
+
+def halves_of(terms, y):
+    """Terms (factors, classes, rows) of two classes in two halves."""
+    n_factors, _, n = terms.shape
+    found = []
+    for own in (slice(n // 2), slice(n // 2, None)):
+        steps = LeftOutTerms.room(len(y[own]), n_factors, 2)
+        steps[:] = 0
+        flat = np.zeros((n_factors, len(steps) * 64))
+        flat[:, : len(y[own])] = np.clip(np.round(terms[:, 1, own] * 40), -127, 127)
+        steps[:, :, 0] = flat.reshape(n_factors, -1, 64).transpose(1, 0, 2)
+        ones = np.ones(len(y[own]), dtype=np.float32)
+        found.append(LeftOutTerms(steps, 1 / 40, y[own].astype(np.uint16), ones, 2))
+    return found[0], found[1]
 
 
 def test_weights_find_the_factors_that_tell_something():
@@ -117,16 +257,16 @@ def test_weights_find_the_factors_that_tell_something():
     y = rng.integers(0, 2, 400)
     sign = np.where(np.stack([y == 0, y == 1]), 1.0, -1.0)
     good = sign * (rng.random(400) < 0.8) - 0.2 * sign
-    terms = np.stack([good, *(rng.normal(size=(2, 400)) for _ in range(8))]).astype(np.float32)
-    found = factor_weights(terms, np.log([0.5, 0.5]), y, np.ones(400), np.arange(400) % 2 == 0, 9)
+    terms = np.stack([good, *(rng.normal(size=(2, 400)) for _ in range(8))])
+    found = factor_weights(halves_of(terms, y), np.log([0.5, 0.5]), 9)
     assert found.factors[0] > 5 * found.factors[1:].max()
     assert found.penalty is not None
 
 
 def test_few_rows_leave_all_weights_equal():
     y = np.arange(10) % 2
-    terms = np.random.default_rng(0).normal(size=(5, 2, 10)).astype(np.float32)
-    found = factor_weights(terms, np.log([0.5, 0.5]), y, np.ones(10), np.arange(10) % 2 == 0, 5)
+    terms = np.random.default_rng(0).normal(size=(5, 2, 10))
+    found = factor_weights(halves_of(terms, y), np.log([0.5, 0.5]), 5)
     assert found.penalty is None
     assert len(set(found.factors.tolist())) == 1
 
@@ -207,15 +347,18 @@ def test_unsound_plans_are_refused(groups, families, sentence):
 
 def test_unsound_rows_are_refused():
     kernel = _kernels.Forest([3], np.array([[0, 1, 2]], dtype=np.uint8), np.array([[0, 0]], dtype=np.int32), CLIP)
-    ones = np.ones((1, 17), dtype=np.float32)
+    ones, four = np.ones((1, 17), dtype=np.float32), np.ones(4, dtype=np.float32)
+    rooms = LeftOutTerms.room(2, 1, 2), LeftOutTerms.room(2, 1, 2)
     with pytest.raises(ValueError, match="a slot that its column has not"):
-        kernel.strengths(SLOTS + 3, LABELS, None, SLOTS, LABELS, None, None, 2, ones)
+        kernel.learn(SLOTS + 3, LABELS, four, 2, 2, 2, 2, ones, *rooms)
     with pytest.raises(ValueError, match="none of the classes"):
-        kernel.strengths(SLOTS, LABELS + 2, None, SLOTS, LABELS, None, None, 2, ones)
+        kernel.learn(SLOTS, LABELS + 2, four, 2, 2, 2, 2, ones, *rooms)
     with pytest.raises(ValueError, match="must have a weight"):
-        kernel.strengths(SLOTS, LABELS, np.ones(3, dtype=np.float32), SLOTS, LABELS, None, None, 2, ones)
+        kernel.learn(SLOTS, LABELS, four[:3], 2, 2, 2, 2, ones, *rooms)
+    with pytest.raises(ValueError, match="weights must be at least 0"):
+        kernel.learn(SLOTS, LABELS, -four, 2, 2, 2, 2, ones, *rooms)
     with pytest.raises(ValueError, match="strengths must be"):
-        kernel.strengths(SLOTS, LABELS, None, SLOTS, LABELS, None, None, 2, ones[:, :5].copy())
+        kernel.learn(SLOTS, LABELS, four, 2, 2, 2, 2, ones[:, :5].copy(), *rooms)
     with pytest.raises(ValueError, match="one place for every cell"):
         kernel.tables(SLOTS, LABELS, None, 2, ones, np.ones(1, dtype=np.float32), np.ones(3, dtype=np.float32))
     with pytest.raises(ValueError, match="not this forest's"):

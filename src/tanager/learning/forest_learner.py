@@ -11,11 +11,11 @@ from tanager import _kernels
 from tanager.counts.block import Block
 from tanager.encoding import Schema
 from tanager.learning.forest_plan import draw_plan, value_order
-from tanager.learning.forest_weights import factor_weights
+from tanager.learning.forest_weights import LeftOutTerms, factor_weights
 from tanager.scoring.forest import CLIP, Forest, encoded, log_prior
 
 _LEVELS = 17  # of back-off: the class, and up to sixteen parents
-_STRENGTH_ROWS = 1000  # judged rows that strengths are learned by: a few numbers for each family need no more
+_STRENGTH_ROWS = 1000  # of each half, that strengths are learned by: a few numbers for each family need no more
 _MOST_TERMS = 40_000_000  # numbers that are held while weights are learned: 160 MB
 _MOST_FAMILIES = 4000  # before those of no weight are dropped: an answer is a look-up in each
 _FEW_MEMBERS, _FEWEST_MEMBERS = 60, 20  # but there are so many members, however many columns, or cells, there are
@@ -23,12 +23,15 @@ _FEW_MEMBERS, _FEWEST_MEMBERS = 60, 20  # but there are so many members, however
 
 @dataclass(frozen=True)
 class _Distinct:
-    """Rows that differ from each other, in an order as if drawn at random that depends on what they are alone."""
+    """Rows that differ from each other, in two halves and in an order as if drawn at random.
+
+    Which half a row is in, and where, depends on what it is alone.
+    """
 
     slots: np.ndarray  # (columns, rows)
     labels: np.ndarray
     weights: np.ndarray  # of all rows that are the same
-    odd: np.ndarray  # a coin for each row
+    half: int  # how many the first half has
 
     @classmethod
     def of(cls, block: Block, schema: Schema) -> _Distinct:
@@ -41,21 +44,13 @@ class _Distinct:
         _, first, place = np.unique(mixed, return_index=True, return_inverse=True)
         total = np.bincount(place, None if block.weights is None else block.weights, minlength=len(first))
         odd = (mixed[first] >> np.uint64(17)) & np.uint64(1) == 1
-        return cls(np.ascontiguousarray(slots[:, first]), labels[first], total.astype(np.float32), odd)
+        order = np.argsort(odd, kind="stable")
+        first, total = first[order], total[order].astype(np.float32)
+        return cls(np.ascontiguousarray(slots[:, first]), labels[first], total, int(np.count_nonzero(~odd)))
 
-    def first(self, n: int) -> _Distinct:
-        """Some of them."""
-        return _Distinct(np.ascontiguousarray(self.slots[:, :n]), self.labels[:n], self.weights[:n], self.odd[:n])
-
-    @property
-    def learned(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As the kernel counts them."""
-        return self.slots, self.labels, self.weights
-
-    @property
-    def left_out(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """As the kernel leaves them out: one row at a time, however many are the same."""
-        return self.slots, self.labels, np.minimum(self.weights, np.float32(1.0))
+    def some(self, at: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Labels and weights of n rows."""
+        return self.labels[at : at + n], self.weights[at : at + n]
 
 
 def _mix(mixed: np.ndarray, cells: np.ndarray) -> np.ndarray:
@@ -73,13 +68,13 @@ def learn_forest(
     n_jobs: int,
 ) -> Forest:
     """The forest for these rows. Neither their order nor weights in place of repeated rows change it."""
-    n_classes = len(class_counts)
+    n_classes, n_columns = len(class_counts), len(schema.columns)
     rows = _Distinct.of(block, schema)
-    judged = rows.first(validation_rows)
-    cells = len(judged.labels) * n_classes * len(schema.columns)
+    n_judged = [min(n, -(-validation_rows // 2)) for n in (rows.half, len(rows.labels) - rows.half)]
+    cells = sum(n_judged) * n_classes * n_columns
     n_members = min(
         n_members,
-        max(_FEW_MEMBERS, _MOST_FAMILIES // max(1, len(schema.columns))),
+        max(_FEW_MEMBERS, _MOST_FAMILIES // max(1, n_columns)),
         max(_FEWEST_MEMBERS, _MOST_TERMS // max(1, cells)),
     )
     plan = draw_plan(schema, rows.slots, rows.labels, rows.weights, n_classes, n_members, seed)
@@ -87,14 +82,19 @@ def learn_forest(
         plan = plan.part(np.zeros(0, dtype=np.int64))
     kernel = _kernels.Forest(list(plan.n_slots), plan.groups, plan.families, CLIP)
     strengths = np.ones((len(plan.families), _LEVELS), dtype=np.float32)
-    few = judged.first(_STRENGTH_ROWS)
-    kernel.strengths(*rows.learned, *few.left_out, few.weights, n_classes, strengths, n_jobs)
-    terms = np.empty((len(plan.families), n_classes, len(judged.labels)), dtype=np.float32)
-    kernel.terms(*rows.learned, *judged.left_out, n_classes, strengths, terms, n_jobs)
+    first, second = (LeftOutTerms.room(n, len(plan.families), n_classes) for n in n_judged)
+    if len(plan.families):
+        # Strengths that a row has helped to choose would flatter its own answer, most so where columns are many and
+        # rows are few. So a half of the rows chooses them for the answers of the other half.
+        sizes = rows.half, _STRENGTH_ROWS, max(n_judged)
+        learned = rows.slots, rows.labels, rows.weights
+        kernel.learn(*learned, *sizes, n_classes, strengths, first, second, n_jobs)
+    halves = (
+        LeftOutTerms(first, CLIP / 127, *rows.some(0, n_judged[0]), n_classes),
+        LeftOutTerms(second, CLIP / 127, *rows.some(rows.half, n_judged[1]), n_classes),
+    )
     with threadpool_limits(n_jobs, "blas"):  # many small products: more threads than asked for would only wait
-        found = factor_weights(
-            terms, log_prior(class_counts), judged.labels.astype(np.int64), judged.weights, judged.odd, n_members
-        )
+        found = factor_weights(halves, log_prior(class_counts), n_members)
     used = np.flatnonzero(found.factors > 0)
     return Forest(
         np.array(plan.n_slots, dtype=np.int64),

@@ -62,10 +62,12 @@ def draw_plan(
             groups[member, starts[i] : starts[i + 1]] = own
             n_groups[i] = int(own[-1]) + 1  # missing values are the last group
         k = int(rng.integers(0, most_parents + 1))
-        sharpness = SHARPNESS[member % len(SHARPNESS)]
+        ranks = rng.gumbel(size=(len(order), len(order)))
+        ranks += SHARPNESS[member % len(SHARPNESS)] * np.log(information[order])
+        ranks[np.triu_indices(len(order))] = -np.inf  # columns that come later
+        candidates = order[np.argsort(-ranks, axis=1, kind="stable")].tolist()
         for at, i in enumerate(order.tolist()):
-            ranks = rng.gumbel(size=at) + sharpness * np.log(information[order[:at]])
-            parents = _fitting(order[:at][np.argsort(-ranks, kind="stable")].tolist(), n_groups, i, k, most_cells)
+            parents = _fitting(candidates[at][:at], n_groups, i, k, most_cells)
             families.append([member, i, *parents, *(-1 for _ in range(k - len(parents)))])
     width = max((len(family) for family in families), default=2)
     table = np.full((len(families), width), -1, dtype=np.int32)
@@ -87,14 +89,15 @@ def _fitting(candidates: list[int], n_groups: dict[int, int], child: int, k: int
 
 
 class _Values:
-    """The values of one column: in which order they are grouped, and how many rows each has."""
+    """The values of one column: in which order they are grouped, and where each lies among the rows."""
 
     def __init__(self, column: Column, slots: np.ndarray, weights: np.ndarray) -> None:
         n = column.n_values
         self.n_slots = n + 1
-        self.masses = np.bincount(slots, weights, minlength=n + 1)[:n]
         self.ordered = is_ordered(column)
         self.order = value_order(column)
+        masses = np.bincount(slots, weights, minlength=n + 1)[:n][self.order]
+        self.middles = (np.cumsum(masses) - masses / 2) / max(masses.sum(), 1e-9)
 
     def grouped(self, rng: np.random.Generator, n_bins: int, merged: bool) -> np.ndarray:
         """A group for every slot; numbers in about so many bins of jittered equal frequency."""
@@ -102,22 +105,25 @@ class _Values:
         if self.ordered:
             cuts = np.sort((np.arange(1, n_bins) + rng.uniform(-0.5, 0.5, n_bins - 1)) / n_bins)
             return self.binned(cuts)
-        own = np.arange(n)
         if n > MOST_GROUPS or (merged and n > 2):
-            own[self.order] = _compact(rng.integers(0, rng.integers(2, min(n, MOST_GROUPS) + 1), n))
-        return _with_missing(own)
+            n_groups = int(rng.integers(2, min(n, MOST_GROUPS) + 1))
+            return self.in_order(_numbered(rng.integers(0, n_groups, n), n_groups))
+        return np.arange(n + 1)
 
     def binned(self, cuts: np.ndarray) -> np.ndarray:
         """A group for every slot, by shares of the rows at which to cut."""
-        n = self.n_slots - 1
-        masses, own = self.masses[self.order], np.empty(n, dtype=np.int64)
-        middles = (np.cumsum(masses) - masses / 2) / max(masses.sum(), 1e-9)
-        own[self.order] = _compact(np.searchsorted(cuts, middles))
-        return _with_missing(own)
+        return self.in_order(_numbered(np.searchsorted(cuts, self.middles), len(cuts) + 1))
+
+    def in_order(self, groups: np.ndarray) -> np.ndarray:
+        """A group for every slot from those of the values in their order; missing values are the last group."""
+        own = np.empty(self.n_slots, dtype=np.int64)
+        own[self.order] = groups
+        own[-1] = int(groups.max(initial=-1)) + 1
+        return own
 
     def coarse(self) -> np.ndarray:
         """A few groups to estimate information with."""
-        return self.binned(_COARSE) if self.ordered else _with_missing(np.arange(self.n_slots - 1) % 256)
+        return self.binned(_COARSE) if self.ordered else self.in_order(np.arange(self.n_slots - 1) % 256)
 
 
 def is_ordered(column: Column) -> bool:
@@ -136,12 +142,11 @@ def value_order(column: Column) -> np.ndarray:
     return order
 
 
-def _compact(groups: np.ndarray) -> np.ndarray:
-    return np.asarray(np.unique(groups, return_inverse=True)[1])
-
-
-def _with_missing(groups: np.ndarray) -> np.ndarray:
-    return np.append(groups, groups.max(initial=-1) + 1)
+def _numbered(groups: np.ndarray, n_groups: int) -> np.ndarray:
+    """The same groups without those that have no value."""
+    seen = np.zeros(n_groups, dtype=np.int64)
+    seen[groups] = 1
+    return np.asarray((np.cumsum(seen) - 1)[groups])
 
 
 def _information(

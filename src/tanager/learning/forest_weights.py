@@ -2,14 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
-PENALTIES = (2.5, 0.5, 0.1, 0.02)  # on the way from equal weights to free ones
+from tanager import _kernels
+
+PENALTIES = (1.0, 0.1, 0.01, 0.001, 0.0001)  # on the way from equal weights to free ones
+_DOUBT = 0.5  # standard errors by which the best penalty must be better than a stronger one
 _FEW = 20  # rows below which all factors weigh the same
 _STEPS = 40  # of the search for one penalty
+
+
+@dataclass(frozen=True)
+class LeftOutTerms:
+    """What each factor says about each class of some rows that it has not learned, as logs in steps of ``unit``.
+
+    ``steps`` is int8 (blocks, factors, classes, rows of a block); of two classes there is the second alone, as the
+    other is its negative.
+    """
+
+    steps: np.ndarray
+    unit: float
+    labels: np.ndarray  # uint16 (rows,)
+    weights: np.ndarray  # float32 (rows,)
+    n_classes: int
+
+    ROWS = 64  # of a block
+
+    @classmethod
+    def room(cls, n_rows: int, n_factors: int, n_classes: int) -> np.ndarray:
+        """An array for the steps."""
+        sides = 1 if n_classes == 2 else n_classes
+        return np.empty((-(-n_rows // cls.ROWS), n_factors, sides, cls.ROWS), dtype=np.int8)
+
+    @property
+    def n_factors(self) -> int:
+        """Factors."""
+        return self.steps.shape[1]
+
+    def together(self) -> np.ndarray:
+        """The sum over all factors, (classes, rows)."""
+        sums = self.steps.sum(axis=1, dtype=np.int32) * self.unit
+        logs = sums.transpose(1, 0, 2).reshape(sums.shape[1], -1)[:, : len(self.labels)]
+        return np.concatenate([-logs, logs]) if self.n_classes == 2 else logs
+
+    def loss(self, factors: np.ndarray, fixed: np.ndarray, slopes: np.ndarray | None = None) -> float:
+        """The weighted log loss where the log of every class is the weighted sum of factors, and something fixed."""
+        return self._loss(factors, fixed, slopes, None)
+
+    def losses(self, factors: np.ndarray, fixed: np.ndarray) -> np.ndarray:
+        """The same for each row."""
+        out = np.empty(len(self.labels))
+        self._loss(factors, fixed, None, out)
+        return out * self.weights
+
+    def _loss(self, factors: np.ndarray, fixed: np.ndarray, *out: np.ndarray | None) -> float:
+        rows = self.labels, self.weights
+        return _kernels.factor_loss(self.steps, self.n_classes, self.unit, *rows, factors, fixed, *out)
 
 
 @dataclass(frozen=True)
@@ -22,104 +74,88 @@ class FactorWeights:
 
 
 class _LogLinear:
-    """log P(class) is the weighted sum of the factors; its loss over some rows, and the slope of that.
+    """log P(class) is the weighted sum of the factors and of the log prior (the last weight)."""
 
-    ``terms`` is (factors, classes, rows); the last factor is the log prior.
-    """
+    def __init__(self, log_prior: np.ndarray) -> None:
+        self.log_prior = log_prior - log_prior.mean()
 
-    def __init__(self, terms: np.ndarray, log_prior: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> None:
-        self.n_factors, self.n_classes, self.n_rows = terms.shape
-        self.terms = terms.reshape(self.n_factors, self.n_classes * self.n_rows)
-        self.prior = np.repeat(log_prior - log_prior.mean(), self.n_rows).astype(np.float32)
-        self.labels, self.weights = labels, weights.astype(np.float32)
-        self.own = labels * self.n_rows + np.arange(self.n_rows)
+    def losses(self, w: np.ndarray, rows: LeftOutTerms) -> np.ndarray:
+        """The weighted log loss of each row."""
+        return rows.losses(np.ascontiguousarray(w[:-1]), w[-1] * self.log_prior)
 
-    def logs(self, w: np.ndarray) -> np.ndarray:
-        """Log posteriors, (classes, rows)."""
-        z = w[:-1].astype(np.float32) @ self.terms + np.float32(w[-1]) * self.prior
-        z = z.reshape(self.n_classes, self.n_rows)
-        z -= z.max(axis=0)
-        return z - np.log(np.exp(z).sum(axis=0))
-
-    def losses(self, w: np.ndarray) -> np.ndarray:
-        """The log loss of every row."""
-        return -self.logs(w).ravel()[self.own]
-
-    def scale(self, n_members: int) -> float:
+    def scale(self, halves: Sequence[LeftOutTerms], n_members: int) -> float:
         """The one weight for all factors that is best, with a mild pull towards the average of the members."""
-        total = self.terms.sum(axis=0) / n_members
+        logs = np.concatenate([half.together() for half in halves], axis=1) / n_members
+        labels = np.concatenate([half.labels for half in halves]).astype(np.intp)
+        weights = np.concatenate([half.weights for half in halves])
+        own = labels, np.arange(len(labels))
 
         def loss(log_scale: float) -> float:
-            z = (np.exp(log_scale) * total + self.prior).reshape(self.n_classes, self.n_rows)
-            z = z - z.max(axis=0)
-            own = z.ravel()[self.own] - np.log(np.exp(z).sum(axis=0))
-            return float(-(own * self.weights).sum(dtype=float) + 0.5 * log_scale**2)
+            z = np.exp(log_scale) * logs + self.log_prior[:, None]
+            z -= z.max(axis=0)
+            mine = z[own] - np.log(np.exp(z).sum(axis=0))
+            return float(-(mine @ weights) + 0.5 * log_scale**2)
 
         return float(np.exp(minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded").x)) / n_members
 
-    def fitted(self, penalty: float, start: np.ndarray, centre: np.ndarray, rows: np.ndarray | None) -> np.ndarray:
+    def fitted(
+        self, penalty: float, start: np.ndarray, centre: np.ndarray, halves: Sequence[LeftOutTerms]
+    ) -> np.ndarray:
         """Weights of at least zero of the smallest loss over some rows, pulled towards the centre."""
-        weights = self.weights if rows is None else self.weights * rows
-        strength = penalty * self.n_factors
+        n = len(start) - 1
+        strength = penalty * n
+        slopes = np.empty(n + len(self.log_prior))
 
         def loss_and_slope(w: np.ndarray) -> tuple[float, np.ndarray]:
-            logs = self.logs(w)
-            loss = -(logs.ravel()[self.own] * weights).sum(dtype=float)
-            gaps = np.exp(logs)
-            gaps.ravel()[self.own] -= 1.0
-            gaps *= weights
-            slope = np.append(self.terms @ gaps.ravel(), gaps.ravel() @ self.prior).astype(float)
             away = w - centre
-            return float(loss + strength * (away @ away)), slope + 2 * strength * away
+            loss, slope = strength * float(away @ away), 2 * strength * away
+            factors, fixed = np.ascontiguousarray(w[:-1]), w[-1] * self.log_prior
+            for half in halves:
+                loss += half.loss(factors, fixed, slopes)
+                slope[:-1] += slopes[:n]
+                slope[-1] += slopes[n:] @ self.log_prior
+            return loss, slope
 
         bounds = [(0.0, None)] * len(start)
-        options = {"maxiter": _STEPS, "ftol": 1e-6}
+        options = {"maxiter": _STEPS, "ftol": 1e-4}
         return np.asarray(
             minimize(loss_and_slope, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x
         )
 
 
-def factor_weights(
-    terms: np.ndarray,
-    log_prior: np.ndarray,
-    labels: np.ndarray,
-    weights: np.ndarray,
-    halves: np.ndarray,
-    n_members: int,
-) -> FactorWeights:
+def factor_weights(halves: tuple[LeftOutTerms, LeftOutTerms], log_prior: np.ndarray, n_members: int) -> FactorWeights:
     """Weights of the largest conditional likelihood of rows that the factors have not learned.
 
     Equal weights, of the best common size, are where the search starts and what it is pulled towards; how strongly is
-    chosen by answering each half of the rows with weights from the other half.
-
-    Parameters
-    ----------
-    terms : float32 array of shape (factors, classes, rows)
-        What each factor says about each class of each row, as logs.
-    log_prior : array of shape (classes,)
-    labels, weights, halves : arrays of shape (rows,)
-        Class codes, weights, and which half (False or True) a row belongs to.
-    n_members : int
-        How many sets of factors there are, each of which describes a row as a whole.
+    chosen by answering each half of the rows with weights from the other half. ``n_members`` is how many sets of
+    factors there are, each of which describes a row as a whole.
     """
-    if not terms.size:
-        return FactorWeights(np.zeros(len(terms)), 1.0, None)
-    model = _LogLinear(terms, log_prior, labels, weights)
-    centre = np.full(len(terms) + 1, model.scale(n_members))
+    n_rows, n_factors = [len(half.labels) for half in halves], halves[0].n_factors
+    if not n_factors or not sum(n_rows):
+        return FactorWeights(np.zeros(n_factors), 1.0, None)
+    model = _LogLinear(log_prior)
+    centre = np.full(n_factors + 1, model.scale(halves, n_members))
     centre[-1] = 1.0
-    if len(labels) < _FEW or halves.all() or not halves.any():
+    if sum(n_rows) < _FEW or not all(n_rows):
         return FactorWeights(centre[:-1], 1.0, None)
-    path, losses = [centre, centre], [float(model.losses(centre) @ weights)]
+    path = [(centre, centre)]
+    losses = [np.concatenate([model.losses(centre, half) for half in halves])]
     for penalty in PENALTIES:
-        path = [
-            model.fitted(penalty / 2, start, centre, half) for start, half in zip(path, (halves, ~halves), strict=True)
-        ]
-        held_out = np.where(halves, model.losses(path[1]), model.losses(path[0]))
-        losses.append(float(held_out @ weights))
-        if losses[-1] > losses[-2]:
+        first, second = (model.fitted(penalty / 2, w, centre, [own]) for w, own in zip(path[-1], halves, strict=True))
+        path.append((first, second))
+        losses.append(np.concatenate([model.losses(second, halves[0]), model.losses(first, halves[1])]))
+        if losses[-1].sum() > losses[-2].sum():
             break
-    best = int(np.argmin(losses))
-    found = centre
-    for penalty in PENALTIES[:best]:
-        found = model.fitted(penalty, found, centre, None)
-    return FactorWeights(found[:-1], float(found[-1]), PENALTIES[best - 1] if best else None)
+    best = _safe_choice(losses)
+    if best == 0:
+        return FactorWeights(centre[:-1], 1.0, None)
+    start = (path[best][0] + path[best][1]) / 2
+    found = model.fitted(PENALTIES[best - 1], start, centre, halves)
+    return FactorWeights(found[:-1], float(found[-1]), PENALTIES[best - 1])
+
+
+def _safe_choice(losses: Sequence[np.ndarray]) -> int:
+    """The first choice that is not clearly worse than the best: with few rows the best is so by chance."""
+    best = losses[int(np.argmin([own.sum() for own in losses]))]
+    gaps = (own - best for own in losses)
+    return next(i for i, gap in enumerate(gaps) if gap.sum() <= _DOUBT * np.sqrt(len(gap)) * gap.std())

@@ -1,0 +1,146 @@
+// What learning a forest and answering with it share: rows as a member groups them, and counts of one family.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "forest.hpp"
+#include "threads.hpp"
+
+namespace tanager::forest {
+
+using Floats = std::vector<float>;
+using Groups = std::vector<std::uint8_t>;  // (n_columns, n_rows)
+
+constexpr int depth = most_parents + 1;
+
+// The log of a positive float in plain arithmetic, so that loops over it become vector code; good to 1e-6.
+[[gnu::always_inline]] inline float quick_log(float x) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &x, 4);
+    const std::int32_t e = std::int32_t(bits - 0x3f3504f3u) >> 23;  // leaves a factor between sqrt(1/2) and sqrt(2)
+    bits -= std::uint32_t(e) << 23;
+    float f;
+    std::memcpy(&f, &bits, 4);
+    const float z = (f - 1.0f) / (f + 1.0f), zz = z * z;
+    const float series = z * (2.0f + zz * (0.66666667f + zz * (0.4f + zz * (0.28571429f + zz * 0.22222222f))));
+    return float(e) * 0.69314718f + series;
+}
+
+[[gnu::always_inline]] inline float clipped(float x, float most) { return std::min(most, std::max(-most, x)); }
+
+// Runs of families of one member are dealt out to threads: work(first, last) for families [first, last).
+template <class Work>
+void each_member(const Plan &plan, int n_jobs, const Work &work) {
+    std::vector<std::size_t> firsts;
+    for (std::size_t f = 0; f < plan.families.size(); ++f)
+        if (f == 0 || plan.families[f].member != plan.families[f - 1].member) firsts.push_back(f);
+    firsts.push_back(plan.families.size());
+    const std::size_t n = firsts.size() - 1, jobs = std::max<std::size_t>(1, std::min(std::size_t(n_jobs), n));
+    run_threads(jobs, [&](std::size_t t) {
+        auto mine = work();
+        for (std::size_t e = t; e < n; e += jobs) mine(firsts[e], firsts[e + 1]);
+    });
+}
+
+// The columns that some families look at, as their member groups them.
+inline void group_rows(const Plan &plan, std::size_t first, std::size_t last, const Rows &rows, std::int64_t begin,
+                       std::int64_t end, Groups &to) {
+    const std::int64_t n = end - begin;
+    to.resize(std::size_t(plan.n_columns * n));
+    std::vector<char> done(std::size_t(plan.n_columns), 0);
+    const auto fill = [&](int column) {
+        if (done[std::size_t(column)]++) return;
+        const std::uint8_t *groups = plan.groups_of(plan.families[first].member, column);
+        const std::uint16_t *slots = rows.slots + column * rows.n_rows + begin;
+        std::uint8_t *own = to.data() + column * n;
+        for (std::int64_t r = 0; r < n; ++r) own[r] = groups[slots[r]];
+    };
+    for (std::size_t f = first; f < last; ++f) {
+        fill(plan.families[f].child);
+        for (int p = 0; p < plan.families[f].n_parents; ++p) fill(plan.families[f].parents[p]);
+    }
+}
+
+// index = index * radix + group, for one more column.
+inline void deepen(std::vector<std::uint32_t> &index, const std::uint8_t *groups, int radix) {
+    const std::size_t n = index.size();
+    for (std::size_t r = 0; r < n; ++r) index[r] = index[r] * std::uint32_t(radix) + groups[r];
+}
+
+// The cells of rows [begin, end) of n_rows, without the class.
+inline void cells_of(const Family &family, const Groups &groups, std::int64_t n_rows, std::int64_t begin,
+                     std::int64_t end, std::vector<std::uint32_t> &index) {
+    index.assign(std::size_t(end - begin), 0);
+    for (int p = 0; p < family.n_parents; ++p)
+        deepen(index, groups.data() + family.parents[p] * n_rows + begin, family.radix[p]);
+    deepen(index, groups.data() + family.child * n_rows + begin, family.n_groups);
+}
+
+// Counts of one family at every level: level l knows the class and the first l parents.
+struct Levels {
+    std::vector<Floats> cells, totals;  // (contexts, groups, classes) and (contexts, classes)
+    Floats base;                        // (groups): over all classes
+    float base_total = 0;
+    std::vector<std::uint32_t> index;
+
+    // Of rows [begin, end).
+    void count(const Family &family, const Rows &rows, const Groups &groups, std::int64_t begin, std::int64_t end) {
+        const int k = family.n_parents, c = rows.n_classes, line = family.n_groups * c;
+        cells.resize(std::size_t(k) + 1);
+        totals.resize(std::size_t(k) + 1);
+        cells_of(family, groups, rows.n_rows, begin, end, index);
+        Floats &deepest = cells[std::size_t(k)];
+        deepest.assign(std::size_t(family.n_contexts * line), 0.0f);
+        for (std::int64_t r = begin; r < end; ++r)
+            deepest[std::size_t(index[std::size_t(r - begin)]) * std::size_t(c) + rows.labels[r]] +=
+                rows.weights ? rows.weights[r] : 1.0f;
+        std::int64_t contexts = family.n_contexts;
+        for (std::int64_t u = 1; u <= contexts; ++u)  // rows without a value of the child tell nothing
+            std::fill_n(deepest.begin() + (u * line - c), c, 0.0f);
+        for (int l = k; l >= 0; --l) {
+            add_up(cells[std::size_t(l)], contexts, family.n_groups, c, totals[std::size_t(l)]);
+            if (l == 0) break;
+            add_up(cells[std::size_t(l)], contexts / family.radix[l - 1], family.radix[l - 1], line,
+                   cells[std::size_t(l) - 1]);
+            contexts /= family.radix[l - 1];
+        }
+        add_up(cells[0], family.n_groups, c, 1, base);
+        base_total = 0;
+        for (const float n : base) base_total += n;
+    }
+
+    // The counts of two sets of rows together.
+    void add(const Levels &a, const Levels &b) {
+        cells.resize(a.cells.size());
+        totals.resize(a.totals.size());
+        for (std::size_t l = 0; l < cells.size(); ++l) {
+            sum(a.cells[l], b.cells[l], cells[l]);
+            sum(a.totals[l], b.totals[l], totals[l]);
+        }
+        sum(a.base, b.base, base);
+        base_total = a.base_total + b.base_total;
+    }
+
+    static void sum(const Floats &a, const Floats &b, Floats &to) {
+        to.resize(a.size());
+        for (std::size_t i = 0; i < a.size(); ++i) to[i] = a[i] + b[i];
+    }
+
+    // to (outer, inner) = the sum over the middle axis of from (outer, middle, inner).
+    static void add_up(const Floats &from, std::int64_t outer, int middle, int inner, Floats &to) {
+        to.assign(std::size_t(outer * inner), 0.0f);
+        const float *own = from.data();
+        for (std::int64_t u = 0; u < outer; ++u)
+            for (int g = 0; g < middle; ++g, own += inner)
+                for (int i = 0; i < inner; ++i) to[std::size_t(u * inner + i)] += own[i];
+    }
+
+    float marginal(int group, float less) const {
+        return (std::max(0.0f, base[std::size_t(group)] - less) + 1.0f) /
+               (std::max(0.0f, base_total - less) + float(base.size() - 1));
+    }
+};
+
+}  // namespace tanager::forest
