@@ -12,7 +12,7 @@ from tanager.evaluate import Results, Table
 from tanager.evaluate.checkpoint import Checkpoint
 from tanager.evaluate.run import run
 
-MEASURES = ("accuracy", "log_loss", "brier", "calibration_error", "fit_seconds", "predict_seconds")
+MEASURES = ("accuracy", "log_loss", "brier", "calibration_error")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -25,12 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name in results.classifiers:
             folds = results.folds(dataset, name)
             if folds:
-                numbers = [
-                    results.mean(dataset, name, measure)
-                    if measure in folds[0] or measure == "calibration_error"
-                    else None
-                    for measure in MEASURES
-                ]
+                numbers = [results.mean(dataset, name, measure) for measure in MEASURES]
                 rows.append([dataset, name, folds[0]["n_train"] + folds[0]["n_test"], len(folds), *numbers])
     Table(["dataset", "classifier", "n_rows", "n_folds", *MEASURES], rows).to_csv(chosen.out / "results.csv")
     tables = page.tables(chosen.out)

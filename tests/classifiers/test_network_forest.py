@@ -8,6 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from profiles import examples
 from tanager import Column, NaiveBayes, NetworkForest, Schema, SchemaMismatch, _kernels
+from tanager.files import learn, open_table
 from tanager.learning.forest_plan import draw_plan, value_order
 from tanager.learning.forest_weights import LeftOutTerms, factor_weights
 from tanager.scoring.forest import CLIP, slots_of
@@ -363,3 +364,14 @@ def test_unsound_rows_are_refused():
         kernel.tables(SLOTS, LABELS, None, 2, ones, np.ones(1, dtype=np.float32), np.ones(3, dtype=np.float32))
     with pytest.raises(ValueError, match="not this forest's"):
         kernel.score(SLOTS, np.ones(3, dtype=np.float32), 2, np.empty((4, 2)))
+
+
+def test_a_file_is_judged_by_folds_because_left_out_rows_are_flattered_by_weights(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"{a},{b},{'yes' if a != b else 'no'}" for a, b in rng.integers(0, 3, (60, 2)).tolist()]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["a,b,class", *rows]) + "\n")
+    learned = learn(NetworkForest(n_members=4), open_table(path), "class")
+    assert (learned.left_out.n_folds, learned.left_out.n_rows) == (5, 60)
+    assert learned.left_out.accuracy > 0.9
+    assert learn(NaiveBayes(), open_table(path), "class").left_out.n_folds is None

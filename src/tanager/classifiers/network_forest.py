@@ -79,6 +79,7 @@ class NetworkForest(CountsClassifier):
     order = 1
     saves_structure = True
     form_is_all = False
+    flatters_left_out = True
     refresh_ratio = 1.25
 
     def check_options(self) -> None:

@@ -46,7 +46,8 @@ def _calibration(model: Any) -> dict[str, Any] | None:
 def _leave_one_out(measured: Any) -> dict[str, Any] | None:
     if measured is None:
         return None
-    return {"accuracy": measured.accuracy, "log_loss": measured.log_loss, "rows": measured.n_rows}
+    figures = {"accuracy": measured.accuracy, "log_loss": measured.log_loss, "rows": measured.n_rows}
+    return figures | ({} if measured.n_folds is None else {"folds": measured.n_folds})
 
 
 def _majority_class(weights: list[float]) -> dict[str, float]:
@@ -102,7 +103,8 @@ def _print_evaluation(screen: Screen, report: dict[str, Any]) -> None:
     ]
     sampled = "" if measured["rows"] == report["rows"] else f" ({measured['rows']:,} rows)"
     screen.say()
-    screen.show(table((f"leave-one-out{sampled}", "accuracy", "log loss"), lines, right=("accuracy", "log loss")))
+    how = f"{measured['folds']}-fold cross-validation" if "folds" in measured else "leave-one-out"
+    screen.show(table((f"{how}{sampled}", "accuracy", "log loss"), lines, right=("accuracy", "log loss")))
 
 
 def _print_calibration(screen: Screen, found: dict[str, Any] | None) -> None:

@@ -15,7 +15,7 @@ from tanager.errors import DataError, OptionError, nearest
 
 TESTS = {"mi": "Threshold", "g2": "GSquared", "x2": "Pearson"}
 SCORES = ("bic", "aic", "bdeu", "k2", "ll", "cll")
-FIT_BY = ("likelihood", "conditional-likelihood", "weights", "elr")
+FIT_BY = ("likelihood", "conditional-likelihood", "weights", "factor-weights", "elr")
 
 # Command-line options, and the fields of learners or the options of models that they set.
 OF_LEARNER = {

@@ -18,11 +18,13 @@ import pyarrow.compute as pc
 
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
 from tanager.files.source import Source, every
+from tanager.learning.held_out import HeldOut, held_out_answers
 from tanager.scoring.decision import check_costs, decide
 
 WHOLE = 20_000_000  # cells of a table that is read whole
 SAMPLE = 120_000  # rows that kinds and cut points of a larger one come from
 LEFT_OUT = 200_000  # most rows that are left out in turn
+FOLDS = 5  # where leaving out single rows would flatter
 FEW = 20  # rows below which nothing is said about values that never come twice
 CHUNK: int | None = None  # rows; None takes blocks as they are read, whose text has one dictionary each
 OWN = 0.95  # a text column with so many values per row holds names
@@ -32,11 +34,12 @@ Progress = Callable[[int, float | None], object]
 
 @dataclass(frozen=True)
 class LeftOut:
-    """How well rows are answered that are left out of the counts, each in turn."""
+    """How well rows are answered that were not learned: each left out in turn, or a fold at a time."""
 
     accuracy: float
     log_loss: float
     n_rows: int
+    n_folds: int | None = None  # None: each row by itself
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,12 @@ def learn(
         _refuse_one_class(source, target, pa.array(model.classes_))
         model.check_learned()
     missing = {name: n for name, n in rows.missing.items() if n and name in columns}
-    left_out = _leave_one_out(model, kept.table(), columns, target) if leave_one_out else None
+    if not leave_one_out:
+        left_out = None
+    elif model.flatters_left_out:
+        left_out = _by_folds(model)
+    else:
+        left_out = _leave_one_out(model, kept.table(), columns, target)
     return Learned(model, rows.n_rows, rows.n_unlabelled, ended, sample.num_rows, dropped, missing, left_out)
 
 
@@ -340,11 +348,21 @@ def _no_nan(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def _leave_one_out(model: Any, rows: pa.Table, columns: list[str], target: str) -> LeftOut:
     """Accuracy by the model's own rule, and log loss; exact for these rows."""
     block = model.known_rows(rows.select(columns), as_labels(rows[target], target))
-    proba, labels = model.leave_out(block), block.labels
+    return _measured(model, model.leave_out(block), block.labels)
+
+
+def _by_folds(model: Any) -> LeftOut:
+    """The same by models that learn again without the rows of a fold: slower, and honest where weights are learned."""
+    held = HeldOut.deal(model.memory, FOLDS)
+    return _measured(model, held_out_answers(model, held), model.memory.rows.block.labels[held.rows], FOLDS)
+
+
+def _measured(model: Any, proba: np.ndarray, labels: np.ndarray, n_folds: int | None = None) -> LeftOut:
     answers = decide(proba, model.class_count_, check_costs(model.cost_matrix, model.classes_))
     right = proba[np.arange(len(labels)), labels]
     return LeftOut(
         accuracy=float((answers == labels).mean()),
         log_loss=float(-np.log(np.clip(right, 1e-15, None)).mean()),
         n_rows=len(labels),
+        n_folds=n_folds,
     )

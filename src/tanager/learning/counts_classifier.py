@@ -123,6 +123,7 @@ class CountsClassifier(Classifier):
     default_estimate: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
     refresh_ratio: ClassVar[float] = 1.01  # rows may grow by this before a stream's structure is learned again
     saves_structure: ClassVar[bool] = False  # whether model files hold it, because learning it again takes long
+    flatters_left_out: ClassVar[bool] = False  # whether a row left out of the counts alone still shapes its answer
     form_is_all: ClassVar[bool] = True  # whether the form alone says how answers are made; a tree has more to it
 
     # Parts of a model. Without an annotation they are no options of the dataclass.
