@@ -17,9 +17,7 @@ struct Judgement {
 
 // Of answers in proportion to probabilities. The decision is that of `decide` in Python: ties go to the class with more
 // rows, then to the smaller code.
-template <int Fixed = 0>
-inline Judgement judged(const double *chances, int n_classes, const double *class_counts, int y) {
-    const int k = Fixed ? Fixed : n_classes;
+inline Judgement judged(const double *chances, int k, const double *class_counts, int y) {
     double sum = 0, best = 0;
     for (int c = 0; c < k; ++c) {
         sum += chances[c];
