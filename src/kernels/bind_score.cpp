@@ -307,7 +307,7 @@ struct PyPlan {
     std::int64_t validate_members(const AnyArray &codes, const AnyArray &labels,
                                   const std::optional<WeightArray> &weights, const Doubles &member_scores,
                                   bool leave_out, double unit, std::int64_t begin, std::int64_t nanoseconds, int n_jobs,
-                                  const std::string &judged) {
+                                  const std::string &judged, KeptJoints *joints) {
         double *scores = as_member_scores(plan, member_scores);
         const Batch rows = as_batch(codes, labels, weights, plan.store.n);
         expect(begin >= 0 && begin <= rows.n_rows(), "the row to begin with is none of the rows");
@@ -315,7 +315,7 @@ struct PyPlan {
         nb::gil_scoped_release release;
         plan.refresh_missing();
         return tanager::scoring::validate_members(plan, rows, scores, leave_out, unit, begin, nanoseconds, n_jobs,
-                                                  lines);
+                                                  lines, joints);
     }
 
     // --- compiled -----------------------------------------------------------------------------------------------
@@ -394,7 +394,7 @@ void bind_score(nb::module_ &m) {
         .def("validate_members", &PyPlan::validate_members, nb::arg("codes"), nb::arg("labels"),
              nb::arg("weights").none(), nb::arg("member_scores").noconvert(), nb::arg("leave_out"),
              nb::arg("unit") = 1.0, nb::arg("begin") = 0, nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1,
-             nb::arg("judged") = "both")
+             nb::arg("judged") = "both", nb::arg("joints").none() = nb::none())
         .def("classes", &PyPlan::classes, nb::arg("priors"), nb::arg("factor"))
         .def("score", &PyPlan::score, nb::arg("codes"), nb::arg("out").noconvert(), nb::arg("log_joint") = false,
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,

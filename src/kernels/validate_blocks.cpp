@@ -1,15 +1,20 @@
 #include "validate_blocks.hpp"
 
+#include <numeric>
+
 namespace tanager::scoring {
 
 BlockValidation::BlockValidation(const ScoringPlan &plan, Scratch &work, double *scores, Judged lines,
-                                 std::int64_t n_rows)
+                                 std::int64_t n_rows, KeptJoints *joints)
     : plan_(plan), t_(*work.staged), k_(plan.store.k), n_members_(int(plan.members.size())),
       size_(std::size_t(n_members_) + 1), alone_(scores), prefix_(scores + 3 * size_),
       judges_alone_(lines != Judged::together), judges_prefix_(lines != Judged::alone),
       lanes_(lanes_at(chosen_cpu_level())), mixer_(unlimited(plan), k_), members_(plan, n_rows), slot_(plan.store.n),
       rows_(members_.most_rows), labels_(members_.most_rows),
-      total_(std::size_t(members_.most_rows) * members_.width()), no_power_(k_) {
+      total_(std::size_t(members_.most_rows) * members_.width()), no_power_(k_), joints_(joints),
+      in_order_(members_.most_rows) {
+    std::iota(in_order_.begin(), in_order_.end(), 0);
+    if (joints_ && lines == Judged::together) kept_places_ = joints_->places(plan_);
     for (auto *v : {&power_, &naive_}) v->resize(std::size_t(members_.most_rows) * k_);
 }
 
@@ -23,8 +28,12 @@ void BlockValidation::add(const Batch &rows, std::int64_t begin, std::int64_t en
             plan_.slots.read(rows.codes, r, slot_.data());
             begin_row(slot_.data(), y, leave_out, unit * rows.weights[r], rows.weights[r]);
         }
-        members_.sort();
-        for (int q = 0; q < n_members_; ++q) add_member(q);
+        open_kept(from);
+        if (!found_) members_.sort();
+        for (int q = 0; q < n_members_; ++q) {
+            if (found_) add_kept(q);
+            else add_member(q);
+        }
         for (int r = 0; r < members_.size() && judges_prefix_; ++r) end_row(r, leave_out);
     }
 }
@@ -52,20 +61,49 @@ void BlockValidation::begin_row(const int *slot, int y, bool leave_out, double l
     if (judges_prefix_) add_judgement(prefix_, size_, row.naive, weight);
 }
 
+// Members that are judged alone are kept, if there is room, for those judged together. Powers are not: there are none
+// as a rule.
+void BlockValidation::open_kept(std::int64_t begin) {
+    kept_ = found_ = nullptr;
+    if (!joints_ || !members_.plain()) return;
+    if (!judges_prefix_) kept_ = joints_->keep(plan_, begin, members_.size(), members_.width());
+    else if (!kept_places_.empty()) found_ = joints_->find(begin, members_.size(), members_.width());
+}
+
 // Member q alone, then together with those before it, for all rows of the block.
 void BlockValidation::add_member(int q) {
-    double *alone = alone_ + 1 + q;
+    const int width = members_.width();
     const auto pass = [&](int r) {
-        if (judges_alone_) add_judgement(alone, size_, rows_[r].naive, rows_[r].weight);
+        if (kept_) kept(kept_, q)[std::size_t(r) * width] = std::numeric_limits<double>::quiet_NaN();
+        if (judges_alone_) add_judgement(alone_ + 1 + q, size_, rows_[r].naive, rows_[r].weight);
     };
-    const auto take = [&](const MemberRows::Joints &some) {
-        if (!factor_.empty())
-            for (int at = 0; at < some.n_rows; ++at)
-                multiply(some.m + at * members_.width(), &factor_[std::size_t(some.rows[at]) * k_], k_);
-        if (judges_alone_) judge_alone(some, alone);
-        if (judges_prefix_) mix(some, plan_.members[q].weight);
+    const auto keep_and_take = [&](const MemberRows::Joints &some) {
+        for (int at = 0; at < some.n_rows && kept_; ++at)
+            std::copy_n(some.m + at * width, width, kept(kept_, q) + std::size_t(some.rows[at]) * width);
+        take(q, some);
     };
-    members_.member(q, take, pass);
+    members_.member(q, keep_and_take, pass);
+}
+
+// The same from what was kept.
+void BlockValidation::add_kept(int q) {
+    const int width = members_.width(), n_rows = members_.size();
+    double *values = kept(found_, kept_places_[q]);
+    const auto eligible = [&](int r) { return !std::isnan(values[std::size_t(r) * width]); };
+    for (int from = 0; from < n_rows;) {
+        int to = from;
+        while (to < n_rows && to - from < Verdicts::most_rows && eligible(to)) ++to;
+        if (to > from) take(q, {&in_order_[from], to - from, values + std::size_t(from) * width, nullptr});
+        from = to < n_rows && to - from < Verdicts::most_rows ? to + 1 : to;
+    }
+}
+
+void BlockValidation::take(int q, const MemberRows::Joints &some) {
+    if (!factor_.empty())
+        for (int at = 0; at < some.n_rows; ++at)
+            multiply(some.m + at * members_.width(), &factor_[std::size_t(some.rows[at]) * k_], k_);
+    if (judges_alone_) judge_alone(some, alone_ + 1 + q);
+    if (judges_prefix_) mix(some, plan_.members[q].weight);
 }
 
 void BlockValidation::judge_alone(const MemberRows::Joints &some, double *scores) {

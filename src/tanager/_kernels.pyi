@@ -365,12 +365,14 @@ class ScoringPlan:
         nanoseconds: int = -1,
         n_jobs: int = 1,
         judged: str = "both",
+        joints: KeptJoints | None = None,
     ) -> int:
         """Add to `member_scores` (6, members + 1) how each member alone, and each number of members, answers the rows.
 
         Three rows of weights (wrong answers, probability of the true class, all rows) for naive Bayes and each member
         alone, and three for the first 0, 1, ... members. With `leave_out` every row is answered without itself. Returns
-        the row to go on with; at least one is done even if the time is up.
+        the row to go on with; at least one is done even if the time is up. Judged "alone", members leave what they
+        found in `joints`; judged "together" they read it, which is for the same rows, counts and factors of classes.
         """
     def classes(self, priors: Sequence[float], factor: Sequence[float]) -> None:
         """Given priors, and factors of the classes; empty for none."""
@@ -470,6 +472,11 @@ class Compiled:
     ) -> None: ...
     @property
     def nbytes(self) -> int: ...
+
+class KeptJoints:
+    """Joints of members, from the pass that judges them alone to the one that judges them together."""
+
+    def __init__(self, most_bytes: int) -> None: ...
 
 class Run:
     """Rows that are scored by one member after the other."""
