@@ -435,6 +435,20 @@ class ScoringPlan:
         unit: float = 1.0,
     ) -> None:
         """P(child | y, parents) of one term for every row, less the row itself where labels are given."""
+    def block_factors(
+        self,
+        blocks: Sequence[Sequence[int]],
+        over: Sequence[Sequence[Factor]],
+        codes: _Codes,
+        labels: _Codes,
+        log_prior: _Floats,
+        least_log: float,
+    ) -> list[Factor]:
+        """As `factors` for columns that are one column together, counted from the rows themselves.
+
+        The rows are all that was learned, once each, and have values in all these columns; pseudo-counts are constant
+        and positive. The columns of a block are in order.
+        """
     def factors(
         self,
         products: Sequence[tuple[Any, ...]],
@@ -786,10 +800,12 @@ def score_changes(
     probabilities: bool = True,
     n_jobs: int = 1,
     logs: bool = True,
+    only_best: bool = False,
 ) -> None:
     """How rows would be answered if factors were added to the logs of the joint; nothing is changed.
 
     A change is a set of factors, which were made with the same labels. For every change three sums over the rows: the
     weight of wrong answers, and with `probabilities` P and (with `logs`) log P of the true class. The class that comes
-    first in `preference` wins a tie.
+    first in `preference` wins a tie. With `only_best`, and without `probabilities`, wrong answers of a change may be
+    fewer than they are, where they are more than those of the best.
     """
