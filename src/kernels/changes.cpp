@@ -131,19 +131,25 @@ namespace {
 constexpr double slack = 4 * kTie;  // rows closer to a tie are looked at with all their classes
 
 // Of two classes, one line says all: by how much the other gains on the own class. No branches, as nobody can foresee
-// which rows are right; says false where rows are so close to a tie that they must be looked at in full.
-bool count_of_two(const AnsweredRows &rows, const Rivals &rivals, const Factor &factor, double &wrong) {
+// which rows are right. `wrong` comes with those of the rows that are behind as things stand, and is given up beyond
+// `enough`; false where rows are so close to a tie that they must be looked at in full.
+bool count_of_two(const AnsweredRows &rows, const Rivals &rivals, const Factor &factor, double enough, double &wrong) {
+    constexpr std::int64_t some = 1024;
     const std::int32_t *line = factor.lines->data();
     const Reach *reach = factor.reach.data();
     const double *margin = rivals.margin.data();
-    std::int64_t behind = 0, not_ahead = 0;
-    for (std::int64_t r = 0; r < rows.n_rows; ++r) {
-        const double ahead = margin[r] - reach[line[r]].up;
-        behind += ahead < -slack;
-        not_ahead += !(ahead > slack);
+    for (std::int64_t from = 0; from < rows.n_rows && !(wrong > enough); from += some) {
+        const std::int64_t to = std::min(rows.n_rows, from + some);
+        std::int64_t fallen = 0, close = 0;
+        for (std::int64_t r = from; r < to; ++r) {
+            const double ahead = margin[r] - reach[line[r]].up;
+            fallen += (ahead < -slack) & !(margin[r] < kTie);
+            close += !(std::fabs(ahead) > slack);
+        }
+        if (close > 0) return false;
+        wrong += double(fallen);
     }
-    wrong = double(behind);
-    return behind == not_ahead;
+    return true;
 }
 
 }  // namespace
@@ -187,21 +193,23 @@ double count_wrong(const AnsweredRows &rows, const Rivals &rivals, const std::ve
         return look(r, up, down);
     };
     double wrong = 0;
-    if (enough < std::numeric_limits<double>::infinity()) {
-        for (const std::int64_t r : rivals.behind) wrong += weight_if_wrong(r);
-        if (wrong > enough + 1e-9 * (1 + enough)) return wrong;  // by more than sums of weights are rounded
-    }
+    for (const std::int64_t r : rivals.behind) wrong += weight_if_wrong(r);
+    if (wrong > enough + 1e-9 * (1 + enough)) return wrong;  // by more than sums of weights are rounded
+    // The rest, which is ahead as things stand.
+    const auto is_rest = [&](std::int64_t r) { return !(rivals.margin[std::size_t(r)] < kTie); };
     if (factors.size() == 1) {
         const Factor &factor = *factors[0];
-        if (rows.k == 2 && !rows.weights && factor.one_label && count_of_two(rows, rivals, factor, wrong)) return wrong;
+        double of_two = wrong;
+        if (rows.k == 2 && !rows.weights && factor.one_label && count_of_two(rows, rivals, factor, enough, of_two))
+            return of_two;
         const std::int32_t *line = factor.lines->data();
         const Reach *reach = factor.reach.data();
-        wrong = 0;
-        for (std::int64_t r = 0; r < rows.n_rows; ++r) wrong += look(r, reach[line[r]].up, reach[line[r]].down);
+        for (std::int64_t r = 0; r < rows.n_rows; ++r)
+            if (is_rest(r)) wrong += look(r, reach[line[r]].up, reach[line[r]].down);
         return wrong;
     }
-    wrong = 0;
-    for (std::int64_t r = 0; r < rows.n_rows; ++r) wrong += weight_if_wrong(r);
+    for (std::int64_t r = 0; r < rows.n_rows; ++r)
+        if (is_rest(r)) wrong += weight_if_wrong(r);
     return wrong;
 }
 

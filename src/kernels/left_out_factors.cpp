@@ -48,9 +48,15 @@ const std::vector<std::uint32_t> &LeftOutFactors::cells(int column) {
     auto [found, is_new] = cells_.try_emplace(column);
     if (is_new) {
         const int limit = like_.slots.limit[std::size_t(column)];
-        found->second.reserve(labels_.size());
-        for (std::int64_t r = 0; r < codes_.n_rows; ++r)
-            found->second.push_back(std::uint32_t(std::min(codes_.at(r, column), limit)));
+        found->second.resize(labels_.size());
+        if (!codes_.wide && codes_.row_step == 1) {  // as a search hands them over: a step that the compiler knows
+            const std::byte *code = codes_.cell(0, column);
+            for (std::size_t r = 0; r < labels_.size(); ++r)
+                found->second[r] = std::min(std::uint32_t(code[r]), std::uint32_t(limit));
+        } else {
+            for (std::int64_t r = 0; r < codes_.n_rows; ++r)
+                found->second[std::size_t(r)] = std::uint32_t(std::min(codes_.at(r, column), limit));
+        }
     }
     return found->second;
 }
@@ -162,17 +168,23 @@ LeftOutFactors::BlockLines LeftOutFactors::block_lines(const Numbered &values) c
     BlockLines out;
     out.line.resize(m);
     out.line_at.assign(values.size * k, -1);
-    for (std::size_t r = 0; r < m; ++r) {
-        std::int32_t &line = out.line_at[values.value[r] * k + std::uint64_t(labels_[r])];
-        if (line < 0) {
-            line = std::int32_t(out.first.size());
-            out.values.push_back(values.value[r]);
-            out.first.push_back(std::int64_t(r));
-            out.labels.push_back(labels_[r]);
-            out.count.push_back(0);
-        }
-        ++out.count[std::size_t(line)];
-        out.line[r] = line;
+    const auto place = [&](std::size_t r) { return values.value[r] * k + std::uint64_t(labels_[r]); };
+    // Counted in four places in turn: rows with the same cell do not wait for each other's store.
+    std::vector<std::uint32_t> count(4 * out.line_at.size());
+    for (std::size_t r = 0; r < m; ++r) ++count[r % 4 * out.line_at.size() + place(r)];
+    for (std::size_t at = 0; at < out.line_at.size(); ++at) {
+        std::uint32_t sum = 0;
+        for (std::size_t u = 0; u < 4; ++u) sum += count[u * out.line_at.size() + at];
+        if (sum == 0) continue;
+        out.line_at[at] = std::int32_t(out.count.size());
+        out.values.push_back(at / k);
+        out.labels.push_back(int(at % k));
+        out.count.push_back(sum);
+    }
+    out.first.resize(out.count.size());
+    for (std::size_t r = m; r-- > 0;) {
+        out.line[r] = out.line_at[place(r)];
+        out.first[std::size_t(out.line[r])] = std::int64_t(r);
     }
     return out;
 }

@@ -52,7 +52,8 @@ class Joining(CountsClassifier):
         current, names = left_out.quality(), counts.schema.names
         steps = [Step("start", ", ".join(_name(block, names) for block in blocks), current[0])]
         fits = _Fitting(self.max_joined, (counts.schema.n_values + 1).tolist(), counts.n_classes)
-        while moves := [move for move in self._moves(blocks, counts.n_features) if not move[2] or fits[move[2][0]]]:
+        n, joins = counts.n_features, _Joins()
+        while moves := [move for move in self._moves(blocks, n, joins) if not move[2] or fits[move[2][0]]]:
             factors.prepare(moves)
             changes = [[factors[move]] for move in moves]
             best, quality = best_change(left_out, changes)
@@ -70,7 +71,7 @@ class Joining(CountsClassifier):
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         raise NotImplementedError
 
-    def _moves(self, blocks: Sequence[JoinedColumns], n: int) -> list[_Move]:
+    def _moves(self, blocks: Sequence[JoinedColumns], n: int, joins: _Joins) -> list[_Move]:
         raise NotImplementedError
 
     @property
@@ -132,7 +133,7 @@ class BSEJ(Joining):
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         return [(i,) for i in range(n)]
 
-    def _moves(self, blocks: Sequence[JoinedColumns], n: int) -> list[_Move]:
+    def _moves(self, blocks: Sequence[JoinedColumns], n: int, joins: _Joins) -> list[_Move]:
         """Leave a block out, or join two."""
         removed: list[_Move] = [("remove", (block,), ()) for block in blocks]
         return removed + [("join", pair, (_union(*pair),)) for pair in combinations(blocks, 2)]
@@ -171,14 +172,35 @@ class FSSJ(Joining):
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         return []
 
-    def _moves(self, blocks: Sequence[JoinedColumns], n: int) -> list[_Move]:
+    def _moves(self, blocks: Sequence[JoinedColumns], n: int, joins: _Joins) -> list[_Move]:
         """Add a column by itself, or join it to a block."""
         unused = sorted(set(range(n)) - {i for block in blocks for i in block})
         added: list[_Move] = [("add", (), ((i,),)) for i in unused]
-        return added + [("join", (block,), (_union(block, (i,)),)) for i in unused for block in blocks]
+        of_blocks = [joins[block] for block in blocks]
+        return added + [of_block[i] for i in unused for of_block in of_blocks]
 
 
 _Move = tuple[str, tuple[JoinedColumns, ...], tuple[JoinedColumns, ...]]  # what is done, blocks that go, and that come
+
+
+class _Joins(dict[JoinedColumns, "_JoinsOf"]):
+    """The moves that join a column to a block, made once: most blocks stay as they are from step to step."""
+
+    def __missing__(self, block: JoinedColumns) -> _JoinsOf:
+        own = self[block] = _JoinsOf(block)
+        return own
+
+
+class _JoinsOf(dict[int, _Move]):
+    """Those of one block, by the column."""
+
+    def __init__(self, block: JoinedColumns) -> None:
+        super().__init__()
+        self._block = block
+
+    def __missing__(self, i: int) -> _Move:
+        move = self[i] = ("join", (self._block,), (_union(self._block, (i,)),))
+        return move
 
 
 class _Fitting(dict[JoinedColumns, bool]):

@@ -8,6 +8,7 @@ through the rows for every change that a search considers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, chain
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
@@ -196,19 +197,18 @@ class LeftOut:
         best = np.flatnonzero(ties | (right == right.max(initial=0.0)))  # accuracy alone needs no exponentials
         own = np.zeros(len(changes))
         own[best] = self._sums([changes[q] for q in best.tolist()], probabilities=True)[:, 1] / self._total
-        return [(r, round(p, 12)) for r, p in zip(right.tolist(), own.tolist(), strict=True)]
+        return [(r, round(p, 12) if p else 0.0) for r, p in zip(right.tolist(), own.tolist(), strict=True)]
 
     def _sums(self, changes: Sequence[Change], *, probabilities: bool, only_best: bool = False) -> np.ndarray:
         out = np.zeros((len(changes), 3))
-        factors = {id(factor): factor for change in changes for factor in change}
-        places = {key: place for place, key in enumerate(factors)}
+        ends = list(accumulate(len(change) for change in changes))
         _kernels.score_changes(
             self.joint,
             self.labels,
             self.weights,
             self._preference,
-            list(factors.values()),
-            [[places[id(factor)] for factor in change] for change in changes],
+            list(chain(*changes)),
+            [range(end - len(change), end) for end, change in zip(ends, changes, strict=True)],
             out,
             probabilities,
             self._model.n_threads,
@@ -237,5 +237,5 @@ class LeftOut:
 def best_change(left_out: LeftOutAnswers[P], changes: Sequence[Sequence[P]]) -> tuple[int, Quality]:
     """The place of the best change, the first of equals, and how good the answers would be."""
     qualities = left_out.qualities(changes, only_best=True)
-    best = max(range(len(changes)), key=lambda q: (qualities[q], -q))
-    return best, qualities[best]
+    best = max(qualities)
+    return qualities.index(best), best
