@@ -54,7 +54,7 @@ void add_factor(const Factor &factor, const Doubles &out_, double sign) {
 
 void score_changes(const Floats &joint, const AnyArray &labels, const std::optional<WeightArray> &weights,
                    const std::vector<int> &preference, const std::vector<const Factor *> &factors, const Sets &changes,
-                   const Doubles &out_, bool probabilities, int n_jobs, bool logs) {
+                   const Doubles &out_, bool probabilities, int n_jobs, bool logs, bool only_best) {
     const std::int64_t n_rows = std::int64_t(joint.shape(0)), k = std::int64_t(joint.shape(1));
     expect(k > 0 && k < 65536, "there must be classes");
     const AnsweredRows rows{n_rows,    int(k), joint.data(), as_classes(labels, n_rows, k), as_weights(weights, n_rows),
@@ -78,11 +78,13 @@ void score_changes(const Floats &joint, const AnyArray &labels, const std::optio
     if (!probabilities) rivals.emplace(rows);
     const std::size_t n = changes.size(), n_threads = std::max(1, std::min(n_jobs, int(n)));
     run_threads(n_threads, [&](std::size_t t) {
+        double enough = std::numeric_limits<double>::infinity();  // each thread for itself: no answer depends on it
         for (std::size_t q = t; q < n; q += n_threads) {
             std::vector<const Factor *> own;
             for (const int f : changes[q]) own.push_back(factors[std::size_t(f)]);
-            const ChangeScore score =
-                rivals ? ChangeScore{count_wrong(rows, *rivals, own), 0, 0} : score_change(rows, own, true, logs);
+            const ChangeScore score = rivals ? ChangeScore{count_wrong(rows, *rivals, own, enough), 0, 0}
+                                             : score_change(rows, own, true, logs);
+            if (only_best) enough = std::min(enough, score.wrong);
             out[3 * q] = score.wrong;
             out[3 * q + 1] = score.probability;
             out[3 * q + 2] = score.log_probability;
@@ -123,5 +125,5 @@ void bind_changes(nb::module_ &m) {
         });
     m.def("score_changes", &score_changes, nb::arg("joint"), nb::arg("labels"), nb::arg("weights").none(),
           nb::arg("preference"), nb::arg("factors"), nb::arg("changes"), nb::arg("out").noconvert(),
-          nb::arg("probabilities") = true, nb::arg("n_jobs") = 1, nb::arg("logs") = true);
+          nb::arg("probabilities") = true, nb::arg("n_jobs") = 1, nb::arg("logs") = true, nb::arg("only_best") = false);
 }

@@ -271,16 +271,8 @@ struct PyPlan {
                                                  double least_log, double unit) {
         const Codes codes = as_codes(codes_, plan.store.n);
         const LeftOut left_out = as_left_out(labels, weights, unit, codes.n_rows);
-        const int k = plan.store.k;
-        expect(std::int64_t(log_prior.shape(0)) == codes.n_rows && int(log_prior.shape(1)) == k,
-               "the prior needs one number per row and class");
-        for (std::int64_t r = 0; r < codes.n_rows; ++r)
-            expect(left_out.class_of(r, k) >= 0, "a label is none of the classes");
-        expect(over.size() == products.size(), "one list of factors to divide by per product");
-        for (const auto &own : over)
-            for (const Factor *factor : own)
-                expect(std::int64_t(factor->lines->size()) == codes.n_rows && factor->k == k,
-                       "a factor to divide by has other rows or classes");
+        check_left_out_rows(codes, left_out, log_prior);
+        check_over(over, products.size(), codes.n_rows);
         for (const auto &[child, parents, weight, only, joined] : products)
             check_product(child, parents, weight, only, joined);
         std::vector<std::shared_ptr<Factor>> out;
@@ -291,6 +283,40 @@ struct PyPlan {
             out.push_back(made.make({child, parents, weight, only, joined}, over[f]));
         }
         return out;
+    }
+    std::vector<std::shared_ptr<Factor>> block_factors(const Sets &blocks, const Factors &over, const AnyArray &codes_,
+                                                       const AnyArray &labels, const Table &log_prior,
+                                                       double least_log) {
+        const Codes codes = as_codes(codes_, plan.store.n);
+        const LeftOut left_out = as_left_out(labels, std::nullopt, 1, codes.n_rows);
+        check_left_out_rows(codes, left_out, log_prior);
+        check_over(over, blocks.size(), codes.n_rows);
+        expect(plan.estimate.constant() && plan.estimate.strength > 0,
+               "blocks are counted from rows with constant and positive pseudo-counts");
+        LeftOutFactors made(plan, codes, left_out, log_prior.data(), least_log);
+        for (const auto &block : blocks) {
+            check_set(block, -1);
+            expect(std::is_sorted(block.begin(), block.end()), "the columns of a block must be in order");
+            for (const int i : block) expect(made.has_values(i), "blocks are counted from rows without missing values");
+        }
+        std::vector<std::shared_ptr<Factor>> out;
+        nb::gil_scoped_release release;
+        for (std::size_t f = 0; f < blocks.size(); ++f) out.push_back(made.make_block(blocks[f], over[f]));
+        return out;
+    }
+    void check_left_out_rows(const Codes &codes, const LeftOut &left_out, const Table &log_prior) const {
+        const int k = plan.store.k;
+        expect(std::int64_t(log_prior.shape(0)) == codes.n_rows && int(log_prior.shape(1)) == k,
+               "the prior needs one number per row and class");
+        for (std::int64_t r = 0; r < codes.n_rows; ++r)
+            expect(left_out.class_of(r, k) >= 0, "a label is none of the classes");
+    }
+    void check_over(const Factors &over, std::size_t n, std::int64_t n_rows) const {
+        expect(over.size() == n, "one list of factors to divide by per product");
+        for (const auto &own : over)
+            for (const Factor *factor : own)
+                expect(std::int64_t(factor->lines->size()) == n_rows && factor->k == plan.store.k,
+                       "a factor to divide by has other rows or classes");
     }
     Families terms() const {
         Families out;
@@ -307,7 +333,7 @@ struct PyPlan {
     std::int64_t validate_members(const AnyArray &codes, const AnyArray &labels,
                                   const std::optional<WeightArray> &weights, const Doubles &member_scores,
                                   bool leave_out, double unit, std::int64_t begin, std::int64_t nanoseconds, int n_jobs,
-                                  const std::string &judged) {
+                                  const std::string &judged, KeptJoints *joints) {
         double *scores = as_member_scores(plan, member_scores);
         const Batch rows = as_batch(codes, labels, weights, plan.store.n);
         expect(begin >= 0 && begin <= rows.n_rows(), "the row to begin with is none of the rows");
@@ -315,7 +341,7 @@ struct PyPlan {
         nb::gil_scoped_release release;
         plan.refresh_missing();
         return tanager::scoring::validate_members(plan, rows, scores, leave_out, unit, begin, nanoseconds, n_jobs,
-                                                  lines);
+                                                  lines, joints);
     }
 
     // --- compiled -----------------------------------------------------------------------------------------------
@@ -394,7 +420,7 @@ void bind_score(nb::module_ &m) {
         .def("validate_members", &PyPlan::validate_members, nb::arg("codes"), nb::arg("labels"),
              nb::arg("weights").none(), nb::arg("member_scores").noconvert(), nb::arg("leave_out"),
              nb::arg("unit") = 1.0, nb::arg("begin") = 0, nb::arg("nanoseconds") = -1, nb::arg("n_jobs") = 1,
-             nb::arg("judged") = "both")
+             nb::arg("judged") = "both", nb::arg("joints").none() = nb::none())
         .def("classes", &PyPlan::classes, nb::arg("priors"), nb::arg("factor"))
         .def("score", &PyPlan::score, nb::arg("codes"), nb::arg("out").noconvert(), nb::arg("log_joint") = false,
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0,
@@ -416,6 +442,8 @@ void bind_score(nb::module_ &m) {
         .def("term", &PyPlan::term, nb::arg("number"), nb::arg("codes"), nb::arg("out").noconvert(),
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0)
         .def("terms", &PyPlan::terms)
+        .def("block_factors", &PyPlan::block_factors, nb::arg("blocks"), nb::arg("over"), nb::arg("codes"),
+             nb::arg("labels"), nb::arg("log_prior"), nb::arg("least_log"))
         .def("factors", &PyPlan::factors, nb::arg("products"), nb::arg("over"), nb::arg("codes"), nb::arg("labels"),
              nb::arg("weights").none(), nb::arg("log_prior"), nb::arg("least_log"), nb::arg("unit") = 1.0)
         .def(

@@ -96,6 +96,8 @@ Judged as_judged(const std::string &lines) {
 }
 
 void bind_staged(nb::module_ &m) {
+    nb::class_<KeptJoints>(m, "KeptJoints", "Joints of members, from the pass that judges them alone to the next.")
+        .def(nb::init<std::size_t>(), nb::arg("most_bytes"));
     nb::class_<PyRun>(m, "Run", "Rows that are scored by one member after the other.")
         .def(
             "advance",

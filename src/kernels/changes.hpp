@@ -5,6 +5,7 @@
 // share. Nothing is changed by looking: a search asks for many changes and then makes the best.
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Factor {
     std::vector<double> table;                               // (lines, classes)
     std::vector<Reach> reach;                                // of every line, for rows with their labels
     int k = 1;
+    bool one_label = true;  // the rows with a line are all of one class
 
     // label_of: of the rows with each line; none, or several of them, are -1 and -2. All numbers were checked.
     Factor(std::shared_ptr<const std::vector<std::int32_t>> lines, std::vector<double> table, int k,
@@ -53,15 +55,19 @@ constexpr double kTie = 1e-9;
 
 // How far the own class of every row is ahead of each of the others, the closest (or the furthest ahead) first.
 struct Rivals {
-    std::vector<double> margin;     // over the first of them
-    std::vector<double> gap;        // (rows, classes - 1), ascending; negative where the own class is behind
-    std::vector<std::int32_t> who;  // which class that is
+    std::vector<double> margin;        // over the first of them
+    std::vector<std::int64_t> behind;  // rows whose own class is behind, or nearly
+    std::vector<double> gap;           // (rows, classes - 1), ascending; negative where the own class is behind
+    std::vector<std::int32_t> who;     // which class that is
     explicit Rivals(const AnsweredRows &rows);
 };
 
 // The weight of the rows that would be answered wrongly: what `score_change` says without probabilities. Most rows are
-// decided by their margin and the reach of the factors, and the others by few of their rivals.
-double count_wrong(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors);
+// decided by their margin and the reach of the factors, and the others by few of their rivals. Beyond `enough` it may
+// be less than that, if it is more than `enough`: the rows that are wrong already are looked at first, and a change
+// that mends too few of them is out.
+double count_wrong(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors,
+                   double enough = std::numeric_limits<double>::infinity());
 
 // Without `probabilities` only `wrong` is worked out, which needs no exponentials; without `logs` no logarithms.
 ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities,

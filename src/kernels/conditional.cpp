@@ -76,12 +76,17 @@ void add_log_totals(const CodedRows &rows, std::size_t begin, std::size_t n, con
         std::copy_n(base, n, line);
         if (has_last) fold_in(rows, family.back(), begin, n, line);
         const double *cells = tables[f].cells, *own = ratio + begin * k;
+        double running = 1;  // totals that have not been taken the logarithm of: one takes as long as ten rows
         for (std::size_t r = 0; r < n; r += kTogether) {
             const std::size_t few = std::min(kTogether, n - r);
             if (Fixed == 2 && few == kTogether && rows.all_one[(begin + r) / kTogether]) {
                 const double product = product_of_two_classes(own, cells, line + r);
-                if (product > 1e-280 && product < 1e280) {
-                    out[f] += std::log(product);
+                if (product > 1e-140 && product < 1e140) {
+                    running *= product;
+                    if (!(running > 1e-140 && running < 1e140)) {
+                        out[f] += std::log(running);
+                        running = 1;
+                    }
                     own += few * k;
                     continue;
                 }
@@ -89,6 +94,7 @@ void add_log_totals(const CodedRows &rows, std::size_t begin, std::size_t n, con
             for (std::size_t q = 0; q < few; ++q, own += k) total[q] = dot<Fixed>(own, cells + line[r + q] * k, k);
             out[f] += log_of_product(total, rows.weights + begin + r, few);
         }
+        if (running != 1) out[f] += std::log(running);
     }
 }
 

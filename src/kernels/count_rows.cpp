@@ -69,22 +69,59 @@ void add_families(const Batch &rows, const Store &store, double sign) {
     }
 }
 
+// Anchor by anchor and column by column: what all rows touch between two of them stays in the cache, where the triples
+// of one row alone lie all over the store.
+void add_triples(const Batch &rows, const Store &store, double sign) {
+    constexpr std::size_t kMostRows = 4096;
+    const Slots slots(store, false);
+    const auto n = std::size_t(store.n);
+    std::vector<int> slot(n * std::min<std::size_t>(kMostRows, std::size_t(rows.n_rows())));
+    std::vector<std::int64_t> cell(slot.size());
+    std::vector<int> labels;
+    std::vector<double> weights;
+    std::vector<double *> anchored;  // of each row: where the pairs of its value of the anchor and its class begin
+    for (std::int64_t next = 0; next < rows.n_rows();) {
+        labels.clear();
+        weights.clear();
+        for (; next < rows.n_rows() && labels.size() < kMostRows; ++next) {
+            if (!rows.has_label(next)) continue;
+            slots.read(rows.codes, next, &slot[labels.size() * n]);
+            labels.push_back(rows.labels.at(next));
+            weights.push_back(sign * rows.weights[next]);
+        }
+        const std::size_t m = labels.size();
+        anchored.resize(m);
+        for (const Triples &t : store.triples) {
+            for (std::size_t r = 0; r < m; ++r)
+                anchored[r] = triple_cells(store, t, &slot[r * n], labels[r], &cell[r * n]);
+            for (int i = t.first; i < store.n; ++i)
+                for (std::size_t r = 0; r < m && i != t.anchor; ++r)
+                    change_triples_of(
+                        store, t, i, anchored[r], [w = weights[r]](double x) { return x + w; }, &cell[r * n]);
+        }
+    }
+}
+
 }  // namespace
 
 void add_rows(const Batch &rows, Store &store, double sign) {
     if (!store.families.empty()) add_families(rows, store, sign);
+    if (!store.triples.empty()) add_triples(rows, store, sign);
     std::vector<Family> families;
+    std::vector<Triples> triples;
     std::swap(families, store.families);  // they are done
+    std::swap(triples, store.triples);
     const Slots slots(store, false);
     std::vector<int> slot(store.n);
     std::vector<std::int64_t> cell(store.n);
-    const bool more = store.classes || store.pairs || !store.triples.empty();
+    const bool more = store.classes || store.pairs;
     for (std::int64_t r = 0; r < rows.n_rows() && more; ++r) {
         if (!rows.has_label(r)) continue;
         slots.read(rows.codes, r, slot.data());
         learn_row(store, slot.data(), rows.labels.at(r), sign * rows.weights[r], cell.data());
     }
     std::swap(families, store.families);
+    std::swap(triples, store.triples);
 }
 
 }  // namespace tanager

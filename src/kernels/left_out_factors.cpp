@@ -48,9 +48,15 @@ const std::vector<std::uint32_t> &LeftOutFactors::cells(int column) {
     auto [found, is_new] = cells_.try_emplace(column);
     if (is_new) {
         const int limit = like_.slots.limit[std::size_t(column)];
-        found->second.reserve(labels_.size());
-        for (std::int64_t r = 0; r < codes_.n_rows; ++r)
-            found->second.push_back(std::uint32_t(std::min(codes_.at(r, column), limit)));
+        found->second.resize(labels_.size());
+        if (!codes_.wide && codes_.row_step == 1) {  // as a search hands them over: a step that the compiler knows
+            const std::byte *code = codes_.cell(0, column);
+            for (std::size_t r = 0; r < labels_.size(); ++r)
+                found->second[r] = std::min(std::uint32_t(code[r]), std::uint32_t(limit));
+        } else {
+            for (std::int64_t r = 0; r < codes_.n_rows; ++r)
+                found->second[std::size_t(r)] = std::uint32_t(std::min(codes_.at(r, column), limit));
+        }
     }
     return found->second;
 }
@@ -108,6 +114,116 @@ std::shared_ptr<Factor> LeftOutFactors::make(const SmallProduct &product, const 
         line += k;
     }
     return std::make_shared<Factor>(rows.lines, std::move(table), k, rows.labels);
+}
+
+// --- blocks ---------------------------------------------------------------------------------------------------------
+
+bool LeftOutFactors::has_values(int column) {
+    const auto [found, is_new] = has_values_.try_emplace(column, true);
+    if (is_new) {
+        const std::vector<std::uint32_t> &own = cells(column);
+        const std::uint32_t most = own.empty() ? 0 : *std::max_element(own.begin(), own.end());
+        found->second = own.empty() || most < std::uint32_t(like_.store.n_values[std::size_t(column)]);
+    }
+    return found->second;
+}
+
+void LeftOutFactors::fold_in(int column, Numbered &values) {
+    const std::size_t m = labels_.size();
+    const auto n_cells = std::uint64_t(like_.store.n_values[std::size_t(column)]);
+    if (values.size * n_cells * std::uint64_t(like_.store.k) > 8 * m + kFewPlaces)
+        values.size = number(values.value, values.size);
+    const std::uint32_t *cell = cells(column).data();
+    for (std::size_t r = 0; r < m; ++r) values.value[r] = values.value[r] * n_cells + cell[r];
+    values.size *= n_cells;
+}
+
+// By the columns that a block shares with the one before it.
+const LeftOutFactors::Numbered &LeftOutFactors::shared_values(const std::vector<int> &block) {
+    std::vector<int> columns;
+    std::set_intersection(block.begin(), block.end(), last_block_.begin(), last_block_.end(),
+                          std::back_inserter(columns));
+    if (columns != shared_columns_ || shared_.value.empty()) {
+        shared_ = {std::vector<std::uint64_t>(labels_.size(), 0), 1};
+        for (const int i : columns) fold_in(i, shared_);
+        shared_columns_ = columns;
+    }
+    last_block_ = block;
+    return shared_;
+}
+
+// Lines by values and class: their rows, how many these are, and where those with the same values are.
+struct LeftOutFactors::BlockLines {
+    std::vector<std::int32_t> line;     // of every row
+    std::vector<std::int32_t> line_at;  // of (values, class), -1 where there is none
+    std::vector<std::uint64_t> values;  // of every line
+    std::vector<std::int64_t> first;
+    std::vector<int> labels;
+    std::vector<double> count;
+};
+
+LeftOutFactors::BlockLines LeftOutFactors::block_lines(const Numbered &values) const {
+    const std::size_t m = labels_.size();
+    const auto k = std::uint64_t(like_.store.k);
+    BlockLines out;
+    out.line.resize(m);
+    out.line_at.assign(values.size * k, -1);
+    const auto place = [&](std::size_t r) { return values.value[r] * k + std::uint64_t(labels_[r]); };
+    // Counted in four places in turn: rows with the same cell do not wait for each other's store.
+    std::vector<std::uint32_t> count(4 * out.line_at.size());
+    for (std::size_t r = 0; r < m; ++r) ++count[r % 4 * out.line_at.size() + place(r)];
+    for (std::size_t at = 0; at < out.line_at.size(); ++at) {
+        std::uint32_t sum = 0;
+        for (std::size_t u = 0; u < 4; ++u) sum += count[u * out.line_at.size() + at];
+        if (sum == 0) continue;
+        out.line_at[at] = std::int32_t(out.count.size());
+        out.values.push_back(at / k);
+        out.labels.push_back(int(at % k));
+        out.count.push_back(sum);
+    }
+    out.first.resize(out.count.size());
+    for (std::size_t r = m; r-- > 0;) {
+        out.line[r] = out.line_at[place(r)];
+        out.first[std::size_t(out.line[r])] = std::int64_t(r);
+    }
+    return out;
+}
+
+std::shared_ptr<Factor> LeftOutFactors::make_block(const std::vector<int> &block,
+                                                   const std::vector<const Factor *> &over) {
+    const int k = like_.store.k;
+    Numbered values = shared_values(block);
+    double combinations = 1;
+    for (const int i : block) {
+        combinations *= like_.store.n_values[std::size_t(i)];
+        if (!std::binary_search(shared_columns_.begin(), shared_columns_.end(), i)) fold_in(i, values);
+    }
+    if (values.size * std::uint64_t(k) > 8 * labels_.size() + kFewPlaces)
+        values.size = number(values.value, values.size);
+    BlockLines lines = block_lines(values);
+    if (class_counts_.empty()) {
+        class_counts_.resize(std::size_t(k));
+        for (const int y : labels_) ++class_counts_[std::size_t(y)];
+    }
+    const double cell = like_.estimate.cell(combinations, k), total = cell * combinations;
+    std::vector<double> table(lines.first.size() * std::size_t(k));
+    double *out = table.data();
+    for (std::size_t q = 0; q < lines.first.size(); ++q, out += k) {
+        const std::int32_t *alike = &lines.line_at[lines.values[q] * std::uint64_t(k)];
+        const double *log_prior = log_prior_ + lines.first[q] * k;
+        for (int c = 0; c < k; ++c) {
+            const double less = c == lines.labels[q] ? 1 : 0;
+            const double count = alike[c] < 0 ? 0 : lines.count[std::size_t(alike[c])] - less;
+            const double log = std::log((count + cell) / (class_counts_[std::size_t(c)] - less + total));
+            out[c] = std::max(log + log_prior[c], least_log_) - log_prior[c];
+        }
+        for (const Factor *factor : over) {
+            const double *minus = factor->line_of(lines.first[q]);
+            for (int c = 0; c < k; ++c) out[c] -= minus[c];
+        }
+    }
+    return std::make_shared<Factor>(std::make_shared<const std::vector<std::int32_t>>(std::move(lines.line)),
+                                    std::move(table), k, lines.labels);
 }
 
 }  // namespace tanager::scoring

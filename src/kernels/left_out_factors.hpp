@@ -29,8 +29,22 @@ class LeftOutFactors {
                    double least_log);
     // The product over P(y), and over factors that look at some of the same columns.
     std::shared_ptr<Factor> make(const SmallProduct &product, const std::vector<const Factor *> &over);
+    // The same for columns that are one column together: P(their values | y), counted from the rows themselves. These
+    // are all that was learned, once each, with a value in every column of the block; pseudo-counts are
+    // constant and positive.
+    std::shared_ptr<Factor> make_block(const std::vector<int> &block, const std::vector<const Factor *> &over);
+    bool has_values(int column);
 
   private:
+    // Rows by their values in some columns: numbers below `size`.
+    struct Numbered {
+        std::vector<std::uint64_t> value;
+        std::uint64_t size = 1;
+    };
+    struct BlockLines;
+    const Numbered &shared_values(const std::vector<int> &block);
+    void fold_in(int column, Numbered &values);
+    BlockLines block_lines(const Numbered &values) const;
     const AlikeRows &alike(const SmallProduct &product);
     AlikeRows sort_out(const std::vector<int> &columns);
     const std::vector<std::uint32_t> &cells(int column);
@@ -43,6 +57,11 @@ class LeftOutFactors {
     std::vector<int> labels_;
     std::map<std::vector<int>, AlikeRows> known_;
     std::map<int, std::vector<std::uint32_t>> cells_;  // codes of a column; missing comes last
+    std::map<int, bool> has_values_;                   // of a column: in all rows
+    // Blocks often come with many columns in common: those of the last two, and the rows by their values there.
+    std::vector<int> last_block_, shared_columns_;
+    Numbered shared_;
+    std::vector<double> class_counts_;  // of the rows
 };
 
 }  // namespace tanager::scoring

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kRowsPerTable = 32, kFewRows = 2048, kManyRows = 16384;
 
-int padded(int k) { return k <= 2 ? 2 : (k + 3) / 4 * 4; }
+int padded(int k) { return (k + 3) / 4 * 4; }
 
 }  // namespace
 
@@ -24,10 +24,12 @@ int MemberRows::block_rows(const ScoringPlan &plan, std::int64_t n_rows) {
 }
 
 MemberRows::MemberRows(const ScoringPlan &plan, std::int64_t n_rows)
-    : most_rows(block_rows(plan, n_rows)), plan_(plan), n_(plan.store.n), k_(plan.store.k), width_(padded(k_)),
-      n_lines_(int(plan.store.width)), here_(n_), children_(n_), own_(n_), step_(n_), inverse_(plan.totals.size() * k_),
-      lost_inverse_(std::size_t(n_) * k_), table_(std::size_t(n_lines_) * width_, 1.0), value_(width_), power_(width_),
-      sub_(k_) {
+    : most_rows(block_rows(plan, n_rows)), plan_(plan), lanes_(lanes_at(chosen_cpu_level())), n_(plan.store.n),
+      k_(plan.store.k), width_(padded(k_ + 1)), here_(n_), own_(n_), inverse_(plan.totals.size() * k_),
+      lost_inverse_(k_), none_(k_), joint_(width_), table_(std::size_t(plan.store.width) * width_, 1.0),
+      value_(std::size_t(kBatch) * width_), power_(std::size_t(kBatch) * width_) {
+    for (int i = 0; i < n_; ++i)
+        if (tells_something(i)) columns_.push_back(i);
     // A factor is at most 1, and at least a pseudo-count over all rows: so many can be multiplied before the exponent
     // needs a look.
     const double unit = plan.estimate.unit, rows = std::accumulate(plan.store.classes, plan.store.classes + k_, 0.0);
@@ -36,8 +38,7 @@ MemberRows::MemberRows(const ScoringPlan &plan, std::int64_t n_rows)
     for (double total : plan.totals) most = std::max(most, total);
     const int bits = std::ilogb(at_least_zero(rows) + unit * most) - std::ilogb(unit * least) + 2;
     calm_ = std::max(1, 600 / std::max(1, bits));
-    std::fill(value_.begin(), value_.end(), 1.0);
-    cells_.resize(std::size_t(most_rows) * n_);
+    cells_.resize(std::size_t(most_rows) * columns_.size());
     slot_.resize(std::size_t(most_rows) * n_);
     by_column_.resize(std::size_t(most_rows) * n_);
     for (auto *rows_ : {&label_, &by_class_}) rows_->resize(most_rows);
@@ -46,12 +47,20 @@ MemberRows::MemberRows(const ScoringPlan &plan, std::int64_t n_rows)
     start_.resize(std::size_t(*std::max_element(plan.store.n_slots.begin(), plan.store.n_slots.end())) + 1);
 }
 
+// Its factor is 1 where it is no child, or where it has one value and that has all of the pseudo-counts.
+bool MemberRows::tells_something(int i) const {
+    const int limit = plan_.slots.limit[i];
+    const bool constant = limit == 0 || (limit == 1 && plan_.cells[i] == plan_.totals[plan_.total_of[i]]);
+    return plan_.is_child[i] && !constant;
+}
+
 void MemberRows::add(const int *slot, int y, double left_out) {
-    const std::size_t r = std::size_t(n_rows_++);
-    for (int i = 0; i < n_; ++i) {
-        cells_[r * n_ + i] = std::uint32_t((plan_.store.offsets[i] + slot[i]) * width_);
-        slot_[std::size_t(i) * most_rows + r] = slot[i];
+    const std::size_t r = std::size_t(n_rows_++), n_columns = columns_.size();
+    for (std::size_t t = 0; t < n_columns; ++t) {
+        const int i = columns_[t];
+        cells_[r * n_columns + t] = std::uint32_t((plan_.store.offsets[i] + slot[i]) * width_);
     }
+    for (int i = 0; i < n_; ++i) slot_[std::size_t(i) * most_rows + r] = slot[i];
     label_[r] = y;
     left_out_[r] = y < 0 ? 0 : left_out;
 }
@@ -85,7 +94,14 @@ void MemberRows::sort() {
 
 const int *MemberRows::rows_by_values(int q) {
     member_ = &plan_.members[q];
-    places_ = &plan_.member_children[q];
+    children_.clear();
+    places_.clear();
+    for (int i : columns_) {
+        if (!plan_.child_of(i, *member_)) continue;
+        children_.push_back(i);
+        places_.push_back(&plan_.member_children[q][plan_.place_of(i, *member_)]);
+    }
+    present_ = present_weight(plan_.store, *member_, 0);
     const auto &s = member_->attributes;
     const int *rows = &by_column_[std::size_t(s.back()) * most_rows];
     for (int d = int(s.size()) - 2; d >= 0; --d) {
@@ -117,104 +133,107 @@ int MemberRows::end_of_class(const int *rows, int from, int to) const {
 // Makes the table of the values of the super-parents that these rows share, as counted; false where one is missing or
 // they were never seen often enough.
 bool MemberRows::open(const int *rows, int n_rows) {
-    const Store &s = plan_.store;
     const auto &parents = member_->attributes;
     for (int i : parents) here_[i] = slot_[std::size_t(i) * most_rows + rows[0]];
     count_ = member_counts(plan_, *member_, here_.data(), 0);
     if (!count_) return false;
-    const auto &places = *places_;
-    children_.clear();
-    for (int i = 0; i < n_; ++i) {
-        if (!plan_.child_of(i, *member_)) continue;
-        const std::size_t t = children_.size();
-        const ChildPlace &at = places[t];
-        own_[t] = at.cells;
-        for (std::size_t u = 0; u < parents.size(); ++u) own_[t] += here_[parents[u]] * at.strides[u];
-        step_[t] = at.step;
-        children_.push_back(i);
+    seen_ = std::accumulate(count_, count_ + k_, 0.0);
+    joint_less_ = -1;
+    for (std::size_t t = 0; t < children_.size(); ++t) {
+        own_[t] = places_[t]->cells;
+        for (std::size_t u = 0; u < parents.size(); ++u) own_[t] += here_[parents[u]] * places_[t]->strides[u];
     }
-    // Columns that are no children, and the super-parents but the first: a factor of 1.
-    for (int i = 0; i < n_; ++i) {
-        if (plan_.is_child[i]) continue;
-        std::fill_n(&table_[std::size_t(s.offsets[i]) * width_], std::size_t(s.n_slots[i]) * width_, 1.0);
-    }
-    for (int i : parents) std::fill_n(&table_[std::size_t(s.offsets[i] + here_[i]) * width_], width_, 1.0);
-    fill(rows, n_rows, 0, k_, 0);
+    for (int i : parents) std::fill_n(&table_[std::size_t(plan_.store.offsets[i] + here_[i]) * width_], width_, 1.0);
+    fill(rows, n_rows);
     return true;
 }
 
-// Puts the joint of the super-parents, less the row, into its place; false where the member is not eligible then.
+// P(y, x_s) less a row of class y, or of none; false where the member is not eligible then.
 bool MemberRows::leave_out(int y, double left_out) {
-    if (y >= 0) sub_[y] = left_out;
-    const int first = member_->attributes[0];
-    double *out = &table_[std::size_t(plan_.store.offsets[first] + here_[first]) * width_];
-    const bool eligible = joint_value(plan_, *member_, here_.data(), sub_.data(), left_out, nullptr, out);
-    for (int c = 0; c < k_ && eligible; ++c) out[c] *= member_->weight;
-    if (y >= 0) sub_[y] = 0;
-    return eligible;
+    if (at_least_zero(seen_ - left_out) < plan_.least_seen()) return false;
+    const double unit = plan_.estimate.unit, cell = unit * member_->cell;
+    const double all = at_least_zero(present_ - left_out) + unit * member_->total;
+    const auto joint = [&](double count) {
+        return all > 0 ? (at_least_zero(count) + cell) / all * member_->weight : 0;
+    };
+    if (left_out != joint_less_)  // the other classes are as they were
+        for (int c = 0; c < k_; ++c) joint_[c] = joint(count_[c]);
+    joint_less_ = left_out;
+    joint_[k_] = y < 0 ? 0 : joint(count_[y] - left_out);
+    return true;
 }
 
-// Denominators of the classes from `from` to `to`, less a row.
-void MemberRows::make_inverse(int from, int to, double less) {
-    const Store &s = plan_.store;
+// The entries that these rows read, or all of them where that is less work:
+// (N(x_i, x_s, y) + pseudo-count) / (N(x_s, y) + total), where N(x_s, y) is of rows in which x_i is present.
+void MemberRows::fill(const int *rows, int n_rows) {
     const double unit = plan_.estimate.unit;
     for (std::size_t u = 0; u < plan_.totals.size(); ++u)
-        for (int c = from; c < to; ++c)
-            inverse_[u * k_ + c] = 1 / (at_least_zero(count_[c] - less) + unit * plan_.totals[u]);
-    for (std::size_t t = 0; t < children_.size(); ++t) {
-        const int i = children_[t];
-        if (!plan_.ever_missing[i]) continue;
-        const double total = unit * plan_.totals[plan_.total_of[i]], *lost = own_[t] + s.missing_slot(i) * step_[t];
-        for (int c = from; c < to; ++c)
-            lost_inverse_[t * k_ + c] = 1 / (at_least_zero(at_least_zero(count_[c] - less) - lost[c]) + total);
-    }
-}
-
-namespace {
-
-// The entries of a child at one slot: (N(x_i, x_s, y) + pseudo-count) / (N(x_s, y) + total), of some classes.
-struct Line {
-    const double *own, *inverse;
-    double *out;
-    std::int64_t step, width;
-    double pseudo, less;
-
-    void all(int n_slots, int from, int to) const {
-        if (to - from > 1) {
-            for (int v = 0; v < n_slots; ++v) classes(v, from, to);
-            return;
-        }
-        const double by = inverse[from], *cell = own + from;
-        double *entry = out + from;
-        for (int v = 0; v < n_slots; ++v, cell += step, entry += width) *entry = value(*cell) * by;
-    }
-    void classes(int slot, int from, int to) const {
-        const double *cell = own + slot * step;
-        double *entry = out + slot * width;
-        for (int c = from; c < to; ++c) entry[c] = value(cell[c]) * inverse[c];
-    }
-    double value(double count) const { return std::max(count - less, 0.0) + pseudo; }
-};
-
-}  // namespace
-
-// The entries that these rows read, or all of them where that is less work.
-void MemberRows::fill(const int *rows, int n_rows, int from, int to, double less) {
-    make_inverse(from, to, less);
+        lanes_.invert(count_, none_.data(), unit * plan_.totals[u], k_, &inverse_[u * k_]);
     for (std::size_t t = 0; t < children_.size(); ++t) {
         const int i = children_[t], limit = plan_.slots.limit[i];
-        const double *inverse =
-            plan_.ever_missing[i] ? &lost_inverse_[t * k_] : &inverse_[std::size_t(plan_.total_of[i]) * k_];
-        const Line line{own_[t],  inverse, &table_[std::size_t(plan_.store.offsets[i]) * width_],
-                        step_[t], width_,  plan_.estimate.unit * plan_.cells[i],
-                        less};
+        const double pseudo = unit * plan_.cells[i], *own = own_[t], *inverse = &inverse_[plan_.total_of[i] * k_];
+        const std::int64_t step = places_[t]->step;
+        if (plan_.ever_missing[i]) {
+            const double *lost = own + plan_.store.missing_slot(i) * step;
+            lanes_.invert(count_, lost, unit * plan_.totals[plan_.total_of[i]], k_, lost_inverse_.data());
+            inverse = lost_inverse_.data();
+        }
+        double *out = &table_[std::size_t(plan_.store.offsets[i]) * width_];
         if (n_rows >= limit) {
-            line.all(limit, from, to);
+            lanes_.estimate(own, step, limit, k_, pseudo, inverse, width_, out);
             continue;
         }
         const int *slot = &slot_[std::size_t(i) * most_rows];
-        for (int at = 0; at < n_rows; ++at)
-            if (slot[rows[at]] < limit) line.classes(slot[rows[at]], from, to);
+        for (int at = 0; at < n_rows; ++at) {
+            const int v = slot[rows[at]];
+            if (v < limit) lanes_.estimate(own + v * step, 0, 1, k_, pseudo, inverse, width_, out + v * width_);
+        }
+    }
+}
+
+// The same of one class less a row, into the lane behind the classes.
+void MemberRows::fill_without(const int *rows, int n_rows, int y, double less) {
+    const double unit = plan_.estimate.unit, count = at_least_zero(count_[y] - less);
+    for (std::size_t u = 0; u < plan_.totals.size(); ++u) inverse_[u] = 1 / (count + unit * plan_.totals[u]);
+    for (std::size_t t = 0; t < children_.size(); ++t) {
+        const int i = children_[t], limit = plan_.slots.limit[i];
+        const double pseudo = unit * plan_.cells[i], *own = own_[t] + y;
+        const std::int64_t step = places_[t]->step;
+        double inverse = inverse_[plan_.total_of[i]];
+        if (plan_.ever_missing[i]) {
+            const double lost = own[plan_.store.missing_slot(i) * step];
+            if (lost != 0) inverse = 1 / (at_least_zero(count - lost) + unit * plan_.totals[plan_.total_of[i]]);
+        }
+        double *out = &table_[std::size_t(plan_.store.offsets[i]) * width_ + k_];
+        const auto entry = [&](int v) { out[v * width_] = (at_least_zero(own[v * step] - less) + pseudo) * inverse; };
+        const int *slot = &slot_[std::size_t(i) * most_rows];
+        if (n_rows >= limit)
+            for (int v = 0; v < limit; ++v) entry(v);
+        else
+            for (int at = 0; at < n_rows; ++at)
+                if (slot[rows[at]] < limit) entry(slot[rows[at]]);
+    }
+}
+
+// The joints of rows of class y, from a place of value_ (and power_) on.
+void MemberRows::multiply(const int *rows, int n_rows, int y, int place) {
+    const int n_columns = int(columns_.size());
+    const RowLines lines{table_.data(), cells_.data(), n_columns, width_};
+    double *value = &value_[std::size_t(place) * width_], *power = &power_[std::size_t(place) * width_];
+    lanes_.multiply(lines, rows, n_rows, 0, std::min(calm_, n_columns), joint_.data(), value);
+    if (!plain()) {
+        const int size = n_rows * width_;
+        std::fill_n(power, size, 0.0);
+        for (int from = calm_; from < n_columns; from += calm_) {
+            steady(value, power, size);
+            lanes_.multiply(lines, rows, n_rows, from, std::min(n_columns, from + calm_), nullptr, value);
+        }
+    }
+    for (int at = 0; at < n_rows; ++at, value += width_, power += width_) {
+        if (y < 0) continue;
+        value[y] = value[k_];
+        value[k_] = 0;
+        if (!plain()) power[y] = power[k_];
     }
 }
 

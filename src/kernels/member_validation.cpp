@@ -122,7 +122,8 @@ void validate_rows(const ScoringPlan &plan, Scratch &work, double *scores, const
 }  // namespace
 
 std::int64_t validate_members(const ScoringPlan &plan, const Batch &rows, double *scores, bool leave_out, double unit,
-                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs, Judged lines) {
+                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs, Judged lines,
+                              KeptJoints *joints) {
     using Clock = std::chrono::steady_clock;
     const std::int64_t n_rows = rows.n_rows();
     const std::size_t size = 6 * (plan.members.size() + 1), n_threads = std::clamp(n_jobs, 1, most_threads);
@@ -136,8 +137,8 @@ std::int64_t validate_members(const ScoringPlan &plan, const Batch &rows, double
             work[thread] = std::make_unique<Scratch>(plan);
             sums[thread].resize(size);
             if (in_blocks)
-                blocks[thread] =
-                    std::make_unique<BlockValidation>(plan, *work[thread], sums[thread].data(), lines, n_rows - begin);
+                blocks[thread] = std::make_unique<BlockValidation>(plan, *work[thread], sums[thread].data(), lines,
+                                                                   n_rows - begin, joints);
         }
         if (in_blocks) blocks[thread]->add(rows, from, to, leave_out, unit);
         else validate_rows(plan, *work[thread], sums[thread].data(), rows, from, to, leave_out, unit);

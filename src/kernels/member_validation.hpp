@@ -2,6 +2,7 @@
 // each number of members together, and the answers are compared with its class.
 #pragma once
 #include "batch.hpp"
+#include "kept_joints.hpp"
 #include "staged_score.hpp"
 
 namespace tanager::scoring {
@@ -17,9 +18,7 @@ struct Judgement {
 
 // Of answers in proportion to probabilities. The decision is that of `decide` in Python: ties go to the class with more
 // rows, then to the smaller code.
-template <int Fixed = 0>
-inline Judgement judged(const double *chances, int n_classes, const double *class_counts, int y) {
-    const int k = Fixed ? Fixed : n_classes;
+inline Judgement judged(const double *chances, int k, const double *class_counts, int y) {
     double sum = 0, best = 0;
     for (int c = 0; c < k; ++c) {
         sum += chances[c];
@@ -82,8 +81,10 @@ class MemberValidation {
 // Rows from `begin` on, until all are done or (nanoseconds >= 0) the time is up, and at least one. A row without a
 // label adds nothing. Returns the row to go on with. Each thread sums for itself, so that sums of floats differ in
 // their last bits between numbers of threads, but not from call to call.
-// What is not asked for by `lines` may be left as it is.
+// What is not asked for by `lines` may be left as it is. Members that are judged alone leave their joints in `joints`,
+// where there is one, for those that are judged together by the same rows and counts.
 std::int64_t validate_members(const ScoringPlan &plan, const Batch &rows, double *scores, bool leave_out, double unit,
-                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs, Judged lines = Judged::both);
+                              std::int64_t begin, std::int64_t nanoseconds, int n_jobs, Judged lines = Judged::both,
+                              KeptJoints *joints = nullptr);
 
 }  // namespace tanager::scoring

@@ -66,12 +66,15 @@ class SumInBlocks {
         members_.sort();
         for (auto *v : {&m_, &e_, &weight_}) std::fill(v->begin(), v->end(), 0.0);
         for (int q = 0; q < int(plan_.members.size()); ++q) {
-            const auto take = [&, own = plan_.members[q].weight](int r, const double *m, const double *e) {
-                double *sum = &m_[std::size_t(r) * k_];
-                if (members_.plain())
-                    for (int c = 0; c < k_; ++c) sum[c] += m[c];
-                else add_scaled(m, e, k_, sum, &e_[std::size_t(r) * k_]);
-                weight_[r] += own;
+            const auto take = [&, own = plan_.members[q].weight](const MemberRows::Joints &some) {
+                for (int at = 0; at < some.n_rows; ++at) {
+                    const std::size_t r = std::size_t(some.rows[at]), from = std::size_t(at) * members_.width();
+                    double *sum = &m_[r * k_];
+                    if (some.e) add_scaled(some.m + from, some.e + from, k_, sum, &e_[r * k_]);
+                    else
+                        for (int c = 0; c < k_; ++c) sum[c] += some.m[from + c];
+                    weight_[r] += own;
+                }
             };
             members_.member(q, take, [](int) {});
         }

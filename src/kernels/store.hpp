@@ -106,26 +106,37 @@ inline void mirror_pairs(Store &s) {
                 std::copy_n(s.pairs + g * row + h * k, k, s.pairs + h * row + g * k);
 }
 
+// Where the triples of a row are: from what is returned, which belongs to its class and its value of the anchor, the
+// pair (i, j) is at cell[i] * width + cell[j]. `cell` is memory for n numbers.
+inline double *triple_cells(const Store &s, const Triples &t, const int *slot, int y, std::int64_t *cell) {
+    const std::int64_t inner = std::int64_t(s.n_slots[t.anchor]) * s.k, start = s.offsets[t.first];
+    for (int i = t.first; i < s.n; ++i) cell[i] = (s.offsets[i] - start + slot[i]) * inner;
+    return t.cells + slot[t.anchor] * s.k + y;
+}
+
+// The pairs of attribute i, which is not the anchor, with all others; see change_row.
+template <class Change>
+inline void change_triples_of(const Store &s, const Triples &t, int i, double *anchored, Change change,
+                              const std::int64_t *cell) {
+    double *row = anchored + cell[i] * t.width;
+    const auto change_cells = [&](int from, int to) {
+#pragma GCC unroll 4
+        for (int j = from; j < to; ++j) row[cell[j]] = change(row[cell[j]]);
+    };
+    // All others but the anchor, as three ranges: no question about any cell.
+    const int low = std::min(i, t.anchor), high = std::max(i, t.anchor);
+    change_cells(t.first, low);
+    change_cells(std::max(t.first, low + 1), high);
+    change_cells(std::max(t.first, high + 1), s.n);
+}
+
 // As pairs of the compound class (x_s, y); see change_row.
 template <class Change>
 inline void change_triples(const Store &s, const Triples &t, const int *slot, int y, Change change,
                            std::int64_t *cell) {
-    const std::int64_t inner = std::int64_t(s.n_slots[t.anchor]) * s.k, start = s.offsets[t.first];
-    for (int i = t.first; i < s.n; ++i) cell[i] = (s.offsets[i] - start + slot[i]) * inner;
-    double *anchored = t.cells + slot[t.anchor] * s.k + y;
-    for (int i = t.first; i < s.n; ++i) {
-        if (i == t.anchor) continue;
-        double *row = anchored + cell[i] * t.width;
-        const auto change_cells = [&](int from, int to) {
-#pragma GCC unroll 4
-            for (int j = from; j < to; ++j) row[cell[j]] = change(row[cell[j]]);
-        };
-        // All others but the anchor, as three ranges: no question about any cell.
-        const int low = std::min(i, t.anchor), high = std::max(i, t.anchor);
-        change_cells(t.first, low);
-        change_cells(std::max(t.first, low + 1), high);
-        change_cells(std::max(t.first, high + 1), s.n);
-    }
+    double *anchored = triple_cells(s, t, slot, y, cell);
+    for (int i = t.first; i < s.n; ++i)
+        if (i != t.anchor) change_triples_of(s, t, i, anchored, change, cell);
 }
 
 // Calls change(number) for the cells of one row in every table of the store, and puts what it returns there. `cell` is

@@ -1,29 +1,38 @@
 #include "validate_blocks.hpp"
 
+#include <numeric>
+
 namespace tanager::scoring {
 
 BlockValidation::BlockValidation(const ScoringPlan &plan, Scratch &work, double *scores, Judged lines,
-                                 std::int64_t n_rows)
+                                 std::int64_t n_rows, KeptJoints *joints)
     : plan_(plan), t_(*work.staged), k_(plan.store.k), n_members_(int(plan.members.size())),
       size_(std::size_t(n_members_) + 1), alone_(scores), prefix_(scores + 3 * size_),
-      judges_alone_(lines != Judged::together), judges_prefix_(lines != Judged::alone), mixer_(unlimited(plan), k_),
-      members_(plan, n_rows), slot_(plan.store.n), rows_(members_.most_rows) {
-    for (auto *v : {&total_, &power_, &naive_}) v->resize(std::size_t(members_.most_rows) * k_);
+      judges_alone_(lines != Judged::together), judges_prefix_(lines != Judged::alone),
+      lanes_(lanes_at(chosen_cpu_level())), mixer_(unlimited(plan), k_), members_(plan, n_rows), slot_(plan.store.n),
+      rows_(members_.most_rows), labels_(members_.most_rows),
+      total_(std::size_t(members_.most_rows) * members_.width()), no_power_(k_), joints_(joints),
+      in_order_(members_.most_rows) {
+    std::iota(in_order_.begin(), in_order_.end(), 0);
+    if (joints_ && lines == Judged::together) kept_places_ = joints_->places(plan_);
+    for (auto *v : {&power_, &naive_}) v->resize(std::size_t(members_.most_rows) * k_);
 }
 
 void BlockValidation::add(const Batch &rows, std::int64_t begin, std::int64_t end, bool leave_out, double unit) {
     for (std::int64_t from = begin; from < end; from += members_.most_rows) {
         members_.clear();
+        all_plain_ = true;
         for (std::int64_t r = from; r < std::min<std::int64_t>(end, from + members_.most_rows); ++r) {
             const int y = rows.labels.at(r);
             if (y >= k_) continue;
             plan_.slots.read(rows.codes, r, slot_.data());
             begin_row(slot_.data(), y, leave_out, unit * rows.weights[r], rows.weights[r]);
         }
-        members_.sort();
+        open_kept(from);
+        if (!found_) members_.sort();
         for (int q = 0; q < n_members_; ++q) {
-            if (k_ == 2) add_member<2>(q);
-            else add_member<0>(q);
+            if (found_) add_kept(q);
+            else add_member(q);
         }
         for (int r = 0; r < members_.size() && judges_prefix_; ++r) end_row(r, leave_out);
     }
@@ -34,7 +43,7 @@ void BlockValidation::begin_row(const int *slot, int y, bool leave_out, double l
     const int r = members_.size();
     members_.add(slot, leave_out ? y : -1, left_out);
     Row &row = rows_[r] = Row{};
-    row.y = y;
+    labels_[r] = row.y = y;
     row.weight = weight;
     row.left_out = leave_out ? left_out : 0;
     t_.reader.start(slot, leave_out ? y : -1, left_out);
@@ -52,58 +61,120 @@ void BlockValidation::begin_row(const int *slot, int y, bool leave_out, double l
     if (judges_prefix_) add_judgement(prefix_, size_, row.naive, weight);
 }
 
-// Member q alone, then together with those before it, for all rows of the block.
-template <int Fixed>
-void BlockValidation::add_member(int q) {
-    const double *classes = plan_.store.classes, weight = plan_.members[q].weight;
-    double *alone = alone_ + 1 + q;
-    const auto pass = [&](int r) {
-        if (judges_alone_) add_judgement(alone, size_, rows_[r].naive, rows_[r].weight);
-    };
-    const auto take = [&](int r, double *value, double *value_power) {
-        Row &row = rows_[r];
-        if (!factor_.empty()) multiply(value, &factor_[std::size_t(r) * k_], k_);
-        if (!judges_alone_) {
-        } else if (are_proportions(value, value_power, Fixed ? Fixed : k_)) {
-            add_judgement(alone, size_, judged<Fixed>(value, k_, classes, row.y), row.weight);
-        } else {
-            const bool possible = finish(value, value_power, k_, 1, false, t_.answer.data());
-            add_judgement(alone, size_, possible ? judged(t_.answer.data(), k_, classes, row.y) : row.naive,
-                          row.weight);
-        }
-        if (!judges_prefix_) return;
-        mix(r, value, value_power, weight);
-        ++row.progress.used;
-        judge_prefix<Fixed>(r);
-    };
-    members_.member(q, take, pass);
+// Members that are judged alone are kept, if there is room, for those judged together. Powers are not: there are none
+// as a rule.
+void BlockValidation::open_kept(std::int64_t begin) {
+    kept_ = found_ = nullptr;
+    if (!joints_ || !members_.plain()) return;
+    if (!judges_prefix_) kept_ = joints_->keep(plan_, begin, members_.size(), members_.width());
+    else if (!kept_places_.empty()) found_ = joints_->find(begin, members_.size(), members_.width());
 }
 
-// The usual sum of joints in few steps; all else as the mixer does it.
-void BlockValidation::mix(int r, double *value, double *value_power, double weight) {
-    Row &row = rows_[r];
-    if (mixer_.mix == Mix::joint && row.plain && members_.plain()) {
-        double *sum = total(r);
-        for (int c = 0; c < k_; ++c) sum[c] += value[c];
-        row.progress.level_weight += weight;
-        row.progress.weight += weight;
-        row.progress.any_possible = row.progress.any_possible || any_positive(value, k_);
+// Member q alone, then together with those before it, for all rows of the block.
+void BlockValidation::add_member(int q) {
+    const int width = members_.width();
+    const auto pass = [&](int r) {
+        if (kept_) kept(kept_, q)[std::size_t(r) * width] = std::numeric_limits<double>::quiet_NaN();
+        if (judges_alone_) add_judgement(alone_ + 1 + q, size_, rows_[r].naive, rows_[r].weight);
+    };
+    const auto keep_and_take = [&](const MemberRows::Joints &some) {
+        for (int at = 0; at < some.n_rows && kept_; ++at)
+            std::copy_n(some.m + at * width, width, kept(kept_, q) + std::size_t(some.rows[at]) * width);
+        take(q, some);
+    };
+    members_.member(q, keep_and_take, pass);
+}
+
+// The same from what was kept.
+void BlockValidation::add_kept(int q) {
+    const int width = members_.width(), n_rows = members_.size();
+    double *values = kept(found_, kept_places_[q]);
+    const auto eligible = [&](int r) { return !std::isnan(values[std::size_t(r) * width]); };
+    for (int from = 0; from < n_rows;) {
+        int to = from;
+        while (to < n_rows && to - from < Verdicts::most_rows && eligible(to)) ++to;
+        if (to > from) take(q, {&in_order_[from], to - from, values + std::size_t(from) * width, nullptr});
+        from = to < n_rows && to - from < Verdicts::most_rows ? to + 1 : to;
+    }
+}
+
+void BlockValidation::take(int q, const MemberRows::Joints &some) {
+    if (!factor_.empty())
+        for (int at = 0; at < some.n_rows; ++at)
+            multiply(some.m + at * members_.width(), &factor_[std::size_t(some.rows[at]) * k_], k_);
+    if (judges_alone_) judge_alone(some, alone_ + 1 + q);
+    if (judges_prefix_) mix(some, plan_.members[q].weight);
+}
+
+void BlockValidation::judge_alone(const MemberRows::Joints &some, double *scores) {
+    const int width = members_.width();
+    if (some.e) {
+        for (int at = 0; at < some.n_rows; ++at)
+            judge_alone(some.rows[at], some.m + at * width, some.e + at * width, scores);
         return;
     }
+    lanes_.judge(some.m, some.rows, some.n_rows, width, labels_.data(), nullptr, verdicts_);
+    for (int at = 0; at < some.n_rows; ++at) {
+        const Judgement found{verdicts_.verdict[at] == Verdict::wrong, verdicts_.share[at]};
+        if (verdicts_.verdict[at] == Verdict::unclear)
+            judge_alone(some.rows[at], some.m + at * width, no_power_.data(), scores);
+        else add_judgement(scores, size_, found, rows_[some.rows[at]].weight);
+    }
+}
+
+void BlockValidation::judge_alone(int r, const double *value, const double *value_power, double *scores) {
+    const Row &row = rows_[r];
+    const double *chances = value, *classes = plan_.store.classes;
+    bool possible = true;
+    if (!are_proportions(value, value_power, k_)) {
+        possible = finish(value, value_power, k_, 1, false, t_.answer.data());
+        chances = t_.answer.data();
+    }
+    add_judgement(scores, size_, possible ? judged(chances, k_, classes, row.y) : row.naive, row.weight);
+}
+
+// Adds a member to the totals of rows and judges them. The usual sum of joints in few steps; all else as the mixer does
+// it.
+void BlockValidation::mix(const MemberRows::Joints &some, double weight) {
+    const int width = members_.width();
+    if (mixer_.mix != Mix::joint || some.e || !all_plain_) {
+        for (int at = 0; at < some.n_rows; ++at) {
+            std::fill(no_power_.begin(), no_power_.end(), 0.0);  // the mixer may write to it
+            mix(some.rows[at], some.m + at * width, some.e ? some.e + at * width : no_power_.data(), weight);
+        }
+        return;
+    }
+    lanes_.judge(some.m, some.rows, some.n_rows, width, labels_.data(), total_.data(), verdicts_);
+    for (int at = 0; at < some.n_rows; ++at) {
+        Row &row = rows_[some.rows[at]];
+        row.progress.level_weight += weight;
+        row.progress.weight += weight;
+        row.progress.any_possible = row.progress.any_possible || any_positive(some.m + at * width, k_);
+        ++row.progress.used;
+        const Judgement found{verdicts_.verdict[at] == Verdict::wrong, verdicts_.share[at]};
+        if (verdicts_.verdict[at] == Verdict::unclear) judge_prefix(some.rows[at]);
+        else add_judgement(prefix_ + row.progress.used, size_, found, row.weight);
+    }
+}
+
+void BlockValidation::mix(int r, double *value, double *value_power, double weight) {
+    Row &row = rows_[r];
     mixer_.add(row.progress, total(r), power(r), value, value_power, weight);
+    ++row.progress.used;
     note(r);
+    judge_prefix(r);
 }
 
 void BlockValidation::note(int r) {
     const double *e = power(r);
     rows_[r].plain = std::all_of(e, e + k_, [](double x) { return x == 0; });
+    all_plain_ = all_plain_ && rows_[r].plain;
 }
 
 // The answer by the members so far.
-template <int Fixed>
 void BlockValidation::judge_prefix(int r) {
     const Row &row = rows_[r];
-    const Judgement found = judged<Fixed>(chances(r), k_, plan_.store.classes, row.y);
+    const Judgement found = judged(chances(r), k_, plan_.store.classes, row.y);
     add_judgement(prefix_ + row.progress.used, size_, found, row.weight);
 }
 
@@ -130,7 +201,7 @@ void BlockValidation::end_row(int r, bool leave_out) {
         while (at.next >= 0) {
             mixer_.step(t_.reader, at, total(r), power(r), t_.value.data(), t_.value_power.data());
             note(r);
-            judge_prefix<0>(r);
+            judge_prefix(r);
         }
     }
     if (at.used >= n_members_) return;

@@ -369,12 +369,14 @@ class ScoringPlan:
         nanoseconds: int = -1,
         n_jobs: int = 1,
         judged: str = "both",
+        joints: KeptJoints | None = None,
     ) -> int:
         """Add to `member_scores` (6, members + 1) how each member alone, and each number of members, answers the rows.
 
         Three rows of weights (wrong answers, probability of the true class, all rows) for naive Bayes and each member
         alone, and three for the first 0, 1, ... members. With `leave_out` every row is answered without itself. Returns
-        the row to go on with; at least one is done even if the time is up.
+        the row to go on with; at least one is done even if the time is up. Judged "alone", members leave what they
+        found in `joints`; judged "together" they read it, which is for the same rows, counts and factors of classes.
         """
     def classes(self, priors: Sequence[float], factor: Sequence[float]) -> None:
         """Given priors, and factors of the classes; empty for none."""
@@ -437,6 +439,20 @@ class ScoringPlan:
         unit: float = 1.0,
     ) -> None:
         """P(child | y, parents) of one term for every row, less the row itself where labels are given."""
+    def block_factors(
+        self,
+        blocks: Sequence[Sequence[int]],
+        over: Sequence[Sequence[Factor]],
+        codes: _Codes,
+        labels: _Codes,
+        log_prior: _Floats,
+        least_log: float,
+    ) -> list[Factor]:
+        """As `factors` for columns that are one column together, counted from the rows themselves.
+
+        The rows are all that was learned, once each, and have values in all these columns; pseudo-counts are constant
+        and positive. The columns of a block are in order.
+        """
     def factors(
         self,
         products: Sequence[tuple[Any, ...]],
@@ -474,6 +490,11 @@ class Compiled:
     ) -> None: ...
     @property
     def nbytes(self) -> int: ...
+
+class KeptJoints:
+    """Joints of members, from the pass that judges them alone to the one that judges them together."""
+
+    def __init__(self, most_bytes: int) -> None: ...
 
 class Run:
     """Rows that are scored by one member after the other."""
@@ -783,10 +804,12 @@ def score_changes(
     probabilities: bool = True,
     n_jobs: int = 1,
     logs: bool = True,
+    only_best: bool = False,
 ) -> None:
     """How rows would be answered if factors were added to the logs of the joint; nothing is changed.
 
     A change is a set of factors, which were made with the same labels. For every change three sums over the rows: the
     weight of wrong answers, and with `probabilities` P and (with `logs`) log P of the true class. The class that comes
-    first in `preference` wins a tie.
+    first in `preference` wins a tie. With `only_best`, and without `probabilities`, wrong answers of a change may be
+    fewer than they are, where they are more than those of the best.
     """

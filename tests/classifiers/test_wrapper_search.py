@@ -19,17 +19,25 @@ from tanager import (
     TAN,
     AdjustedNaiveBayes,
     BackOff,
+    BDeu,
+    Column,
+    JointCounts,
+    Lidstone,
     MEstimate,
     NaiveBayes,
     NBTree,
     OptionError,
     RecursiveBayes,
+    Schema,
     SchemaMismatch,
     Selective,
     SelectiveNaiveBayes,
     SuperParentTAN,
     load,
 )
+from tanager.counts.block import Block
+from tanager.scoring.forms import ProductOfSums
+from tanager.scoring.view import View
 
 # --- the plain way ----------------------------------------------------------------------------------------------
 
@@ -181,6 +189,36 @@ def test_columns_are_joined_as_by_a_plain_search(model, table):
     )
     if table.weights is None or all(w <= 1 for w in table.weights):
         np.testing.assert_allclose(model.leave_one_out(table.X, table.y, table.w), left_out(data, answer), atol=1e-12)
+
+
+@pytest.mark.parametrize("estimate", [Lidstone(0.5), MEstimate(2.0), BDeu(3.0)], ids=repr)
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_blocks_counted_from_rows_are_those_of_counts(estimate, k):
+    rng = np.random.default_rng(k)
+    rows, labels = rng.integers(0, [2, 3, 1, 4, 2], (80, 5)).astype(np.uint8), rng.integers(0, k, 80).astype(np.uint8)
+    sizes = (2, 3, 1, 5, 2)  # one value never occurs
+    schema = Schema(tuple(Column(f"x{i}", "codes", n_codes=size) for i, size in enumerate(sizes)))
+    blocks = [(0, 1), (0, 1, 3), (0, 3, 4), (1, 2, 3, 4), (0, 1, 2, 3, 4)]
+    forms = [ProductOfSums.of_blocks([block]) for block in blocks]
+    families = sorted({family for form in forms for family in form.families()})
+    counts = JointCounts(schema, list(range(k)), order=2, families=families).update(rows, labels)
+    prior = np.asarray(
+        View(counts, ProductOfSums((), (), ()), estimate).leave_one_out(Block(rows, labels, None), log_joint=True)
+    )
+    plan = View(counts, ProductOfSums((), (), ()), estimate).plan
+    products = [(form.child, form.parents, form.weight, form.only, form.joined) for form in forms]
+    expected = plan.factors(products, [()] * 5, rows, labels, None, prior, -600.0)
+    over = [(), (expected[0],), (), (), (expected[1],)]
+    expected = plan.factors(products, over, rows, labels, None, prior, -600.0)
+    for codes in (rows, np.asfortranarray(rows), rows.astype(np.uint16)):
+        found = plan.block_factors(blocks, over, codes, labels, prior, -600.0)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one.table[one.lines], other.table[other.lines], atol=1e-12)
+    rows[3, 1] = 255
+    with pytest.raises(ValueError, match="without missing values"):
+        plan.block_factors(blocks, over, rows, labels, prior, -600.0)
+    with pytest.raises(ValueError, match="in order"):
+        plan.block_factors([(3, 0)], [()], rows, labels, prior, -600.0)
 
 
 def joined_triple():

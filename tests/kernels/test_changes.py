@@ -106,3 +106,23 @@ def test_rows_that_share_lines_with_their_class_are_counted_as_by_plain_arithmet
     _kernels.score_changes(joint, labels, weights, preference, [factor, -factor], [[0], [1]], out, False)
     for sign, found in ((1, out[0, 0]), (-1, out[1, 0])):
         assert found == pytest.approx(plain(joint, labels, weights, preference, [(lines, sign * table)], [0])[0])
+
+
+@examples(40)
+@given(seed=st.integers(0, 10**6), m=st.integers(1, 40), k=st.integers(1, 4), n_jobs=st.integers(1, 2))
+def test_where_only_the_best_matters_it_is_the_best_of_all(seed, m, k, n_jobs):
+    """The errors of the best changes are those of all rows; what is said of the others is more than that."""
+    joint, labels, weights, preference, _, _ = random_case(seed, m, k, 1)
+    rng = np.random.default_rng(seed)
+    factors = [
+        _kernels.Factor((labels * 2 + rng.integers(0, 2, m)).astype(np.int32), rng.normal(size=(2 * k, k)), labels)
+        for _ in range(8)
+    ]
+    changes = [[f] for f in range(8)] + [[0, 1], []]
+    all_rows, best = np.empty((10, 3)), np.empty((10, 3))
+    _kernels.score_changes(joint, labels, weights, preference, factors, changes, all_rows, False, n_jobs)
+    _kernels.score_changes(joint, labels, weights, preference, factors, changes, best, False, n_jobs, True, True)
+    least = all_rows[:, 0].min()
+    np.testing.assert_array_equal(best[:, 0] == best[:, 0].min(), all_rows[:, 0] == least)
+    assert best[:, 0].min() == least
+    assert (best[:, 0] <= all_rows[:, 0]).all()

@@ -5,7 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from tanager import Column, JointCounts, Lidstone, MEstimate, Schema
+from cpu import cpu_levels
+from tanager import Column, JointCounts, Lidstone, MEstimate, Schema, _kernels
 from tanager.counts.block import Block
 from tanager.scoring.forms import StagedSum, SumOfProducts, averaged
 from tanager.scoring.view import View
@@ -86,3 +87,61 @@ def test_many_values_and_many_rows_take_several_blocks():
     view, block = View(counts, averaged(3, 2, 1.0), Lidstone(1.0)), Block(rows, labels, None)
     some = block.part(slice(2480, 2500))
     np.testing.assert_allclose(view.leave_one_out(block)[2480:], view.leave_one_out(some), rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("most_bytes", [0, 1 << 30])
+@pytest.mark.parametrize("mix", ["joint", "posterior", "replace"])
+def test_joints_kept_from_members_alone_serve_them_together_in_another_order(k, most_bytes, mix):
+    n = 6
+    counts, block = learned(n, k, weights=True)
+    pairs = tuple(itertools.combinations(range(n), 2))
+
+    def staged(members):
+        form = StagedSum(members, (1.0,) * len(members), 3.0, averaged(n, 1, 1.0), mix)
+        return View(counts, form, Lidstone(1.0), factors=[0.5] + [1.0] * (k - 1))
+
+    joints = _kernels.KeptJoints(most_bytes)
+    alone, plain_alone, together, plain_together = (np.zeros((6, len(pairs) + 1)) for _ in range(4))
+    staged(pairs).validate(block, alone, judged="alone", joints=joints, n_jobs=2)
+    staged(pairs).validate(block, plain_alone, judged="alone", n_jobs=2)
+    staged(pairs[::-1]).validate(block, together, judged="together", joints=joints, n_jobs=2)
+    staged(pairs[::-1]).validate(block, plain_together, judged="together", n_jobs=2)
+    np.testing.assert_array_equal(alone, plain_alone)
+    np.testing.assert_allclose(together, plain_together, rtol=1e-12)
+
+
+def test_joints_of_other_members_or_weights_are_not_used():
+    n = 5
+    counts, block = learned(n, 3)
+    pairs = tuple(itertools.combinations(range(n), 2))
+    rest, joints = averaged(n, 1, 1.0), _kernels.KeptJoints(1 << 30)
+
+    def together(members, weight, kept):
+        scores = np.zeros((6, len(members) + 1))
+        form = StagedSum(members, (weight,) * len(members), 1.0, rest, "joint")
+        View(counts, form, Lidstone(1.0)).validate(block, scores, judged="together", joints=kept)
+        return scores
+
+    first = View(counts, StagedSum(pairs[:4], (1.0,) * 4, 1.0, rest, "joint"), Lidstone(1.0))
+    first.validate(block, np.zeros((6, 5)), judged="alone", joints=joints)
+    for members, weight in ((pairs, 1.0), (pairs[:4], 2.0), (pairs[1:3], 1.0)):
+        np.testing.assert_allclose(together(members, weight, joints), together(members, weight, None), rtol=1e-12)
+
+
+@pytest.mark.parametrize("level", cpu_levels())
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 7, 8, 30, 40])
+def test_columns_with_one_value_and_any_number_of_classes(k, level):
+    """Columns that say nothing are passed over; lanes are as many as the classes and one more, padded."""
+    _kernels.set_cpu_level(level)
+    rng = np.random.default_rng(k)
+    rows, labels = rng.integers(0, 3, (200, 6)).astype(np.uint8), rng.integers(0, k, 200).astype(np.uint8)
+    rows[:, [1, 4]] = 0
+    rows[rng.random(rows.shape) < 0.1] = 255
+    sizes = [1 if i in (1, 4) else 3 for i in range(6)]
+    schema = Schema(tuple(Column(f"x{i}", "codes", n_codes=size) for i, size in enumerate(sizes)))
+    counts = JointCounts(schema, list(range(k)), order=3)
+    counts.update(rows, labels)
+    view, block = View(counts, averaged(6, 2, 1.0), Lidstone(1.0)), Block(rows, labels, None)
+    few = in_parts(view.leave_one_out, block, 20)
+    np.testing.assert_allclose(view.leave_one_out(block), few, rtol=1e-9)

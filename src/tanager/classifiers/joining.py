@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
+
+import numpy as np
 
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError
@@ -49,8 +51,9 @@ class Joining(CountsClassifier):
         factors = _Moves(left_out, counts, rows)
         current, names = left_out.quality(), counts.schema.names
         steps = [Step("start", ", ".join(_name(block, names) for block in blocks), current[0])]
-        sizes = (counts.schema.n_values + 1).tolist()
-        while moves := [m for m in self._moves(blocks, counts.n_features) if self._fits(m, sizes, counts.n_classes)]:
+        fits = _Fitting(self.max_joined, (counts.schema.n_values + 1).tolist(), counts.n_classes)
+        n, joins = counts.n_features, _Joins()
+        while moves := [move for move in self._moves(blocks, n, joins) if not move[2] or fits[move[2][0]]]:
             factors.prepare(moves)
             changes = [[factors[move]] for move in moves]
             best, quality = best_change(left_out, changes)
@@ -65,18 +68,10 @@ class Joining(CountsClassifier):
         self.steps_ = tuple(steps)
         return ProductOfSums.of_blocks(blocks)
 
-    def _fits(self, move: _Move, sizes: Sequence[int], n_classes: int) -> bool:
-        """Whether joined columns are few enough, and have not too many combinations of values."""
-        most = len(sizes) if self.max_joined is None else self.max_joined
-        return all(
-            len(block) == 1 or (len(block) <= most and math.prod(sizes[i] for i in block) * n_classes <= MOST_CELLS)
-            for block in move[2]
-        )
-
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         raise NotImplementedError
 
-    def _moves(self, blocks: Sequence[JoinedColumns], n: int) -> list[_Move]:
+    def _moves(self, blocks: Sequence[JoinedColumns], n: int, joins: _Joins) -> list[_Move]:
         raise NotImplementedError
 
     @property
@@ -138,7 +133,7 @@ class BSEJ(Joining):
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         return [(i,) for i in range(n)]
 
-    def _moves(self, blocks: Sequence[JoinedColumns], n: int) -> list[_Move]:
+    def _moves(self, blocks: Sequence[JoinedColumns], n: int, joins: _Joins) -> list[_Move]:
         """Leave a block out, or join two."""
         removed: list[_Move] = [("remove", (block,), ()) for block in blocks]
         return removed + [("join", pair, (_union(*pair),)) for pair in combinations(blocks, 2)]
@@ -177,14 +172,49 @@ class FSSJ(Joining):
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         return []
 
-    def _moves(self, blocks: Sequence[JoinedColumns], n: int) -> list[_Move]:
+    def _moves(self, blocks: Sequence[JoinedColumns], n: int, joins: _Joins) -> list[_Move]:
         """Add a column by itself, or join it to a block."""
         unused = sorted(set(range(n)) - {i for block in blocks for i in block})
         added: list[_Move] = [("add", (), ((i,),)) for i in unused]
-        return added + [("join", (block,), (_union(block, (i,)),)) for i in unused for block in blocks]
+        of_blocks = [joins[block] for block in blocks]
+        return added + [of_block[i] for i in unused for of_block in of_blocks]
 
 
 _Move = tuple[str, tuple[JoinedColumns, ...], tuple[JoinedColumns, ...]]  # what is done, blocks that go, and that come
+
+
+class _Joins(dict[JoinedColumns, "_JoinsOf"]):
+    """The moves that join a column to a block, made once: most blocks stay as they are from step to step."""
+
+    def __missing__(self, block: JoinedColumns) -> _JoinsOf:
+        own = self[block] = _JoinsOf(block)
+        return own
+
+
+class _JoinsOf(dict[int, _Move]):
+    """Those of one block, by the column."""
+
+    def __init__(self, block: JoinedColumns) -> None:
+        super().__init__()
+        self._block = block
+
+    def __missing__(self, i: int) -> _Move:
+        move = self[i] = ("join", (self._block,), (_union(self._block, (i,)),))
+        return move
+
+
+class _Fitting(dict[JoinedColumns, bool]):
+    """Whether joined columns are few enough, and have not too many combinations of values."""
+
+    def __init__(self, max_joined: int | None, sizes: Sequence[int], n_classes: int) -> None:
+        super().__init__()
+        self._most = len(sizes) if max_joined is None else max_joined
+        self._sizes, self._n_classes = sizes, n_classes
+
+    def __missing__(self, block: JoinedColumns) -> bool:
+        cells = math.prod(self._sizes[i] for i in block) * self._n_classes
+        fits = self[block] = len(block) == 1 or (len(block) <= self._most and cells <= MOST_CELLS)
+        return fits
 
 
 class _Moves(dict[_Move, Factor]):
@@ -195,6 +225,8 @@ class _Moves(dict[_Move, Factor]):
         assert rows is not None  # LeftOut has refused that
         self._left_out, self._counts, self._rows = left_out, counts, rows.block
         self._blocks: dict[JoinedColumns, Factor] = {}
+        whole = left_out.counts_blocks()
+        self._whole = frozenset[int]() if whole is None else frozenset(np.flatnonzero(whole).tolist())
 
     def prepare(self, moves: Sequence[_Move]) -> None:
         """Work out what these moves do: from the counts, or beyond pairs of columns from the rows."""
@@ -217,18 +249,30 @@ class _Moves(dict[_Move, Factor]):
     def _factors(
         self, blocks: Sequence[JoinedColumns], over: Sequence[Change], wide: JointCounts | None
     ) -> list[Factor]:
-        """P(block | y), over other factors; blocks of more than two columns from the wide counts."""
+        """P(block | y), over other factors; blocks of more than two columns from the rows or the wide counts."""
         found: dict[int, Factor] = {}
+        from_rows = [q for q, block in enumerate(blocks) if self._from_rows(block)]
+        made = self._left_out.block_factors(
+            [blocks[q] for q in from_rows], [over[q] for q in from_rows] if over else ()
+        )
+        found.update(zip(from_rows, made, strict=True))
         for counts in (None, wide):
-            places = [q for q, block in enumerate(blocks) if (len(block) > 2) == (counts is not None)]
+            places = [
+                q for q, block in enumerate(blocks) if q not in found and (len(block) > 2) == (counts is not None)
+            ]
             forms = [ProductOfSums.of_blocks([blocks[q]]) for q in places]
             made = self._left_out.factors(forms, [over[q] for q in places] if over else (), counts)
             found.update(zip(places, made, strict=True))
         return [found[q] for q in range(len(blocks))]
 
+    def _from_rows(self, block: JoinedColumns) -> bool:
+        """Whether a block beyond pairs needs no counts of its own."""
+        return len(block) > 2 and self._whole.issuperset(block)
+
     def _wide_counts(self, blocks: set[JoinedColumns]) -> JointCounts | None:
         """Counts of more than two columns together, and of all that they are made of."""
-        if all(len(block) <= 2 for block in blocks):
+        blocks = {block for block in blocks if len(block) > 2 and not self._from_rows(block)}
+        if not blocks:
             return None
         families = {
             (*block[:size], block[place])
@@ -252,7 +296,7 @@ class _Moves(dict[_Move, Factor]):
 
 
 def _union(*blocks: JoinedColumns) -> JoinedColumns:
-    return tuple(sorted(i for block in blocks for i in block))
+    return tuple(sorted(chain(*blocks)))
 
 
 def _name(block: JoinedColumns, names: Sequence[str]) -> str:

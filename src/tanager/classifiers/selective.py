@@ -26,7 +26,8 @@ ROLES = ("either", "both", "parents", "children")
 
 def without_columns(form: ProductOfSums, kept: Sequence[int]) -> ProductOfSums:
     """The factors of some columns alone; what they depend on stays."""
-    terms = [t for t, i in enumerate(form.child) if i in set(kept)]
+    columns = set(kept)
+    terms = [t for t, i in enumerate(form.child) if i in columns]
     only = tuple(form.only[t] for t in terms) if form.only else ()
     return replace(
         form,

@@ -8,12 +8,14 @@ through the rows for every change that a search considers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, chain
 from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
 from tanager import _kernels
 from tanager.counts.block import Block
+from tanager.counts.estimates import BDeu, Lidstone, MEstimate
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, SchemaMismatch, check_option, is_number
 from tanager.learning.counts_classifier import CountsClassifier
@@ -56,8 +58,13 @@ class LeftOutAnswers(Protocol[P_contra]):
         """How good the answers are as things stand."""
         ...
 
-    def qualities(self, changes: Sequence[Sequence[P_contra]], *, ties: bool = False) -> list[Quality]:
-        """How good the answers would be after each of these changes."""
+    def qualities(
+        self, changes: Sequence[Sequence[P_contra]], *, ties: bool = False, only_best: bool = False
+    ) -> list[Quality]:
+        """How good the answers would be after each of these changes.
+
+        With ``only_best`` it is said of the others only that they are worse.
+        """
         ...
 
     def make(self, change: Sequence[P_contra]) -> None:
@@ -89,6 +96,7 @@ class LeftOut:
         block = rows.block
         self.labels, self.weights = block.labels, block.weights
         self._once = block.weighing(None if block.weights is None else np.minimum(block.weights, 1.0))
+        self._columns = np.asfortranarray(block.codes)  # factors are made column by column
         self._total = max(rows.weight, TINY)
         self._preference = preference(model.counts_.class_counts).tolist()
         self._prior = self._log_joint(self._view(EMPTY), self._once)
@@ -132,8 +140,26 @@ class LeftOut:
         view, rows = self._view(EMPTY, counts), self._once
         products = [(form.child, form.parents, form.weight, form.only, form.joined) for form in forms]
         divisors = over or [()] * len(forms)
-        cells = rows.codes, rows.labels, rows.weights
+        cells = self._columns, rows.labels, rows.weights
         return view.plan.factors(products, divisors, *cells, self._prior, float(np.log(TINY)), view.unit)
+
+    def block_factors(self, blocks: Sequence[tuple[int, ...]], over: Sequence[Change] = ()) -> list[Factor]:
+        """The same for columns that are one column together, counted from the rows: see ``counts_blocks``."""
+        if not blocks:
+            return []
+        rows, divisors = self._once, over or [()] * len(blocks)
+        plan = self._view(EMPTY).plan
+        return plan.block_factors(blocks, divisors, self._columns, rows.labels, self._prior, float(np.log(TINY)))
+
+    def counts_blocks(self) -> np.ndarray | None:
+        """Which columns can be in ``block_factors``: those without gaps. None where no column can.
+
+        Rows must have been learned once each, and pseudo-counts be constant and positive.
+        """
+        estimate, rows = self._model.estimate, self._once
+        if rows.weights is not None or not isinstance(estimate, Lidstone | MEstimate | BDeu) or estimate.strength <= 0:
+            return None
+        return np.asarray((rows.codes < self._model.counts_.schema.n_values).all(axis=0))
 
     def _view(self, form: Form, counts: JointCounts | None = None) -> View:
         """Without class weights: they multiply the odds of whatever is chosen."""
@@ -156,37 +182,38 @@ class LeftOut:
         """How good the answers are as things stand."""
         return self.qualities([()])[0]
 
-    def qualities(self, changes: Sequence[Change], *, ties: bool = False) -> list[Quality]:
+    def qualities(self, changes: Sequence[Change], *, ties: bool = False, only_best: bool = False) -> list[Quality]:
         """How good the answers would be after each of these changes.
 
         By accuracy, the probability of the true class is worked out for the best of them, or with ``ties`` for all.
+        With ``only_best`` the accuracy of the others is anything below that of the best.
         """
         if self._criterion == "auc":
             return [self._ranking(change) for change in changes]
         if self._criterion == "log_loss":
             sums = self._sums(changes, probabilities=True)
             return [(round(log, 12), 0.0) for log in (sums[:, 2] / self._total).tolist()]
-        right = 1.0 - self._sums(changes, probabilities=False)[:, 0] / self._total
+        right = 1.0 - self._sums(changes, probabilities=False, only_best=only_best)[:, 0] / self._total
         best = np.flatnonzero(ties | (right == right.max(initial=0.0)))  # accuracy alone needs no exponentials
         own = np.zeros(len(changes))
         own[best] = self._sums([changes[q] for q in best.tolist()], probabilities=True)[:, 1] / self._total
-        return [(r, round(p, 12)) for r, p in zip(right.tolist(), own.tolist(), strict=True)]
+        return [(r, round(p, 12) if p else 0.0) for r, p in zip(right.tolist(), own.tolist(), strict=True)]
 
-    def _sums(self, changes: Sequence[Change], *, probabilities: bool) -> np.ndarray:
+    def _sums(self, changes: Sequence[Change], *, probabilities: bool, only_best: bool = False) -> np.ndarray:
         out = np.zeros((len(changes), 3))
-        factors = {id(factor): factor for change in changes for factor in change}
-        places = {key: place for place, key in enumerate(factors)}
+        ends = list(accumulate(len(change) for change in changes))
         _kernels.score_changes(
             self.joint,
             self.labels,
             self.weights,
             self._preference,
-            list(factors.values()),
-            [[places[id(factor)] for factor in change] for change in changes],
+            list(chain(*changes)),
+            [range(end - len(change), end) for end, change in zip(ends, changes, strict=True)],
             out,
             probabilities,
             self._model.n_threads,
             self._criterion == "log_loss",
+            only_best,
         )
         return out
 
@@ -209,6 +236,6 @@ class LeftOut:
 
 def best_change(left_out: LeftOutAnswers[P], changes: Sequence[Sequence[P]]) -> tuple[int, Quality]:
     """The place of the best change, the first of equals, and how good the answers would be."""
-    qualities = left_out.qualities(changes)
-    best = max(range(len(changes)), key=lambda q: (qualities[q], -q))
-    return best, qualities[best]
+    qualities = left_out.qualities(changes, only_best=True)
+    best = max(qualities)
+    return qualities.index(best), best

@@ -100,7 +100,9 @@ class LeftOutSum:
         """How good the answers are as things stand."""
         return self.qualities([()])[0]
 
-    def qualities(self, changes: Sequence[Sequence[Roles]], *, ties: bool = False) -> list[Quality]:
+    def qualities(
+        self, changes: Sequence[Sequence[Roles]], *, ties: bool = False, only_best: bool = False
+    ) -> list[Quality]:
         """How good the answers would be after each of these changes."""
         out = []
         for change in changes:

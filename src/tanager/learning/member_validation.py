@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tanager import _kernels
 from tanager.counts.block import Block
 from tanager.counts.forgetting import as_decay, as_window
 from tanager.errors import ModelFileError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 FADING = 0.5 ** (1 / 10_000)  # what is left of earlier scores after one more row: a half-life of 10,000 rows
 ROUNDS = 100  # at most, to learn weights
+KEPT_BYTES = 128 << 20  # of joints, at most, that are kept from a pass to rank members for the one in their new order
 CELLS = 1_000_000  # probabilities that are kept at most while weights are learned
 
 
@@ -41,6 +43,8 @@ class Pass:
     judged: str = "both"  # or "alone", "together": which scores it looks for
     view: View | None = None
     scores: np.ndarray = field(default_factory=lambda: np.zeros((6, 1)))  # what the pass has found so far
+    joints: _kernels.KeptJoints | None = None  # of the members, left by the pass before
+    version: int = -1  # of the counts that they are from
     logs: list[np.ndarray] = field(default_factory=list)  # to learn weights: joints of the members so far
 
 
@@ -152,9 +156,12 @@ class MemberValidation:
             view = work.view = self._all_members(work.order)
         left = None if until is None else until - perf_counter()
         if work.stage == "validate" and work.place == 0 and until is None and self._ranks_anew(work):
-            work.judged = "alone"
+            work.judged, work.joints, work.version = "alone", _kernels.KeptJoints(KEPT_BYTES), model.counts_.version
+        joints = work.joints if work.version == model.counts_.version else None
         block, at, n_jobs = work.rows.block, work.place, model.n_threads
-        work.place = view.validate(block, work.scores, begin=at, seconds=left, n_jobs=n_jobs, judged=work.judged)
+        work.place = view.validate(
+            block, work.scores, begin=at, seconds=left, n_jobs=n_jobs, judged=work.judged, joints=joints
+        )
         return work.place >= len(work.rows)
 
     def _ranks_anew(self, work: Pass) -> bool:
@@ -177,7 +184,9 @@ class MemberValidation:
         if work.stage in ("validate", "weights") and model.stop == "loo":
             order = model.member_places()
             if work.stage == "weights" or ((order != work.order or work.judged == "alone") and most):
-                return Pass(work.rows, order, "stop", judged="together", scores=scores.empty())
+                stop = Pass(work.rows, order, "stop", judged="together", scores=scores.empty())
+                stop.joints, stop.version = work.joints, work.version
+                return stop
         if work.stage == "stop":
             scores.restart(work.order)
             scores.first += work.scores[3:]

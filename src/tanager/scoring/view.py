@@ -239,6 +239,7 @@ class View:
         seconds: float | None = None,
         n_jobs: int = 1,
         judged: str = "both",
+        joints: _kernels.KeptJoints | None = None,
     ) -> int:
         """Validate each member of a staged sum, alone and together with those before it, by the rows from ``begin`` on.
 
@@ -246,11 +247,13 @@ class View:
         of their true class, and of all rows; for naive Bayes and each member alone, then for the first 0, 1, ...
         members of a row. With ``leave_out`` each row is answered as if it had never been counted. Returns the row to
         go on with: with ``seconds`` not all rows may be done, but at least one is. ``judged="alone"`` or "together" may
-        leave the other three lines as they are, which is quicker.
+        leave the other three lines as they are, which is quicker; and ``joints`` hands what members alone have found on
+        to the same rows by members together, in whatever order.
         """
         nanoseconds = -1 if seconds is None else int(min(max(seconds, 0.0), 1e9) * 1e9)
         rows = block.codes, block.labels, block.weights
-        return self.plan.validate_members(*rows, scores, leave_out, self.unit, begin, nanoseconds, n_jobs, judged)
+        how = leave_out, self.unit, begin, nanoseconds, n_jobs, judged, joints
+        return self.plan.validate_members(*rows, scores, *how)
 
     def _worth_compiling(self, n_cells: float, n_rows: int) -> bool:
         """Making a cell costs about as much as working it out once for a row, or more where there is a short cut."""

@@ -127,7 +127,7 @@ class ConditionalClimb(Climb):
             log += np.log(self._prior())
         for factor in factors:
             if factor.chances is not None:
-                log += np.log(self._of_rows(factor))
+                log += self._of_rows(factor, np.log(factor.chances))
         log -= log.max(1, keepdims=True, initial=-np.inf)
         log -= np.log(np.exp(log).sum(1, keepdims=True))
         return np.exp(log), float((self.weights * log).sum())
@@ -149,18 +149,17 @@ class ConditionalClimb(Climb):
         sums[places] = found
         return sums
 
-    def _of_rows(self, factor: Factor) -> np.ndarray:
-        """P(value in the row | its parents, class), (rows, classes)."""
-        assert factor.chances is not None
+    def _of_rows(self, factor: Factor, table: np.ndarray) -> np.ndarray:
+        """What a table with the lines of a factor has for every row: (rows, classes)."""
         out = np.empty_like(self.weights)
-        self.rows.spread(factor.family, factor.chances, out)
+        self.rows.spread(factor.family, table, out)
         return out
 
     def _over(self, chances: np.ndarray, factor: Factor) -> np.ndarray:
-        return chances if factor.chances is None else chances / self._of_rows(factor)
+        return chances if factor.chances is None else chances / self._of_rows(factor, factor.chances)
 
     def _times(self, chances: np.ndarray, factor: Factor) -> np.ndarray:
-        return chances if factor.chances is None else chances * self._of_rows(factor)
+        return chances if factor.chances is None else chances * self._of_rows(factor, factor.chances)
 
     def _one_more_or_less(self, child: int, parents: set[int], changes: list[int]) -> list[Factor]:
         """The factors of a family with one of these parents more, or less; from step to step few families change."""
