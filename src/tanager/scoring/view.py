@@ -187,7 +187,8 @@ class View:
         if len(codes) == 1:
             self.plan.score(codes, out, log_joint)
             return out
-        tables = self._current_tables(len(codes))
+        # With many columns rows are read by what sets them apart from the most common row, which no table beats.
+        tables = None if self.plan.departs(len(codes)) else self._current_tables(len(codes))
         if tables is None:
             self.plan.score(codes, out, log_joint, n_jobs=n_jobs)
         elif isinstance(self.form, StagedSum):
