@@ -42,12 +42,14 @@ def test_many_columns_with_one_super_parent_each(k, holes):
 
 
 def test_products_of_hundreds_of_columns_have_powers_of_their_own():
-    """Improbable in every column: each joint is far below the smallest number that a float can be."""
-    counts, block = learned(200, 2, a=4, m=100, order=2, holes=0.01)
-    view = View(counts, averaged(200, 1, 1.0), Lidstone(1e-9))
-    rows = np.roll(block.codes[:30], 1, axis=1)
+    """Improbable in every column: each joint is far below 2^-300, where exponents begin to be kept apart."""
+    counts, block = learned(300, 2, a=3, m=60, order=2, holes=0.01)
+    view = View(counts, averaged(300, 1, 1.0), Lidstone(1e-9))
+    rows = np.where(block.codes[:30] == 255, 255, 2 - np.minimum(block.codes[:30], 2)).astype(
+        np.uint8
+    )  # the rarest values
     check(view, rows)
-    assert view.score(Query(rows), log_joint=True).max() < -1000
+    assert view.score(Query(rows), log_joint=True).max() < -300
 
 
 def test_unseen_values_are_smoothed_and_rows_without_a_member_fall_back():

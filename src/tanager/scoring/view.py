@@ -327,6 +327,7 @@ class View:
         with a label before it is learned, as ``validate`` does, and earlier ``scores`` fade by ``keep``.
         """
         counts = self.counts
+        counts.make_sure_of_room(block.codes)
         rows = block.codes, block.labels, block.weights
         done, scale, halved = self.plan.stream(
             *rows, out, counts.scale, answered, steps.fade, queue, steps.gone, scores, keep
