@@ -146,6 +146,11 @@ nb::tuple occupied(SparseTable &self) {
         owned_array(std::move(cells), {n, std::size_t(self.child_slots()), std::size_t(self.n_classes())}));
 }
 
+// How many of these contexts have no block yet; each is to be given once.
+std::int64_t n_new(const SparseTable &self, const Integers &keys) {
+    return std::count_if(keys.data(), keys.data() + keys.shape(0), [&](std::int64_t key) { return !self.has(key); });
+}
+
 double least_cell(SparseTable &self) {
     const auto &cells = self.cells();
     return cells.empty() ? 0.0 : *std::min_element(cells.begin(), cells.end());
@@ -173,6 +178,7 @@ void bind_store(nb::module_ &m) {
         .def("__init__", &new_sparse, arg("sizes"), arg("child_slots"), arg("n_classes"))
         .def("add", &add_cells, arg("keys"), arg("child"), arg("cells"))
         .def("occupied", &occupied)
+        .def("n_new", &n_new, arg("keys"))
         .def("least", &least_cell)
         .def("clear_below", &clear_below, arg("least"))
         .def("weigh_classes", &weigh_classes, arg("factors"))

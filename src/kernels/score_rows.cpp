@@ -1,7 +1,9 @@
 #include "score_rows.hpp"
 
+#include "departures.hpp"
 #include "member_rows.hpp"
 #include "threads.hpp"
+#include "triple_sweep.hpp"
 
 namespace tanager::scoring {
 
@@ -28,7 +30,8 @@ void each_row(ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, in
     parallel_rows(codes.n_rows, n_jobs, rows, 256);
 }
 
-// A sum of products in blocks of rows, member by member.
+// A sum of products in blocks of rows, member by member: by `MemberRows`, or where no row is left out by `Departures`.
+template <class Members>
 class SumInBlocks {
   public:
     SumInBlocks(const ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, bool log_joint,
@@ -51,7 +54,7 @@ class SumInBlocks {
     const LeftOut &left_out_;
     const bool log_joint_;
     const int k_;
-    MemberRows members_;
+    Members members_;
     Scratch work_;
     std::vector<int> slot_;
     std::vector<double> m_, e_, weight_;  // of each row: the sum, and the weight of the members that were eligible
@@ -59,12 +62,17 @@ class SumInBlocks {
     double weight(std::int64_t r) const { return left_out_.class_of(r, k_) < 0 ? 0 : left_out_.weight(r); }
     void add_up(std::int64_t from, std::int64_t to) {
         members_.clear();
+        for (auto *v : {&m_, &e_, &weight_}) std::fill(v->begin(), v->end(), 0.0);
         for (std::int64_t r = from; r < to; ++r) {
             plan_.slots.read(codes_, r, slot_.data());
-            members_.add(slot_.data(), left_out_.class_of(r, k_), weight(r));
+            if constexpr (std::is_same_v<Members, Departures>) members_.add(slot_.data());
+            else members_.add(slot_.data(), left_out_.class_of(r, k_), weight(r));
         }
+        if constexpr (std::is_same_v<Members, Departures>) members_.sum(m_.data(), e_.data(), weight_.data());
+        else add_members();
+    }
+    void add_members() {
         members_.sort();
-        for (auto *v : {&m_, &e_, &weight_}) std::fill(v->begin(), v->end(), 0.0);
         for (int q = 0; q < int(plan_.members.size()); ++q) {
             const auto take = [&, own = plan_.members[q].weight](const MemberRows::Joints &some) {
                 for (int at = 0; at < some.n_rows; ++at) {
@@ -98,13 +106,16 @@ class SumInBlocks {
 
 void score_rows(ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, bool log_joint, int n_jobs,
                 double *out) {
-    if (codes.n_rows >= kBlock && !plan.staging && MemberRows::suits(plan)) {
+    const auto in_blocks = [&]<class Members>() {
         plan.refresh_missing();
         const auto rows = [&](std::int64_t begin, std::int64_t end) {
-            SumInBlocks(plan, codes, left_out, log_joint, end - begin).score(begin, end, out);
+            SumInBlocks<Members>(plan, codes, left_out, log_joint, end - begin).score(begin, end, out);
         };
-        return parallel_rows(codes.n_rows, n_jobs, rows, 256);
-    }
+        parallel_rows(codes.n_rows, n_jobs, rows, 256);
+    };
+    if (!left_out.labels && Departures::pays(plan, codes.n_rows)) return in_blocks.operator()<Departures>();
+    const bool blocks = codes.n_rows >= kBlock && !plan.staging && MemberRows::suits(plan);
+    if (blocks && (left_out.labels || !TripleSweep::suits(plan))) return in_blocks.operator()<MemberRows>();
     each_row(plan, codes, left_out, n_jobs, out, [&] {
         return [&, w = Scratch(plan)](const int *slot, int y, double minus, double *answer) mutable {
             plan.score(slot, y, minus, log_joint, answer, w);

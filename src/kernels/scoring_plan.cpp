@@ -5,6 +5,7 @@
 
 #include "back_off.hpp"
 #include "staged_score.hpp"
+#include "triple_sweep.hpp"
 
 namespace tanager::scoring {
 
@@ -468,12 +469,18 @@ void plain_product(const ScoringPlan &p, const int *slot, const double *sub, dou
     }
 }
 
+// The class of the row that is left out, or -1.
+int left_out_class(const double *sub, int k) {
+    const double *found = std::find_if(sub, sub + k, [](double x) { return x > 0; });
+    return found < sub + k ? int(found - sub) : -1;
+}
+
 // The same by a reader that shares the denominators of a member.
 double read_sum(const ScoringPlan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
-    const int k = p.store.k, y = int(std::find_if(sub, sub + k, [](double x) { return x > 0; }) - sub);
+    const int k = p.store.k, y = left_out_class(sub, k);
     double qualified = 0;
     double *value = w.value.data(), *power = value + k;
-    w.reader->start(slot, y < k ? y : -1, left_out);
+    w.reader->start(slot, y, left_out);
     for (int q = w.reader->next(0, 0); q >= 0; q = w.reader->next(0, q + 1)) {
         w.reader->member(0, q, value, power);
         qualified += p.members[q].weight;
@@ -483,6 +490,7 @@ double read_sum(const ScoringPlan &p, const int *slot, const double *sub, double
 }
 
 double plain_sum(const ScoringPlan &p, const int *slot, const double *sub, double left_out, Scratch &w) {
+    if (w.sweep) return w.sweep->add(slot, left_out_class(sub, p.store.k), left_out, w.m.data(), w.e.data());
     if (w.reader) return read_sum(p, slot, sub, left_out, w);
     const int k = p.store.k;
     double qualified = 0;

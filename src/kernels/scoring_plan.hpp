@@ -52,6 +52,7 @@ struct Scratch;
 struct Staging;        // staging.hpp: how the members of a sum are added one after the other
 struct StagedScratch;  // staged_score.hpp: working memory for that
 class CountReader;     // count_reader.hpp: reads members one at a time
+class TripleSweep;     // triple_sweep.hpp: reads all pairs of super-parents at once
 
 struct ScoringPlan {
     Store &store;
@@ -183,6 +184,9 @@ std::shared_ptr<StagedScratch> staged_scratch(const ScoringPlan &p);
 // What reads the members of a sum that has no other short cut; null where there is one, or none at all.
 std::shared_ptr<CountReader> member_reader(const ScoringPlan &p);
 
+// What reads them all at once where they are all pairs of attributes; null where they are not.
+std::shared_ptr<TripleSweep> triple_sweep(const ScoringPlan &p);
+
 // Working memory of one thread: vectors of one number per class, then of one vector per attribute.
 struct Scratch {
     std::vector<int> slot, here, place;         // here: the attributes present; place: of an attribute among them
@@ -191,6 +195,7 @@ struct Scratch {
     std::vector<double> base, pseudo, count, reciprocal;
     std::shared_ptr<StagedScratch> staged;
     std::shared_ptr<CountReader> reader;
+    std::shared_ptr<TripleSweep> sweep;
     explicit Scratch(const ScoringPlan &p) {
         const std::size_t n = p.store.n, k = p.store.k;
         slot.resize(n);
@@ -203,7 +208,8 @@ struct Scratch {
         for (auto *v : {&base, &pseudo, &count}) v->resize(n * k);
         reciprocal.resize(n * k * std::max<std::size_t>(1, p.totals.size()));
         staged = staged_scratch(p);
-        reader = member_reader(p);
+        sweep = triple_sweep(p);
+        if (!sweep) reader = member_reader(p);
     }
 };
 

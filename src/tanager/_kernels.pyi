@@ -106,6 +106,8 @@ class SparseTable:
         """Add counts by class to the cells of so many contexts and slots of the child."""
     def occupied(self) -> tuple[_Integers, _Floats]:
         """The contexts of which something is left, ascending, and copies of their cells (child, class)."""
+    def n_new(self, keys: _Integers) -> int:
+        """How many of these contexts, each given once, have no cells yet."""
     def least(self) -> float:
         """The smallest cell."""
     def clear_below(self, least: float) -> None:
@@ -473,6 +475,8 @@ class ScoringPlan:
         """Child and parents of every term, in the order of `parts`."""
     def n_cells(self, leave_out: bool = False) -> float:
         """Cells that compiling would take."""
+    def departs(self, n_rows: int) -> bool:
+        """Whether so many rows are read by their departures from the most common row, straight from the counts."""
     def n_reads(self) -> float:
         """Cells that the answer of one row reads."""
     def compile(self, leave_out: bool = False) -> Compiled: ...

@@ -198,3 +198,50 @@ def test_families_are_sparse_where_that_is_smaller():
 def test_the_message_speaks_of_families():
     with pytest.raises(MemoryBudgetError, match="counting 2 families of up to 4 of 5 columns"):
         JointCounts(schema_of([200] * 5), CLASSES, families=[(0, 1, 2), (0, 1, 2, 3)], max_memory="1 GB")
+
+
+def varied_rows(n_rows, seed=0):
+    """Rows of five columns of 250 values each: nearly every row brings a new combination of parents."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 250, (n_rows, 5)).astype(np.uint8), rng.integers(0, 3, n_rows).astype(np.uint8)
+
+
+def test_rows_that_would_outgrow_the_budget_are_refused_and_change_nothing():
+    families = [(0, 1, 2), (1, 2, 3)]
+    counts = JointCounts(
+        schema_of([250] * 5), CLASSES, order=1, families=families, sparse=families, max_memory=5_000_000
+    )
+    codes, labels = varied_rows(300)
+    counts.update(codes, labels)
+    with pytest.raises(MemoryBudgetError, match=r"counting 1,000 more rows, with .* new combinations of parents"):
+        counts.update(*varied_rows(1000, seed=1))
+    assert counts.n_rows == 300
+    counts.update(codes, labels)  # the same combinations again need no room
+    for row, label in zip(codes, labels, strict=True):
+        counts.learn_row(row, int(label))
+    assert counts.n_rows == 900
+    more, its_labels = varied_rows(1000, seed=2)
+    refused = 0
+    for row, label in zip(more, its_labels, strict=True):
+        try:
+            counts.learn_row(row, int(label))
+        except MemoryBudgetError:
+            refused += 1
+    assert 0 < refused < 1000
+    assert counts.nbytes <= 5_000_000
+
+
+def test_a_stream_of_rows_is_refused_at_the_budget_as_well():
+    codes, labels = varied_rows(300)
+    codes[:, 2:] %= 3
+    form = ProductOfSums.one_each([(), (), (0, 1), (), ()])
+    families = form.families()
+    counts = JointCounts(schema_of([250, 250, 3, 3, 3]), CLASSES, order=2, families=families, sparse=families)
+    counts.max_memory = counts.nbytes + 50_000
+    view = View(counts, form, Lidstone(1.0))
+    view.stream(Block(codes, labels, None), np.empty((300, 3)), Steps(None, None, None))
+    more, its_labels = varied_rows(1000, seed=1)
+    more[:, 2:] %= 3
+    with pytest.raises(MemoryBudgetError, match="raise max_memory"):
+        view.stream(Block(more, its_labels, None), np.empty((1000, 3)), Steps(None, None, None))
+    assert counts.n_rows == 300

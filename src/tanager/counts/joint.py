@@ -242,6 +242,7 @@ class JointCounts:
             for number, family in enumerate(self.families)
         ]
         self._handle: _kernels.Store | None = None
+        self._rows_left = 0  # that fit into the budget whatever they are; see make_sure_of_room
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the kernels' handle, which is made again when asked for; sparse tables as arrays."""
@@ -367,14 +368,55 @@ class JointCounts:
             sparse_table.clear_below(1e-9 * self.scale)
         return self
 
+    # --- room for rows ------------------------------------------------------------------------------------------
+
+    def make_sure_of_room(self, codes: np.ndarray) -> None:
+        """Refuse rows, before they are added, with which sparse families would need more than ``max_memory``.
+
+        A row brings at most one new context to each of them, so only now and then are contexts looked at.
+        """
+        if not self.sparse or self.max_memory is None:
+            return
+        self._rows_left -= len(codes)
+        if self._rows_left >= 0:
+            return
+        each = {family: self._context_bytes(family) for family in self.sparse}
+        now, budget = self.nbytes, as_bytes(self.max_memory)
+        self._rows_left = int((budget - now) / sum(each.values())) - len(codes)
+        if self._rows_left >= 0:
+            return
+        self._rows_left = 0
+        tables = zip(self.families, self._families, strict=True)
+        new = {f: own.n_new(self._contexts(f, codes)) for f, own in tables if isinstance(own, _kernels.SparseTable)}
+        check_budget(
+            now + sum(each[family] * n for family, n in new.items()),
+            self.max_memory,
+            f"counting {len(codes):,} more rows, with {sum(new.values()):,} new combinations of parents in "
+            f"{len(new):,} families,",
+            "Use fewer parents, bins or columns, let old rows go (window=), or raise max_memory.",
+        )
+
+    def _context_bytes(self, family: Family) -> int:
+        return 8 * int(self.n_slots[family[-1]]) * self.n_classes + 24
+
+    def _contexts(self, family: Family, codes: np.ndarray) -> np.ndarray:
+        """The combinations of values of a family's parents in these rows, as a sparse table numbers them."""
+        keys = np.zeros(len(codes), dtype=np.int64)
+        for i in family[:-1]:
+            keys = keys * int(self.n_slots[i]) + np.minimum(codes[:, i], self.n_slots[i] - 1)
+        return np.unique(keys)
+
     def learn_row(self, codes: np.ndarray, label: int, weight: float = 1.0) -> None:
         """``update`` for one row whose codes are known to fit: the least work there is."""
+        if self.sparse:
+            self.make_sure_of_room(codes[None])
         if not self.store.learn_one(codes, label, weight * self.scale):
             raise DataError("the row has a value or class that these counts do not know. Grow them first.")
         self.version += 1
 
     def learn_rows(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> None:
         """``update`` for a few rows whose codes are known to fit: the least work per call."""
+        self.make_sure_of_room(codes)
         done = self.store.learn(codes, labels, weights, self.scale)
         self.version += 1
         if done < len(codes):
@@ -402,6 +444,8 @@ class JointCounts:
         return raw if halvings == self.halvings else np.ldexp(raw, halvings - self.halvings)
 
     def _count(self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, sign: int, n_jobs: int) -> None:
+        if sign > 0:
+            self.make_sure_of_room(codes)
         if self.scale != 1.0:
             weights = np.full(len(codes), self.scale) if weights is None else weights * self.scale
         needed = self.store.count(codes, labels, weights, sign=sign, n_jobs=n_jobs)

@@ -187,7 +187,8 @@ class View:
         if len(codes) == 1:
             self.plan.score(codes, out, log_joint)
             return out
-        tables = self._current_tables(len(codes))
+        # With many columns rows are read by what sets them apart from the most common row, which no table beats.
+        tables = None if self.plan.departs(len(codes)) else self._current_tables(len(codes))
         if tables is None:
             self.plan.score(codes, out, log_joint, n_jobs=n_jobs)
         elif isinstance(self.form, StagedSum):
@@ -329,6 +330,7 @@ class View:
         with a label before it is learned, as ``validate`` does, and earlier ``scores`` fade by ``keep``.
         """
         counts = self.counts
+        counts.make_sure_of_room(block.codes)
         rows = block.codes, block.labels, block.weights
         done, scale, halved = self.plan.stream(
             *rows, out, counts.scale, answered, steps.fade, queue, steps.gone, scores, keep

@@ -1,0 +1,249 @@
+#include "triple_sweep.hpp"
+
+#include <numeric>
+
+#include "lanes.hpp"
+
+namespace tanager::scoring {
+
+namespace {
+
+int padded(int k) { return k <= 2 ? 2 : (k + 3) / 4 * 4; }
+
+// x to the power of a whole number.
+double power_of(double x, int n) {
+    double out = 1;
+    for (; n > 0; n >>= 1, x *= x)
+        if (n & 1) out *= x;
+    return out;
+}
+
+}  // namespace
+
+bool TripleSweep::suits(const ScoringPlan &p) {
+    const Store &s = p.store;
+    const auto n = std::size_t(s.n);
+    if (!p.sum_of_products || p.staging || n < 3 || !p.shared_totals || !p.estimate.constant()) return false;
+    if (p.members.size() != n * (n - 1) / 2 || !s.pairs || s.triples.size() != n - 2) return false;
+    for (std::size_t q = 0; q < s.triples.size(); ++q)
+        if (s.triples[q].anchor != int(q) || s.triples[q].first != int(q) + 1) return false;
+    return std::all_of(p.is_child.begin(), p.is_child.end(), [](char child) { return child; }) &&
+           std::all_of(p.members.begin(), p.members.end(), [](const Member &m) { return m.attributes.size() == 2; });
+}
+
+std::shared_ptr<TripleSweep> triple_sweep(const ScoringPlan &p) {
+    return TripleSweep::suits(p) ? std::make_shared<TripleSweep>(p) : nullptr;
+}
+
+TripleSweep::TripleSweep(const ScoringPlan &plan)
+    : plan_(plan), n_(plan.store.n), k_(plan.store.k), width_(padded(k_)), member_of_(std::size_t(n_) * n_, -1),
+      n_safe_(plan.totals.size()), n_safe_before_(plan.totals.size()), known_(1024), sub_(width_),
+      product_(plan.members.size() * width_), power_(product_.size()), step_(n_), value_(width_), value_power_(width_) {
+    here_.reserve(n_);
+    const auto [least, most] = std::minmax_element(plan.totals.begin(), plan.totals.end());
+    most_total_ = *most;
+    calm_totals_ = std::max(1, 300 / (2 + std::ilogb(*most / *least)));
+    for (std::size_t q = 0; q < plan.members.size(); ++q) {
+        const auto &s = plan.members[q].attributes;
+        member_of_[std::size_t(std::min(s[0], s[1])) * n_ + std::max(s[0], s[1])] = int(q);
+    }
+}
+
+void TripleSweep::start(const int *slot, int y, double left_out) {
+    const Store &s = plan_.store;
+    slot_ = slot;
+    leave_out_ = y >= 0;
+    left_out_ = leave_out_ ? left_out : 0;
+    std::fill(sub_.begin(), sub_.end(), 0.0);
+    if (leave_out_) sub_[y] = left_out;
+    here_.clear();
+    std::swap(n_safe_, n_safe_before_);
+    std::fill(n_safe_.begin(), n_safe_.end(), 0);
+    for (int i = 0; i < n_; ++i) {
+        if (slot[i] == s.missing_slot(i)) continue;
+        here_.push_back(i);
+        if (!plan_.ever_missing[i]) ++n_safe_[plan_.total_of[i]];
+    }
+    size_ = int(here_.size());
+    if (n_safe_ != n_safe_before_ || plan_.estimate.unit != unit_before_)
+        std::fill(known_.begin(), known_.end(), Scaled{});
+    unit_before_ = plan_.estimate.unit;
+    const std::size_t used = std::size_t(size_) * (size_ > 0 ? size_ - 1 : 0) / 2 * width_;
+    std::fill_n(product_.begin(), used, 1.0);
+    std::fill_n(power_.begin(), used, 0.0);
+    // A numerator is at least the smallest pseudo-count, and at most that of all rows and the largest.
+    const double unit = plan_.estimate.unit, rows = std::accumulate(s.classes, s.classes + k_, 0.0);
+    double least = 1, most = 1;
+    for (double cell : plan_.cells) {
+        least = std::min(least, unit * cell);
+        most = std::max(most, unit * cell);
+    }
+    const int bits = std::max({1, std::ilogb(at_least_zero(rows) + most) + 1, 1 - std::ilogb(least)});
+    // A product may take so many factors in each of three roles between two looks at its exponent.
+    calm_ = std::max(1, 200 / bits);
+}
+
+void TripleSweep::steady_all() {
+    const std::size_t used = std::size_t(size_) * (size_ - 1) / 2 * width_;
+    steady(product_.data(), power_.data(), int(used));
+}
+
+double TripleSweep::add(const int *slot, int y, double left_out, double *m, double *e) {
+    start(slot, y, left_out);
+    if (size_ < 2) return 0;
+    if (width_ == 2) multiply_numerators<2>();
+    else multiply_numerators<4>();
+    steady_all();
+    int since = 0;
+    for (int child : here_) {
+        if (!plan_.ever_missing[child]) continue;
+        divide_by_careful(child);
+        if (++since % calm_ == 0) steady_all();
+    }
+    if (since % calm_ != 0) steady_all();
+    double qualified = 0;
+    for (int a = 0; a < size_; ++a)
+        for (int b = a + 1; b < size_; ++b) {
+            const Member &member = plan_.members[member_of_[std::size_t(here_[a]) * n_ + here_[b]]];
+            if (!member_value(a, b, member)) continue;
+            qualified += member.weight;
+            add_scaled(value_.data(), value_power_.data(), k_, m, e);
+        }
+    return qualified;
+}
+
+// Every triple of attributes present, a < b < c: its count and pseudo-count are a factor of all three pairs.
+template <int Lane>
+void TripleSweep::multiply_numerators() {
+    const Store &s = plan_.store;
+    for (int a = 0; a + 2 < size_; ++a) {
+        const Triples &table = s.triples[here_[a]];
+        const std::int64_t inner = std::int64_t(s.n_slots[here_[a]]) * k_, first = s.offsets[table.first];
+        for (int c = a + 1; c < size_; ++c) step_[c] = (s.offsets[here_[c]] - first + slot_[here_[c]]) * inner;
+        const double *anchored = table.cells + slot_[here_[a]] * k_;
+        for (int b = a + 1; b + 1 < size_; ++b) {
+            const double *row = anchored + step_[b] * table.width, *next = anchored + step_[b + 1] * table.width;
+            for (int from = b + 1; from < size_; from += calm_) {
+                const int to = std::min(size_, from + calm_);
+                for (int c = 0; c < width_; c += Lane) {
+                    if (leave_out_) {
+                        if (plan_.same_cells) multiply_children<Lane, true, true>(row, next, a, b, from, to, c);
+                        else multiply_children<Lane, true, false>(row, next, a, b, from, to, c);
+                    } else {
+                        if (plan_.same_cells) multiply_children<Lane, false, true>(row, next, a, b, from, to, c);
+                        else multiply_children<Lane, false, false>(row, next, a, b, from, to, c);
+                    }
+                }
+                steady(product(a, b), &power_[pair(a, b) * width_], width_);
+            }
+            if ((b - a) % calm_ == 0) {
+                const std::size_t at = pair(a, b + 1) * width_;
+                steady(&product_[at], &power_[at], (size_ - b - 1) * width_);
+            }
+        }
+        if ((a + 1) % calm_ == 0) steady_all();
+    }
+}
+
+// Some classes, from c on, of the triples a, b and those from `from` to `to`. A class beyond the last is read from the
+// next slot of the attribute a, which is there: it has one for missing values, and here it has a value. `next` is the
+// row of the attribute after b, to be fetched meanwhile.
+template <int Lane, bool LeaveOut, bool Same>
+void TripleSweep::multiply_children(const double *row, const double *next, int a, int b, int from, int to, int c) {
+    using L = Lanes<Lane>;
+    const double unit = plan_.estimate.unit;
+    const auto pseudo = [&](int at) { return L::all(unit * plan_.cells[here_[at]]); };
+    const L less = L::load(&sub_[c]), add_a = pseudo(a), add_b = pseudo(b);
+    double *own = product(a, b) + c, *with_a = product(a, from) + c, *with_b = product(b, from) + c;
+    L v = L::load(own);
+    for (int at = from; at < to; ++at, with_a += width_, with_b += width_) {
+        if (c == 0) __builtin_prefetch(next + step_[at]);
+        L seen = L::load(row + step_[at] + c);
+        if (LeaveOut) seen = (seen - less).at_least_zero();
+        const L as_child_a = seen + add_a, as_child_b = Same ? as_child_a : seen + add_b;
+        v = v * (Same ? as_child_a : seen + pseudo(at));
+        (L::load(with_a) * as_child_b).store(with_a);
+        (L::load(with_b) * as_child_a).store(with_b);
+    }
+    v.store(own);
+}
+
+// N(x_a, x_b, the child at some slot, y), of the attributes at two places.
+const double *TripleSweep::cells(int a, int b, int child, int child_slot) const {
+    const Store &s = plan_.store;
+    std::pair<int, int> at[3] = {{here_[a], slot_[here_[a]]}, {here_[b], slot_[here_[b]]}, {child, child_slot}};
+    std::sort(at, at + 3);
+    const Triples &table = s.triples[at[0].first];
+    const std::int64_t first = s.offsets[table.first], inner = std::int64_t(s.n_slots[at[0].first]) * k_;
+    const std::int64_t row = s.offsets[at[1].first] - first + at[1].second;
+    const std::int64_t column = s.offsets[at[2].first] - first + at[2].second;
+    return table.cells + (row * table.width + column) * inner + at[0].second * k_;
+}
+
+// The denominators of a child that was missing at times: of each pair, over the rows in which it was not.
+void TripleSweep::divide_by_careful(int child) {
+    const Store &s = plan_.store;
+    const double total = plan_.estimate.unit * plan_.totals[plan_.total_of[child]];
+    for (int a = 0; a < size_; ++a) {
+        for (int b = a + 1; b < size_; ++b) {
+            if (here_[a] == child || here_[b] == child) continue;
+            const double *lost = cells(a, b, child, s.missing_slot(child));
+            const double *count =
+                s.pairs +
+                ((s.offsets[here_[a]] + slot_[here_[a]]) * s.width + s.offsets[here_[b]] + slot_[here_[b]]) * k_;
+            double *out = product(a, b);
+            for (int c = 0; c < k_; ++c) out[c] /= at_least_zero(at_least_zero(count[c] - sub_[c]) - lost[c]) + total;
+        }
+    }
+}
+
+// The product of N(x_s, y) + total over all attributes that never were missing, as m * 2^e.
+TripleSweep::Scaled TripleSweep::work_out_denominator(double seen) const {
+    const double unit = plan_.estimate.unit;
+    // Close to 1 by a power of two, so that some can be multiplied as they are.
+    const int shift = std::ilogb(seen + unit * most_total_);
+    const double scale = std::ldexp(1.0, -shift);
+    Scaled out{1, 0};
+    for (std::size_t u = 0; u < n_safe_.size(); ++u) {
+        out.e += double(shift) * n_safe_[u];
+        for (int left = n_safe_[u]; left > 0; left -= calm_totals_) {
+            out.m *= power_of((seen + unit * plan_.totals[u]) * scale, std::min(left, calm_totals_));
+            steady(&out.m, &out.e, 1);
+        }
+    }
+    return out;
+}
+
+// The same, remembered for small whole counts: most are.
+TripleSweep::Scaled TripleSweep::denominator(double seen) {
+    const auto whole = std::size_t(std::min(seen, double(known_.size())));
+    if (whole >= known_.size() || double(whole) != seen) return work_out_denominator(seen);
+    if (known_[whole].m == 0) known_[whole] = work_out_denominator(seen);
+    return known_[whole];
+}
+
+// The joint of a member times its weight into value_ and value_power_; false where it is not eligible.
+bool TripleSweep::member_value(int a, int b, const Member &member) {
+    const double *count = member_counts(plan_, member, slot_, left_out_), unit = plan_.estimate.unit;
+    if (!count) return false;
+    const double scale = member.weight / (present_weight(plan_.store, member, left_out_) + unit * member.total);
+    const double *own = product(a, b), *power = &power_[pair(a, b) * width_];
+    for (int c = 0; c < k_; ++c) {
+        const double seen = at_least_zero(count[c] - sub_[c]);
+        const Scaled below = denominator(seen);
+        double x = own[c] * (seen + unit * member.cell) * scale / below.m, e = power[c] - below.e;
+        for (int i : member.attributes)  // which are no children
+            if (!plan_.ever_missing[i]) x *= seen + unit * plan_.totals[plan_.total_of[i]];
+        // Almost all are plain numbers, which are added up as they are.
+        const double bits = x > 0 ? e + std::ilogb(x) : 0;
+        if (bits > -900 && bits < 900) {
+            x = std::ldexp(x, int(e));
+            e = 0;
+        }
+        value_[c] = x;
+        value_power_[c] = e;
+    }
+    return true;
+}
+
+}  // namespace tanager::scoring
