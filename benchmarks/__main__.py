@@ -25,6 +25,7 @@ from benchmarks import (
     prequential,
     service,
     stream,
+    wide,
 )
 from tanager import _kernels
 
@@ -35,6 +36,7 @@ GROUPS = {
     "forest": forest,
     "back_off": back_off,
     "predict": predict,
+    "wide": wide,
     "parameters": parameters,
     "anytime": anytime,
     "stream": stream,

@@ -185,8 +185,10 @@ class JointCounts:
             way_out = "Use fewer parents, fewer bins or columns, or raise max_memory."
         else:
             what = f"counting {('single columns', 'pairs', 'triples')[self.order - 1]} {of}"
+            pairs = self.estimate_bytes(capacity, self.n_classes, 2)
+            smaller = f"AODE counts pairs, which need {readable(pairs)}; " if self.order == 3 else ""
             way_out = (
-                "Use a classifier of lower order (NaiveBayes counts single columns), fewer bins or columns, "
+                f"Use a classifier of lower order ({smaller}NaiveBayes counts single columns), fewer bins or columns, "
                 "or raise max_memory."
             )
         check_budget(needed, self.max_memory, what, way_out)
