@@ -49,7 +49,7 @@ SANITIZED := build/sanitize
 SANITIZED_TESTS ?= tests/kernels tests/counts tests/test_kernels_under_load.py tests/classifiers/test_views.py \
 	tests/classifiers/test_forms.py tests/classifiers/test_marginal.py tests/streams/test_evolving_kernel.py \
 	tests/classifiers/test_lbr.py tests/classifiers/test_trees.py tests/classifiers/test_tbmatan.py \
-	tests/classifiers/test_ande.py tests/classifiers/test_network_forest.py \
+	tests/classifiers/test_ande.py tests/classifiers/test_ande_rows.py tests/classifiers/test_network_forest.py \
 	tests/classifiers/test_selective_aode.py tests/classifiers/test_gaussian_columns.py
 PRELOADED = $(shell gcc -print-file-name=libasan.so) $(shell gcc -print-file-name=libstdc++.so.6)
 PACKAGES = $(shell $(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")

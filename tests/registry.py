@@ -147,6 +147,8 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "ande": lambda n: ANDE(),
     "ande-0": lambda n: ANDE(n=0, unseen="smooth"),
     "ande-3": lambda n: ANDE(n=3, min_count=2),
+    "ande-3-rows": lambda n: ANDE(n=3, lazy=True),
+    "ande-4-rows": lambda n: ANDE(n=4, lazy=True, min_count=2, smoothing=MEstimate(2), unseen="smooth"),
     "ande-3-backoff": lambda n: ANDE(n=3, smoothing=BackOff(), unseen="smooth"),
     "tbmatan": lambda n: TBMATAN(),
     "tbmatan-soft": lambda n: TBMATAN(ess=2, soften=True, unseen="smooth"),
@@ -253,6 +255,7 @@ WITH_OPTIONS: list[CountsClassifier] = [
 # Options that take other paths through the code, each on one classifier whose structure is quick to learn.
 OTHER_PATHS = [
     "a2de-backoff",
+    "ande-3-rows",
     "anytime-margin",
     "aode-ml",
     "aode-smooth",

@@ -20,4 +20,5 @@ NB_MODULE(_kernels, m) {
     bind_folds(m);
     bind_rules(m);
     bind_forest(m);
+    bind_sums(m);
 }

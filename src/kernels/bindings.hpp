@@ -27,3 +27,4 @@ void bind_conditional(nb::module_ &m);
 void bind_folds(nb::module_ &m);
 void bind_rules(nb::module_ &m);
 void bind_forest(nb::module_ &m);
+void bind_sums(nb::module_ &m);

@@ -610,6 +610,40 @@ class LabelledRows:
 def binomial_tail(x: float, n: float) -> float:
     """P(Binomial(n, 1/2) <= x); neither number need be whole."""
 
+class SumOverRows:
+    """Averages over all sets of some columns, counted in the learned rows for each row that is asked about.
+
+    Pseudo-counts are the same in all contexts, and positive: ``kind`` is "lidstone" or "m".
+    """
+
+    def __init__(
+        self,
+        codes: _Codes,
+        labels: _Codes,
+        weights: _Floats | None,
+        n_values: Sequence[int],
+        n_classes: int,
+        kind: str,
+        strength: float,
+        smooth_unseen: bool,
+    ) -> None: ...
+    def score(
+        self,
+        codes: _Codes,
+        out: _Floats,
+        size: int,
+        min_count: float,
+        log_joint: bool = False,
+        priors: Sequence[float] = (),
+        factors: Sequence[float] = (),
+        labels: _Codes | None = None,
+        weights: _Floats | None = None,
+        n_jobs: int = 1,
+    ) -> None:
+        """Posteriors, or logs of the joint; NaN where no set is eligible. Rows with labels are left out."""
+    def parts(self, codes: _Codes, out: _Floats, size: int, min_count: float) -> None:
+        """For one row P(x_j | y, x_s) and, last, P(y, x_s): (sets in ascending order, columns + 1, classes)."""
+
 class LazyRules:
     """Which values of a row are worth conditioning naive Bayes on, by the learned rows it answers wrongly, left out.
 

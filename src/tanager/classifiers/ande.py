@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
 
-from tanager.counts.joint import JointCounts
-from tanager.counts.memory import as_bytes, check_budget, readable, sums_of_products
 from tanager.encoding import Schema
 from tanager.errors import OptionError, check_number
-from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.rows import KeptRows
+from tanager.learning.rows_or_tables import RowsOrTables
+from tanager.learning.sets_of_columns import SetsOfColumns
 from tanager.scoring.forms import Form, averaged
 
 MOST = 7  # super-parents of a member
-TABLE_BYTES = 1000  # that a table takes beside its cells, about
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ANDE(CountsClassifier):
+class ANDE(RowsOrTables):
     """Averaged n-dependence estimators: the mean over all sets of n columns as parents of all others.
 
     ``n=0`` is NaiveBayes, ``n=1`` AODE and ``n=2`` A2DE. Each step lowers the bias, and takes more rows and more
@@ -35,11 +30,18 @@ class ANDE(CountsClassifier):
     min_count : float, default=1.0
         Values serve as super-parents when they were seen together at least that often; where none were, ANDE with one
         super-parent less answers.
+    lazy : bool, default=None
+        From n = 3 on: keep the rows, and count what an answer needs when it is asked for (True), or count all sets
+        beforehand (False). None keeps rows where tables would take long to make, and as long as an answer from the rows
+        takes ten milliseconds at most, by a forecast; then tables are made from them. Answers are the same.
 
     Notes
     -----
-    Webb, Boughton, Zheng, Ting and Salem (2012). Learning O(rows columns^(n+1)), memory (columns over n+1) values^(n+1)
-    classes, a prediction O(columns^(n+1)). What would take more than ``max_memory`` is refused before it is counted.
+    Webb, Boughton, Zheng, Ting and Salem (2012). With tables, learning O(rows columns^(n+1)), memory (columns over n+1)
+    values^(n+1) classes, a prediction O(columns^(n+1) classes). With rows, learning O(rows columns²), memory O(rows
+    columns), a prediction O(columns^(n+1) rows / 64), less what no row has in common with the one to answer. What would
+    take more than ``max_memory`` as tables is refused before it is counted. Rows need pseudo-counts that are the same
+    in all contexts, and not zero (a number, ``Lidstone`` or ``MEstimate``); others are read from tables.
 
     Examples
     --------
@@ -53,48 +55,31 @@ class ANDE(CountsClassifier):
 
     n: int = 1
     min_count: float = 1.0
+    lazy: bool | None = None
 
     def check_options(self) -> None:
         super().check_options()
         if not isinstance(self.n, int | np.integer) or isinstance(self.n, bool) or not 0 <= self.n <= MOST:
             raise OptionError(f"n={self.n!r}: give a number of super-parents from 0 to {MOST}.")
         check_number("min_count", self.min_count, "a number of rows")
+        if self.lazy is not None and not isinstance(self.lazy, bool | np.bool_):
+            raise OptionError(f"lazy={self.lazy!r}: give True, False or None.")
+        if self.lazy and self.n >= 3 and not self._rows_would_do():
+            raise OptionError(
+                f"lazy=True does not go with smoothing={self.smoothing!r}: rows are counted for an answer where "
+                "pseudo-counts are the same in all contexts, and not zero. Use a positive number, or leave out lazy=."
+            )
 
-    def counts_shape(self, schema: Schema) -> dict[str, Any]:
-        """Triples in tables of their own; every wider set is a family."""
-        widest = min(self.n, len(schema) - 1) + 1
-        if widest <= 3:
-            return {"order": self.n + 1 if self.n < 3 else 3}
-        self._check_memory(schema, widest)
-        sets = (combinations(range(len(schema)), size) for size in range(4, widest + 1))
-        return {"order": 3, "families": tuple(chain.from_iterable(sets))}
+    def _rows_would_do(self) -> bool:
+        return self.n >= 3 and self.estimate.kind in ("lidstone", "m") and self.estimate.strength > 0
 
-    def _check_memory(self, schema: Schema, widest: int) -> None:
-        """Refuse what is too large before a list of all sets is made: there may be millions."""
-        slots = (schema.n_values + int(self.unseen == "smooth") + 1).tolist()
-        cells = sums_of_products(slots, widest)
+    def _sets(self, schema: Schema) -> SetsOfColumns:
+        slots: list[int] = (schema.n_values + int(self.unseen == "smooth") + 1).tolist()
         n_classes = max(1, len(getattr(self, "classes_", ())))
-        triples = JointCounts.estimate_bytes(np.array(slots) - 1, n_classes, order=3)
-        needed = triples
-        for size in range(4, widest + 1):
-            needed += cells[size] * n_classes * 8 + math.comb(len(slots), size) * TABLE_BYTES
-        check_budget(
-            needed,
-            self.max_memory,
-            f"counting all sets of {widest} of {len(slots):,} columns",
-            f"Use {self._smaller(np.array(slots) - 1, n_classes)}, fewer bins or columns, or raise max_memory.",
-        )
+        return SetsOfColumns(tuple(slots), min(int(self.n), len(schema) - 1) + 1, n_classes)
 
-    def _smaller(self, n_values: np.ndarray, n_classes: int) -> str:
-        """The largest number of super-parents whose counts fit, or as few as there can be, and what they take."""
-        for n in (2, 1, 0):
-            needed = JointCounts.estimate_bytes(n_values, n_classes, order=n + 1)
-            if needed <= as_bytes(self.max_memory):
-                break
-        return f"ANDE(n={n}), which needs {readable(needed)}"
+    def _table_shape(self, schema: Schema) -> dict[str, Any]:
+        return {"order": self.n + 1} if self.n < 3 else super()._table_shape(schema)
 
-    def _columns_added(self, n_new: int, wider: dict[str, Any]) -> None:
-        super()._columns_added(n_new, self.counts_shape(self.encoder_.schema))
-
-    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
-        return averaged(counts.n_features, int(self.n), self.min_count)
+    def _all_sets(self, n_features: int) -> Form:
+        return averaged(n_features, int(self.n), self.min_count)

@@ -159,6 +159,9 @@ class CountsClassifier(Classifier):
         """How wide to count: options of JointCounts."""
         return {"order": self.order}
 
+    def _counts_given(self, counts: JointCounts) -> None:
+        """Counts are there already; a subclass may choose how it answers by what they hold."""
+
     def _parent_sets(self, schema: Schema) -> list[ParentSet] | None:
         """The parent sets that Gaussian columns are learned given; None where they have no parents but the class."""
         return None
@@ -598,6 +601,7 @@ class CountsClassifier(Classifier):
             raise OptionError(f"{self!r} cannot share counts: they do not hold numbers. Leave out gaussian=.")
         self.start()
         self.classes_, self.encoder_ = counts.classes, encoder
+        self._counts_given(counts)
         self._remember(counts)
         self._learned.rows = rows if self._keeps_rows() else None
         return self
@@ -767,6 +771,7 @@ class CountsClassifier(Classifier):
             raise OptionError("counts do not hold the rows that would leave a window. Fit on the rows instead.")
         model.classes_ = counts.classes
         model.encoder_ = model._encoder_for(counts.schema)
+        model._counts_given(counts)
         counts.require(cls.__name__, **model.counts_shape(counts.schema))
         if model.calibrate:
             raise SchemaMismatch(
@@ -810,6 +815,7 @@ class CountsClassifier(Classifier):
         counts.schema = self.encoder_.schema  # the same, and one of them
         if counts.classes.tolist() != self.classes_.tolist():
             raise ModelFileError("its counts are of other classes")
+        self._counts_given(counts)
         counts.require(type(self).__name__, **self.counts_shape(counts.schema))
         self.classes_ = counts.classes
         self._remember(counts, self._no_moments(counts))

@@ -14,7 +14,7 @@ rule it out. All other parts stay finite.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -172,17 +172,29 @@ def _alive(form: ProductOfSums, known: dict[Any, np.ndarray], child: int, c: int
 
 def _members(form: SumOfProducts, joints: np.ndarray, known: dict[Any, np.ndarray], n: int) -> list[Factors]:
     """The factors of every eligible member, its weight in the first; none where all classes are impossible."""
-    members, possible = [], False
     columns = range(n) if form.children is None else form.children
+    eligible = (
+        (s, weight, joint, [(j, known[j, s]) for j in columns if j not in s and not np.isnan(known[j, s][0])])
+        for s, weight, joint in zip(form.members, form.weight, joints, strict=True)
+        if not np.isnan(joint[0]) and weight > 0
+    )
+    return factors_of_members(eligible)
+
+
+def factors_of_members(
+    members: Iterable[tuple[ParentSet, float, np.ndarray, list[tuple[int, np.ndarray]]]],
+) -> list[Factors]:
+    """The factors of members, given as super-parents, weight, P(y, x_s) and P(x_j | y, x_s) of every child j.
+
+    None where all classes are impossible.
+    """
+    out, possible = [], False
     with np.errstate(divide="ignore"):
-        for s, weight, joint in zip(form.members, form.weight, joints, strict=True):
-            if np.isnan(joint[0]) or weight <= 0:
-                continue
-            children = [(j, known[j, s]) for j in columns if j not in s and not np.isnan(known[j, s][0])]
+        for s, weight, joint, children in members:
             first: Factors = [(s[0], (), np.log(joint) + np.log(weight))]
-            members.append(first + [(j, s, np.log(value)) for j, value in children])
-            possible = possible or bool((sum(factor[2] for factor in members[-1]) > -np.inf).any())
-    return members if possible else []
+            out.append(first + [(j, s, np.log(value)) for j, value in children])
+            possible = possible or bool((sum(factor[2] for factor in out[-1]) > -np.inf).any())
+    return out if possible else []
 
 
 def shared_out(members: Sequence[Factors], pair: list[int]) -> PartList:
