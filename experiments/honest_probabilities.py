@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from experiments.common import ENTROPY
 from tanager import A2DE, AODE, FAN, FANC, HNB, KDB, TAN, WAODE, BestOf, DataWarning, NaiveBayes
 from tanager.datasets import load
 from tanager.evaluate import calibration_error
@@ -59,7 +60,7 @@ def measured(name: str, models: dict[str, Any]) -> Figures:
     for X, y, Q, truth in folds(name):
         for key, model in models.items():
             start = time.process_time()
-            fitted = clone(model).fit(X, y)
+            fitted = clone(model).set_params(**ENTROPY).fit(X, y)
             spent = time.process_time() - start
             proba = fitted.predict_proba(Q)
             codes = np.array(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from experiments.common import ENTROPY
 from tanager import (
     AODE,
     BAN,
@@ -40,32 +41,32 @@ COLLECTIONS: Mapping[str, CountsClassifier] = {  # Bouckaert: voted collections
     "TC": TC(**THREE_BINS),
 }
 ANYTIME: Mapping[str, CountsClassifier] = {  # Webb: anytime AODE, against others in Weka
-    "NB": NaiveBayes(),
-    "AODE": AODE(),
-    "TAN": TAN(),
-    "LBR": LBR(),
+    "NB": NaiveBayes(**ENTROPY),
+    "AODE": AODE(**ENTROPY),
+    "TAN": TAN(**ENTROPY),
+    "LBR": LBR(**ENTROPY),
 }
 TESTS: Mapping[str, CountsClassifier] = {  # Cheng and Greiner: networks by independence tests
-    "GBN": GeneralNetwork(learner=CBL(), **COUNTED),
-    "GBN, ordered": GeneralNetwork(learner=CBL(order="given"), **COUNTED),
-    "BAN": BAN(learner=CBL(), **COUNTED),
-    "MN": MultiNet(learner=CBL(), thresholds="same", **COUNTED),
-    "MN, ordered": MultiNet(learner=CBL(order="given"), thresholds="same", **COUNTED),
-    "MN-FS": MultiNet(learner=CBL(), thresholds="same", features="blanket", **COUNTED),
-    "W-GBN": Wrapped(GeneralNetwork(learner=CBL(), **COUNTED)),
-    "W-MN": Wrapped(MultiNet(learner=CBL(), thresholds="same", **COUNTED)),
-    "W-MN-FS": Wrapped(MultiNet(learner=CBL(), thresholds="same", features="blanket", **COUNTED)),
+    "GBN": GeneralNetwork(learner=CBL(), **COUNTED, **ENTROPY),
+    "GBN, ordered": GeneralNetwork(learner=CBL(order="given"), **COUNTED, **ENTROPY),
+    "BAN": BAN(learner=CBL(), **COUNTED, **ENTROPY),
+    "MN": MultiNet(learner=CBL(), thresholds="same", **COUNTED, **ENTROPY),
+    "MN, ordered": MultiNet(learner=CBL(order="given"), thresholds="same", **COUNTED, **ENTROPY),
+    "MN-FS": MultiNet(learner=CBL(), thresholds="same", features="blanket", **COUNTED, **ENTROPY),
+    "W-GBN": Wrapped(GeneralNetwork(learner=CBL(), **COUNTED, **ENTROPY)),
+    "W-MN": Wrapped(MultiNet(learner=CBL(), thresholds="same", **COUNTED, **ENTROPY)),
+    "W-MN-FS": Wrapped(MultiNet(learner=CBL(), thresholds="same", features="blanket", **COUNTED, **ENTROPY)),
 }
 LECTURE: Mapping[str, CountsClassifier] = {  # Feelders, after Friedman, Geiger and Goldszmidt
-    "NB": NaiveBayes(smoothing=0.0),
-    "SNB": SelectiveNaiveBayes(smoothing=0.0),
-    "TAN": TAN(smoothing=0.0),
-    "TAN, smoothed": TAN(smoothing=PriorCounts(5)),
-    "CL": ChowLiuMultiNet(smoothing=0.0),
-    "CL, smoothed": ChowLiuMultiNet(smoothing=PriorCounts(5)),
-    "ANB": BAN(learner=HillClimb(score="bic"), **COUNTED),
-    "MN": MultiNet(learner=HillClimb(score="bic"), thresholds="same", **COUNTED),
-    "BN": GeneralNetwork(learner=HillClimb(score="bic"), class_root=False, **COUNTED),
+    "NB": NaiveBayes(smoothing=0.0, **ENTROPY),
+    "SNB": SelectiveNaiveBayes(smoothing=0.0, **ENTROPY),
+    "TAN": TAN(smoothing=0.0, **ENTROPY),
+    "TAN, smoothed": TAN(smoothing=PriorCounts(5), **ENTROPY),
+    "CL": ChowLiuMultiNet(smoothing=0.0, **ENTROPY),
+    "CL, smoothed": ChowLiuMultiNet(smoothing=PriorCounts(5), **ENTROPY),
+    "ANB": BAN(learner=HillClimb(score="bic"), **COUNTED, **ENTROPY),
+    "MN": MultiNet(learner=HillClimb(score="bic"), thresholds="same", **COUNTED, **ENTROPY),
+    "BN": GeneralNetwork(learner=HillClimb(score="bic"), class_root=False, **COUNTED, **ENTROPY),
 }
 SOURCES: Mapping[str, Mapping[str, CountsClassifier]] = {
     "Voted collections (Bouckaert)": COLLECTIONS,

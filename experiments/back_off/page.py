@@ -26,6 +26,7 @@ def tables(folder: Path) -> dict[str, Table]:
         "summary": _summary(results, log_loss, error),
         "log-loss": _by_set(results, log_loss, ".4f"),
         "error": _by_set(results, error, ".4f"),
+        "prior": _prior(read_means(folder / "prior.csv")),
     }
 
 
@@ -46,6 +47,25 @@ def _summary(results: Results, log_loss: Figure, error: Figure) -> Table:
         rows.append(row)
     names = [f"{what}, {way}" for what in ("log loss", "error") for way in ("default", "learned", "wins")]
     return Table(["classifier", *names], rows, {name: ".4f" for name in names if not name.endswith("wins")})
+
+
+def _prior(results: Results) -> Table:
+    """The means of each classifier and smoothing, and how many sets are better, equal and worse than the default."""
+    rows = []
+    for name in results.classifiers:
+        kind, smoothing = name.split(", ")
+        row: list[object] = [kind, smoothing]
+        for measure, sign in (("log_loss", 1), ("accuracy", -1)):
+            own, base = (
+                np.array([sign * float(results.mean(d, which, measure)) for d in results.datasets])
+                for which in (name, f"{kind}, default")
+            )
+            change = np.round(own - base, 6)
+            wins = f"{(change < 0).sum()}-{(change == 0).sum()}-{(change > 0).sum()}"
+            row += [own.mean() if sign > 0 else 1 + own.mean(), wins]
+        rows.append(row)
+    names = ["classifier", "smoothing", "log loss", "wins", "error", "wins "]
+    return Table(names, rows, {"log loss": ".4f", "error": ".4f"})
 
 
 def _by_set(results: Results, figure: Figure, form: str) -> Table:

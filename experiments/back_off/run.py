@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from experiments.common import whole
+from experiments.common import ENTROPY, whole
 from tanager import A2DE, AODE, KDB, TAN, LearnedBackOff, NaiveBayes
 from tanager.datasets import Dataset, available
 
@@ -30,7 +30,7 @@ def development_sets() -> dict[str, Dataset]:
 def models(data: Any) -> dict[str, Any]:
     """Every classifier with every smoothing."""
     return {
-        f"{name}, {smoothing}": kind(**data.options, **own)
+        f"{name}, {smoothing}": kind(**data.options, **ENTROPY, **own)
         for name, kind in CLASSIFIERS.items()
         for smoothing, own in SMOOTHINGS.items()
     }

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from experiments.common import MARGIN, Given, whole, worded
+from experiments.common import ENTROPY, MARGIN, Given, whole, worded
 from experiments.published import COUNTED
 from tanager import CBL, TAN, BackOff, GeneralNetwork, MultiNet, NaiveBayes, Wrapped
 from tanager.datasets import Dataset
@@ -87,7 +87,7 @@ def kinds(options: dict[str, Any], setting: str) -> dict[str, Any]:
 
 def models(data: Any, seeds: int = SEEDS, rules: Mapping[str, Any] = RULES) -> dict[str, Any]:
     """Yardsticks, the source's six and their wrong orders in both settings and with some seeds, and other smoothing."""
-    columns = data.options
+    columns = {**data.options, **ENTROPY}
     made: dict[str, Any] = {}
     for setting in SETTINGS:
         counted = {"smoothing": 0.0} if setting == "published" else {}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from experiments.common import Given, whole, worded
+from experiments.common import ENTROPY, Given, whole, worded
 from experiments.published import COUNTED
 from tanager import (
     BAN,
@@ -98,7 +98,7 @@ def models(data: Any) -> dict[str, Any]:
 
 def network(kind: type, **options: Any) -> Any:
     """A way to make one kind of network for a rule of smoothing and the kinds of columns."""
-    return lambda mark, columns: kind(**{"smoothing": RULES[mark]} | options | columns)
+    return lambda mark, columns: kind(**{"smoothing": RULES[mark]} | ENTROPY | options | columns)
 
 
 def searched(kind: type, **options: Any) -> Any:
@@ -129,7 +129,9 @@ SLIDE_32 = {"preg": "Pregnant", "age": "Age", "insu": "Insulin", "pedi": "DPF", 
 def pima_tree() -> TAN:
     """The tree of slide 32: its six columns under its names, hung from the one that is named first there."""
     data, names = dataset("pima"), list(SLIDE_32.values())
-    return TAN(root="Pregnant", numeric=names).fit(data.X.select(list(SLIDE_32)).rename_columns(names), data.y)
+    return TAN(root="Pregnant", numeric=names, **ENTROPY).fit(
+        data.X.select(list(SLIDE_32)).rename_columns(names), data.y
+    )
 
 
 def blankets(names: Sequence[str], progress: Progress) -> Table:

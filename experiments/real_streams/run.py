@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.common import ENTROPY
 from tanager import AODE, FANC, TAN, DriftAware, Encoder, EvolvingNaiveBayes, NaiveBayes
 from tanager.datasets import load
 from tanager.evaluate import PrequentialResults, Table, prequential
@@ -54,7 +55,8 @@ class Stream:
 
     def models(self) -> dict[str, Any]:
         """All that is compared."""
-        known = {} if self.numbers else {"schema": Encoder().fit(self.X).schema}  # codes and nothing else
+        own = {} if self.numbers else {"schema": Encoder().fit(self.X).schema}  # codes and nothing else
+        known = {**own, **ENTROPY}
         many = self.X.shape[1] > MANY
         ours: dict[str, Any] = {}
         for name, cls, options in (
@@ -70,8 +72,8 @@ class Stream:
                 ours[f"{name}, aware"] = DriftAware(cls(**known, **options))
         if self.numbers:
             ours["Gaussian NB"] = NaiveBayes(gaussian=True)
-        ours["evolving NB"] = EvolvingNaiveBayes(**known)
-        ours["evolving NB, exponential"] = EvolvingNaiveBayes(alpha=1 / WINDOW, **known)
+        ours["evolving NB"] = EvolvingNaiveBayes(**own)
+        ours["evolving NB, exponential"] = EvolvingNaiveBayes(alpha=1 / WINDOW, **own)
         return {"no change": NoChange(), **ours, **self._river()}
 
     def _river(self) -> dict[str, Any]:
@@ -82,7 +84,9 @@ class Stream:
 
     def memories(self) -> dict[str, Any]:
         """Naive Bayes with windows of several lengths, and with all rows."""
-        return {f"{rows:,} rows": NaiveBayes(window=rows) for rows in MEMORIES} | {"all rows": NaiveBayes()}
+        return {f"{rows:,} rows": NaiveBayes(window=rows, **ENTROPY) for rows in MEMORIES} | {
+            "all rows": NaiveBayes(**ENTROPY)
+        }
 
 
 def results(names: tuple[str, ...], n_rows: int | None, progress: Progress) -> tuple[Table, Table, Table]:

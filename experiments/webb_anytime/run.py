@@ -11,6 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
+from experiments.common import ENTROPY
 from experiments.webb_uci.run import SETS as SETS
 from experiments.webb_uci.run import dataset
 from tanager import A2DE, AODE, AnytimeA2DE, AnytimeAODE
@@ -61,8 +62,8 @@ def _way(order: str, seed: int | None, mix: str, weights: str | None = None, sto
 def models(kind: str, data: Any) -> dict[str, Any]:
     """The anytime classifiers, and the one that they become."""
     anytime, plain = {"AODE": (AnytimeAODE, AODE), "A2DE": (AnytimeA2DE, A2DE)}[kind]
-    made = {name: anytime(**options, **data.options) for name, options in ways(kind).items()}
-    return made | {kind: plain(**data.options)}
+    made = {name: anytime(**options, **data.options, **ENTROPY) for name, options in ways(kind).items()}
+    return made | {kind: plain(**data.options, **ENTROPY)}
 
 
 # --- folds ---------------------------------------------------------------------------------------------------------

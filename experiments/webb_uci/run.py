@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from experiments.common import whole, worded
+from experiments.common import ENTROPY, whole, worded
 from tanager import A2DE, AODE, BSEJ, LBR, TAN, NaiveBayes, NBTree, SelectiveNaiveBayes
 from tanager.datasets import Dataset
 from tanager.encoding import encode_labels
@@ -52,8 +52,8 @@ def dataset(name: str) -> Dataset:
 
 def models(data: Any) -> dict[str, Any]:
     """The classifiers for one data set; numbers are cut by class entropy (MDL)."""
-    own = {name: kind(**data.options) for name, kind in CLASSIFIERS.items()}
-    return own | {limited(k): AODE(min_count=k, **data.options) for k in LIMITS}
+    own = {name: kind(**data.options, **ENTROPY) for name, kind in CLASSIFIERS.items()}
+    return own | {limited(k): AODE(min_count=k, **data.options, **ENTROPY) for k in LIMITS}
 
 
 def times(datasets: Mapping[str, Dataset], progress: Callable[[int, int, str], None]) -> Table:

@@ -38,7 +38,8 @@ class Likelihood {
   public:
     double n_rows = 0;
 
-    explicit Likelihood(const BackOffCells &cells) : cells_(cells), n_(cells.levels.size()), below_(n_) {
+    Likelihood(const BackOffCells &cells, double center, double prior)
+        : cells_(cells), n_(cells.levels.size()), center_(center), prior_(prior), below_(n_) {
         for (double w : cells.weight) n_rows += w;
         for (std::size_t l = 0; l + 1 < n_; ++l) {
             const std::size_t size = cells.levels[l].own.size();
@@ -52,6 +53,11 @@ class Likelihood {
         std::fill(out.first.begin(), out.first.end(), 0.0);
         std::fill(out.second.begin(), out.second.end(), 0.0);
         top(strength_of(x[n_ - 1]), out);
+        for (std::size_t l = 0; l < n_; ++l) {
+            out.value -= prior_ / 2 * (x[l] - center_) * (x[l] - center_);
+            out.first[l] -= prior_ * (x[l] - center_);
+            out.at(l, l) -= prior_;
+        }
         if (n_ == 1) return;
         const std::size_t k = n_ - 1;  // the last level
         const Known &known = below_[k - 1];
@@ -72,6 +78,7 @@ class Likelihood {
     };
     const BackOffCells &cells_;
     std::size_t n_;
+    double center_, prior_;  // of log c
     std::vector<Known> below_;
     Vector sums_;
 
@@ -294,12 +301,12 @@ class Climb {
 
 }  // namespace
 
-std::vector<double> learn_strengths(const BackOffCells &cells, double start, int n_fixed) {
+std::vector<double> learn_strengths(const BackOffCells &cells, double start, double prior, int n_fixed) {
     const std::size_t n = cells.levels.size();
     const double from = std::max(start, kLeastStrength);
     Vector x(n, std::clamp(std::log(from), kLow, kHigh));
     if (!cells.weight.empty()) {
-        Likelihood likelihood(cells);
+        Likelihood likelihood(cells, std::clamp(std::log(from), kLow, kHigh), prior);
         x = Climb(likelihood, from, n, n_fixed).run();
     }
     // Rounded: sums over the same cells in another order, after a merge or a move of columns, give the same strengths.

@@ -4,7 +4,9 @@
 //
 // Level l knows the class and the first l parents. The strengths c_0, ..., c_d of a family maximise the sum of
 // n(v, u_d) log theta'_d(v | u_d) over the cells that occur, where theta' is theta without one row of that cell, on
-// every level of its path. What is taken out is a weight of 1, or the whole cell where it holds less.
+// every level of its path. What is taken out is a weight of 1, or the whole cell where it holds less. A `prior` above 0
+// takes prior / 2 (log c - log start)^2 off for every strength that is learned: log c is as if normal around where the
+// search begins, so that the few rows of a small table do not send it to a bound.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -27,7 +29,7 @@ struct BackOffCells {
 };
 
 // The strengths of all levels, found from `start` on in log c; the first `n_fixed` levels keep theirs.
-std::vector<double> learn_strengths(const BackOffCells &cells, double start, int n_fixed = 0);
+std::vector<double> learn_strengths(const BackOffCells &cells, double start, double prior, int n_fixed = 0);
 
 // Collects the cells of a family with r outcomes in each of so many groups (the classes, or 1). `sizes` are the values
 // of the parents; fill(level, slots of the parents up to that level, out) writes n_level(v, y) to out[v * groups + y].

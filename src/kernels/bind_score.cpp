@@ -66,11 +66,11 @@ struct PyPlan {
     std::unique_ptr<Marginal> marginal;
 
     PyPlan(std::shared_ptr<PyStore> s, const std::string &kind, double strength, double unit, bool smooth_unseen,
-           bool fast, double first)
+           bool fast, double first, double prior)
         : store(std::move(s)),
           shared(std::make_shared<ScoringPlan>(
               store->store,
-              Estimate{smoothing_named(kind), strength, unit, first < 0 ? strength : first, kind == "learned"},
+              Estimate{smoothing_named(kind), strength, unit, first < 0 ? strength : first, kind == "learned", prior},
               smooth_unseen)),
           plan(*shared) {
         plan.fast = plan.fast && fast;
@@ -371,9 +371,10 @@ void compiled_score(const Compiled &self, const AnyArray &codes_, const Doubles 
 }
 
 // The strengths of one family from tables of its levels, (groups, values of the parents ..., values of the child).
-std::vector<double> back_off_strengths(const std::vector<AnyArray> &tables, double start, int n_fixed) {
+std::vector<double> back_off_strengths(const std::vector<AnyArray> &tables, double start, int n_fixed, double prior) {
     expect(!tables.empty() && tables[0].ndim() == 2, "the first level is a table of groups and values");
     expect(start >= 0 && std::isfinite(start), "a strength is a finite number of at least 0");
+    expect(prior >= 0 && std::isfinite(prior), "a prior is a finite number of at least 0");
     expect(n_fixed >= 0 && std::size_t(n_fixed) <= tables.size(), "there are fewer levels than are to be fixed");
     std::vector<std::int64_t> shape{std::int64_t(tables[0].shape(0)), std::int64_t(tables[0].shape(1))};
     expect(shape[0] < 65536 && shape[1] < 65536, "there are too many values");
@@ -398,16 +399,16 @@ std::vector<double> back_off_strengths(const std::vector<AnyArray> &tables, doub
         for (int v = 0; v < r; ++v)
             for (int y = 0; y < groups; ++y) *out++ = cells[(y * size + at) * r + v];
     };
-    return learn_strengths(gather_back_off(sizes, r, groups, 1.0, fill), start, n_fixed);
+    return learn_strengths(gather_back_off(sizes, r, groups, 1.0, fill), start, prior, n_fixed);
 }
 
 }  // namespace
 
 void bind_score(nb::module_ &m) {
     nb::class_<PyPlan>(m, "ScoringPlan", "How a classifier reads the counts of a Store.")
-        .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool, double>(),
+        .def(nb::init<std::shared_ptr<PyStore>, const std::string &, double, double, bool, bool, double, double>(),
              nb::arg("store"), nb::arg("kind"), nb::arg("strength"), nb::arg("unit") = 1.0,
-             nb::arg("smooth_unseen") = false, nb::arg("fast") = true, nb::arg("first") = -1.0)
+             nb::arg("smooth_unseen") = false, nb::arg("fast") = true, nb::arg("first") = -1.0, nb::arg("prior") = 0.0)
         .def("product", &PyPlan::product, nb::arg("child"), nb::arg("parents"), nb::arg("weight"),
              nb::arg("class_parents") = std::vector<int>{}, nb::arg("only") = Sets{}, nb::arg("free") = Families{},
              nb::arg("joined") = Sets{})
@@ -455,7 +456,8 @@ void bind_score(nb::module_ &m) {
             nb::arg("n_rows"))
         .def("n_reads", [](const PyPlan &p) { return Compiled::n_reads(p.plan); })
         .def("compile", &PyPlan::compile, nb::arg("leave_out") = false, nb::call_guard<nb::gil_scoped_release>());
-    m.def("back_off_strengths", &back_off_strengths, nb::arg("tables"), nb::arg("start") = 1.0, nb::arg("n_fixed") = 0);
+    m.def("back_off_strengths", &back_off_strengths, nb::arg("tables"), nb::arg("start") = 1.0, nb::arg("n_fixed") = 0,
+          nb::arg("prior") = 0.0);
     nb::class_<Compiled>(m, "Compiled", "A plan with every probability worked out.")
         .def("score", &compiled_score, nb::arg("codes"), nb::arg("out").noconvert(), nb::arg("log_joint") = false,
              nb::arg("n_jobs") = 1, nb::arg("labels").none() = nb::none())

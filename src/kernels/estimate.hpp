@@ -11,12 +11,14 @@ namespace tanager::scoring {
 enum class Smoothing { lidstone, m_estimate, bdeu, prior_counts, back_off };
 
 // `strength` is alpha, M, ess or N0; `first` is M where back-off has no attribute parents. Where back-off is `learned`,
-// every term has strengths of its own, and these two are those of the class and of what was not learned. Decayed stores
-// hold true counts times `unit`; whoever adds a pseudo-count to one of their cells multiplies it by `unit` first.
+// every term has strengths of its own, and these two are those of the class and of what was not learned; `prior` is how
+// firmly the learned ones are held to `strength`, see back_off.hpp. Decayed stores hold true counts times `unit`;
+// whoever adds a pseudo-count to one of their cells multiplies it by `unit` first.
 struct Estimate {
     Smoothing kind = Smoothing::lidstone;
     double strength = 1, unit = 1, first = 1;
     bool learned = false;
+    double prior = 0;
     bool constant() const { return kind != Smoothing::prior_counts && kind != Smoothing::back_off; }
     // Pseudo-count of one of r outcomes in one of q contexts (constant kinds; the uniform start of the others).
     double cell(double r, double q) const {

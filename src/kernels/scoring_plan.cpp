@@ -69,7 +69,7 @@ void ScoringPlan::learn_strengths() {
             }
         };
         const auto cells = gather_back_off(sizes(term.parents), r, groups, estimate.unit, fill);
-        term.strengths = scoring::learn_strengths(cells, estimate.strength);
+        term.strengths = scoring::learn_strengths(cells, estimate.strength, estimate.prior);
     }
     if (class_parents.empty()) return;
     const auto fill = [&](int level, const int *slot, double *out) {
@@ -81,7 +81,7 @@ void ScoringPlan::learn_strengths() {
         std::copy_n(at, store.k, out);
     };
     const auto cells = gather_back_off(sizes(class_parents), store.k, 1, estimate.unit, fill);
-    const auto learned = scoring::learn_strengths(cells, estimate.strength, 1);
+    const auto learned = scoring::learn_strengths(cells, estimate.strength, estimate.prior, 1);
     class_strengths.assign(learned.begin() + 1, learned.end());
 }
 

@@ -288,10 +288,12 @@ def tree_steps(
 ) -> None:
     """For one row and class: log_sum (1, n) of every column as it is taken out, its shares (n, n) by column left."""
 
-def back_off_strengths(tables: Sequence[_Floats], start: float = 1.0, n_fixed: int = 0) -> list[float]:
+def back_off_strengths(
+    tables: Sequence[_Floats], start: float = 1.0, n_fixed: int = 0, prior: float = 0.0
+) -> list[float]:
     """The strengths of one family, from tables (groups, parents ..., child) with none, one, two, ... parents.
 
-    The first `n_fixed` levels keep the strength to start with.
+    The first `n_fixed` levels keep the strength to start with. `prior` is how firmly the others are held to it.
     """
 
 class ScoringPlan:
@@ -306,8 +308,10 @@ class ScoringPlan:
         smooth_unseen: bool = False,
         fast: bool = True,
         first: float = -1.0,
+        prior: float = 0.0,
     ) -> None:
-        """`first` is the strength of a back-off where there are no parents; below 0 it is the same.
+        """`first` is the strength of a back-off where there are no parents; below 0 it is the same. `prior` holds
+        learned ones to `strength`.
 
         Cells hold true counts times the unit. Strengths, weights and `min_count` are as for true counts.
         """

@@ -56,9 +56,14 @@ def left_out_likelihood(levels, strengths):
     return total
 
 
-def by_plain_search(levels, start=0.0):
+def held_likelihood(levels, strengths, start, prior):
+    """The log likelihood, less what the prior takes off for the distance of each strength from the start."""
+    return left_out_likelihood(levels, strengths) - prior / 2 * (np.log(np.array(strengths) / start) ** 2).sum()
+
+
+def by_plain_search(levels, start=0.0, prior=0.0, center=1.0):
     found = minimize(
-        lambda x: -left_out_likelihood(levels, np.exp(x)),
+        lambda x: -held_likelihood(levels, np.exp(x), center, prior),
         np.broadcast_to(start, len(levels)),
         bounds=[(np.log(LOW), np.log(HIGH))] * len(levels),
         method="L-BFGS-B",
@@ -110,6 +115,29 @@ def test_levels_without_news_keep_the_strength_to_start_with():
     assert back_off_strengths(levels_of(contexts), 3.0)[1] == pytest.approx(3.0, rel=1e-6)
 
 
+def test_a_prior_holds_strengths_to_where_the_search_begins():
+    """Of (4, 0), dL/d(log c) is 4 (c/2 / (3 + c/2) - c / (3 + c)); the prior takes half of log c off."""
+    (c,) = back_off_strengths([np.array([[4.0, 0.0]])], 1.0, 0, 0.5)
+    assert 4 * (c / 2 / (3 + c / 2) - c / (3 + c)) == pytest.approx(0.5 * np.log(c), abs=1e-5)
+    assert LOW < c < 1 < back_off_strengths([np.array([[3.0, 1.0]])], 1.0, 0, 0.5)[0] < HIGH
+    assert back_off_strengths([np.array([[9.0, 1.0]])], 2.0, 0, 1e9) == pytest.approx([2.0], rel=1e-5)
+    assert back_off_strengths(levels_of(np.array([[[9.0, 1.0], [1.0, 9.0]]])), 3.0, 1, 0.5)[0] == 3.0
+
+
+def test_the_prior_of_a_model_is_that_of_its_strengths():
+    X, y = [["a"]] * 4 + [["a"]] * 3 + [["b"]], [0] * 4 + [1] * 4
+    model = NaiveBayes(smoothing=LearnedBackOff(2.0, prior=0.5)).fit(X, y)
+    expected = back_off_strengths([np.array([[4.0, 0.0], [3.0, 1.0]])], 2.0, 0, 0.5)
+    assert model.view_.strengths == {(0, ()): tuple(expected)}
+    again = from_bytes(to_bytes(model))
+    assert again.smoothing == LearnedBackOff(2.0, prior=0.5)
+    assert again.predict_proba(X).tolist() == model.predict_proba(X).tolist()
+    with pytest.raises(
+        OptionError, match=r"LearnedBackOff\(prior=-1\): the prior must be a finite number of at least 0"
+    ):
+        LearnedBackOff(prior=-1)
+
+
 # --- against a plain search --------------------------------------------------------------------------------------
 
 
@@ -132,6 +160,9 @@ def test_a_plain_search_finds_nothing_better_close_by(shape, seed, rows, weight)
     assert all(LOW <= c <= HIGH for c in strengths)
     close = by_plain_search(levels, np.log(strengths))
     assert left_out_likelihood(levels, strengths) >= close - 1e-6 * max(rows, 1)
+    held = back_off_strengths(levels, 2.0, 0, 0.5)
+    close = by_plain_search(levels, np.log(held), 0.5, 2.0)
+    assert held_likelihood(levels, held, 2.0, 0.5) >= close - 1e-6 * max(rows, 1)
 
 
 def test_a_plain_search_from_the_same_start_finds_nothing_better():

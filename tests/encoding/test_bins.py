@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager.encoding.bins import cut, equal_frequency, equal_width, find_cuts, mdl
+from tanager.encoding.bins import cut, equal_frequency, equal_width, find_cuts, mdl, refined
 from tanager.errors import OptionError
 
 V = np.array([1, 2, 2.5, 3, 4, 7, 8, 10])
@@ -61,6 +61,19 @@ def slow_equal_frequency(values: list[float], k: int) -> list[float]:
     return sorted(cuts)
 
 
+def slow_refined(rows: list[tuple[float, int]], rows_per_cell: float) -> list[float]:
+    cuts, values = slow_mdl(rows), sorted(x for x, _ in rows)
+    n_bins = min(20, math.sqrt(len(rows) / len({y for _, y in rows}) / rows_per_cell))
+    distinct = sorted(set(values))
+    if len(distinct) <= n_bins:
+        return [(a + b) / 2 for a, b in pairwise(distinct)]
+    more = []
+    for low, high in pairwise([-math.inf, *cuts, math.inf]):
+        inside = [x for x in values if low < x <= high]
+        more += slow_equal_frequency(inside, math.floor(len(inside) / len(rows) * n_bins + 0.5))
+    return sorted(cuts + more)
+
+
 # Known answers
 
 
@@ -88,6 +101,23 @@ def test_equal_width_and_equal_frequency_on_paper():
     assert cut(V, equal_frequency(V, 3)).tolist() == [0, 0, 0, 1, 1, 2, 2, 2]
 
 
+def test_refined_bins_go_on_by_frequency_on_paper():
+    # 0.2 * sqrt(800 / 2) = 4 bins for 800 rows: three quarters of them lie below the cut by class entropy.
+    x = np.arange(1.0, 801.0)
+    assert refined(x, x > 600).tolist() == [200.5, 400.5, 600.5]
+    assert refined(x, np.arange(800) % 2).tolist() == [200.5, 400.5, 600.5]  # where class entropy finds no cut at all
+    assert refined(x[:100], x[:100] > 50).tolist() == [50.5]  # a hundred rows are too few for more
+    assert len(refined(np.arange(1e5), np.arange(100_000) % 2)) == 19
+
+
+def test_a_column_of_few_values_is_refined_to_all_of_them():
+    x, y = np.repeat([0.5, 1.0, 7.0], [700, 5, 400]), np.arange(1105) % 2
+    assert mdl(x, y).tolist() == []
+    assert equal_frequency(x, 4).tolist() == [0.75, 4]
+    assert refined(x, y).tolist() == [0.75, 4]
+    assert refined(np.repeat(np.arange(4.0), [700, 1, 1, 400]), np.arange(1102) % 2).tolist() == [0.5, 1.5, 2.5]
+
+
 # Laws
 
 numbers = st.integers(-8, 8).map(lambda n: n / 2)
@@ -111,6 +141,14 @@ def test_mdl_equals_its_slow_twin_where_it_cuts_often():
     assert cuts == pytest.approx(slow_mdl(list(zip(x.tolist(), y.tolist(), strict=True))))
 
 
+@given(rows, st.sampled_from([0.25, 1.0, 3.0]))
+def test_refined_bins_equal_their_slow_twin(table, rows_per_cell):
+    x, y, _ = (np.array(part, dtype=float) for part in zip(*table, strict=True))
+    assert refined(x, y.astype(np.uint8), rows_per_cell=rows_per_cell).tolist() == pytest.approx(
+        slow_refined([(a, b) for a, b, _ in table], rows_per_cell)
+    )
+
+
 @given(st.lists(numbers, min_size=1, max_size=40), st.integers(1, 6))
 def test_equal_frequency_equals_its_slow_twin(values, k):
     assert equal_frequency(np.array(values), k).tolist() == slow_equal_frequency(values, k)
@@ -125,6 +163,7 @@ def test_a_whole_weight_means_the_row_given_that_often(table, k):
     assert equal_frequency(x, k, weights).tolist() == equal_frequency(many_x, k).tolist()
     for encoding in ("n-1", "candidates"):
         assert mdl(x, y, weights, encoding).tolist() == mdl(many_x, many_y, encoding=encoding).tolist()
+    assert refined(x, y, weights, rows_per_cell=1).tolist() == refined(many_x, many_y, rows_per_cell=1).tolist()
 
 
 def test_pricing_a_weighted_cut_by_the_number_of_rows_would_break_weight_as_repetition():
@@ -158,12 +197,13 @@ def test_missing_and_infinite_values_do_not_move_mdl_cut_points():
 def test_a_constant_column_gets_no_cut(values):
     x = np.array(values)
     assert len(equal_width(x, 5)) == len(equal_frequency(x, 5)) == len(mdl(x, np.zeros(len(x), int))) == 0
+    assert len(refined(x, np.zeros(len(x), int))) == 0
 
 
 def test_neighbouring_floats_stay_on_their_sides_of_the_cut():
     x = np.repeat([1.0, np.nextafter(1.0, 2.0)], 50)
     y = np.repeat([0, 1], 50)
-    for cuts in (mdl(x, y), equal_frequency(x, 2)):
+    for cuts in (mdl(x, y), equal_frequency(x, 2), refined(x, y, rows_per_cell=1)):
         assert cut(x, cuts).tolist() == y.tolist()
 
 
@@ -189,8 +229,9 @@ def test_many_cuts_need_wide_codes():
 
 
 def test_mdl_without_labels_says_what_to_do():
-    with pytest.raises(OptionError, match=r'bins="mdl" needs class labels.*Pass y, or use bins="frequency"'):
-        find_cuts(V, "mdl", 5, "n-1", None, None)
+    for method in ("mdl", "refined"):
+        with pytest.raises(OptionError, match=f'bins="{method}" needs class labels.*Pass y, or use bins="frequency"'):
+            find_cuts(V, method, 5, "n-1", None, None)
     assert find_cuts(V, "width", 3, "n-1", None, None).tolist() == [4, 7]
     with pytest.raises(OptionError, match="encoding='rows' is not an option"):
         mdl(V, np.zeros(8, int), encoding="rows")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager.encoding.bins import cut, equal_frequency, equal_width, mdl
+from tanager.encoding.bins import cut, equal_frequency, equal_width, mdl, refined
 from tanager.encoding.grid import Grid
 from tanager.errors import DataError, ModelFileError, OptionError
 
@@ -143,6 +143,7 @@ def test_a_grid_that_is_fine_enough_splits_rows_as_exact_cut_points_do(table, n_
     same = [
         (grid.cuts("mdl", encoding=encoding), mdl(x, y, w, encoding)),
         (grid.cuts("frequency", n_bins), equal_frequency(x, n_bins, w)),
+        (grid.cuts("refined", encoding=encoding), refined(x, y, w, encoding)),
     ]
     for mine, exact in same:
         assert cut(x[w > 0], mine).tolist() == cut(x[w > 0], exact).tolist()

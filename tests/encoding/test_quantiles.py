@@ -187,7 +187,7 @@ def test_options_that_mean_nothing_are_refused():
 labelled = st.lists(st.tuples(st.integers(-8, 8), st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=60)
 
 
-@given(labelled, st.sampled_from(["mdl", "width", "frequency"]), st.integers(2, 5))
+@given(labelled, st.sampled_from(["mdl", "refined", "width", "frequency"]), st.integers(2, 5))
 def test_few_labelled_rows_are_cut_as_the_rows_themselves(table, how, n_bins):
     x, y, w = (np.array(part, dtype=float) for part in zip(*table, strict=True))
     sketch = LabelledSketch(3).update(x, y, w)

@@ -68,7 +68,7 @@ def kind_options(command: Command) -> Command:
         click.option(
             "--bins",
             metavar="METHOD",
-            help='Discretization: mdl, width, frequency, or {"age": [18, 65]}.  [default: mdl]',
+            help='Discretization: mdl, refined, width, frequency, or {"age": [18, 65]}.  [default: mdl]',
         ),
         columns_option("--numeric", "Columns to treat as numeric, and to discretize."),
         columns_option("--categorical", "Columns to treat as categorical, also where they look like numbers."),

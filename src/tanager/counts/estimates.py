@@ -102,6 +102,10 @@ class LearnedBackOff(Estimate):
     ``strength`` is where the search begins: strengths about which the counts tell nothing stay there. It is also that
     of P(y), which is not searched for.
 
+    ``prior`` holds strengths to it: ``prior / 2 (log c - log strength)^2`` is taken off the log likelihood. Without
+    it (0), where the few rows of a class all have one value, the strength falls to its least, and another value that
+    comes later is taken for impossible.
+
     A weight of two is two rows, of which one is left out. Of a cell that holds less than one row, as fading leaves
     them, all is left out: which rows are in it is not known any more. A batch is answered with the strengths of the
     counts as they are; in a stream they are learned again when a structure would be.
@@ -109,6 +113,12 @@ class LearnedBackOff(Estimate):
 
     kind = "learned"
     strength: float = 1.0
+    prior: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (np.isfinite(self.prior) and self.prior >= 0):
+            raise OptionError(f"LearnedBackOff(prior={self.prior!r}): the prior must be a finite number of at least 0.")
 
 
 ESTIMATES: dict[str, type[Estimate]] = {

@@ -32,13 +32,14 @@ class Encoder:
 
     Parameters
     ----------
-    bins : {"mdl", "width", "frequency"} or dict, default="mdl"
-        How numeric columns are cut: by class entropy (needs labels), into equal widths or into equal frequencies. A
-        dict gives a method or cut points per column; columns it does not name are cut by "mdl".
+    bins : {"mdl", "refined", "width", "frequency"} or dict, default="mdl"
+        How numeric columns are cut: by class entropy (needs labels), by class entropy and then into more bins as rows
+        allow, into equal widths or into equal frequencies. A dict gives a method or cut points per column; columns it
+        does not name are cut by "mdl".
     n_bins : int, default=5
         For equal widths and frequencies.
     mdl_encoding : {"n-1", "candidates"}, default="n-1"
-        How "mdl" prices a cut; "candidates" accepts more cuts.
+        How "mdl" and "refined" price a cut; "candidates" accepts more cuts.
     categorical, numeric : list of names or places, default=None
         Columns of that kind, whatever the rules say; ``categorical="all"`` cuts nothing.
     continuous : bool or list of names or places, default=False
@@ -153,7 +154,7 @@ class Encoder:
     ) -> Encoder:
         """Learn the schema from all rows of positive weight and, when class codes are given, with a class.
 
-        Class codes are what ``encode_labels`` gives; ``bins="mdl"`` needs them.
+        Class codes are what ``encode_labels`` gives; ``bins="mdl"`` and "refined" need them.
         """
         table = read_table(X)
         if self._given:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tanager.encoding.bins import cut, equal_width, find_cuts
+from tanager.encoding.bins import METHODS, cut, equal_width, find_cuts
 from tanager.errors import DataError, ModelFileError, OptionError, check_option
 
 _MARGIN = 0.1  # of the range of the first rows, on each side
@@ -154,8 +154,8 @@ class Grid:
     # Cut points
 
     def cuts(self, how: str = "mdl", n_bins: int = 5, encoding: str = "n-1") -> np.ndarray:
-        """Cut points by "mdl", "width" or "frequency" (see ``tanager.encoding.bins``); all of them are edges."""
-        check_option("how", how, ("mdl", "width", "frequency"))
+        """Cut points by one of the ``METHODS`` of ``tanager.encoding.bins``; all of them are edges."""
+        check_option("how", how, METHODS)
         if how == "width":
             return self._at_edges(equal_width(np.array(self.span()), n_bins))
         # Every (interval, class) cell is one weighted row, whose value is the number of the interval.

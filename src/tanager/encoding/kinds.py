@@ -24,12 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from tanager.encoding.bins import find_cuts
+from tanager.encoding.bins import METHODS, find_cuts
 from tanager.encoding.schema import Column
 from tanager.encoding.values import Categories, Cells
 from tanager.errors import OptionError, check_option, nearest
-
-METHODS = ("mdl", "width", "frequency")
 
 BinsOption = str | Mapping[str, str | Sequence[float]]
 

@@ -237,7 +237,7 @@ class LabelledSketch:
         return self
 
     def cuts(self, how: str = "mdl", n_bins: int = 5, encoding: str = "n-1") -> np.ndarray:
-        """Cut points by "mdl", "width" or "frequency", as if the stored values were all rows."""
+        """Cut points by one of the ``METHODS`` of ``tanager.encoding.bins``, as if the stored values were all rows."""
         x, y, w = self._items()
         return find_cuts(x, how, n_bins, encoding, y, w)
 

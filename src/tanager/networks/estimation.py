@@ -25,8 +25,10 @@ def _family(count: Count, child: str, parents: Sequence[str], rule: Estimate, ta
     """P(child | parents), the child last."""
     # Back-off drops the last parent first, and never the class: so the class comes first.
     ordered = sorted(parents, key=lambda name: name != target)
-    make = _learned_table if isinstance(rule, LearnedBackOff) else _table
-    table = make(count, child, ordered, rule, target)
+    if isinstance(rule, LearnedBackOff):
+        table = _learned_table(count, child, ordered, rule, target)
+    else:
+        table = _table(count, child, ordered, rule, target)
     return table.transpose([*(ordered.index(parent) for parent in parents), len(parents)])
 
 
@@ -35,12 +37,12 @@ def _table(count: Count, child: str, parents: Sequence[str], rule: Estimate, tar
     return normalised(cells + _pseudo(count, child, parents, rule, cells, target))
 
 
-def _learned_table(count: Count, child: str, parents: Sequence[str], rule: Estimate, target: str) -> np.ndarray:
+def _learned_table(count: Count, child: str, parents: Sequence[str], rule: LearnedBackOff, target: str) -> np.ndarray:
     """Level after level, each with a strength of its own; the first knows the class, if that is a parent."""
     first = int(target in parents)
     levels = [count(*parents[:size], child) for size in range(first, len(parents) + 1)]
     cells = [np.ascontiguousarray(level if first else level[None]) for level in levels]
-    strengths = _kernels.back_off_strengths(cells, rule.strength, int(child == target))
+    strengths = _kernels.back_off_strengths(cells, rule.strength, int(child == target), rule.prior)
     r = max(levels[0].shape[-1], 1)
     table = np.full(levels[0].shape, 1.0 / r)
     for level, strength in zip(levels, strengths, strict=True):

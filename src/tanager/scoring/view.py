@@ -95,8 +95,9 @@ class View:
         assert self.layout is not None
         estimate = self.estimate
         first = estimate.at_first if isinstance(estimate, BackOff) else -1.0
+        prior = estimate.prior if isinstance(estimate, LearnedBackOff) else 0.0
         plan = _kernels.ScoringPlan(
-            self.layout, estimate.kind, estimate.strength, self.unit, self.smooth_unseen, self.fast, first
+            self.layout, estimate.kind, estimate.strength, self.unit, self.smooth_unseen, self.fast, first, prior
         )
         form.build(plan)
         plan.classes(self.priors, self.factors)

@@ -1,0 +1,1 @@
+"""How number columns are cut, and what it does to four classifiers."""
