@@ -254,8 +254,9 @@ class View:
         """
         nanoseconds = -1 if seconds is None else int(min(max(seconds, 0.0), 1e9) * 1e9)
         rows = block.codes, block.labels, block.weights
-        how = leave_out, self.unit, begin, nanoseconds, n_jobs, judged, joints
-        return self.plan.validate_members(*rows, scores, *how)
+        return self.plan.validate_members(
+            *rows, scores, leave_out, self.unit, begin, nanoseconds, n_jobs, judged, joints
+        )
 
     def _worth_compiling(self, n_cells: float, n_rows: int) -> bool:
         """Making a cell costs about as much as working it out once for a row, or more where there is a short cut."""
