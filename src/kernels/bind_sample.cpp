@@ -1,10 +1,9 @@
 // Samples for Python: columns of codes that searches over networks count from.
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 
 #include "bind_arrays.hpp"
-#include "separation.hpp"
+#include "open_network.hpp"
 
 namespace {
 
@@ -60,6 +59,7 @@ class KeptSample {
         sample_ = std::make_unique<Sample>(static_cast<const std::byte *>(codes_.data()), bytes ? 1 : 2, n_rows,
                                            std::vector<std::size_t>(n_values.begin(), n_values.end()),
                                            weights.is_none() ? nullptr : static_cast<const double *>(weights_.data()));
+        known_ = std::make_unique<RememberedInformation>(*sample_);
     }
 
     nb::object count(const Places &places, const std::string &method_name) const {
@@ -93,7 +93,8 @@ class KeptSample {
             nb::gil_scoped_release released;
             return as_tuple(tanager::information(*sample_, first, second, variables, method));
         }
-        return as_tuple(ask(first, second, std::move(variables)));
+        nb::gil_scoped_release released;
+        return as_tuple(known_->ask(first, second, variables));
     }
 
     std::vector<Figures> pairs(const Places &places, const Places &given) {
@@ -102,9 +103,10 @@ class KeptSample {
         const Variables variables = checked(all);
         const Variables conditions(variables.begin() + std::ptrdiff_t(places.size()), variables.end());
         std::vector<Figures> out;
+        nb::gil_scoped_release released;
         for (std::size_t a = 0; a < places.size(); ++a)
             for (std::size_t b = a + 1; b < places.size(); ++b)
-                out.push_back(as_tuple(ask(variables[a], variables[b], conditions)));
+                out.push_back(as_tuple(known_->ask(variables[a], variables[b], conditions)));
         return out;
     }
 
@@ -112,23 +114,9 @@ class KeptSample {
         return {found.value, found.rows, found.df, found.naive_df, found.pearson};
     }
 
-    // The information of variables that are known to be there, each once; worked out when it is first asked for.
-    Information ask(std::size_t first, std::size_t second, Variables given) {
-        ++n_asked;
-        std::sort(given.begin(), given.end());
-        Variables key{std::min(first, second), std::max(first, second)};
-        key.insert(key.end(), given.begin(), given.end());
-        if (const auto found = known_.find(key); found != known_.end()) return found->second;
-        ++n_counted;
-        Information made;
-        {
-            nb::gil_scoped_release released;
-            made = tanager::information(*sample_, key[0], key[1], given, SampleMethod::automatic);
-        }
-        return known_[key] = made;
-    }
-
-    std::int64_t n_asked = 0, n_counted = 0;
+    RememberedInformation &known() { return *known_; }
+    std::int64_t n_asked() const { return known_->n_asked; }
+    std::int64_t n_counted() const { return known_->n_counted; }
 
     nb::object scores(const std::string &kind_name, std::int64_t child, const std::vector<Places> &parents,
                       double strength, const std::string &method_name) const {
@@ -172,17 +160,9 @@ class KeptSample {
         if (n_rows > 1 && weights_.stride(0) != 1) refuse("weights must be contiguous.");
     }
 
-    struct Hash {
-        std::size_t operator()(const Variables &key) const {
-            std::size_t mixed = 0;
-            for (const std::size_t i : key) mixed = (mixed ^ i) * 0x9E3779B97F4A7C15u + (mixed >> 29);
-            return mixed;
-        }
-    };
-
     AnyArray codes_, weights_;
     std::unique_ptr<Sample> sample_;
-    std::unordered_map<Variables, Information, Hash> known_;
+    std::unique_ptr<RememberedInformation> known_;
 };
 
 IndependenceTest::Kind test_named(const std::string &name) {
@@ -202,26 +182,18 @@ class PySeparation {
                  const std::vector<std::vector<bool>> &allowed, const std::string &test, double bound, bool guard,
                  bool naive, std::size_t max_cond)
         : sample_(std::move(sample)),
-          own_{BlockGraph(nodes.size()), {test_named(test), bound, guard, naive}, max_cond, {}, {}, {}} {
+          own_{BlockGraph(nodes.size()), {test_named(test), bound, guard, naive}, max_cond, {}, {}, {},
+               sample_->known()} {
         Places all = nodes;
         all.insert(all.end(), given.begin(), given.end());
         const Variables places = sample_->checked(all);
-        nodes_.assign(places.begin(), places.begin() + std::ptrdiff_t(nodes.size()));
-        given_.assign(places.begin() + std::ptrdiff_t(nodes.size()), places.end());
+        own_.nodes.assign(places.begin(), places.begin() + std::ptrdiff_t(nodes.size()));
+        own_.given.assign(places.begin() + std::ptrdiff_t(nodes.size()), places.end());
         expect(allowed.size() == nodes.size(), "one line of allowed arcs per node");
         for (const auto &line : allowed) {
             expect(line.size() == nodes.size(), "one allowed arc per node");
             own_.allowed.emplace_back(line.begin(), line.end());
         }
-        own_.look_up = [this](int a, int b, const std::vector<int> &between) {
-            Variables conditions = given_;
-            for (const int c : between) conditions.push_back(nodes_[std::size_t(c)]);
-            return sample_->ask(nodes_[std::size_t(a)], nodes_[std::size_t(b)], std::move(conditions));
-        };
-        own_.ask = [this](int a, int b, const std::vector<int> &between) {
-            ++n_tests;
-            return own_.look_up(a, b, between);
-        };
     }
     PySeparation(const PySeparation &) = delete;
 
@@ -248,23 +220,42 @@ class PySeparation {
     // None where no node lies between the two, and `always` is not asked for.
     std::optional<Found> by_neighbours(int a, int b, bool always, bool widely) {
         check_pair(a, b);
+        nb::gil_scoped_release released;
         const std::vector<char> flags = own_.graph.between(a, b);
         if (!always && std::find(flags.begin(), flags.end(), 1) == flags.end()) return std::nullopt;
         const Attempt found = widely ? own_.widely(a, b, flags) : own_.by_neighbours(a, b, flags);
         return Found{found.separated, found.too_many, found.given, KeptSample::as_tuple(found.information)};
     }
 
-    std::int64_t n_tests = 0;
+    // The parents of every node, and the arcs whose direction is left open.
+    std::pair<std::vector<std::vector<int>>, std::vector<NodePair>> learn(const std::vector<NodePair> &required,
+                                                                          bool extend_by_order,
+                                                                          std::optional<std::size_t> max_parents) {
+        for (std::size_t v = 0; v < own_.nodes.size(); ++v)
+            expect(own_.graph.neighbours(int(v)).empty(), "a network is learned from a graph without edges");
+        for (std::size_t k = 0; k < required.size(); ++k) {
+            const auto [u, v] = required[k];
+            check_pair(u, v);
+            for (std::size_t other = 0; other < k; ++other)
+                expect(required[other] != NodePair{u, v} && required[other] != NodePair{v, u},
+                       "every pair can be required once");
+        }
+        nb::gil_scoped_release released;
+        OpenNetwork found = learn_open_network(own_, required, extend_by_order,
+                                               max_parents.value_or(std::numeric_limits<std::size_t>::max()));
+        return {std::move(found.parents), std::move(found.undirected)};
+    }
+
+    std::int64_t n_tests() const { return own_.n_tests; }
 
   private:
     void check_pair(int a, int b) const {
-        const int n = int(nodes_.size());
+        const int n = int(own_.nodes.size());
         expect(a >= 0 && b >= 0 && a < n && b < n && a != b, "a pair must name two of the nodes");
     }
 
     std::shared_ptr<KeptSample> sample_;
     Separation own_;
-    Variables nodes_, given_;
 };
 
 }  // namespace
@@ -278,8 +269,8 @@ void bind_sample(nb::module_ &m) {
         .def("information", &KeptSample::information, arg("x"), arg("z"), arg("given"), arg("method") = "auto",
              "I(X; Z | given), M, degrees of freedom without and with structural zeros, Pearson's X^2.")
         .def("pairs", &KeptSample::pairs, arg("variables"), arg("given"), "The information of every two variables.")
-        .def_ro("n_asked", &KeptSample::n_asked)
-        .def_ro("n_counted", &KeptSample::n_counted)
+        .def_prop_ro("n_asked", &KeptSample::n_asked)
+        .def_prop_ro("n_counted", &KeptSample::n_counted)
         .def("scores", &KeptSample::scores, arg("kind"), arg("child"), arg("parents"), arg("strength") = 1.0,
              arg("method") = "auto", "The scores of one child with each of several sets of parents.");
     nb::class_<PySeparation>(m, "Separation", "A graph between variables of a sample, and tests that separate pairs.")
@@ -291,5 +282,6 @@ void bind_sample(nb::module_ &m) {
         .def("part", &PySeparation::part, arg("a"), arg("b"))
         .def("between", &PySeparation::between, arg("a"), arg("b"))
         .def("by_neighbours", &PySeparation::by_neighbours, arg("a"), arg("b"), arg("always"), arg("widely"))
-        .def_ro("n_tests", &PySeparation::n_tests);
+        .def("learn", &PySeparation::learn, arg("required"), arg("extend_by_order"), arg("max_parents").none())
+        .def_prop_ro("n_tests", &PySeparation::n_tests);
 }

@@ -325,7 +325,8 @@ void Sample::increment(const Variables &base, const Variables &others, const std
         steps[k] = n[k] <= kSpreadCells ? n[k] + 1 : 0;
         cells[k].resize((n[k] + 1) * (steps[k] > 0 ? kSpread : 1));
     }
-    std::vector<Index> cell(kIndexRows), missing(kIndexRows), out(kIndexRows);
+    const std::size_t most = std::min(kIndexRows, n_rows_);
+    std::vector<Index> cell(most), missing(most), out(most);
     for (std::size_t start = 0; start < n_rows_; start += kIndexRows) {
         const std::size_t rows = std::min(kIndexRows, n_rows_ - start);
         std::fill_n(cell.begin(), rows, Index{0});
@@ -378,7 +379,8 @@ template <class Code>
 void Sample::add_to_keys(const Variables &variables, std::vector<std::uint64_t> &keys) const {
     const Folding<Code, std::uint32_t> functions = folding<Code, std::uint32_t>();
     const auto n = static_cast<std::uint64_t>(n_cells(variables));
-    std::vector<std::uint32_t> cell(kIndexRows), missing(kIndexRows);
+    const std::size_t most = std::min(kIndexRows, n_rows_);
+    std::vector<std::uint32_t> cell(most), missing(most);
     for (std::size_t start = 0; start < n_rows_; start += kIndexRows) {
         const std::size_t rows = std::min(kIndexRows, n_rows_ - start);
         std::fill_n(cell.begin(), rows, 0);

@@ -38,7 +38,9 @@ class Sample {
 
     std::size_t n_rows() const { return n_rows_; }
     std::size_t n_variables() const { return n_values_.size(); }
+    std::size_t code_size() const { return code_size_; }  // in bytes
     std::size_t n_values(std::size_t i) const { return n_values_[i]; }
+    bool weighted() const { return weights_ != nullptr; }
     double weight(std::size_t r) const { return weights_ == nullptr ? 1.0 : weights_[r]; }
     // The product of their numbers of values.
     double n_cells(const Variables &variables) const;
@@ -52,6 +54,12 @@ class Sample {
 
     // The rows in which all variables are present, in groups.
     Groups group(const Variables &variables) const;
+
+    // The codes of variable i, row after row.
+    template <class Code>
+    const Code *column(std::size_t i) const {
+        return reinterpret_cast<const Code *>(codes_) + i * n_rows_;
+    }
 
     // The code of variable i in row r, or n_values(i) where it is missing.
     std::size_t code(std::size_t r, std::size_t i) const {
@@ -82,11 +90,6 @@ class Sample {
     void increment(const Variables &base, const Variables &others, const std::vector<double *> &tables) const;
     template <class Code>
     void add_to_keys(const Variables &variables, std::vector<std::uint64_t> &keys) const;
-
-    template <class Code>
-    const Code *column(std::size_t i) const {
-        return reinterpret_cast<const Code *>(codes_) + i * n_rows_;
-    }
 
     const std::byte *codes_;
     std::size_t code_size_, n_rows_;

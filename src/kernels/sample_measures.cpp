@@ -7,27 +7,13 @@
 #include <cmath>
 #include <map>
 
+#include "information_sum.hpp"
+
 namespace tanager {
 
 namespace {
 
 constexpr double kMostCells = 1e8;  // beyond this no table is made: rows are grouped
-constexpr std::size_t kSmallCounts = 1024;
-
-// Most cells of a wide table hold a small whole number, whose logarithm is at hand.
-double n_log_n(double n) {
-    static const std::vector<double> small = [] {
-        std::vector<double> values(kSmallCounts, 0.0);
-        for (std::size_t k = 2; k < kSmallCounts; ++k)
-            values[k] = static_cast<double>(k) * std::log(static_cast<double>(k));
-        return values;
-    }();
-    if (!(n > 0.0)) return 0.0;
-    if (n < static_cast<double>(kSmallCounts))
-        if (const auto k = static_cast<std::size_t>(n); static_cast<double>(k) == n) return small[k];
-    return n * std::log(n);
-}
-
 // lgamma writes a global sign; this form does not.
 double log_gamma(double x) {
     int sign = 0;
@@ -46,94 +32,6 @@ bool by_hash(const Sample &sample, const Variables &base, std::size_t other, Sam
     if (n_cells > kMostCells || method == SampleMethod::hash) return true;
     return method == SampleMethod::automatic && sample.choose(base, {other}) == SampleMethod::hash;
 }
-
-// Adds up the layers of a table, one per configuration of what is given. Between layers all margins are zero.
-class InformationSum {
-  public:
-    InformationSum(std::size_t n_x, std::size_t n_z) : n_x_(n_x), n_z_(n_z), x_(n_x), z_(n_z) {}
-
-    // A layer from its cells [x, z].
-    void add(const double *cells) {
-        if (all_zero(cells, n_x_ * n_z_)) return;
-        for (std::size_t v = 0; v < n_x_; ++v, cells += n_z_) {
-            if (all_zero(cells, n_z_)) continue;
-            for (std::size_t w = 0; w < n_z_; ++w) {
-                x_[v] += cells[w];
-                z_[w] += cells[w];
-            }
-            xs_.push_back(v);
-        }
-        cells -= n_x_ * n_z_;
-        for (std::size_t w = 0; w < n_z_; ++w)
-            if (z_[w] > 0.0) zs_.push_back(w);
-        add_present(cells);
-    }
-
-    // A layer from its rows; cells [x, z] come as zeros and leave as zeros. Most layers have few rows, so only what
-    // they touch is looked at.
-    void add(const Sample &sample, std::size_t x, std::size_t z, const std::uint32_t *rows, std::size_t n,
-             double *cells) {
-        for (std::size_t r = 0; r < n; ++r) {
-            const std::size_t v = sample.code(rows[r], x), w = sample.code(rows[r], z);
-            const double weight = sample.weight(rows[r]);
-            if (v == n_x_ || w == n_z_ || !(weight > 0.0)) continue;
-            if (x_[v] == 0.0) xs_.push_back(v);
-            if (z_[w] == 0.0) zs_.push_back(w);
-            x_[v] += weight;
-            z_[w] += weight;
-            cells[v * n_z_ + w] += weight;
-        }
-        touched_x_ = xs_;
-        touched_z_ = zs_;
-        add_present(cells);
-        for (const std::size_t v : touched_x_)
-            for (const std::size_t w : touched_z_) cells[v * n_z_ + w] = 0.0;
-    }
-
-    Information result(double n_layers) const {
-        Information out;
-        out.rows = rows_;
-        const double value = rows_ > 0.0 ? std::nearbyint(sum_ / rows_ * 1e12) / 1e12 : 0.0;
-        out.value = value > 0.0 ? value : 0.0;  // no minus zero either
-        out.df = df_;
-        out.naive_df = (std::max(static_cast<double>(n_x_), 1.0) - 1.0) *
-                       (std::max(static_cast<double>(n_z_), 1.0) - 1.0) * n_layers;
-        out.pearson = pearson_;
-        return out;
-    }
-
-  private:
-    // xs_ and zs_ are the values that occur in the layer.
-    void add_present(const double *cells) {
-        double total = 0.0;
-        for (const std::size_t v : xs_) total += x_[v];
-        rows_ += total;
-        if (xs_.size() > 1 && zs_.size() > 1) {  // a constant tells nothing
-            df_ += static_cast<double>((xs_.size() - 1) * (zs_.size() - 1));
-            double sum = n_log_n(total);
-            for (const std::size_t v : xs_) sum -= n_log_n(x_[v]);
-            for (const std::size_t w : zs_) sum -= n_log_n(z_[w]);
-            for (const std::size_t v : xs_)
-                for (const std::size_t w : zs_) {
-                    // (O - E)^2 / E with E = x z / N, N^2 times above and below: exact differences, one division.
-                    const double seen = cells[v * n_z_ + w], product = x_[v] * z_[w];
-                    const double difference = seen * total - product;
-                    sum += n_log_n(seen);
-                    pearson_ += difference * difference / (product * total);
-                }
-            sum_ += sum;
-        }
-        for (const std::size_t v : xs_) x_[v] = 0.0;
-        for (const std::size_t w : zs_) z_[w] = 0.0;
-        xs_.clear();
-        zs_.clear();
-    }
-
-    std::size_t n_x_, n_z_;
-    std::vector<double> x_, z_;  // the margins of the layer
-    std::vector<std::size_t> xs_, zs_, touched_x_, touched_z_;
-    double sum_ = 0.0, rows_ = 0.0, df_ = 0.0, pearson_ = 0.0;
-};
 
 // Adds up what the cells and the parent configurations of a family contribute; empty ones contribute nothing.
 class FamilySum {
@@ -258,21 +156,34 @@ Information information(const Sample &sample, std::size_t x, std::size_t z, cons
                         SampleMethod method) {
     const std::size_t n_x = sample.n_values(x), n_z = sample.n_values(z);
     const double n_layers = sample.n_cells(given);
-    InformationSum sum(n_x, n_z);
+    LayerCells<double> layer;
+    layer.start(n_x, n_z, true);
+    LayerFigures sum;
     Variables base = given;
     base.push_back(x);
     if (by_hash(sample, base, z, method)) {
         const Groups groups = sample.group(given);
-        std::vector<double> cells(n_x * n_z, 0.0);
-        for (std::size_t g = 0; g < groups.size(); ++g)
-            sum.add(sample, x, z, groups.rows.data() + groups.starts[g], groups.starts[g + 1] - groups.starts[g],
-                    cells.data());
-        return sum.result(n_layers);
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            for (std::size_t at = groups.starts[g]; at < groups.starts[g + 1]; ++at) {
+                const std::uint32_t r = groups.rows[at];
+                const std::size_t v = sample.code(r, x), w = sample.code(r, z);
+                if (v < n_x && w < n_z && sample.weight(r) > 0.0)
+                    layer.take({static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(w), sample.weight(r)});
+            }
+            sum.add(layer.finish());
+        }
+        return sum.information(n_x, n_z, n_layers, true);
     }
     std::vector<double> cells(static_cast<std::size_t>(n_layers) * n_x * n_z);
     sample.extend(base, {z}, {cells.data()}, method);
-    for (std::size_t at = 0; at < cells.size(); at += n_x * n_z) sum.add(cells.data() + at);
-    return sum.result(n_layers);
+    for (std::size_t at = 0; at < cells.size(); at += n_x * n_z) {
+        if (all_zero(cells.data() + at, n_x * n_z)) continue;
+        for (std::uint32_t v = 0; v < n_x; ++v)
+            for (std::uint32_t w = 0; w < n_z; ++w)
+                if (const double n = cells[at + v * n_z + w]; n > 0.0) layer.take({v, w, n});
+        sum.add(layer.finish());
+    }
+    return sum.information(n_x, n_z, n_layers, true);
 }
 
 void family_scores(const Sample &sample, ScoreKind kind, std::size_t child, const std::vector<Variables> &parents,

@@ -4,17 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "information_sum.hpp"
 #include "sample.hpp"
 
 namespace tanager {
-
-struct Information {
-    double value = 0.0;     // I(X; Z | C) in nats, never negative, rounded to 12 decimals
-    double rows = 0.0;      // M, the weight of the rows in which all variables are present
-    double df = 0.0;        // sum over the configurations of C that occur of (r_x - 1)(r_z - 1), r counting what occurs
-    double naive_df = 0.0;  // (a_x - 1)(a_z - 1) times all configurations of C
-    double pearson = 0.0;   // X^2 = sum (O - E)^2 / E over cells with E > 0
-};
 
 Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given,
                         SampleMethod method);

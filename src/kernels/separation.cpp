@@ -120,31 +120,57 @@ std::vector<char> BlockGraph::between(int a, int b) {
     return found;
 }
 
-Attempt Separation::separate(int a, int b, std::vector<int> given) const {
-    if (given.empty() || given.size() > max_cond)  // a pair is known to be dependent by now
-        return {false, !given.empty(), {}, look_up(a, b, {})};
-    const auto attempt_with = [&](std::vector<int> some) {
-        const Information information = ask(a, b, some);
-        return Attempt{test.independent(information), false, std::move(some), information};
-    };
-    Attempt now = attempt_with(std::move(given));
+Information Separation::look_up(int a, int b, const std::vector<int> &between) {
+    const bool pearson = test.kind == IndependenceTest::Kind::pearson;
+    conditions = given;
+    for (const int c : between) conditions.push_back(nodes[std::size_t(c)]);
+    return known.ask(nodes[std::size_t(a)], nodes[std::size_t(b)], conditions, pearson,
+                     between.empty() ? nullptr : &searched);
+}
+
+Information Separation::ask(int a, int b, const std::vector<int> &between) {
+    ++n_tests;
+    return look_up(a, b, between);
+}
+
+Variables Separation::places(const std::vector<int> &some) const {
+    Variables found = given;
+    for (const int c : some) found.push_back(nodes[std::size_t(c)]);
+    return found;
+}
+
+Attempt Separation::separate(int a, int b, std::vector<int> some) {
+    if (some.empty() || some.size() > max_cond)  // a pair is known to be dependent by now
+        return {false, !some.empty(), {}, look_up(a, b)};
+    searched.begin(nodes[std::size_t(a)], nodes[std::size_t(b)], places(some));
+    Attempt now{false, false, std::move(some), {}};
+    now.information = ask(a, b, now.given);
+    now.separated = test.independent(now.information);
+    std::vector<int> fewer;
     while (!now.separated && now.given.size() > 1) {
+        searched.narrow(places(now.given));
         Attempt best;
+        std::size_t dropped = 0;
         for (std::size_t left_out = 0; left_out < now.given.size(); ++left_out) {
-            std::vector<int> fewer = now.given;
+            fewer = now.given;
             fewer.erase(fewer.begin() + std::ptrdiff_t(left_out));
-            Attempt option = attempt_with(std::move(fewer));
-            const bool better = option.separated != best.separated ? option.separated
-                                                                   : option.information.value < best.information.value;
-            if (left_out == 0 || better) best = std::move(option);
+            const Information information = ask(a, b, fewer);
+            const bool separated = test.independent(information);
+            const bool better = separated != best.separated ? separated : information.value < best.information.value;
+            if (left_out > 0 && !better) continue;
+            best.separated = separated;
+            best.information = information;
+            dropped = left_out;
         }
         if (!best.separated && best.information.value > now.information.value) return now;
-        now = std::move(best);
+        now.given.erase(now.given.begin() + std::ptrdiff_t(dropped));
+        now.separated = best.separated;
+        now.information = best.information;
     }
     return now;
 }
 
-Attempt Separation::by_neighbours(int a, int b, const std::vector<char> &between) const {
+Attempt Separation::by_neighbours(int a, int b, const std::vector<char> &between) {
     const auto may_be_parents = [&](int end) {
         std::vector<int> found;
         for (const int v : graph.neighbours(end))
@@ -157,7 +183,7 @@ Attempt Separation::by_neighbours(int a, int b, const std::vector<char> &between
     return theirs.separated || theirs.information.value < ours.information.value ? theirs : ours;
 }
 
-Attempt Separation::widely(int a, int b, const std::vector<char> &between) const {
+Attempt Separation::widely(int a, int b, const std::vector<char> &between) {
     const auto wide = [&](int end) {
         std::vector<char> near(graph.size(), 0);
         for (const int v : graph.neighbours(end)) {

@@ -1,9 +1,8 @@
 // Whether a set of variables separates two others: tests of independence, given what lies on the paths between them.
 #pragma once
-#include <functional>
 #include <vector>
 
-#include "sample_measures.hpp"
+#include "remembered_information.hpp"
 
 namespace tanager {
 
@@ -45,23 +44,31 @@ struct Attempt {
     Information information{};
 };
 
-// The information of two nodes given others, in ascending order; asked for by a test, or looked up for a pair.
-using Ask = std::function<Information(int, int, const std::vector<int> &)>;
-
+// Tests between nodes 0, 1, ..., which are variables of a sample. It is not for several threads.
 struct Separation {
     BlockGraph graph;
     IndependenceTest test;
     std::size_t max_cond;
     std::vector<std::vector<char>> allowed;  // [parent][child]
-    Ask ask, look_up;
+    Variables nodes, given;                  // which variables the nodes are; conditions of every test
+    RememberedInformation &known;
+    SearchedLayers searched{};
+    std::int64_t n_tests = 0;
+    Variables conditions{};  // of the test at hand
 
+    // The information of two nodes given others, in ascending order: by a test, or looked up for a pair.
+    Information ask(int a, int b, const std::vector<int> &between);
+    Information look_up(int a, int b, const std::vector<int> &between = {});
     // A pair is separated by a set, or by what is left of it after colliders are dropped one by one: the node without
     // which the least information is left is dropped, until that increases the information.
-    Attempt separate(int a, int b, std::vector<int> given) const;
+    Attempt separate(int a, int b, std::vector<int> some);
     // By the neighbours of one end between the two, except known children; then by those of the other.
-    Attempt by_neighbours(int a, int b, const std::vector<char> &between) const;
+    Attempt by_neighbours(int a, int b, const std::vector<char> &between);
     // By the neighbours of one end and their neighbours, for the end where these are fewer.
-    Attempt widely(int a, int b, const std::vector<char> &between) const;
+    Attempt widely(int a, int b, const std::vector<char> &between);
+
+  private:
+    Variables places(const std::vector<int> &some) const;  // and what is given
 };
 
 }  // namespace tanager

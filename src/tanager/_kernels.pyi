@@ -579,6 +579,10 @@ class Separation:
         Whether they do, whether there are too many of them, the set, and what `information` says. None where nothing
         lies between the two, unless `always`.
         """
+    def learn(
+        self, required: Sequence[tuple[int, int]], extend_by_order: bool, max_parents: int | None
+    ) -> tuple[list[list[int]], list[tuple[int, int]]]:
+        """A network from no edges at all, as CBL learns it; the arcs whose direction is left open come second."""
     @property
     def n_tests(self) -> int: ...
 

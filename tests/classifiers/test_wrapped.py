@@ -188,3 +188,21 @@ def test_options_that_mean_nothing_are_refused(model, words):
     X, y = chained(100)
     with pytest.raises(OptionError, match=words):
         model.fit(X, y)
+
+
+@pytest.mark.parametrize("fitting", ["one by one", "none"])
+def test_structures_whose_tables_do_not_fit_together_are_judged_one_by_one(monkeypatch, fitting):
+    X, y = chained(300, seed=2)
+    together = Wrapped(GeneralNetwork(), grid=[0.001, 0.01, 0.1]).fit(X, y)
+    count = Wrapped._counts_for
+
+    def only_one(self, forms, learned, counts):
+        return None if len(forms) > 1 or fitting == "none" else count(self, forms, learned, counts)
+
+    monkeypatch.setattr(Wrapped, "_counts_for", only_one)
+    apart = Wrapped(GeneralNetwork(), grid=[0.001, 0.01, 0.1]).fit(X, y)
+    if fitting == "none":
+        assert {line["note"] for line in apart.table_} == {"tables too large", "* chosen"}
+    else:
+        assert len({line["log_loss"] for line in together.table_}) > 1
+        assert apart.table() == together.table()

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tanager import SPC, MEstimate
+from cpu import cpu_levels
+from tanager import SPC, MEstimate, _kernels
 from tanager.learning.selection import true_class_sum
 from tanager.structure.orders import column_order
 
@@ -34,6 +35,38 @@ def test_the_sums_are_those_of_one_collection_after_the_other(select, m, n, valu
         ]
         np.testing.assert_allclose(together, one_by_one, rtol=1e-10)
         assert model.super_parent_ == counts.schema.names[int(np.argmax(np.round(one_by_one, 9)))]
+
+
+@pytest.mark.parametrize("select", ["loo", "resub"])
+@pytest.mark.parametrize(("k", "holes"), [(2, 0.0), (2, 0.2), (3, 0.1), (4, 0.0), (9, 0.1), (23, 0.0), (41, 0.0)])
+@pytest.mark.parametrize("order", ["given", "random"])
+def test_columns_with_one_value_are_left_out_of_the_sums_but_change_nothing(select, k, holes, order):
+    X, y, weights = table(k, 300, 7, 2, k, holes)
+    X[:, [0, 3, 4]] = "same"
+    X[5, 4] = None  # not quite constant
+    for given in (None, weights):
+        model = SPC(super_parent="refined", select=select, column_order=order, random_state=1)
+        model.fit(X, y, sample_weight=given)
+        model.predict_proba(X[:1])
+        counts, rows = model.counts_, model.memory.rows
+        places = column_order(counts, order, 1)
+        one_by_one = [
+            true_class_sum(model, model._form(s, places, counts), rows, leave_out=select == "loo") for s in range(7)
+        ]
+        np.testing.assert_allclose(model._true_class_sums(counts, places, rows), one_by_one, rtol=1e-10)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 9, 14, 19, 30])
+def test_every_processor_adds_in_the_same_order(k):
+    X, y, _ = table(k, 200, 6, 2, k, 0.05)
+    model = SPC(super_parent="refined").fit(X, y)
+    order = column_order(model.counts_, "given")
+    sums = []
+    for level in cpu_levels():
+        _kernels.set_cpu_level(level)
+        sums.append(model._true_class_sums(model.counts_, order, model.memory.rows))
+    for own in sums[1:]:
+        np.testing.assert_array_equal(own, sums[0])
 
 
 def test_what_the_kernel_cannot_do_is_refused():

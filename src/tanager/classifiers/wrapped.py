@@ -199,18 +199,19 @@ class Wrapped(Delegating):
         trials = [_Trial(*setting) for setting in self._settings(model.own_learner)]
         plain = clone(model).set_params(priors=None, class_weight=None)  # a structure is as good as its own answers
         halves = [(self._sample(counts, learned), learned, asked) for learned, asked in parts]
-        figures: list[dict[ProductOfSums, tuple[float, ...] | None]] = [{} for _ in parts]
-        best, floor = trials[-1], chance(halves[0][0]) if self.grid is None else 0.0
+        floor = chance(halves[0][0]) if self.grid is None else 0.0
+        tried = []
         for trial in reversed(trials):  # ties go to the later one
-            if getattr(trial.learner, "threshold", floor) < floor and trial is not best:
+            if getattr(trial.learner, "threshold", floor) < floor and trial is not trials[-1]:
                 trial.note = f"not tried: chance alone gives two columns {floor:.2g}"
-                continue
-            for (own, learned, asked), known in zip(halves, figures, strict=True):
-                found = model.find(own, trial.learner, traced=False)
-                if found.form not in known:
-                    known[found.form] = self._figures(plain, found.form, learned, asked, counts)
-                trial.add(found, known[found.form])
-            best = min(best, trial, key=self._rank)
+            else:
+                tried.append((trial, [model.find(own, trial.learner, traced=False) for own, _, _ in halves]))
+        for half, (_, learned, asked) in enumerate(halves):
+            forms = list(dict.fromkeys(each[half].form for _, each in tried))
+            figures = self._figures(plain, forms, learned, asked, counts)
+            for trial, each in tried:
+                trial.add(each[half], figures[each[half].form])
+        best = min((trial for trial, _ in tried), key=self._rank)
         found = model.find(halves[0][0] if len(parts) == 1 else sample, best.learner)
         best.note = "* chosen"
         return best.learner, found, [trial.line() for trial in trials]
@@ -223,26 +224,30 @@ class Wrapped(Delegating):
         return round(first, 12), -round(line["mean_probability"], 12), trial.n_arcs
 
     def _figures(
-        self, model: NetworkLearner, form: ProductOfSums, learned: KeptRows, asked: KeptRows, counts: JointCounts
-    ) -> tuple[float, ...] | None:
-        """How a structure with tables from some rows answers others; None where its tables do not fit into memory."""
-        rows, families = learned.block, form.families()
+        self, model: NetworkLearner, forms: list[ProductOfSums], learned: KeptRows, asked: KeptRows, counts: JointCounts
+    ) -> dict[ProductOfSums, tuple[float, ...] | None]:
+        """How structures with tables from some rows answer others; None where tables do not fit into memory.
+
+        What several structures have in common is counted once, where all their tables together fit.
+        """
+        own = self._counts_for(forms, learned, counts)
+        if own is None and len(forms) > 1:
+            return {f: v for form in forms for f, v in self._figures(model, [form], learned, asked, counts).items()}
+        if own is None:
+            return dict.fromkeys(forms)
+        answering = model.attach(own, self.encoder_, learned)
+        return {form: _figures_of(answering.score_structure(form, asked.block.query), own, asked) for form in forms}
+
+    def _counts_for(self, forms: list[ProductOfSums], learned: KeptRows, counts: JointCounts) -> JointCounts | None:
+        rows = learned.block
+        families = list(dict.fromkeys(family for form in forms for family in form.families()))
         sparse = sparse_families(families, counts.n_slots, counts.n_classes, len(rows))
         options: dict[str, Any] = {"max_memory": self.max_memory, "spare": counts.spare}
         try:
             own = JointCounts(counts.schema, counts.classes, families=families, sparse=sparse, **options)
         except MemoryBudgetError:
             return None
-        own.update(rows.codes, rows.labels, rows.weights, n_jobs=self.n_threads)
-        answering = model.attach(own, self.encoder_, learned)
-        test = asked.block
-        labels, weights = test.labels, test.weights
-        proba = answering.score_structure(form, test.query)
-        w = np.ones(len(labels)) if weights is None else weights
-        of_class = proba[np.arange(len(labels)), labels]
-        right = decide(proba, own.class_counts, None) == labels
-        log = np.log(np.maximum(of_class, 1e-15))
-        return float(right @ w), float(of_class @ w), float(log @ w), float(w.sum())
+        return own.update(rows.codes, rows.labels, rows.weights, n_jobs=self.n_threads)
 
     def _parts(self, sample: Sample, rows: KeptRows) -> list[tuple[KeptRows, KeptRows]]:
         """What is learned and what is asked: a third held out, or folds."""
@@ -290,6 +295,16 @@ def chance(sample: Sample) -> float:
     free = sample.n_values - 1.0
     pairs = np.outer(free, free)[np.triu_indices(len(free), 1)]
     return float(np.median(pairs) / (2 * max(sample.n_rows, 1.0))) if len(pairs) else 0.0
+
+
+def _figures_of(proba: np.ndarray, counts: JointCounts, asked: KeptRows) -> tuple[float, ...]:
+    """Weight of the rows answered correctly, sums of the probabilities of the true classes and their logs, weight."""
+    labels, weights = asked.block.labels, asked.block.weights
+    w = np.ones(len(labels)) if weights is None else weights
+    of_class = proba[np.arange(len(labels)), labels]
+    right = decide(proba, counts.class_counts, None) == labels
+    log = np.log(np.maximum(of_class, 1e-15))
+    return float(right @ w), float(of_class @ w), float(log @ w), float(w.sum())
 
 
 def _weighted(codes: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> KeptRows:

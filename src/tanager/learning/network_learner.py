@@ -146,5 +146,6 @@ def by_information(
 
 def places(network: Network, sample: Sample) -> dict[int, tuple[int, ...]]:
     """The parents of every variable of a network, by their places in the sample."""
-    index = sample.index
-    return {index(name): tuple(index(parent) for parent in network.parents(name)) for name in network.names}
+    at = {name: i for i, name in enumerate(sample.names)}
+    own = [at[name] for name in network.names]
+    return {own[v]: tuple(own[u] for u in parents) for v, parents in enumerate(network.parent_indices)}

@@ -116,6 +116,8 @@ class CBL(Learner):
         return task.learned(skeleton.parents)
 
     def _without_order(self, task: Task, test: Test) -> LearnedNetwork:
+        if not (task.traced or task.progress or self.exhaustive or self.recheck):
+            return self._untraced(task, test)
         skeleton = OpenSkeleton(task, test, self.max_cond)
         skeleton.thicken(skeleton.draft())
         skeleton.thin()
@@ -129,3 +131,12 @@ class CBL(Learner):
             orientation.limit(self.max_parents)
         arcs = {frozenset((u, v)): (u, v) for v, own in enumerate(orientation.parents) for u in own}
         return task.learned(orientation.parents, [arcs[edge] for edge in map(frozenset, left) if edge in arcs])
+
+    def _untraced(self, task: Task, test: Test) -> LearnedNetwork:
+        """The same by the kernels, which know the usual options and write nothing down."""
+        separation = task.sample.separation(
+            task.nodes, task.given, task.rules.allowed_arcs, test.figures, self.max_cond
+        )
+        parents, left = separation.learn(task.rules.required, self.extend == "order", self.max_parents)
+        task.n_tests += separation.n_tests
+        return task.learned(parents, left)

@@ -43,10 +43,11 @@ class Constraints:
         # Arcs from given variables are present in any case.
         self.required: list[Edge] = [(place[u], place[v]) for u, v in arcs if u in place]
         self._check_cycle()
-        free = not self._forbidden and not self.tier
-        self._allowed = [
-            [u != v and v != self.root if free else self._fits(u, v) for v in self.names] for u in self.names
-        ]
+        self._allowed = (
+            [[self._fits(u, v) for v in self.names] for u in self.names]
+            if self._forbidden or self.tier
+            else self._unconstrained()
+        )
 
     def allowed(self, u: int, v: int) -> bool:
         """Whether the arc u -> v is allowed."""
@@ -75,6 +76,11 @@ class Constraints:
                 raise OptionError(
                     f"{child!r} has {len(own)} required parents, and max_parents={max_parents}. Raise the limit."
                 )
+
+    def _unconstrained(self) -> list[list[bool]]:
+        """All arcs but those into the root: searches ask for many networks."""
+        line = [name != self.root for name in self.names]
+        return [[*line[:u], False, *line[u + 1 :]] for u in range(len(line))]
 
     def _fits(self, u: str, v: str) -> bool:
         return u != v and v != self.root and (u, v) not in self._forbidden and not self._back(u, v)

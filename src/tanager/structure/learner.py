@@ -148,10 +148,10 @@ class Task:
     def learned(self, parents: Sequence[Collection[int]], undirected: Iterable[tuple[int, int]] = ()) -> LearnedNetwork:
         """The network over the names of the sample."""
         names = self.rules.names
-        variables = {name: self.sample.values[i] for name, i in zip(names, self.nodes, strict=True)}
-        arcs = [(names[u], names[v]) for v, own in enumerate(parents) for u in sorted(own)]
+        values = {name: self.sample.values[i] for name, i in zip(names, self.nodes, strict=True)}
+        network = Network.of_parents(values, [sorted(own) for own in parents])
         free = tuple((names[u], names[v]) for u, v in undirected)
-        return LearnedNetwork(Network(variables, arcs), tuple(self.steps), free, self.n_tests)
+        return LearnedNetwork(network, tuple(self.steps), free, self.n_tests)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
