@@ -52,7 +52,7 @@ FEWER_ROWS = {  # of the stream, for classifiers that are slow to learn, and why
     TC: (100_000, "it counts and reads triples"),
     Wrapped: (100_000, "it learns a network for every threshold"),
     BestOf: (20_000, "it tries eight classifiers, leaving out every row"),
-    NetworkForest: (20_000, "it learns two hundred networks, and a weight for each of their factors"),
+    NetworkForest: (20_000, "it learns hundreds of networks, and a weight for each of their factors"),
     SuperParentTAN: (10_000, "it tries arc by arc, leaving out every row"),
 }
 

@@ -70,7 +70,7 @@ def _forest(size: TableSize) -> float:
 
 def _network_forest(size: TableSize) -> float:
     families = min(200 * size.n_columns, max(60 * size.n_columns, 4000))
-    return 0.1 + families * (3e-4 + 4e-8 * size.n_rows + 5e-8 * min(size.n_rows, 5000) * size.n_classes)
+    return 0.1 + families * (1e-4 + 4e-8 * size.n_rows + 2e-8 * min(size.n_rows, 5000) * size.n_classes)
 
 
 def _gradient(size: TableSize) -> float:
