@@ -2,9 +2,39 @@
 
 #include <cmath>
 
+#include "cpu.hpp"
 #include "forest_levels.hpp"
 
 namespace tanager::forest {
+
+namespace {
+
+[[gnu::always_inline]] inline void deepen_all(std::uint32_t *index, std::size_t n, const std::uint8_t *groups,
+                                              std::uint32_t radix) {
+    for (std::size_t r = 0; r < n; ++r) index[r] = index[r] * radix + groups[r];
+}
+
+void deepen_plain(std::uint32_t *index, std::size_t n, const std::uint8_t *groups, std::uint32_t radix) {
+    deepen_all(index, n, groups, radix);
+}
+
+#if defined(__x86_64__)
+// SSE2 has no product of four such numbers, AVX2 one of eight.
+__attribute__((target("avx2"))) void deepen_avx2(std::uint32_t *index, std::size_t n, const std::uint8_t *groups,
+                                                 std::uint32_t radix) {
+    deepen_all(index, n, groups, radix);
+}
+#endif
+
+}  // namespace
+
+void deepen(std::vector<std::uint32_t> &index, const std::uint8_t *groups, int radix) {
+    auto *own = deepen_plain;
+#if defined(__x86_64__)
+    if (chosen_cpu_level() != CpuLevel::plain) own = deepen_avx2;
+#endif
+    own(index.data(), index.size(), groups, std::uint32_t(radix));
+}
 
 namespace {
 
@@ -66,7 +96,7 @@ void add_tables(const Plan &plan, const Rows &queries, const std::int64_t *start
                 double *out) {
     const int c = queries.n_classes;
     // Tables are read family after family for many rows at once: they are larger than the caches, the rows are not.
-    constexpr std::int64_t block = 2048;
+    constexpr std::int64_t block = 8192;
     const std::int64_t n_blocks = (queries.n_rows + block - 1) / block;
     const std::size_t jobs = std::size_t(std::max<std::int64_t>(1, std::min<std::int64_t>(n_jobs, n_blocks)));
     run_threads(jobs, [&](std::size_t t) {

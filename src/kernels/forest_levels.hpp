@@ -64,10 +64,7 @@ inline void group_rows(const Plan &plan, std::size_t first, std::size_t last, co
 }
 
 // index = index * radix + group, for one more column.
-inline void deepen(std::vector<std::uint32_t> &index, const std::uint8_t *groups, int radix) {
-    const std::size_t n = index.size();
-    for (std::size_t r = 0; r < n; ++r) index[r] = index[r] * std::uint32_t(radix) + groups[r];
-}
+void deepen(std::vector<std::uint32_t> &index, const std::uint8_t *groups, int radix);
 
 // The cells of rows [begin, end) of n_rows, without the class.
 inline void cells_of(const Family &family, const Groups &groups, std::int64_t n_rows, std::int64_t begin,
