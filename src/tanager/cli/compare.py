@@ -29,9 +29,9 @@ TABLES = {".csv": "to_csv", ".md": "to_markdown", ".tex": "to_latex"}
 
 @click.command(
     epilog="\b\nModels: comma-separated names, or all (without those marked by *):\n"
-    + "\n".join(f"  {name + '*' * (not entry.compared):<12}{entry.about}" for name, entry in MODELS.items())
+    + "\n".join(f"  {name + '*' * (not entry.compared):<16}{entry.about}" for name, entry in MODELS.items())
     + "\n\n\b\nOf scikit-learn, for --with or --models; with all models those without a *:\n"
-    + "\n".join(f"  {name:<12}{about}" for name, about in PEERS.items())
+    + "\n".join(f"  {name:<16}{about}" for name, about in PEERS.items())
     + "\n\n"
     + examples(
         "tanager compare iris.csv --target class",

@@ -39,7 +39,7 @@ FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "numeric")
 
 @click.command(
     epilog="\b\nModels:\n"
-    + "\n".join(f"  {name:<12}{entry.about}" for name, entry in MODELS.items())
+    + "\n".join(f"  {name:<16}{entry.about}" for name, entry in MODELS.items())
     + "\n\n"
     + examples(
         "tanager fit iris.csv --target class",

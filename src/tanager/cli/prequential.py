@@ -22,7 +22,7 @@ MEASURES = ("accuracy", "kappa", "log_loss")
 
 @click.command(
     epilog="\b\nModels (comma-separated; name:option=value sets an option of one model):\n"
-    + "\n".join(f"  {name:<12}{entry.about}" for name, entry in MODELS.items())
+    + "\n".join(f"  {name:<16}{entry.about}" for name, entry in MODELS.items())
     + "\n\n"
     + examples(
         "tanager prequential stream.csv --target class --model nb,aode --plot curves.png",
