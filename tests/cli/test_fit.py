@@ -38,7 +38,7 @@ leave-one-out   accuracy  log loss
 aode              0.9333    0.1398
 majority class    0.3333    1.0986
 
-Written to iris.tanager (9.3 kB). Next:
+Written to iris.tanager (9.4 kB). Next:
   tanager show iris.tanager
   tanager predict iris.tanager NEW.csv
 """

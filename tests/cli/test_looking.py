@@ -15,7 +15,7 @@ def test_show_says_what_was_learned(run, fitted):
     assert (
         run("show", fitted).out
         == """\
-AODE in iris.tanager (9.3 kB)
+AODE in iris.tanager (9.4 kB)
 learned from 150 rows: 4 columns, 3 classes in 'class'
 
 class       rows  share

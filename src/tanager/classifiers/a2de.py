@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tanager.counts.joint import JointCounts
 from tanager.errors import check_number
@@ -19,6 +20,8 @@ class A2DE(CountsClassifier):
 
     Parameters
     ----------
+    bins : default="refined"
+        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
     min_count : float, default=1.0
         A pair of values serves as super-parents when it was seen at least that often; where none was, AODE answers.
 
@@ -32,6 +35,7 @@ class A2DE(CountsClassifier):
     array([[0.8182, 0.1818]])
     """
 
+    bins: Any = "refined"
     min_count: float = 1.0
 
     order = 3

@@ -26,6 +26,8 @@ class AODE(CountsClassifier):
 
     Parameters
     ----------
+    bins : default="refined"
+        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
     min_count : float, default=1.0
         A value serves as a super-parent when it was seen at least that often. Where none does, naive Bayes answers.
     subsumption : float or None, default=None
@@ -51,6 +53,7 @@ class AODE(CountsClassifier):
     array([[0.7941, 0.2059]])
     """
 
+    bins: Any = "refined"
     min_count: float = 1.0
     subsumption: float | None = None
     subsumption_gaps: str = "skip"

@@ -26,6 +26,8 @@ class Collection(CountsClassifier):
         ``{child: [parents, ...]}`` with every parents a list of columns; ``[]`` is the class alone. Columns that are
         not named have the class alone. Every set contains the class: one without it would not be neutral in a sum but
         flatten the answer, so None (no class) is refused.
+    bins : default="refined"
+        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
     weights : dict, default=None
         ``{child: [weight, ...]}`` in the same order.
     gaussian : bool or list of columns, default=False
@@ -42,6 +44,7 @@ class Collection(CountsClassifier):
     """
 
     parent_sets: Any = None
+    bins: Any = "refined"
     weights: Any = None
     gaussian: Any = False
 

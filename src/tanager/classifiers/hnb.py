@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,8 @@ class HNB(CountsClassifier):
 
     Parameters
     ----------
+    bins : default="refined"
+        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
     smoothing : default=None
         ``MEstimate(1)``, as published; see CountsClassifier for the other options.
 
@@ -40,6 +43,7 @@ class HNB(CountsClassifier):
     array([[0.9, 0.1]])
     """
 
+    bins: Any = "refined"
     smoothing: float | Estimate | None = None
 
     default_estimate = MEstimate(1.0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tanager.counts.estimates import BackOff, Estimate
+from tanager.counts.estimates import Estimate, LearnedBackOff
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
@@ -30,7 +30,7 @@ class KDB(CountsClassifier):
     threshold : float, default=0.0
         Take only parents with more than this conditional information; 0 takes them all.
     smoothing : default=None
-        ``BackOff(1)``: configurations of parents that were never seen fall back to fewer parents.
+        ``LearnedBackOff(2, prior=0.5)``: families fall back to fewer parents, as much as left-out rows ask for.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class KDB(CountsClassifier):
     --------
     P(warm | play, sun) = (1 + 1/2) / (1 + 1), where 1/2 is P(warm | play), the estimate without the parent:
 
-    >>> from tanager import KDB
+    >>> from tanager import KDB, BackOff
     >>> X = [["sun", "warm"], ["rain", "cold"], ["sun", "cold"], ["rain", "warm"]]
-    >>> model = KDB(k=1).fit(X, ["play", "play", "stay", "stay"])
+    >>> model = KDB(k=1, smoothing=BackOff(1)).fit(X, ["play", "play", "stay", "stay"])
     >>> model.parents_
     {'x0': (), 'x1': ('x0',)}
     >>> model.predict_proba([["sun", "warm"]])
@@ -58,7 +58,7 @@ class KDB(CountsClassifier):
     threshold: float = 0.0
     smoothing: float | Estimate | None = None
 
-    default_estimate = BackOff(1.0)
+    default_estimate = LearnedBackOff(2.0, prior=0.5)
 
     parents_ = property(parents_of)
     network_ = property(network_of)

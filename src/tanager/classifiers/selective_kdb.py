@@ -60,9 +60,9 @@ class SelectiveKDB(KDB):
     The second column is noise. Without columns, a row of "play" has P(play) = (5 + 1/2) / (11 + 1) by the others, so
     the loss is 0.542; with the first column alone it is smallest:
 
-    >>> from tanager import SelectiveKDB
+    >>> from tanager import BackOff, SelectiveKDB
     >>> X = [["sun", "no"], ["sun", "yes"], ["rain", "no"], ["rain", "yes"]] * 3
-    >>> model = SelectiveKDB(k=1).fit(X, ["play", "play", "stay", "stay"] * 3)
+    >>> model = SelectiveKDB(k=1, smoothing=BackOff(1)).fit(X, ["play", "play", "stay", "stay"] * 3)
     >>> model.columns_, model.k_
     (('x0',), 0)
     >>> model.losses_.round(3)

@@ -33,6 +33,8 @@ def values_of(column: Column) -> str:
     if column.kind == "categorical":
         shown = ", ".join(str(value) for value in column.values[:20]) + (" ..." if len(column.values) > 20 else "")
         return f"{column.n_values}: {shown}" + (" and others" if column.other else "")
+    if column.kind == "ordinal":
+        return f"{column.n_values}: " + ", ".join(str(column.describe(code)) for code in range(column.n_values))
     if column.kind == "numeric":
         cuts = ", ".join(f"{cut:g}" for cut in column.cuts[:20])
         return f"{column.n_values} bins: {cuts}" if cuts else "1 bin: no cut points"

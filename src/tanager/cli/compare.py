@@ -211,9 +211,13 @@ def _read(screen: Screen, path: str, target: str | None, given: dict[str, Any]) 
 
 def _models(names: list[str], peers: list[str], declared: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     """The classifiers with the given options, for one file."""
+    ordinal = given["ordinal"]
     kinds = {key: given[key] or declared.get(key) for key in ("categorical", "numeric")}
+    kinds["categorical"] = [name for name in kinds["categorical"] or () if name not in (ordinal or ())] or None
     bins = None if given["bins"] is None else parse_value(given["bins"])
-    wanted = parse_settings((), bins=bins, n_bins=given["n_bins"], smoothing=given["smoothing"], **kinds)
+    wanted = parse_settings(
+        (), bins=bins, n_bins=given["n_bins"], smoothing=given["smoothing"], ordinal=ordinal, **kinds
+    )
     made = {name: make_model(name, wanted) for name in names}
     if peers:
         from tanager.evaluate import peers as yardsticks

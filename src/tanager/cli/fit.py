@@ -21,6 +21,7 @@ from tanager.cli.models import (
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option, times_option
 from tanager.cli.output import check_output
 from tanager.cli.reading import (
+    KINDS,
     READING,
     all_cores,
     check_columns,
@@ -34,7 +35,7 @@ from tanager.cli.screen import Screen, table
 from tanager.cli.structure import learner_results, print_trace, structure, structure_options
 from tanager.errors import OptionError
 
-FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "numeric")
+FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "ordinal", "numeric")
 
 
 @click.command(
@@ -129,7 +130,7 @@ def _prepare(data: str, target: str | None, name: str, given: dict[str, Any]) ->
     wanted = parse_settings(given["pairs"], bins=bins, **{key: given[key] for key in FLAGS})
     if given["schema_from"] is None:
         make_model(name, wanted)  # reports an invalid option before the file is opened
-        source = open_data(data, **reading, categorical=given["categorical"], numeric=given["numeric"])
+        source = open_data(data, **reading, **{key: given[key] for key in KINDS})
         check_columns(source, given["drop"], " (--drop)")
         target, drop = target_column(source, target), given["drop"]
     else:
@@ -149,7 +150,7 @@ def _options_like(schema: Any, wanted: dict[str, Any], name: str) -> dict[str, A
 
     Unlike under ``schema=``, new values are still added: merging matches values by name.
     """
-    kinds = ["categorical", "numeric", "bins"]
+    kinds = ["categorical", "ordinal", "numeric", "bins"]
     if MODELS[name].cls == "NaiveBayes":  # whose Gaussian columns are not cut
         kinds.append("gaussian")
     for option in kinds:
@@ -163,8 +164,12 @@ def _options_like(schema: Any, wanted: dict[str, Any], name: str) -> dict[str, A
     if "bins" not in option_names(name):
         numbers = [*names.get("numeric", []), *names.get("continuous", [])]
         return {"categorical": names.get("categorical", []), "numeric": numbers}
-    bins = {column.name: list(column.cuts) for column in schema.columns if column.kind == "numeric"}
-    like: dict[str, Any] = {"categorical": names.get("categorical", []), "bins": bins}
+    from tanager.encoding.ordinal import cut_after
+
+    ordinal = {column.name: list(column.values) for column in schema.columns if column.kind == "ordinal"}
+    bins: dict[str, Any] = {column.name: list(column.cuts) for column in schema.columns if column.kind == "numeric"}
+    bins |= {name: cut_after(schema[name]) for name in ordinal}
+    like: dict[str, Any] = {"categorical": names.get("categorical", []), "ordinal": ordinal or None, "bins": bins}
     return like | ({"gaussian": names["continuous"]} if "continuous" in names else {})
 
 

@@ -30,6 +30,17 @@ def names_in(text: str) -> list[str]:
     return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), []) if name.strip()]
 
 
+def _orders(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> dict[str, list[str]] | None:
+    """The order of the values of each column that is named."""
+    orders = {}
+    for text in texts:
+        column, equals, values = text.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{text!r}: write COLUMN=VALUES, for example size=S,M,L", ctx, param)
+        orders[column.strip()] = names_in(values)
+    return orders or None
+
+
 def columns_option(flag: str, text: str) -> Callable[[Command], Command]:
     """An option that takes column names."""
     return click.option(flag, multiple=True, callback=_names, metavar="COLUMNS", help=text, show_default=False)
@@ -68,7 +79,15 @@ def kind_options(command: Command) -> Command:
         click.option(
             "--bins",
             metavar="METHOD",
-            help='Discretization: mdl, refined, width, frequency, or {"age": [18, 65]}.  [default: mdl]',
+            help='Discretization: mdl, refined, width, frequency, or {"age": [18, 65]}.  [default: by model]',
+        ),
+        click.option(
+            "--ordinal",
+            multiple=True,
+            callback=_orders,
+            metavar="COLUMN=VALUES",
+            help="A column whose values have an order, smallest first: size=S,M,L; repeatable.",
+            show_default=False,
         ),
         columns_option("--numeric", "Columns to treat as numeric, and to discretize."),
         columns_option("--categorical", "Columns to treat as categorical, also where they look like numbers."),

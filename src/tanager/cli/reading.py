@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,7 +12,7 @@ from tanager.errors import DataError, nearest
 
 DEFAULT_TARGETS = ("class", "target", "label", "y")
 READING = ("format", "delimiter", "encoding", "missing")  # options that say how a file is read
-KINDS = ("categorical", "numeric")
+KINDS = ("categorical", "ordinal", "numeric")
 LEARNED = ", which the model was trained on"
 
 
@@ -25,11 +25,18 @@ def check_inputs(*paths: str | None) -> None:
             raise FileNotFoundError(f"there is no file {path!r}. Check the name and the folder.{near}")
 
 
-def open_data(path: str, *, missing: Iterable[str] = (), **options: Any) -> Any:
-    """Open a data file; ``missing`` adds texts that mark missing cells."""
+def open_data(
+    path: str,
+    *,
+    missing: Iterable[str] = (),
+    categorical: Iterable[str] = (),
+    ordinal: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Open a data file; ``missing`` adds texts that mark missing cells. Ordinal columns are read as text."""
     from tanager.files import MISSING, open_table
 
-    return open_table(path, missing=(*MISSING, *missing), **options)
+    return open_table(path, missing=(*MISSING, *missing), categorical=(*categorical, *(ordinal or ())), **options)
 
 
 def open_for(model: Any, path: str, **reading: Any) -> Any:

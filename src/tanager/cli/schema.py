@@ -23,7 +23,7 @@ ROWS = 100_000  # sampled where there is no target
 def command(data: str, target: str | None, as_json: bool, **given: Any) -> None:
     """Show how fit would treat the columns of DATA, and why: kinds, values, cut points, missing cells.
 
-    Without a target, numbers are cut into bins of equal frequency, because the default (mdl) needs the classes.
+    Without a target, numbers are cut into bins of equal frequency, because the default needs the classes.
     """
     screen = Screen(as_json=as_json)
     check_inputs(data)
@@ -53,10 +53,14 @@ def command(data: str, target: str | None, as_json: bool, **given: Any) -> None:
 
 
 def _learned(source: Any, target: str, drop: list[str], wanted: dict[str, Any], tick: Any) -> tuple[Any, ...]:
-    """What learning from the file decides; naive Bayes is the cheapest model."""
+    """What learning from the file decides. Columns do not depend on the model but for the default of bins, which is
+    that of AODE; naive Bayes is the cheapest."""
+    from tanager import AODE
     from tanager.files import learn
 
-    learned = learn(make_model("nb", wanted), source, target, drop=drop, progress=tick, leave_one_out=False)
+    learned = learn(
+        make_model("nb", {"bins": AODE.bins} | wanted), source, target, drop=drop, progress=tick, leave_one_out=False
+    )
     return learned.model.encoder_.schema, learned.missing, learned.dropped, learned.n_rows
 
 

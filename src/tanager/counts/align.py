@@ -67,6 +67,8 @@ def union_column(ours: Column, theirs: Column) -> Column:
         if ours.n_values == theirs.n_values:
             bins = "has other cut points here than there"
         raise SchemaMismatch(f"{place} {bins}. Encode both parts with one Schema.")
+    if ours.kind == "ordinal":
+        raise SchemaMismatch(f"{place} has its values in another order here than there. Give both parts one order.")
     if ours.kind == "codes":
         return replace(ours, n_codes=max(ours.n_codes, theirs.n_codes))
     known = set(ours.values)

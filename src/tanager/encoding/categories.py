@@ -135,6 +135,20 @@ class Vocabulary(Codec):
         return Vocabulary(column)
 
 
+class Ordered(Vocabulary):
+    """Ordinal columns: the code is the number of cut points below the position of the value in its order.
+
+    >>> size = Ordered(Column("size", "ordinal", ("S", "M", "L"), cuts=(1.5,), closed=True))
+    >>> size.find("S", -1), size.find("M", -1), size.find("L", -1)
+    (0, 0, 1)
+    """
+
+    def __init__(self, column: Column) -> None:
+        super().__init__(column)
+        self.lookup = {value: bisect_left(column.cuts, rank) for rank, value in enumerate(column.values)}
+        self.find = self.lookup.get
+
+
 class Bins(Codec):
     """Numeric columns: the code is the number of cut points below the cell."""
 
@@ -220,7 +234,13 @@ class OwnCodes(Codec):
         return OwnCodes(replace(self.column, n_codes=n_codes))
 
 
-CODECS: dict[str, type[Codec]] = {"categorical": Vocabulary, "numeric": Bins, "codes": OwnCodes, "continuous": Codec}
+CODECS: dict[str, type[Codec]] = {
+    "categorical": Vocabulary,
+    "ordinal": Ordered,
+    "numeric": Bins,
+    "codes": OwnCodes,
+    "continuous": Codec,
+}
 
 
 def codec(column: Column) -> Codec:

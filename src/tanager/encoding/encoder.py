@@ -34,14 +34,20 @@ class Encoder:
     ----------
     bins : {"mdl", "refined", "width", "frequency"} or dict, default="mdl"
         How numeric columns are cut: by class entropy (needs labels), by class entropy and then into more bins as rows
-        allow, into equal widths or into equal frequencies. A dict gives a method or cut points per column; columns it
-        does not name are cut by "mdl".
+        allow, into equal widths or into equal frequencies. A dict gives a method or cut points per column; an ordinal
+        column is cut after the values given.
+    default_bins : {"mdl", "refined", "width", "frequency"}, default="mdl"
+        How numeric columns are cut that a dict of bins does not name.
     n_bins : int, default=5
         For equal widths and frequencies.
     mdl_encoding : {"n-1", "candidates"}, default="n-1"
         How "mdl" and "refined" price a cut; "candidates" accepts more cuts.
     categorical, numeric : list of names or places, default=None
         Columns of that kind, whatever the rules say; ``categorical="all"`` cuts nothing.
+    ordinal : dict or list of names or places, default=None
+        Columns whose values have an order, ``{"size": ["S", "M", "L"]}``: they are cut as numbers are, between values,
+        so that neighbours share a bin where the rows ask for no more. A list is enough for numbers, and for columns
+        whose table declares the order (pandas' ordered categories).
     continuous : bool or list of names or places, default=False
         Numeric columns to keep as numbers, for Gaussian estimates; True takes all of them.
     max_whole : int, default=12
@@ -69,9 +75,11 @@ class Encoder:
     def __init__(
         self,
         bins: BinsOption = "mdl",
+        default_bins: str = "mdl",
         n_bins: int = 5,
         mdl_encoding: str = "n-1",
         categorical: Sequence[str | int] | str | None = None,
+        ordinal: Mapping[Any, Sequence[Any] | None] | Sequence[str | int] | None = None,
         numeric: Sequence[str | int] | None = None,
         max_whole: int = 12,
         max_values: int = 1000,
@@ -79,9 +87,11 @@ class Encoder:
         schema: Schema | None = None,
     ) -> None:
         self.bins = bins
+        self.default_bins = default_bins
         self.n_bins = n_bins
         self.mdl_encoding = mdl_encoding
         self.categorical = categorical
+        self.ordinal = ordinal
         self.numeric = numeric
         self.max_whole = max_whole
         self.max_values = max_values
@@ -180,9 +190,11 @@ class Encoder:
         return make_rules(
             names,
             bins=self.bins,
+            default_bins=self.default_bins,
             n_bins=self.n_bins,
             mdl_encoding=self.mdl_encoding,
             categorical=self.categorical,
+            ordinal=self.ordinal,
             numeric=self.numeric,
             continuous=self.continuous,
             max_whole=self.max_whole,

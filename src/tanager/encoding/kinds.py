@@ -12,7 +12,8 @@ nothing but missing cells                              categorical, without valu
 2-D arrays of uint8, uint16, int8, int16               codes, as they are; largest value (or -1) is missing
 =====================================================  ===========================================================
 
-Text that looks like a number stays text. ``categorical=``, ``numeric=`` and ``continuous=`` override the rules.
+Text that looks like a number stays text. ``categorical=``, ``ordinal=``, ``numeric=`` and ``continuous=`` override the
+rules.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ from typing import Any
 import numpy as np
 
 from tanager.encoding.bins import METHODS, find_cuts
-from tanager.encoding.schema import Column
-from tanager.encoding.values import Categories, Cells
+from tanager.encoding.ordinal import given_orders, ordinal_column
+from tanager.encoding.schema import Column, Value
+from tanager.encoding.values import Categories, Cells, Numbers
 from tanager.errors import OptionError, check_option, nearest
 
-BinsOption = str | Mapping[str, str | Sequence[float]]
+BinsOption = str | Mapping[str, str | Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class Rules:
     """The options that decide kinds, values and cut points, with columns given by position."""
 
     requested: Mapping[int, str]
-    bins: Mapping[int, str | Sequence[float]]
+    orders: Mapping[int, tuple[Value, ...] | None]
+    bins: Mapping[int, str | Sequence[Any]]
     default_bins: str
     n_bins: int
     mdl_encoding: str
@@ -50,9 +53,11 @@ def make_rules(
     names: Sequence[str],
     *,
     bins: BinsOption,
+    default_bins: str,
     n_bins: int,
     mdl_encoding: str,
     categorical: object,
+    ordinal: object,
     numeric: object,
     continuous: object,
     max_whole: int,
@@ -63,7 +68,7 @@ def make_rules(
     _check_integer("n_bins", n_bins, 1, 65534)
     _check_integer("max_whole", max_whole, 0, 65534)
     _check_integer("max_values", max_values, 2, 65534)
-    by_column: dict[object, str | Sequence[float]] = {}
+    by_column: dict[object, str | Sequence[Any]] = {}
     if isinstance(bins, Mapping):
         by_column.update(bins)
     else:
@@ -72,7 +77,10 @@ def make_rules(
         if isinstance(how, str):
             check_option(f"bins[{name!r}]", how, METHODS)
     given = {i: by_column[key] for key, i in _positions("bins", list(by_column), names).items()}
-    requested = dict.fromkeys(given, "numeric")  # bins for a column imply that it holds numbers
+    known = given_orders(ordinal)
+    orders = {i: known[key] for key, i in _positions("ordinal", list(known), names).items()}
+    # Bins for a column imply that it holds numbers, or values with an order.
+    requested = dict.fromkeys(given, "numeric") | dict.fromkeys(orders, "ordinal")
     for kind, columns in (("categorical", categorical), ("numeric", numeric), ("continuous", continuous)):
         for i in _positions(kind, columns, names).values():
             if requested.setdefault(i, kind) != kind:
@@ -80,8 +88,8 @@ def make_rules(
     if continuous is True:
         # numeric= says that a column holds numbers, not that it is cut; only explicit bins keep it out.
         requested |= {i: "continuous" for i, kind in requested.items() if kind == "numeric" and i not in given}
-    default = bins if isinstance(bins, str) else "mdl"
-    return Rules(requested, given, default, n_bins, mdl_encoding, max_whole, max_values, continuous is True)
+    default = bins if isinstance(bins, str) else default_bins
+    return Rules(requested, orders, given, default, n_bins, mdl_encoding, max_whole, max_values, continuous is True)
 
 
 def learn_column(
@@ -91,19 +99,26 @@ def learn_column(
     kind, reason = _kind(cells, rules.requested.get(i), rules)
     if kind == "categorical":
         return _categorical(name, cells.categories, reason, rules.max_values, weights)
+    how = rules.bins.get(i, rules.default_bins)
+
+    given: Sequence[Any] | None = None if isinstance(how, str) else how
+
+    def find(numbers: np.ndarray) -> np.ndarray:
+        return find_cuts(numbers, str(how), rules.n_bins, rules.mdl_encoding, labels, weights)
+
+    if kind == "ordinal" and not (rules.orders[i] is None and isinstance(cells, Numbers)):
+        return ordinal_column(name, rules.orders[i], cells, given, find)
     numbers = cells.floats(name)  # also for continuous and given cut points: text among numbers is an error at once
     if kind == "continuous":
         return Column(name, kind, reason=reason)
-    how = rules.bins.get(i, rules.default_bins)
-    if not isinstance(how, str):
-        return Column(name, "numeric", cuts=_given_cuts(name, how), reason="cut points given")
-    cuts = find_cuts(numbers, how, rules.n_bins, rules.mdl_encoding, labels, weights)
-    return Column(name, kind, cuts=tuple(cuts.tolist()), reason=reason)
+    if given is not None:
+        return Column(name, "numeric", cuts=_given_cuts(name, given), reason="cut points given")
+    return Column(name, "numeric", cuts=tuple(find(numbers).tolist()), reason=reason)  # also numbers said to be ordinal
 
 
 def settled(column: Column) -> bool:
     """Whether the kind and the cut points of a learned column stay the same, whatever rows follow."""
-    if column.kind == "numeric":
+    if column.kind in ("numeric", "ordinal"):
         return column.reason == "cut points given"
     return not column.reason.startswith(("whole numbers", "all missing"))
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from tanager.errors import DataError, check_option
 
-KINDS = ("categorical", "numeric", "codes", "continuous")
+KINDS = ("categorical", "ordinal", "numeric", "codes", "continuous")
 
 Value = str | int | float | bool
 
@@ -37,12 +38,13 @@ class Column:
     Parameters
     ----------
     name : str
-    kind : {"categorical", "numeric", "codes", "continuous"}
-        *categorical*: the code is the position in ``values``. *numeric*: the code is the number of ``cuts`` below the
-        cell. *codes*: the cell is its own code. *continuous*: no code, the number itself is used.
+    kind : {"categorical", "ordinal", "numeric", "codes", "continuous"}
+        *categorical*: the code is the position in ``values``. *ordinal*: the code is the number of ``cuts`` below that
+        position, so neighbours in the order share a code. *numeric*: the code is the number of ``cuts`` below the cell.
+        *codes*: the cell is its own code. *continuous*: no code, the number itself is used.
     values : tuple
-        Text, whole numbers, floats and booleans in the order of their codes. As in every Python dict, ``1``, ``1.0``
-        and ``True`` are one value.
+        Text, whole numbers, floats and booleans in the order of their codes, or in their own where they have one. As
+        in every Python dict, ``1``, ``1.0`` and ``True`` are one value.
     cuts : tuple of float
         In ascending order. Bins are open on the left and closed on the right.
     closed : bool
@@ -81,7 +83,7 @@ class Column:
         """How many codes a cell can have, missing left out. A continuous column has none."""
         if self.kind == "categorical":
             return len(self.values) + self.other
-        if self.kind == "numeric":
+        if self.kind in ("numeric", "ordinal"):
             return len(self.cuts) + 1
         return self.n_codes
 
@@ -93,10 +95,18 @@ class Column:
         """
         if self.kind == "categorical":
             return self.values[code] if code < len(self.values) else OTHER
+        if self.kind == "ordinal":
+            return self._values_of(code)
         if self.kind == "numeric":
             low = "-inf" if code == 0 else f"{self.cuts[code - 1]:g}"
             return f"({low}, {self.cuts[code]:g}]" if code < len(self.cuts) else f"({low}, inf)"
         return code
+
+    def _values_of(self, code: int) -> object:
+        """The values that share a code: the only one, or the first and the last as text."""
+        ends = [0, *(ceil(t) for t in self.cuts), len(self.values)]
+        first, last = self.values[ends[code]], self.values[ends[code + 1] - 1]
+        return first if ends[code + 1] - ends[code] == 1 else f"{first} to {last}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; fields with nothing in them are left out."""
@@ -199,10 +209,12 @@ class Schema:
 
 def _abridged(column: Column, most: int = 6) -> str:
     """`3: 'a', 'b', 'c'`: how many codes, and the first few values or cut points."""
-    if column.kind not in ("categorical", "numeric"):
+    if column.kind not in ("categorical", "ordinal", "numeric"):
         return str(column.n_values or "")
     if column.kind == "categorical":
         shown = [repr(value) for value in column.values]
+    elif column.kind == "ordinal":
+        shown = [repr(column.describe(code)) for code in range(column.n_values)]
     else:
         shown = [f"{t:g}" for t in column.cuts]
     text = ", ".join(shown[:most]) + (", ..." if len(shown) > most else "") + (", <other>" if column.other else "")

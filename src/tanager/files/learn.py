@@ -259,7 +259,9 @@ def feature_columns(source: Source, target: str, drop: Iterable[str]) -> list[st
 def take_options(model: Any, source: Source, columns: list[str]) -> None:
     """Kinds that the file declares, where the model has none; columns that are not learned are not spoken of."""
     if model.schema is None and model.categorical is None and model.numeric is None:
-        model.set_params(**source.options)
+        ordered = set(getattr(model, "ordinal", None) or ())
+        declared = {kind: [name for name in names if name not in ordered] for kind, names in source.options.items()}
+        model.set_params(**{kind: names for kind, names in declared.items() if names})
     for option in ("categorical", "numeric"):
         given = getattr(model, option)
         if isinstance(given, list | tuple):

@@ -167,7 +167,7 @@ def _check_names(name: str, columns: Sequence[str]) -> None:
 
 
 def _learned_kind(column: Any) -> pa.DataType | None:
-    return _kind_of_values(column.values) if column.kind == "categorical" else NUMBER
+    return _kind_of_values(column.values) if column.kind in ("categorical", "ordinal") else NUMBER
 
 
 def _kind_of_values(values: Sequence[object]) -> pa.DataType | None:

@@ -44,6 +44,8 @@ class AnytimeClassifier(CountsClassifier):
 
     Parameters
     ----------
+    bins : default="refined"
+        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
     member_order : {"cv", "mi", "random", "given"} or list, default="cv"
         Which super-parents come first: those with the fewest errors on left-out rows, those that tell most about the
         class, any (see ``random_state``), as in the table, or as listed.
@@ -71,6 +73,7 @@ class AnytimeClassifier(CountsClassifier):
         classes come later, those that make the most errors on left-out rows are dropped first.
     """
 
+    bins: Any = "refined"
     min_count: float = 1.0
     member_order: Any = "cv"
     mix: str = "joint"

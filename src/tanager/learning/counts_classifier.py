@@ -75,8 +75,9 @@ class CountsClassifier(Classifier):
         Factors of the classes, applied to the posterior odds.
     priors : dict or array, default=None
         Class probabilities to use instead of the ones in the data.
-    bins, n_bins, mdl_encoding, categorical, numeric, max_values, schema
-        How columns become codes; see ``Encoder``. By default numeric columns are cut by class entropy (MDL).
+    bins, n_bins, mdl_encoding, categorical, ordinal, numeric, max_values, schema
+        How columns become codes; see ``Encoder``. Numeric columns are cut by class entropy (``bins="mdl"``), and by
+        classifiers that average over many networks on into more bins as rows allow (``bins="refined"``).
     decay : float, str or Decay, default=None
         Old rows fade: a factor per row (0.999), a half-life in rows (1000) or in time ("6 h"), or a ``Decay``.
     window : int, str or Window, default=None
@@ -107,6 +108,7 @@ class CountsClassifier(Classifier):
     n_bins: int = 5
     mdl_encoding: str = "n-1"
     categorical: Any = None
+    ordinal: Any = None
     numeric: Any = None
     max_values: int = 1000
     schema: Schema | None = None
@@ -203,7 +205,9 @@ class CountsClassifier(Classifier):
 
     def encoder_options(self) -> dict[str, Any]:
         """How columns become codes; see ``Encoder``."""
-        options = super().encoder_options() | {name: getattr(self, name) for name in ("bins", "n_bins", "mdl_encoding")}
+        options = super().encoder_options()
+        options |= {name: getattr(self, name) for name in ("bins", "n_bins", "mdl_encoding", "ordinal")}
+        options["default_bins"] = type(self).bins  # of columns that a dict of bins does not name
         return cut_as_well(options, getattr(self, "gaussian", False))
 
     @property

@@ -127,10 +127,10 @@ class _Values:
 
 
 def is_ordered(column: Column) -> bool:
-    """Whether the values are numbers, so that neighbours are alike."""
+    """Whether the values are numbers, or have an order, so that neighbours are alike."""
     numbers = (isinstance(value, int | float) and not isinstance(value, bool) for value in column.values)
     category = column.kind == "categorical" and not column.other and column.n_values > 2 and all(numbers)
-    return column.kind == "numeric" or category
+    return column.kind in ("numeric", "ordinal") or category
 
 
 def value_order(column: Column) -> np.ndarray:

@@ -79,6 +79,8 @@ class OrderedCollection(CountsClassifier):
     ----------
     column_order : {"given", "ig_sum", "ig_class", "mi", "random"} or list of columns, default="given"
         Which columns come first.
+    bins : default="refined"
+        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
     weights : dict, default=None
         ``{(child, parent): weight}``, or ``(child, (parent, parent))`` for a set of two, with None for the class alone;
         1 where nothing is said, 0 forbids. This is prior knowledge: the collection with the product of the weights as
@@ -91,6 +93,7 @@ class OrderedCollection(CountsClassifier):
     """
 
     column_order: Any = "given"
+    bins: Any = "refined"
     weights: Any = None
     random_state: Any = None
     gaussian: Any = False

@@ -99,7 +99,7 @@ class ModelList(Struct):
 
 
 class ColumnInfo(Struct, omit_defaults=True):
-    """A column of the model: the values of a categorical one, the cut points of a numeric one."""
+    """A column of the model: its values in their order, or the cut points of a numeric one; an ordinal one has both."""
 
     name: str
     kind: str

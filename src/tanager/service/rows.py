@@ -86,7 +86,7 @@ def _unknown_column(name: str, where: str, known: frozenset[str]) -> ServiceErro
 
 def _refusal(column: Column, cell: Any, unseen: str) -> str:
     """Why a column cannot take a cell; empty where it can."""
-    if column.kind == "categorical":
+    if column.kind in ("categorical", "ordinal"):
         if unseen == "error" and cell not in column.values and not column.other:
             return "the model has not seen this value. Send null for a missing one."
         return ""
