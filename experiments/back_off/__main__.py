@@ -13,7 +13,7 @@ from tanager.evaluate import cross_validate_all
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run all of it; what an earlier run has finished is taken from the ledger."""
-    chosen = arguments("back_off", "Learned back-off beside the default smoothing.", argv)
+    chosen = arguments("back_off", "Learned back-off beside a fixed strength.", argv)
     datasets = {name: whole(name) for name in chosen.sets} if chosen.sets else development_sets()
     results = cross_validate_all(
         models, datasets, folds=5, n_jobs=chosen.jobs, resume=chosen.ledger, progress=ProgressLine(), timing=False

@@ -40,17 +40,17 @@ def _summary(results: Results, log_loss: Figure, error: Figure) -> Table:
         row: list[object] = [name]
         for figure in (log_loss, error):
             before, after = (
-                np.round([figure(f"{name}, {way}", d) for d in results.datasets], 6) for way in ("default", "learned")
+                np.round([figure(f"{name}, {way}", d) for d in results.datasets], 6) for way in ("fixed", "learned")
             )
             wins = f"{(after < before).sum()}-{(after == before).sum()}-{(after > before).sum()}"
             row += [before.mean(), after.mean(), wins]
         rows.append(row)
-    names = [f"{what}, {way}" for what in ("log loss", "error") for way in ("default", "learned", "wins")]
+    names = [f"{what}, {way}" for what in ("log loss", "error") for way in ("fixed", "learned", "wins")]
     return Table(["classifier", *names], rows, {name: ".4f" for name in names if not name.endswith("wins")})
 
 
 def _prior(results: Results) -> Table:
-    """The means of each classifier and smoothing, and how many sets are better, equal and worse than the default."""
+    """The means of each classifier and smoothing, and how many sets are better, equal and worse than with a fixed strength."""
     rows = []
     for name in results.classifiers:
         kind, smoothing = name.split(", ")
@@ -58,7 +58,7 @@ def _prior(results: Results) -> Table:
         for measure, sign in (("log_loss", 1), ("accuracy", -1)):
             own, base = (
                 np.array([sign * float(results.mean(d, which, measure)) for d in results.datasets])
-                for which in (name, f"{kind}, default")
+                for which in (name, f"{kind}, fixed")
             )
             change = np.round(own - base, 6)
             wins = f"{(change < 0).sum()}-{(change == 0).sum()}-{(change > 0).sum()}"
@@ -69,7 +69,7 @@ def _prior(results: Results) -> Table:
 
 
 def _by_set(results: Results, figure: Figure, form: str) -> Table:
-    """A line per data set; for each classifier the default, then the learned back-off."""
-    names = [f"{name}, {way}" for name in CLASSIFIERS for way in ("default", "learned")]
+    """A line per data set; for each classifier a fixed strength, then the learned back-off."""
+    names = [f"{name}, {way}" for name in CLASSIFIERS for way in ("fixed", "learned")]
     rows = [[dataset, *(figure(name, dataset) for name in names)] for dataset in results.datasets]
     return Table(["data set", *names], rows, dict.fromkeys(names, form))

@@ -7,29 +7,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.accuracy.run import dataset, developed_on, names
-from experiments.back_off.run import CLASSIFIERS, MOST_ROWS
-from experiments.common import ENTROPY, ProgressLine, arguments, means
+from experiments.back_off.run import MOST_ROWS, smoothed
+from experiments.common import ProgressLine, arguments, means
 from tanager import LearnedBackOff
 from tanager.evaluate import cross_validate_all
 
 MOST_COLUMNS = 20  # A2DE with learned strengths takes long
-SMOOTHINGS: dict[str, dict[str, Any]] = {
-    "default": {},
-    "learned": {"smoothing": LearnedBackOff()},
-    "prior 0.25 at 1": {"smoothing": LearnedBackOff(prior=0.25)},
-    "prior 0.5 at 1": {"smoothing": LearnedBackOff(prior=0.5)},
-    "prior 0.5 at 2": {"smoothing": LearnedBackOff(2.0, prior=0.5)},
-    "prior 1 at 2": {"smoothing": LearnedBackOff(2.0, prior=1.0)},
+SMOOTHINGS: dict[str, Any] = {
+    "fixed": None,
+    "learned": LearnedBackOff(),
+    "prior 0.25 at 1": LearnedBackOff(prior=0.25),
+    "prior 0.5 at 1": LearnedBackOff(prior=0.5),
+    "prior 0.5 at 2": LearnedBackOff(2.0, prior=0.5),
+    "prior 1 at 2": LearnedBackOff(2.0, prior=1.0),
 }
 
 
 def models(data: Any) -> dict[str, Any]:
     """Every classifier with every smoothing."""
-    return {
-        f"{name}, {smoothing}": kind(**data.options, **ENTROPY, **own)
-        for name, kind in CLASSIFIERS.items()
-        for smoothing, own in SMOOTHINGS.items()
-    }
+    return smoothed(data, SMOOTHINGS)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

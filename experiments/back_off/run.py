@@ -1,17 +1,18 @@
-"""What is run: a dozen development data sets, five classifiers, their default smoothing and the learned one."""
+"""What is run: a dozen development data sets, five classifiers, a fixed smoothing and the learned one."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
 from experiments.common import ENTROPY, whole
-from tanager import A2DE, AODE, KDB, TAN, LearnedBackOff, NaiveBayes
+from tanager import A2DE, AODE, KDB, TAN, BackOff, LearnedBackOff, NaiveBayes
 from tanager.datasets import Dataset, available
 
 N_SETS, MOST_ROWS, MOST_COLUMNS = 12, 10_000, 40
 CLASSIFIERS = {"NaiveBayes": NaiveBayes, "TAN": TAN, "KDB": KDB, "AODE": AODE, "A2DE": A2DE}
-SMOOTHINGS = {"default": {}, "learned": {"smoothing": LearnedBackOff()}}
+SMOOTHINGS: Mapping[str, Any] = {"fixed": None, "learned": LearnedBackOff()}
 
 
 def development_sets() -> dict[str, Dataset]:
@@ -29,8 +30,14 @@ def development_sets() -> dict[str, Dataset]:
 
 def models(data: Any) -> dict[str, Any]:
     """Every classifier with every smoothing."""
+    return smoothed(data, SMOOTHINGS)
+
+
+def smoothed(data: Any, smoothings: Mapping[str, Any]) -> dict[str, Any]:
+    """Every classifier with every smoothing; None is one of fixed strength, Laplace's rule or back-off."""
+    fixed: dict[str, Any] = dict.fromkeys(CLASSIFIERS, 1.0) | {"KDB": BackOff(1)}
     return {
-        f"{name}, {smoothing}": kind(**data.options, **ENTROPY, **own)
+        f"{name}, {way}": kind(smoothing=fixed[name] if smoothing is None else smoothing, **data.options, **ENTROPY)
         for name, kind in CLASSIFIERS.items()
-        for smoothing, own in SMOOTHINGS.items()
+        for way, smoothing in smoothings.items()
     }

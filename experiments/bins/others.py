@@ -16,18 +16,30 @@ import tanager
 from experiments.accuracy.run import dataset, developed_on
 from experiments.bins.rules import REPORTED
 from experiments.bins.run import with_numbers
-from tanager import KDB, LearnedBackOff
+from tanager import KDB, BackOff
 from tanager.encoding.chunks import rows_at
 from tanager.evaluate import Table
 from tanager.evaluate.measures import measure
 from tanager.evaluate.plan import Folds
 
 NAMES = (
-    *("FAN", "WAODE", "HNB", "FANC", "SPC", "BAN", "ChowLiuMultiNet", "RecursiveBayes", "SelectiveNaiveBayes"),
+    *(
+        "BestOf",
+        "FAN",
+        "WAODE",
+        "HNB",
+        "FANC",
+        "SPC",
+        "BAN",
+        "ChowLiuMultiNet",
+        "RecursiveBayes",
+        "SelectiveNaiveBayes",
+    ),
     *("AdjustedNaiveBayes", "SemiNaiveBayes", "SelectiveKDB", "KDB", "GeneralNetwork", "MultiNet", "NBTree"),
 )
 MAKERS: dict[str, Callable[..., Any]] = {name: getattr(tanager, name) for name in NAMES}
-MAKERS["KDB, learned back-off"] = lambda **options: KDB(smoothing=LearnedBackOff(), **options)
+MAKERS["BestOf, pooled"] = lambda **options: tanager.BestOf(pool="log", **options)
+MAKERS["KDB, fixed back-off"] = lambda **options: KDB(smoothing=BackOff(1), **options)
 MAKERS["AODE, Gaussian"] = lambda **options: tanager.AODE(gaussian=True, **options)
 MAKERS["TAN, Gaussian"] = lambda **options: tanager.TAN(gaussian=True, **options)
 ASKED = 2  # of the five folds

@@ -49,6 +49,8 @@ class BestOf(Delegating):
 
     Parameters
     ----------
+    bins : default="refined"
+        Numbers are cut by class entropy, and on into more bins as rows allow, for all candidates alike.
     candidates : list of classifiers, default=None
         Those that come first are preferred where left-out rows do not clearly speak for another. None is AODE, A2DE,
         WAODE, HNB, FANC, TAN, FAN, NaiveBayes and KDB.
@@ -81,6 +83,7 @@ class BestOf(Delegating):
     AODE()          1.0000    0.1008  0.0998
     """
 
+    bins: Any = "refined"
     candidates: Any = None
     criterion: str = "log_loss"
     pool: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,8 @@ class KDB(CountsClassifier):
 
     Parameters
     ----------
+    bins : default="refined"
+        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
     k : int, default=2
         Most parents beside the class; 0 is naive Bayes.
     threshold : float, default=0.0
@@ -54,6 +57,7 @@ class KDB(CountsClassifier):
     array([[0.75, 0.25]])
     """
 
+    bins: Any = "refined"
     k: int = 2
     threshold: float = 0.0
     smoothing: float | Estimate | None = None

@@ -77,7 +77,7 @@ class CountsClassifier(Classifier):
         Class probabilities to use instead of the ones in the data.
     bins, n_bins, mdl_encoding, categorical, ordinal, numeric, max_values, schema
         How columns become codes; see ``Encoder``. Numeric columns are cut by class entropy (``bins="mdl"``), and by
-        classifiers that average over many networks on into more bins as rows allow (``bins="refined"``).
+        classifiers that average or back off on into more bins as rows allow (``bins="refined"``).
     decay : float, str or Decay, default=None
         Old rows fade: a factor per row (0.999), a half-life in rows (1000) or in time ("6 h"), or a ``Decay``.
     window : int, str or Window, default=None
