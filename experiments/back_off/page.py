@@ -50,7 +50,7 @@ def _summary(results: Results, log_loss: Figure, error: Figure) -> Table:
 
 
 def _prior(results: Results) -> Table:
-    """The means of each classifier and smoothing, and how many sets are better, equal and worse than with a fixed one."""
+    """The means of each classifier and smoothing; on how many sets it is better, equal and worse than a fixed one."""
     rows = []
     for name in results.classifiers:
         kind, smoothing = name.split(", ")
