@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tanager.counts.joint import JointCounts
@@ -44,7 +44,7 @@ class Collection(CountsClassifier):
     """
 
     parent_sets: Any = None
-    bins: Any = "refined"
+    bins: Any = field(default="refined", kw_only=True)
     weights: Any = None
     gaussian: Any = False
 
