@@ -134,7 +134,7 @@ def test_a_value_that_only_the_asked_rows_have_is_unseen():
 
 @pytest.mark.parametrize("model", options_later(), ids=name_of)
 def test_leave_one_out_equals_learning_the_other_rows(model):
-    """Kinds, cut points and structure are those of all rows; everything else is learned again for every row."""
+    """Kinds, cut points, structure and strengths are those of all rows; everything else is learned again for every row."""
     if getattr(model, "missing", None) == "marginal":
         return  # reads its own tree; tests/laws leaves rows out of it by the formula
     X, y = small_table(40)
@@ -154,6 +154,9 @@ def test_leave_one_out_equals_learning_the_other_rows(model):
         if answering is not rest:
             answering.attach(rest.counts_, rest.encoder_, rest.memory.rows)
         held = View(rest.counts_, form, estimate, smooth_unseen=view.smooth_unseen, priors=view.priors, factors=factor)
+        if view.learned:
+            view.score(whole.encode(X))  # learns the strengths
+            held.take_strengths(view.given_strengths())
         own_moments = rest if rest.memory.moments is not None else whole
         scorer = rest.scorer_ if isinstance(rest, TBMATAN) else own_moments.scorer_over(held)
         proba = scorer.score(rest.encode(X[r : r + 1]))

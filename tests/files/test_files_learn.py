@@ -169,7 +169,7 @@ def test_kinds_and_cut_points_of_a_stream_come_from_all_over_the_file(write, mon
     monkeypatch.setattr(module, "WHOLE", 1000)
     n = 400_000
     path = write("x,class\n" + "".join(f"{i / 7:.2f},{'low' if i < n / 2 else 'high'}\n" for i in range(n)))
-    learned = learn(AODE(), open_table(path), "class")
+    learned = learn(AODE(bins="mdl"), open_table(path), "class")
     (cut,) = learned.model.encoder_.schema.columns[0].cuts
     assert cut == pytest.approx(n / 14, rel=0.01)
     assert module.SAMPLE <= learned.schema_rows < n

@@ -122,7 +122,7 @@ class BestOf(Delegating):
     def _all_candidates(self) -> Sequence[CountsClassifier]:
         if self.candidates is not None:
             return self.candidates
-        return [AODE(), A2DE(), WAODE(), HNB(), FANC(), TAN(), FAN(), NaiveBayes(), KDB()]
+        return [AODE(), A2DE(), WAODE(), HNB(), FANC(), TAN(), FAN(), NaiveBayes(), KDB(smoothing=None)]
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
         """As wide as the candidates need that read pairs at most; what others need is counted when they are tried."""

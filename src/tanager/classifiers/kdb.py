@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.counts.estimates import Estimate, LearnedBackOff
+from tanager.counts.estimates import BackOff, Estimate, LearnedBackOff
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
@@ -32,8 +32,8 @@ class KDB(CountsClassifier):
         Most parents beside the class; 0 is naive Bayes.
     threshold : float, default=0.0
         Take only parents with more than this conditional information; 0 takes them all.
-    smoothing : default=None
-        ``LearnedBackOff(2, prior=0.5)``: families fall back to fewer parents, as much as left-out rows ask for.
+    smoothing : float, Estimate or None, default=LearnedBackOff(2, prior=0.5)
+        Families fall back to fewer parents, as much as left-out rows ask for. None is ``BackOff(1)``, one strength for all.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class KDB(CountsClassifier):
     bins: Any = "refined"
     k: int = 2
     threshold: float = 0.0
-    smoothing: float | Estimate | None = None
+    smoothing: float | Estimate | None = LearnedBackOff(2.0, prior=0.5)
 
-    default_estimate = LearnedBackOff(2.0, prior=0.5)
+    default_estimate = BackOff(1.0)
 
     parents_ = property(parents_of)
     network_ = property(network_of)
