@@ -134,7 +134,7 @@ def test_a_value_that_only_the_asked_rows_have_is_unseen():
 
 @pytest.mark.parametrize("model", options_later(), ids=name_of)
 def test_leave_one_out_equals_learning_the_other_rows(model):
-    """Kinds, cut points, structure and strengths are those of all rows; everything else is learned again for every row."""
+    """Kinds, cuts, structure and strengths are those of all rows; everything else is learned again for every row."""
     if getattr(model, "missing", None) == "marginal":
         return  # reads its own tree; tests/laws leaves rows out of it by the formula
     X, y = small_table(40)

@@ -33,7 +33,7 @@ class KDB(CountsClassifier):
     threshold : float, default=0.0
         Take only parents with more than this conditional information; 0 takes them all.
     smoothing : float, Estimate or None, default=LearnedBackOff(2, prior=0.5)
-        Families fall back to fewer parents, as much as left-out rows ask for. None is ``BackOff(1)``, one strength for all.
+        Families fall back to fewer parents, as much as left-out rows ask for. None is ``BackOff(1)``, one for all.
 
     Attributes
     ----------
