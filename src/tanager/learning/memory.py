@@ -324,6 +324,8 @@ class Memory:
         sparse = sparse_families(families, old.n_slots, old.n_classes, len(rows))
         options: dict[str, Any] = {**shape, "spare": old.spare, "max_memory": self.max_memory, "families": families}
         counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
+        # Kept rows have weights times the scale of the counts, which they follow as it grows.
+        counts.scale, counts.halvings, counts.version = old.scale, old.halvings, old.version
         counts.update(rows.codes, rows.labels, rows.weights, n_jobs=n_jobs)
         check_budget(
             counts.nbytes,
