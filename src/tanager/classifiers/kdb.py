@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -59,6 +60,7 @@ class KDB(CountsClassifier):
     smoothing: float | Estimate | None = None
 
     default_estimate = BackOff(1.0)
+    may_choose_once: ClassVar[bool] = True
 
     parents_ = property(parents_of)
     network_ = property(network_of)
