@@ -22,7 +22,8 @@ class KDB(CountsClassifier):
     """k-dependence Bayes: columns in order of information on the class, each with its k best earlier columns.
 
     The larger k, the more rows it needs; 2 is good from some ten thousand rows on. Learning takes two passes: pairs for
-    the structure, then its families. ``partial_fit`` keeps the rows (as codes) for the second pass.
+    the structure, then its families. Rows are kept (as codes) for the second pass, and for later choices; with
+    ``refresh=float("inf")`` the structure is chosen once, at the first answer, and no rows are kept from then on.
 
     Parameters
     ----------

@@ -55,6 +55,7 @@ class SelectiveKDB(KDB):
     Notes
     -----
     Martínez, Webb, Chen and Zaidi (2016). Passes over the rows: pairs, families, then O(rows columns k) for the choice.
+    Rows are kept (as codes); with ``refresh=float("inf")`` no longer than until the first choice, as in KDB.
 
     Examples
     --------
