@@ -1,7 +1,7 @@
 """KDB and SelectiveKDB from a large file, rows kept or read again: peak memory and time of ``tanager fit``.
 
-``python -m benchmarks.passes [millions of rows ...]`` prints the table. The peak is that of the whole process, some
-270 MB of which are Python, Arrow and the chunks that are being read.
+``python -m benchmarks.passes [millions of rows ...]`` prints the table. The peak is that of the whole process;
+0.1 million rows, which are read whole, show what Python and the reader of files take.
 """
 
 from __future__ import annotations
