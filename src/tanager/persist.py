@@ -3,8 +3,8 @@
 The file is an archive (see ``tanager.archive``) of kind "classifier". Its header holds the name of the class, the
 version of tanager, all options and what was learned in plain data; its arrays are the counts, the moments of Gaussian
 columns, the rows that some classifiers keep, and the first rows of a stream whose cut points are not fixed yet.
-Structure is chosen again at loading, from the same counts, except where that takes long (networks learned from rows)
-or a stream answers with one that lags behind.
+Structure is chosen again at loading, from the same counts, except where that takes long (networks learned from rows),
+a stream answers with one that lags behind, or it was chosen once for good.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from tanager import (
     NaiveBayes,
     OptionError,
     SchemaMismatch,
+    SelectiveKDB,
     SuperParentTAN,
     Window,
     load,
@@ -273,6 +274,21 @@ def test_structure_follows_the_rows_that_still_count(cls):
     streamed = cls(window=500)
     streamed.test_then_train(X, y)
     assert streamed.structure_ == cls().fit(X[-500:], y[-500:]).structure_
+
+
+@pytest.mark.parametrize("cls", [KDB, SelectiveKDB])
+def test_an_answer_on_the_way_does_not_change_what_kept_rows_weigh(cls):
+    """Families are counted for it, in counts that have to go on with the scale of the old ones."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (400, 4)).astype(str), rng.integers(0, 2, 400)
+    asked, silent = cls(decay=0.98, warm_up=10), cls(decay=0.98, warm_up=10)
+    for start in range(0, 400, 100):
+        for model in (asked, silent):
+            model.partial_fit(X[start : start + 100], y[start : start + 100])
+        asked.predict(X[:3])
+    assert asked.memory.rows.weight == pytest.approx(asked.counts_.n_rows)
+    assert asked.structure_ == silent.structure_
+    np.testing.assert_allclose(asked.predict_proba(X), silent.predict_proba(X), rtol=1e-9)
 
 
 def test_refresh_says_after_how_many_rows_a_structure_is_learned_again():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,8 @@ class KDB(CountsClassifier):
     """k-dependence Bayes: columns in order of information on the class, each with its k best earlier columns.
 
     The larger k, the more rows it needs; 2 is good from some ten thousand rows on. Learning takes two passes: pairs for
-    the structure, then its families. ``partial_fit`` keeps the rows (as codes) for the second pass.
+    the structure, then its families. Rows are kept (as codes) for the second pass, and for later choices; with
+    ``refresh=float("inf")`` the structure is chosen once, at the first answer, and no rows are kept from then on.
 
     Parameters
     ----------
@@ -63,6 +64,7 @@ class KDB(CountsClassifier):
     smoothing: float | Estimate | None = LearnedBackOff(2.0, prior=0.5)
 
     default_estimate = BackOff(1.0)
+    may_choose_once: ClassVar[bool] = True
 
     parents_ = property(parents_of)
     network_ = property(network_of)

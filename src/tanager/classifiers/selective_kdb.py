@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tanager.classifiers.kdb import KDB
-from tanager.counts.block import Block
+from tanager.counts.block import Block, in_blocks
 from tanager.counts.joint import JointCounts
 from tanager.errors import SchemaMismatch, check_option
 from tanager.learning.rows import KeptRows
@@ -54,6 +55,7 @@ class SelectiveKDB(KDB):
     Notes
     -----
     Martínez, Webb, Chen and Zaidi (2016). Passes over the rows: pairs, families, then O(rows columns k) for the choice.
+    Rows are kept (as codes); with ``refresh=float("inf")`` no longer than until the first choice, as in KDB.
 
     Examples
     --------
@@ -82,26 +84,28 @@ class SelectiveKDB(KDB):
         return True
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
-        if rows is None:
+        if not self.memory.can_look_again:
             raise SchemaMismatch("SelectiveKDB looks at the rows again, and counts alone do not hold them. Use fit.")
         parents = k_dependence(counts, self.k, self.threshold)
         order = descending(class_information(counts))
         full = ProductOfSums.one_each(parents)
         self.memory.count_families(full.families(), self.counts_shape(counts.schema), self.n_threads)
-        self.losses_ = self._losses(self.view_of(full), order, parents, rows)
+        self.losses_ = self._losses(self.view_of(full), order, parents)
         rounded = np.round(self.losses_, 12)
         self.k_, n_columns = (int(place) for place in np.unravel_index(np.argmin(rounded), rounded.shape))
         self.columns_ = tuple(counts.schema.names[i] for i in order[:n_columns])
         used = sorted(order[:n_columns])
         return ProductOfSums(tuple(used), tuple(parents[i][: self.k_] for i in used), (1.0,) * n_columns)
 
-    def _losses(self, view: View, order: list[int], parents: list[tuple[int, ...]], rows: KeptRows) -> np.ndarray:
+    def _held_with(self, form: Form, columns: Iterable[int]) -> Form:
+        return form  # columns that were not judged are not read
+
+    def _losses(self, view: View, order: list[int], parents: list[tuple[int, ...]]) -> np.ndarray:
         """The loss of every nested network, most parents by columns, each row left out."""
-        block = rows.block
         total = np.zeros((self.k + 1, len(order) + 1))
-        for start in range(0, len(block), BLOCK):
-            total += self._lost(view, order, parents, block.part(slice(start, start + BLOCK)))
-        mean = total / max(rows.weight, TINY)
+        for block in in_blocks(self.memory.look_again(), BLOCK):
+            total += self._lost(view, order, parents, block)
+        mean = total / max(self.counts_.n_rows, TINY)
         return np.sqrt(mean) if self.loss == "rmse" else mean
 
     def _lost(self, view: View, order: list[int], parents: list[tuple[int, ...]], rows: Block) -> np.ndarray:

@@ -169,7 +169,9 @@ def parse_settings(pairs: Sequence[str], **flags: Any) -> dict[str, Any]:
 
 
 def parse_value(text: str) -> Any:
-    """A JSON value, or the text itself where it is not JSON."""
+    """A JSON value, or the text itself where it is not JSON; "inf" is a number as well."""
+    if text == "inf":
+        return float(text)
     try:
         return json.loads(text)
     except ValueError:

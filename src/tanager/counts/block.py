@@ -6,7 +6,9 @@ counts and the kernels.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -68,6 +70,29 @@ class Block:
         if self.weights is not None:
             which = which & (self.weights > 0)
         return self if which.all() else self.part(which)
+
+
+def in_blocks(blocks: Iterable[Block], size: int) -> Iterator[Block]:
+    """The same rows, ``size`` at a time: float sums over blocks then do not depend on how the rows came."""
+    rest: list[Block] = []
+    for block in blocks:
+        rows = _joined([*rest, block])
+        whole = len(rows) - len(rows) % size
+        yield from (rows.part(slice(start, start + size)) for start in range(0, whole, size))
+        rest = [rows.part(slice(whole, None))] if whole < len(rows) else []
+    yield from rest
+
+
+def _joined(blocks: list[Block]) -> Block:
+    """Blocks with the same arrays, one after the other."""
+    if len(blocks) == 1:
+        return blocks[0]
+
+    def cells(name: str) -> Any:
+        arrays = [getattr(block, name) for block in blocks]
+        return None if arrays[0] is None else np.concatenate(arrays)
+
+    return Block(*(cells(name) for name in Block.__dataclass_fields__))
 
 
 def _some(cells: np.ndarray | None, rows: slice | np.ndarray) -> np.ndarray | None:

@@ -671,7 +671,9 @@ class JointCounts:
 
     def narrowed(self, order: int, families: Sequence[Family]) -> JointCounts:
         """The same counts with fewer sets of columns: of a lower order, with families that are counted already."""
-        new = self._blank(self.schema, self.classes, order=order, anchors=(), families=families)
+        sets = {frozenset(family) for family in self.sparse}
+        sparse = [family for family in families if frozenset(family) in sets]
+        new = self._blank(self.schema, self.classes, order=order, anchors=(), families=families, sparse=sparse)
         new._absorb(self, range(self.n_features), 1.0)
         new.scale, new.halvings, new.version = self.scale, self.halvings, self.version + 1
         return new

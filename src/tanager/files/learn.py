@@ -1,7 +1,9 @@
 """Learning from a file: small ones as a whole, large ones chunk by chunk.
 
 A table of at most ``WHOLE`` cells is read whole, and learned as ``model.fit`` learns it. Of a larger one the kinds and
-cut points come from a sample that is spread over the file; then every chunk is counted while the next one is read.
+cut points come from a sample that is spread over the file; then every chunk is counted while the next one is read. A
+model that looks at rows again keeps them, as codes; where its structure is chosen once (``refresh=inf``) and the file
+can be read again, it is read again instead.
 """
 
 from __future__ import annotations
@@ -126,6 +128,8 @@ def learn(
     else:
         model.fit_schema(sample.select(columns), as_labels(sample[target], target), target)
         kept.expect(rows.n_rows / (source.done or 1.0))
+        if source.repeatable:
+            model.read_again_by(lambda: _again(rows, columns))
         for chunk in chain(_drain(head), chunks):
             model.partial_fit(chunk.select(columns), as_labels(chunk[target], target), times=_seconds(chunk, times))
             kept.add(chunk)
@@ -211,6 +215,18 @@ class _Reading:
         without = n_missing(chunk[self.target])
         self.n_unlabelled += without
         return chunk.filter(pc.is_valid(_no_nan(chunk[self.target]))) if without else chunk
+
+
+def _again(first: _Reading, columns: list[str]) -> Iterator[tuple[pa.Table, pa.ChunkedArray]]:
+    """The same rows and labels in one more pass; refused where the file is another one by now."""
+    rows = _Reading(first.source, columns, first.target, first.progress)
+    for chunk in rows:
+        yield chunk.select(columns), as_labels(chunk[first.target], first.target)
+    if rows.n_rows != first.n_rows:
+        raise DataError(
+            f"{first.source.name} has changed while it was read: {first.n_rows:,} labelled rows at first, and "
+            f"{rows.n_rows:,} now. Learn it again."
+        )
 
 
 class _EvenRows:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tanager.errors import SchemaMismatch
+from tanager.errors import ModelFileError, SchemaMismatch
 from tanager.learning.held_out import HeldOut, chooses_by_rows, held_out_answers
 from tanager.scoring.calibration import Calibration, log_factors
 from tanager.scoring.decision import posterior
@@ -41,17 +41,33 @@ class Answering:
     It is chosen again when it depends on the counts and these have changed: before every answer to a batch, and in a
     stream (``fresh=False``) only now and then, because choosing costs more than answering a row. So is the calibration,
     where one is asked for; a stream waits longer for that, since a few numbers from many rows hardly change.
+
+    A structure that is chosen once (``CountsClassifier.chooses_once``) is held: whatever values, classes and rows come,
+    its families go on learning, and rows that were kept for the choice are let go of.
     """
 
     def __init__(self) -> None:
         self.current: Current | None = None
+        self._held: Form | None = None
         self._calibration: Calibration | None = None
         self._calibrated_at = (-1, 0.0, 0.0)  # version of the counts, rows learned, and their weight
 
     def forget(self) -> None:
-        """What was learned is another now."""
+        """What was learned is another now; a structure that is held stays."""
         self.current = None
         self._calibrated_at = (-1, *self._calibrated_at[1:])
+
+    def start_again(self) -> None:
+        """Nothing is learned any more, and a structure is yet to be chosen."""
+        self.forget()
+        self._held = None
+
+    def add_columns(self, model: CountsClassifier, n_new: int) -> None:
+        """There are further columns at the end."""
+        self.forget()
+        if self._held is not None:
+            n = model.memory.counts.n_features
+            self._held = model._held_with(self._held, range(n - n_new, n))
 
     def current_of(self, model: CountsClassifier, *, fresh: bool) -> Current:
         """The structure to answer with, learned again where it is due."""
@@ -62,13 +78,23 @@ class Answering:
                 return current
             if memory.n_learned <= due(model, current) and (not fresh or model.refresh is not None):
                 return current
-        form = _structure(model)
+        form = self._form(model)
         if current is not None and usable and _same_answers(model, current, form):
             current.view.form_version = memory.counts.version
             current.view.renew()
             current.n_learned, current.weight = memory.n_learned, memory.counts.n_rows
             return current
         return self._take(model, form)
+
+    def _form(self, model: CountsClassifier) -> Form:
+        """The structure for what was learned by now, with all that it reads counted."""
+        memory = model.memory
+        form = model._structure(memory.counts, memory.rows) if self._held is None else self._held
+        memory.count_families(form.families(), model.counts_shape(memory.counts.schema), model.n_threads)
+        if model.chooses_once:
+            self._held = form
+            memory.let_rows_go(form.families())
+        return form
 
     def _take(self, model: CountsClassifier, form: Form, arrays: Mapping[str, np.ndarray] | None = None) -> Current:
         """Answer with this structure from now on; the arrays of a model file may hold its parameters."""
@@ -101,6 +127,8 @@ class Answering:
 
         With it come arrays, where parameters were searched for.
         """
+        if self._held is not None:
+            self.current_of(model, fresh=False)  # bound to the counts, which may have another layout by now
         current, counts = self.current, model.counts_
         if current is None or not current.view.valid or current.view.counts is not counts:
             return None, {}
@@ -115,12 +143,14 @@ class Answering:
             version, learned, weight = self._calibrated_at
             at = [version == counts.version, learned, weight]
             beside = {"calibration": self._calibration.to_plain(), "calibrated": at}
-        if up_to_date and not model.saves_structure:
+        if up_to_date and not model.saves_structure and self._held is None:
             return beside, arrays
         kept: dict[str, Any] = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}
         strengths = current.view.given_strengths()
         if strengths is not None and not up_to_date:  # else they are learned from the same counts again
             kept["strengths"] = strengths
+        if self._held is not None:
+            kept["held"] = True
         return kept | {"current": up_to_date, "weight": current.weight} | beside | model._choice(), arrays
 
     def take_state(self, model: CountsClassifier, data: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
@@ -130,8 +160,10 @@ class Answering:
             current, learned, weight = data["calibrated"]
             self._calibrated_at = (model.counts_.version if current else -1, float(learned), float(weight))
         if "form" not in data:
-            self._take(model, _structure(model), arrays)
+            self._take(model, self._form(model), arrays)
             return
+        if data.get("held"):
+            self._take_held(model, data["form"])
         model._take_choice(data)
         current = self._take(model, data["form"], arrays)
         current.view.weigh_classes([float(factor) for factor in data["factor"]])
@@ -141,13 +173,12 @@ class Answering:
         current.n_learned = float(data["rows"])
         current.weight = float(data.get("weight", current.n_learned))
 
-
-def _structure(model: CountsClassifier) -> Form:
-    """The structure for what was learned by now, with all that it reads counted."""
-    memory = model.memory
-    form = model._structure(memory.counts, memory.rows)
-    memory.count_families(form.families(), model.counts_shape(memory.counts.schema), model.n_threads)
-    return form
+    def _take_held(self, model: CountsClassifier, form: Form) -> None:
+        """Hold a structure of a model file, whose families must be there: there are no rows to count them in."""
+        if not model.counts_.holds(families=form.families()):
+            raise ModelFileError("its counts do not hold the families of its structure")
+        self._held = form
+        model.memory.let_rows_go(form.families())
 
 
 def _same_answers(model: CountsClassifier, current: Current, form: Form) -> bool:

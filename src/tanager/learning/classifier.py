@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -184,6 +184,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
         self._start_encoder(Batch(table, labels))
         self.note_columns()
         return self
+
+    def read_again_by(self, read: Callable[[], Iterable[tuple[Any, Any]]]) -> None:
+        """Tables and labels that are about to be learned can be read again; a subclass may make use of that."""
 
     def check_learned(self) -> None:
         """After all rows: refuse options that do not fit the classes."""

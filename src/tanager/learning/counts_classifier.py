@@ -9,7 +9,7 @@ where it is asked for, the ``Recutting`` of number columns.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
@@ -50,7 +50,7 @@ from tanager.scoring.calibration import Calibrated, Calibration
 from tanager.scoring.decision import class_factors, class_priors
 from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.explain import Explanation
-from tanager.scoring.forms import Form, ParentSet
+from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
@@ -84,7 +84,7 @@ class CountsClassifier(Classifier):
         Only the last rows count: so many (5000), or those of a span of time ("30 min"), or a ``Window``.
     refresh : int, default=None
         Rows after which a structure that depends on the counts is learned again in a stream. None: after 1 % more
-        rows, or a tenth of the rows that still count where old ones are forgotten.
+        rows, or a tenth of the rows that still count where old ones are forgotten. ``float("inf")`` keeps the first.
     recut : {"grid", "sketch"} or Recut, default=None
         Cut points of number columns follow a stream, instead of staying as its first rows say; see ``Recut``.
     warm_up : int, default=1000
@@ -126,6 +126,7 @@ class CountsClassifier(Classifier):
     refresh_ratio: ClassVar[float] = 1.01  # rows may grow by this before a stream's structure is learned again
     saves_structure: ClassVar[bool] = False  # whether model files hold it, because learning it again takes long
     flatters_left_out: ClassVar[bool] = False  # whether a row left out of the counts alone still shapes its answer
+    may_choose_once: ClassVar[bool] = False  # whether refresh=inf keeps the first structure for good, and then no rows
     form_is_all: ClassVar[bool] = True  # whether the form alone says how answers are made; a tree has more to it
 
     # Parts of a model. Without an annotation they are no options of the dataclass.
@@ -145,6 +146,11 @@ class CountsClassifier(Classifier):
     def _needs_rows(self) -> bool:
         """Whether the structure is chosen by looking at the rows again; they are then kept, as codes."""
         return False
+
+    def _held_with(self, form: Form, columns: Iterable[int]) -> Form:
+        """A structure that was chosen for good, with columns that have come since: they depend on the class alone."""
+        assert isinstance(form, ProductOfSums)
+        return form.with_columns(columns)
 
     def _scorer(self, view: View) -> Scorer:
         """How answers are made from the view: the view itself, or what options lay around it."""
@@ -188,7 +194,7 @@ class CountsClassifier(Classifier):
                 "all rows of its class since. Use one of them, or a decay for all classes."
             )
         if self.refresh is not None and not is_number(self.refresh, 1) and self.refresh != float("inf"):
-            raise OptionError(f"refresh={self.refresh!r}: give a number of rows of at least 1, or None.")
+            raise OptionError(f"refresh={self.refresh!r}: give a number of rows of at least 1, inf for never, or None.")
         as_recut(self.recut)
         self._check_calibrate()
         check_gaussian(getattr(self, "gaussian", False), self._not_with_gaussian())
@@ -234,6 +240,23 @@ class CountsClassifier(Classifier):
     def _keeps_rows(self) -> bool:
         """Whether rows are kept, as codes."""
         return self._needs_rows() or self.calibrate
+
+    @property
+    def chooses_once(self) -> bool:
+        """Whether the structure is chosen for the first answer and then kept, whatever comes."""
+        return self.may_choose_once and self.refresh == float("inf")
+
+    def _keeps_rows_until_chosen(self) -> bool:
+        """Whether kept rows may go once the structure is chosen. Moved cut points count them again, in new bins."""
+        return self.chooses_once and not self.calibrate and self.recut is None
+
+    def _way_out_of_rows(self) -> str:
+        """What to advise where kept rows take too much memory."""
+        if not self.may_choose_once or self.window is not None:
+            return "Raise max_memory."
+        if self.chooses_once:
+            return "Ask for structure_ earlier, which is then chosen and needs no more rows, or raise max_memory."
+        return "Let the structure be chosen once (refresh=inf), after which no rows are kept, or raise max_memory."
 
     # --- what was learned ---------------------------------------------------------------------------------------
 
@@ -363,12 +386,24 @@ class CountsClassifier(Classifier):
             counts,
             moments,
             keeps_rows=self._keeps_rows(),
+            until_chosen=self._keeps_rows_until_chosen(),
             decay=as_decay(self.decay),
             window=as_window(self.window),
             max_memory=self.max_memory,
             owner=type(self).__name__,
+            way_out=self._way_out_of_rows(),
         )
-        self._answering.forget()
+        self._answering.start_again()
+
+    def read_again_by(self, read: Callable[[], Iterable[tuple[Any, Any]]]) -> None:
+        """Tables and labels that are about to be learned can be read again: none are kept where that will do.
+
+        To be called after ``fit_schema``. A structure that is chosen once is then chosen in as many passes as it takes.
+        """
+        memory = self._learned
+        if memory.until_chosen and memory.clock is None and memory.rows is not None:
+            memory.rows = None
+            memory.read = lambda: (self.known_rows(X, y, unseen="error") for X, y in read())
 
     def check_learned(self) -> None:
         """After all rows: refuse options that do not fit the classes, and let the structure follow all rows."""
@@ -450,7 +485,7 @@ class CountsClassifier(Classifier):
             self._learned.moments.add_columns(schema.n_values[-n_new:], self._moments_shape(schema)[1])
         if self._recutting is not None:
             self._recutting.add_columns(n_new)
-        self._answering.forget()
+        self._answering.add_columns(self, n_new)
 
     # --- cut points that follow a stream, where that is asked for -----------------------------------------------
 
@@ -608,6 +643,7 @@ class CountsClassifier(Classifier):
         self._counts_given(counts)
         self._remember(counts)
         self._learned.rows = rows if self._keeps_rows() else None
+        self._learned.until_chosen = False  # whoever shares them counts on them
         return self
 
     # --- answers ------------------------------------------------------------------------------------------------
@@ -752,8 +788,8 @@ class CountsClassifier(Classifier):
         return self
 
     def _merge(self, other: Self) -> None:
-        self._warm_up = None  # its rows are counted
         memory = merge_memories(self._learned, other._learned, self.counts_shape, self.n_threads)
+        self._warm_up = None  # its rows are counted
         if self._recutting is not None:
             self._recutting.match_classes(self.classes_, memory.counts.classes)
         self._memory, self.classes_ = memory, memory.counts.classes

@@ -8,7 +8,8 @@ have at its end, which is the same up to rounding.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,14 @@ class Memory:
         Of Gaussian columns: per class alone, where they have no codes, or per class and values of parents.
     keeps_rows : bool
         Whether rows are kept, because a structure is chosen by looking at them again. A window keeps them anyway.
+    until_chosen : bool
+        Whether they are kept no longer than until a structure is chosen; see ``let_rows_go``.
     decay, window : Decay, Window or None
         How old rows are forgotten.
     owner : str
         Who to name in errors.
+    way_out : str
+        What to advise where kept rows take too much memory.
     """
 
     def __init__(
@@ -49,16 +54,20 @@ class Memory:
         moments: Moments | ContextMoments | None = None,
         *,
         keeps_rows: bool = False,
+        until_chosen: bool = False,
         decay: Decay | None = None,
         window: Window | None = None,
         max_memory: Any = None,
         owner: str = "the model",
+        way_out: str = "Raise max_memory.",
     ) -> None:
         self.counts, self.moments = counts, moments
         self.decay, self.window = decay, window
-        self.max_memory, self.owner = max_memory, owner
+        self.max_memory, self.owner, self.way_out = max_memory, owner, way_out
         self.clock = None if decay is None and window is None else Clock(decay, window)
         self.rows = KeptRows() if keeps_rows or window is not None else None
+        self.until_chosen = until_chosen and window is None
+        self.read: Callable[[], Iterable[Block]] | None = None  # gives learned rows again, where none are kept
         self.listener: Callable[[Block], None] | None = None  # is told of rows that were added
 
     @property
@@ -87,6 +96,11 @@ class Memory:
     def holds_all_rows(self) -> bool:
         """Whether the kept rows are those behind the counts."""
         return self.rows is not None and bool(np.isclose(self.rows.weight, self.counts.n_rows))
+
+    @property
+    def has_let_rows_go(self) -> bool:
+        """Whether a structure was chosen for good, and its families alone go on learning."""
+        return self.until_chosen and self.rows is None and self.read is None
 
     def follow(self, schema: Schema, classes: np.ndarray) -> None:
         """The encoder has met new values: make room for them in the counts."""
@@ -138,7 +152,7 @@ class Memory:
         if self.window is None:
             block = Block(block.codes, block.labels, block.weights, None, block.numbers)
         self.rows.append(block)
-        self.rows.check_budget(self.max_memory, self.owner)
+        self.rows.check_budget(self.max_memory, self.owner, self.way_out)
 
     def _add_fading(self, block: Block, steps: Steps, clock: Clock, n_jobs: int) -> None:
         left = self._fade(steps, block.labels)  # of each row at the end of the block
@@ -307,31 +321,55 @@ class Memory:
         if self.rows is not None:
             self.rows.add_columns(n_new)
 
+    # --- learned rows are looked at again -----------------------------------------------------------------------
+
+    @property
+    def can_look_again(self) -> bool:
+        """Whether learned rows can be looked at again: they are kept, or can be read from where they came."""
+        return self.rows is not None or self.read is not None
+
+    def look_again(self) -> Iterable[Block]:
+        """All learned rows, with what they weigh now."""
+        if self.rows is not None:
+            return [self.rows.block] if len(self.rows) else []
+        return [] if self.read is None else self.read()
+
     def count_families(self, families: list[tuple[int, ...]], shape: Mapping[str, Any], n_jobs: int = 1) -> None:
-        """Count families that the counts do not hold, in one more pass over the kept rows."""
+        """Count families that the counts do not hold, in one more pass over the learned rows."""
         old = self.counts
         if old.holds(families=families):
             return
-        if self.rows is None:
+        if not self.can_look_again:
             old.require(self.owner, families=families)
             return
-        if not self.holds_all_rows:
+        if self.rows is not None and not self.holds_all_rows:
             raise SchemaMismatch(
                 f"{self.owner} must count further families, but its counts hold a weight of {old.n_rows:g} "
                 f"and the rows it kept {self.rows.weight:g}: they were faded or merged. Fit on the rows again."
             )
-        rows = self.rows.block
-        sparse = sparse_families(families, old.n_slots, old.n_classes, len(rows))
+        n_rows = math.ceil(old.n_rows) if self.rows is None else len(self.rows)
+        sparse = sparse_families(families, old.n_slots, old.n_classes, n_rows)
         options: dict[str, Any] = {**shape, "spare": old.spare, "max_memory": self.max_memory, "families": families}
         counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
-        counts.update(rows.codes, rows.labels, rows.weights, n_jobs=n_jobs)
+        # Kept rows have weights times the scale of the counts, which they follow as it grows.
+        counts.scale, counts.halvings, counts.version = old.scale, old.halvings, old.version
+        for block in self.look_again():
+            counts.update(block.codes, block.labels, block.weights, n_jobs=n_jobs)
         check_budget(
             counts.nbytes,
             self.max_memory,
-            f"counting {len(families):,} families of up to {max(map(len, families))} columns in {len(rows):,} rows",
+            f"counting {len(families):,} families of up to {max(map(len, families))} columns in {n_rows:,} rows",
             "Use fewer parents, fewer bins or columns, or raise max_memory.",
         )
         self.counts = counts
+
+    def let_rows_go(self, families: Sequence[tuple[int, ...]]) -> None:
+        """A structure with these families was chosen for good: they are counted from now on, and no row is kept."""
+        if not self.until_chosen or not self.can_look_again:
+            return
+        self.rows = self.read = None
+        if set(families) != set(self.counts.families):
+            self.counts = self.counts.narrowed(self.counts.order, families)
 
     def start_again(self, counts: JointCounts, rows: Block, n_jobs: int = 1) -> None:
         """Count these rows, and no others, into other counts: bins have moved. The clock goes on."""

@@ -21,6 +21,13 @@ from tanager.learning.rows import KeptRows
 
 def merge_memories(ours: Memory, theirs: Memory, shape: Callable[[Schema], dict[str, Any]], n_jobs: int = 1) -> Memory:
     """What both have learned; `shape` says how wide to count. Ours is brought to the time of the later one."""
+    if ours.has_let_rows_go:
+        theirs = _with_families(ours, theirs, shape, n_jobs)
+    elif theirs.has_let_rows_go and ours.rows is not None:
+        raise SchemaMismatch(
+            f"cannot merge: the other {theirs.owner} has chosen its structure once (refresh=inf) and kept no rows, and "
+            "this one is yet to choose by its rows. Merge this one into the other, or give both refresh=None."
+        )
     theirs = _at_one_time(ours, theirs)
     rows = None
     if ours.rows is None and theirs.rows is None:
@@ -38,6 +45,24 @@ def merge_memories(ours: Memory, theirs: Memory, shape: Callable[[Schema], dict[
     if merged.clock is not None and theirs.clock is not None:
         merged.clock.learned += theirs.clock.learned
     return merged
+
+
+def _with_families(ours: Memory, theirs: Memory, shape: Callable[[Schema], dict[str, Any]], n_jobs: int) -> Memory:
+    """Theirs without rows, and with the families alone that ours go on learning; refused where these are not there."""
+    places = ours.counts.places_of(theirs.counts)
+    families = [tuple(places[i] for i in family) for family in ours.counts.families]
+    theirs = copy.copy(theirs)
+    if theirs.rows is not None and theirs.holds_all_rows:
+        theirs.count_families(families, shape(theirs.counts.schema), n_jobs)
+    if not theirs.counts.holds(families=families):
+        raise SchemaMismatch(
+            f"cannot merge: this {ours.owner} has chosen its structure once (refresh=inf), and the other one has not "
+            "counted the families of it. Let both go on learning with one structure, or merge before either chooses."
+        )
+    if set(families) != set(theirs.counts.families):
+        theirs.counts = theirs.counts.narrowed(theirs.counts.order, families)
+    theirs.rows = None
+    return theirs
 
 
 def _at_one_time(ours: Memory, theirs: Memory) -> Memory:

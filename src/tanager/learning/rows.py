@@ -199,10 +199,10 @@ class KeptRows:
             missing = np.full((len(codes), n_new), np.iinfo(codes.dtype).max, dtype=codes.dtype)
             self._arrays["codes"] = np.hstack([codes, missing])
 
-    def check_budget(self, max_memory: Any, name: str) -> None:
+    def check_budget(self, max_memory: Any, name: str, way_out: str = "Raise max_memory.") -> None:
         """Refuse to keep more rows than the budget allows."""
         kept = sum(array.nbytes for array in self._arrays.values())
-        check_budget(kept, max_memory, f"{name} keeps the rows it chooses its structure by, which", "Raise max_memory.")
+        check_budget(kept, max_memory, f"{name} keeps the rows it chooses its structure by, which", way_out)
 
 
 def widened(codes: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from tanager import _kernels
@@ -55,6 +55,12 @@ class ProductOfSums:
         return cls(
             tuple(i for i, _ in factors), tuple(before for _, before in factors), (1.0,) * len(factors), joined=joined
         )
+
+    def with_columns(self, columns: Iterable[int]) -> ProductOfSums:
+        """The same with further columns, which depend on the class alone."""
+        new = tuple(columns)
+        child, parents = self.child + new, self.parents + ((),) * len(new)
+        return replace(self, child=child, parents=parents, weight=self.weight + (1.0,) * len(new))
 
     @property
     def n_networks(self) -> int:
