@@ -3,8 +3,10 @@
 // What a layer contributes to the information is kept with it. So a test that gives up one of the given variables looks
 // at rows only where that brings layers together, and never at the sample again.
 #pragma once
+#include <limits>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "information_sum.hpp"
 #include "sample.hpp"
@@ -19,16 +21,22 @@ class KeyNumbers {
     std::uint32_t of(std::uint64_t key) {
         std::uint32_t *slots = slots_.data();
         if (direct_) {
-            if (slots[key] == none) slots[key] = size_++;
-            return slots[key];
+            const bool fresh = slots[key] == none;
+            const std::uint32_t own = fresh ? size_ : slots[key];
+            slots[key] = own;
+            size_ += fresh;
+            return own;
         }
-        std::size_t at = key * 0x9E3779B97F4A7C15u >> shift_;
-        while (slots[at] != none && keys_[slots[at]] != key) at = (at + 1) & (slots_.size() - 1);
-        if (slots[at] == none) {
-            keys_[size_] = key;
-            slots[at] = size_++;
+        // Whether a key is new is anybody's guess, so there is no branch on it; collisions are rare.
+        keys_[size_] = key;
+        for (std::size_t at = key * 0x9E3779B97F4A7C15u >> shift_;; at = (at + 1) & (slots_.size() - 1)) {
+            const bool fresh = slots[at] == none;
+            const std::uint32_t own = fresh ? size_ : slots[at];
+            if (keys_[own] != key) continue;
+            slots[at] = own;
+            size_ += fresh;
+            return own;
         }
-        return slots[at];
     }
     std::uint32_t size() const { return size_; }
 
@@ -49,11 +57,16 @@ struct RowPartition {
         int shift;
         std::uint64_t mask;
     };
+    struct Part {
+        std::uint64_t key;
+        std::uint32_t missing;  // one flag per field
+    };
+    struct PlacedRow {
+        std::uint32_t row, part;
+    };
     std::vector<Field> fields;
-    std::vector<std::uint64_t> keys;     // of every part, in the order in which they first appear
-    std::vector<std::uint32_t> missing;  // one flag per field
-    std::vector<std::uint32_t> ends;     // in `rows`; a part begins where the one before it ends
-    std::vector<std::uint32_t> rows;
+    std::vector<Part> parts;      // in the order in which they first appear
+    std::vector<PlacedRow> rows;  // part after part
 
     // Whether a configuration of these variables fits into one number.
     static bool fits(const Sample &sample, const Variables &variables);
@@ -70,6 +83,7 @@ class RecentPartitions {
 
   private:
     struct Kept {
+        std::uint64_t hash;
         Variables variables;
         std::shared_ptr<const RowPartition> made;
     };
@@ -89,28 +103,41 @@ class Layers {
     std::size_t n_given() const { return fields_.size(); }
     // I(X; Z | given), or given all but one of them; without Pearson's X^2 (which is NaN) unless it was asked for.
     Information information() const;
-    Information without(std::size_t variable);
+    // Of the latter only what is needed: nothing where it is more than `most` for certain, rounding set aside.
+    std::optional<Information> without(std::size_t variable, double most = std::numeric_limits<double>::infinity());
 
   private:
     using Row = typename LayerCells<Count>::Row;
     using Field = RowPartition::Field;
+    // The values of x and z that occur, as flags; all flags where there are more values than flags.
+    struct Values {
+        std::uint64_t x = 0, z = 0;
+        bool mixed() const { return (x & (x - 1)) != 0 && (z & (z - 1)) != 0; }
+    };
     struct Layer {
         std::uint64_t key;
-        std::uint32_t missing;     // one flag per field
-        std::uint32_t begin, end;  // among the rows
-        std::uint32_t x, z;        // their one value, or kMixed
+        Values values;
         LayerFigures figures;
+        std::uint32_t begin, end;  // among the rows
+        std::uint32_t missing;     // one flag per field
     };
-    // Layers that come together, from the first to the last.
+    // Layers that come together.
     struct Chain {
-        std::uint32_t first, last;
-        std::uint32_t x, z;  // as for a layer
-        double rows;
+        Values values;
+        double sum = 0.0;              // of theirs
+        std::uint32_t last, size = 0;  // the others are before the last
+        // Otherwise their sum is what they tell together: it is one layer, or something is constant, which tells
+        // nothing.
+        bool mixed() const { return size > 1 && values.mixed(); }
     };
 
     template <class Code>
     void read_layers(const Sample &sample, std::size_t x, std::size_t z, const RowPartition &given);
-    void chain_layers(std::uint64_t mask, std::uint32_t needed);
+    void finish_layer(Layer &layer, std::vector<Row> &rows);
+    template <class Key>
+    double chain_layers(std::uint64_t most, std::uint32_t needed, const Key &key);
+    double chain_without(const Field &field);
+    void take_chain(const Chain &chain);
     std::uint32_t flag(const Field &field) const { return std::uint32_t{1} << (&field - fields_.data()); }
 
     std::size_t n_x_ = 0, n_z_ = 0;
@@ -122,7 +149,8 @@ class Layers {
 
     KeyNumbers numbers_;
     std::vector<Chain> chains_;
-    std::vector<std::uint32_t> next_;  // after each layer, in its chain
+    std::vector<std::uint32_t> before_;   // each layer, in its chain
+    std::vector<std::uint32_t> merging_;  // chains
 };
 
 }  // namespace tanager

@@ -6,10 +6,10 @@
 
 namespace tanager {
 
-void SearchedLayers::begin(std::size_t x, std::size_t z, Variables given) {
+void SearchedLayers::begin(std::size_t x, std::size_t z, const Variables &given) {
     x_ = x;
     z_ = z;
-    given_ = std::move(given);
+    given_ = given;
     started_ = read_ = false;
 }
 
@@ -33,6 +33,15 @@ std::optional<Information> SearchedLayers::information_from(Layers<Count> &layer
     return layers.without(*left_out);
 }
 
+std::optional<std::optional<Information>> SearchedLayers::without(const Sample &sample, RecentPartitions &recent,
+                                                                  std::size_t variable, double most) {
+    const auto from = [&](auto &layers) -> std::optional<std::optional<Information>> {
+        if (!ready(layers, sample, recent, false)) return {};
+        return layers.without(variable, most);
+    };
+    return sample.weighted() ? from(weighted_) : from(whole_);
+}
+
 // Many a search ends with its first test, which counting in a table answers sooner.
 template <class Count>
 bool SearchedLayers::ready(Layers<Count> &layers, const Sample &sample, RecentPartitions &recent, bool with_pearson) {
@@ -50,55 +59,109 @@ bool SearchedLayers::ready(Layers<Count> &layers, const Sample &sample, RecentPa
     return true;
 }
 
-std::size_t RememberedInformation::HashFew::operator()(const FewVariables &key) const {
-    const auto words = std::bit_cast<std::array<std::uint64_t, 4>>(key);
-    std::uint64_t mixed = 0;
-    for (const std::uint64_t word : words) mixed = (mixed ^ word) * 0x9E3779B97F4A7C15u, mixed ^= mixed >> 29;
-    return mixed;
-}
-
 std::size_t RememberedInformation::HashMany::operator()(const Variables &key) const {
     std::size_t mixed = 0;
     for (const std::size_t i : key) mixed = (mixed ^ i) * 0x9E3779B97F4A7C15u + (mixed >> 29);
     return mixed;
 }
 
-Information RememberedInformation::ask(std::size_t x, std::size_t z, const Variables &given, bool with_pearson,
-                                       SearchedLayers *searched) {
-    if (x > z) std::swap(x, z);
-    FewVariables few{};
-    if (given.size() + 3 > few.size() || sample_.n_variables() > 65535) {
-        Variables many = given;
-        std::sort(many.begin(), many.end());
-        many.insert(many.begin(), {x, z});
-        return ask_by(many, many_, x, z, given, with_pearson, searched);
-    }
-    few[0] = static_cast<std::uint16_t>(x);
-    few[1] = static_cast<std::uint16_t>(z);
-    few.back() = static_cast<std::uint16_t>(given.size());
+bool RememberedInformation::are_few(const Variables &given) const {
+    return given.size() + 3 <= FewVariables{}.size() && sample_.n_variables() <= 65535;
+}
+
+RememberedInformation::FewVariables RememberedInformation::key_of(std::size_t x, std::size_t z, const Variables &given,
+                                                                  bool in_order) {
+    FewVariables key{};
+    key[0] = static_cast<std::uint16_t>(std::min(x, z));
+    key[1] = static_cast<std::uint16_t>(std::max(x, z));
+    key.back() = static_cast<std::uint16_t>(given.size());
     std::size_t n = 2;
     for (const std::size_t i : given) {  // most come in order
         std::size_t at = n++;
-        for (; at > 2 && few[at - 1] > i; --at) few[at] = few[at - 1];
-        few[at] = static_cast<std::uint16_t>(i);
+        for (; in_order && at > 2 && key[at - 1] > i; --at) key[at] = key[at - 1];
+        key[at] = static_cast<std::uint16_t>(i);
     }
-    return ask_by(few, few_, x, z, given, with_pearson, searched);
+    return key;
 }
 
-template <class Key, class Map>
-Information RememberedInformation::ask_by(const Key &key, Map &known, std::size_t x, std::size_t z,
-                                          const Variables &given, bool with_pearson, SearchedLayers *searched) {
+Information RememberedInformation::ask(std::size_t x, std::size_t z, const Variables &given, bool with_pearson,
+                                       SearchedLayers *searched) {
+    if (x > z) std::swap(x, z);
     ++n_asked;
+    const bool few = are_few(given);
+    const FewVariables key = few ? key_of(x, z, given, true) : FewVariables{};
+    Variables many;
+    if (!few) {
+        many = given;
+        std::sort(many.begin(), many.end());
+        many.insert(many.begin(), {x, z});
+    }
     {
         const std::lock_guard<std::mutex> lock(looking_);
-        if (const auto found = known.find(key);
-            found != known.end() && !(with_pearson && std::isnan(found->second.pearson)))
-            return found->second;
+        const auto at = few ? many_.end() : many_.find(many);
+        const Information *known = few ? few_.find(key) : at == many_.end() ? nullptr : &at->second;
+        if (known != nullptr && !(with_pearson && std::isnan(known->pearson))) return *known;
     }
     ++n_counted;
     const Information made = count(x, z, given, with_pearson, searched);
     const std::lock_guard<std::mutex> lock(looking_);
-    return known[key] = made;
+    if (few) few_.put(key, made);
+    else many_[many] = made;
+    return made;
+}
+
+LeftOut RememberedInformation::least_without(std::size_t x, std::size_t z, const Variables &given, std::size_t n_kept,
+                                             double now, SearchedLayers &searched) {
+    if (!are_few(given)) return find_least_without(x, z, given, n_kept, now, searched);
+    FewVariables key = key_of(x, z, given, false);
+    key.back() = static_cast<std::uint16_t>(given.size() | n_kept << 8);
+    {
+        const std::lock_guard<std::mutex> lock(looking_);
+        if (const LeftOut *found = left_out_.find(key)) {
+            n_asked += static_cast<std::int64_t>(given.size() - n_kept);
+            return *found;
+        }
+    }
+    const LeftOut found = find_least_without(x, z, given, n_kept, now, searched);
+    const std::lock_guard<std::mutex> lock(looking_);
+    left_out_.put(key, found);
+    return found;
+}
+
+LeftOut RememberedInformation::find_least_without(std::size_t x, std::size_t z, const Variables &given,
+                                                  std::size_t n_kept, double now, SearchedLayers &searched) {
+    LeftOut best;
+    best.information.value = now;
+    Variables fewer;
+    for (std::size_t k = n_kept; k < given.size(); ++k) {
+        fewer = given;
+        fewer.erase(fewer.begin() + std::ptrdiff_t(k));
+        const auto left = ask_up_to(best.information.value, x, z, fewer, given[k], searched);
+        if (!left || left->value > best.information.value) continue;
+        if (left->value < best.information.value || best.which < 0)
+            best = {static_cast<std::int32_t>(k - n_kept), *left};
+    }
+    return best;
+}
+
+// Nothing where the information is more than `most`. What was counted to the end is remembered.
+std::optional<Information> RememberedInformation::ask_up_to(double most, std::size_t x, std::size_t z,
+                                                            const Variables &fewer, std::size_t left_out,
+                                                            SearchedLayers &searched) {
+    if (!are_few(fewer)) return ask(x, z, fewer, false, &searched);
+    const FewVariables key = key_of(x, z, fewer, true);
+    ++n_asked;
+    {
+        const std::lock_guard<std::mutex> lock(looking_);
+        if (const Information *found = few_.find(key)) return *found;
+    }
+    ++n_counted;
+    const auto counted = searched.without(sample_, recent_, left_out, most);
+    if (counted && !*counted) return {};
+    const Information made = counted ? **counted : count(x, z, fewer, false, nullptr);
+    const std::lock_guard<std::mutex> lock(looking_);
+    few_.put(key, made);
+    return made;
 }
 
 Information RememberedInformation::count(std::size_t x, std::size_t z, Variables given, bool with_pearson,
@@ -106,7 +169,7 @@ Information RememberedInformation::count(std::size_t x, std::size_t z, Variables
     if (searched != nullptr)
         if (const auto found = searched->information(sample_, recent_, given, with_pearson)) return *found;
     std::sort(given.begin(), given.end());  // sums do not depend on the order in which conditions are named
-    return information(sample_, x, z, given, SampleMethod::automatic);
+    return information(sample_, x, z, given, SampleMethod::automatic, with_pearson);
 }
 
 }  // namespace tanager

@@ -13,7 +13,8 @@ namespace tanager {
 
 namespace {
 
-constexpr double kMostCells = 1e8;  // beyond this no table is made: rows are grouped
+constexpr double kMostCells = 1e8;                        // beyond this no table is made: rows are grouped
+constexpr std::size_t kKeptCells = std::size_t{1} << 14;  // of two variables, which are kept for the next test
 // lgamma writes a global sign; this form does not.
 double log_gamma(double x) {
     int sign = 0;
@@ -25,6 +26,12 @@ bool all_zero(const double *cells, std::size_t n) {
     std::uint64_t any = 0;
     for (std::size_t k = 0; k < n; ++k) any |= std::bit_cast<std::uint64_t>(cells[k]);
     return any == 0;
+}
+
+// Searches ask many thousand times: each has its cells from the one before it.
+LayerCells<double> &layer_at_hand() {
+    thread_local LayerCells<double> layer;
+    return layer;
 }
 
 bool by_hash(const Sample &sample, const Variables &base, std::size_t other, SampleMethod method) {
@@ -152,12 +159,13 @@ std::map<Variables, Shared> share(const std::vector<Variables> &parents) {
 
 }  // namespace
 
-Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given,
-                        SampleMethod method) {
+Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given, SampleMethod method,
+                        bool with_pearson) {
     const std::size_t n_x = sample.n_values(x), n_z = sample.n_values(z);
     const double n_layers = sample.n_cells(given);
-    LayerCells<double> layer;
-    layer.start(n_x, n_z, true);
+    LayerCells<double> wide;
+    LayerCells<double> &layer = n_x * n_z <= kKeptCells ? layer_at_hand() : wide;
+    layer.start(n_x, n_z, with_pearson);
     LayerFigures sum;
     Variables base = given;
     base.push_back(x);
@@ -172,7 +180,7 @@ Information information(const Sample &sample, std::size_t x, std::size_t z, cons
             }
             sum.add(layer.finish());
         }
-        return sum.information(n_x, n_z, n_layers, true);
+        return sum.information(n_x, n_z, n_layers, with_pearson);
     }
     std::vector<double> cells(static_cast<std::size_t>(n_layers) * n_x * n_z);
     sample.extend(base, {z}, {cells.data()}, method);
@@ -183,7 +191,7 @@ Information information(const Sample &sample, std::size_t x, std::size_t z, cons
                 if (const double n = cells[at + v * n_z + w]; n > 0.0) layer.take({v, w, n});
         sum.add(layer.finish());
     }
-    return sum.information(n_x, n_z, n_layers, true);
+    return sum.information(n_x, n_z, n_layers, with_pearson);
 }
 
 void family_scores(const Sample &sample, ScoreKind kind, std::size_t child, const std::vector<Variables> &parents,

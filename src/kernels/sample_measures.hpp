@@ -9,8 +9,8 @@
 
 namespace tanager {
 
-Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given,
-                        SampleMethod method);
+Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given, SampleMethod method,
+                        bool with_pearson = true);
 
 enum class ScoreKind { ll, aic, bic, k2, bdeu };
 

@@ -122,9 +122,7 @@ std::vector<char> BlockGraph::between(int a, int b) {
 
 Information Separation::look_up(int a, int b, const std::vector<int> &between) {
     const bool pearson = test.kind == IndependenceTest::Kind::pearson;
-    conditions = given;
-    for (const int c : between) conditions.push_back(nodes[std::size_t(c)]);
-    return known.ask(nodes[std::size_t(a)], nodes[std::size_t(b)], conditions, pearson,
+    return known.ask(nodes[std::size_t(a)], nodes[std::size_t(b)], places(between), pearson,
                      between.empty() ? nullptr : &searched);
 }
 
@@ -133,10 +131,10 @@ Information Separation::ask(int a, int b, const std::vector<int> &between) {
     return look_up(a, b, between);
 }
 
-Variables Separation::places(const std::vector<int> &some) const {
-    Variables found = given;
-    for (const int c : some) found.push_back(nodes[std::size_t(c)]);
-    return found;
+const Variables &Separation::places(const std::vector<int> &some) {
+    conditions = given;
+    for (const int c : some) conditions.push_back(nodes[std::size_t(c)]);
+    return conditions;
 }
 
 Attempt Separation::separate(int a, int b, std::vector<int> some) {
@@ -146,28 +144,40 @@ Attempt Separation::separate(int a, int b, std::vector<int> some) {
     Attempt now{false, false, std::move(some), {}};
     now.information = ask(a, b, now.given);
     now.separated = test.independent(now.information);
-    std::vector<int> fewer;
     while (!now.separated && now.given.size() > 1) {
         searched.narrow(places(now.given));
-        Attempt best;
-        std::size_t dropped = 0;
-        for (std::size_t left_out = 0; left_out < now.given.size(); ++left_out) {
-            fewer = now.given;
-            fewer.erase(fewer.begin() + std::ptrdiff_t(left_out));
-            const Information information = ask(a, b, fewer);
-            const bool separated = test.independent(information);
-            const bool better = separated != best.separated ? separated : information.value < best.information.value;
-            if (left_out > 0 && !better) continue;
-            best.separated = separated;
-            best.information = information;
-            dropped = left_out;
-        }
-        if (!best.separated && best.information.value > now.information.value) return now;
-        now.given.erase(now.given.begin() + std::ptrdiff_t(dropped));
-        now.separated = best.separated;
-        now.information = best.information;
+        const bool by_value = test.kind == IndependenceTest::Kind::threshold;
+        const LeftOut left_out = by_value ? least_without(a, b, now) : best_without(a, b, now);
+        if (left_out.which < 0) return now;
+        now.given.erase(now.given.begin() + left_out.which);
+        now.information = left_out.information;
+        now.separated = test.independent(now.information);
     }
     return now;
+}
+
+// Less information is more independent, so what is tried does not depend on the threshold.
+LeftOut Separation::least_without(int a, int b, const Attempt &now) {
+    n_tests += std::int64_t(now.given.size());
+    return known.least_without(nodes[std::size_t(a)], nodes[std::size_t(b)], places(now.given), given.size(),
+                               now.information.value, searched);
+}
+
+LeftOut Separation::best_without(int a, int b, const Attempt &now) {
+    LeftOut best;
+    bool best_separated = false;
+    std::vector<int> fewer;
+    for (std::size_t k = 0; k < now.given.size(); ++k) {
+        fewer = now.given;
+        fewer.erase(fewer.begin() + std::ptrdiff_t(k));
+        const Information information = ask(a, b, fewer);
+        const bool separated = test.independent(information);
+        const bool better = separated != best_separated ? separated : information.value < best.information.value;
+        if (k > 0 && !better) continue;
+        best_separated = separated;
+        best = {std::int32_t(k), information};
+    }
+    return best_separated || best.information.value <= now.information.value ? best : LeftOut{};
 }
 
 Attempt Separation::by_neighbours(int a, int b, const std::vector<char> &between) {

@@ -54,7 +54,7 @@ struct Separation {
     RememberedInformation &known;
     SearchedLayers searched{};
     std::int64_t n_tests = 0;
-    Variables conditions{};  // of the test at hand
+    Variables conditions{};  // of the test at hand, or where the search is
 
     // The information of two nodes given others, in ascending order: by a test, or looked up for a pair.
     Information ask(int a, int b, const std::vector<int> &between);
@@ -68,7 +68,10 @@ struct Separation {
     Attempt widely(int a, int b, const std::vector<char> &between);
 
   private:
-    Variables places(const std::vector<int> &some) const;  // and what is given
+    const Variables &places(const std::vector<int> &some);  // what is given, and these
+    // The node to drop next from a set that does not separate, if any.
+    LeftOut least_without(int a, int b, const Attempt &now);  // by a threshold
+    LeftOut best_without(int a, int b, const Attempt &now);
 };
 
 }  // namespace tanager

@@ -90,6 +90,44 @@ def test_what_a_search_remembers_is_what_counting_says(sample, seed, weigh):
         np.testing.assert_allclose(sample.information_at(x, z, rest), counted, rtol=1e-9, atol=1e-11)
 
 
+def drop_one_by_one(sample, given, tau):
+    """What is left of a set that shall separate the first two variables, and their information: all tests counted."""
+
+    def value(conditions):
+        return again(sample).information_at(0, 1, conditions).value
+
+    now = value(given)
+    while now > tau and len(given) > 1:
+        left = [value(given[:k] + given[k + 1 :]) for k in range(len(given))]
+        if min(left) > now:
+            break
+        now, k = min(left), left.index(min(left))
+        given = given[:k] + given[k + 1 :]
+    return now <= tau, given, now
+
+
+@examples(40)
+@given(
+    sample=tangled_samples(4, 8),
+    taus=st.lists(st.sampled_from([0.0, 0.002, 0.01, 0.03, 0.1]), min_size=1, max_size=4),
+    weigh=st.booleans(),
+)
+def test_variables_are_dropped_from_a_separating_set_as_if_all_tests_were_counted(sample, taus, weigh):
+    """Thresholds share the steps of a search, in any order, and tests stop where they cannot be the least any more."""
+    sample = with_weights(sample, 1) if weigh else sample
+    n = len(sample.names)
+    allowed = [[u != v for v in range(n)] for u in range(n)]
+    for tau in taus:
+        own = sample.separation(range(n), (), allowed, Threshold(tau).figures, n)
+        for c in range(2, n):
+            own.join(0, c)
+            own.join(1, c)
+        separated, too_many, given, figures = own.by_neighbours(0, 1, True, False)
+        expected = drop_one_by_one(sample, list(range(2, n)), tau)
+        assert (separated, given, too_many) == (*expected[:2], False)
+        assert figures[0] == pytest.approx(expected[2], abs=2e-12)
+
+
 def test_what_the_kernel_cannot_learn_is_refused():
     sample = tangled(3, 40, 0)
     allowed = [[u != v for v in range(3)] for u in range(3)]

@@ -212,7 +212,10 @@ class Wrapped(Delegating):
             for trial, each in tried:
                 trial.add(each[half], figures[each[half].form])
         best = min((trial for trial, _ in tried), key=self._rank)
-        found = model.find(halves[0][0] if len(parts) == 1 else sample, best.learner)
+        if len(parts) == 1:
+            found = model.find(halves[0][0], best.learner)
+        else:  # the steps can be found again in all rows, by those who ask for them
+            found = replace(model.find(sample, best.learner, traced=False), traced=False)
         best.note = "* chosen"
         return best.learner, found, [trial.line() for trial in trials]
 

@@ -28,6 +28,7 @@ class Found:
 
     form: ProductOfSums
     learned: tuple[LearnedNetwork, ...]
+    traced: bool = True  # whether the steps are there
 
     @property
     def n_arcs(self) -> int:
@@ -110,7 +111,8 @@ class NetworkLearner(CountsClassifier):
         """What the learner says about every network: one, or one for each class."""
         self.check_fitted()
         self._answers(fresh=True)
-        if "_found" not in self.__dict__:  # a model file holds the structure, not the way to it
+        # A model file holds the structure, not the way to it; nor does a search for the best one write that down.
+        if "_found" not in self.__dict__ or not self._found.traced:
             self._structure(self.counts_, self._learned.rows)
         return self._found.learned
 
@@ -134,7 +136,9 @@ def by_information(
     A parent is left out where the family would have more contexts than there are rows, missing counted as a value,
     unless ``keep_all``. Back-off and missing values drop parents from the end.
     """
-    ranked = sorted(parents, key=lambda p: (-sample.information_at(child, p, given).value, p))
+    ranked = list(parents)
+    if len(ranked) > 1:
+        ranked.sort(key=lambda p: (-sample.information_at(child, p, given).value, p))
     contexts = math.prod(int(sample.n_values[i]) for i in given)
     kept: list[int] = []
     for parent in ranked:
