@@ -123,7 +123,7 @@ MODELS = (
 )
 SHAPES = ((300, 13, 3, 4), (3000, 36, 2, 3), (20_000, 16, 10, 8))  # rows, columns, classes, values
 FOREST = repr(RandomForestClassifier())
-REAL = ("soybean", "kr-vs-kp", "letter", "adult", "waveform-5000")
+REAL = ("soybean", "kr-vs-kp", "letter", "adult", "waveform-5000", "spam")
 MOST_SECONDS = 30  # of the processor, for all runs of a fit; what takes longer is stopped
 
 

@@ -1,5 +1,7 @@
 // Changes of a product for Python: all arrays are checked here.
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include "bind_arrays.hpp"
 #include "changes.hpp"
@@ -38,7 +40,8 @@ Factor new_factor(const Lines &line, const Floats &table, const AnyArray &labels
         int &own = label_of[std::size_t(numbers[r])];
         own = own == unknown || own == classes[std::size_t(r)] ? classes[std::size_t(r)] : mixed;
     }
-    return Factor(std::make_shared<std::vector<std::int32_t>>(numbers, numbers + n_rows),
+    const auto number = [numbers](std::size_t r) { return numbers[r]; };
+    return Factor(std::make_shared<LineNumbers>(std::size_t(n_rows), table.shape(0), number),
                   std::vector<double>(table.data(), table.data() + table.size()), int(k), label_of);
 }
 
@@ -50,6 +53,37 @@ void add_factor(const Factor &factor, const Doubles &out_, double sign) {
         const double *line = factor.line_of(r);
         for (int c = 0; c < factor.k; ++c) out[c] += sign * line[c];
     }
+}
+
+// Calls work(thread, q) for all q below n.
+template <class Work>
+void in_turn(std::size_t n, int n_jobs, const Work &work) {
+    const std::size_t n_threads = std::size_t(std::max(1, std::min(n_jobs, int(n))));
+    run_threads(n_threads, [&](std::size_t t) {
+        for (std::size_t q = t; q < n; q += n_threads) work(t, q);
+    });
+}
+
+// The weight of the rows that each change would leave wrong. With `only_best` those are counted in full first that
+// leave fewest of the rows that are wrong now, and most of the others not at all: what they cannot mend is too much
+// already.
+template <class Changes>
+void count_all(const AnsweredRows &rows, const Changes &change, std::size_t n, bool only_best, int n_jobs,
+               double *out) {
+    const Rivals rivals(rows);
+    in_turn(n, n_jobs, [&](std::size_t, std::size_t q) { out[3 * q] = count_behind(rows, rivals, change(q)); });
+    std::vector<std::size_t> order(n);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (only_best)
+        std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return out[3 * a] < out[3 * b]; });
+    // Of each thread for itself: no answer depends on it.
+    std::vector<double> enough(std::size_t(std::max(1, n_jobs)), std::numeric_limits<double>::infinity());
+    in_turn(n, n_jobs, [&](std::size_t t, std::size_t place) {
+        double &wrong = out[3 * order[place]];
+        if (is_beyond(wrong, enough[t])) return;
+        wrong = count_rest(rows, rivals, change(order[place]), wrong, enough[t]);
+        if (only_best) enough[t] = std::min(enough[t], wrong);
+    });
 }
 
 void score_changes(const Floats &joint, const AnyArray &labels, const std::optional<WeightArray> &weights,
@@ -74,28 +108,19 @@ void score_changes(const Floats &joint, const AnyArray &labels, const std::optio
             expect(f >= 0 && std::size_t(f) < factors.size(), "a change names an unknown factor");
     double *out = as_output(out_, std::int64_t(changes.size()), 3);
     nb::gil_scoped_release release;
-    std::optional<Rivals> rivals;
-    if (!probabilities) rivals.emplace(rows);
-    const std::size_t n = changes.size(), n_threads = std::max(1, std::min(n_jobs, int(n)));
-    run_threads(n_threads, [&](std::size_t t) {
-        double enough = std::numeric_limits<double>::infinity();  // each thread for itself: no answer depends on it
-        for (std::size_t q = t; q < n; q += n_threads) {
-            std::vector<const Factor *> own;
-            for (const int f : changes[q]) own.push_back(factors[std::size_t(f)]);
-            const ChangeScore score = rivals ? ChangeScore{count_wrong(rows, *rivals, own, enough), 0, 0}
-                                             : score_change(rows, own, true, logs);
-            if (only_best) enough = std::min(enough, score.wrong);
-            out[3 * q] = score.wrong;
-            out[3 * q + 1] = score.probability;
-            out[3 * q + 2] = score.log_probability;
-        }
+    const auto change = [&](std::size_t q) {
+        std::vector<const Factor *> own;
+        for (const int f : changes[q]) own.push_back(factors[std::size_t(f)]);
+        return own;
+    };
+    const std::size_t n = changes.size();
+    if (!probabilities) return count_all(rows, change, n, only_best, n_jobs, out);
+    in_turn(n, n_jobs, [&](std::size_t, std::size_t q) {
+        const ChangeScore score = score_change(rows, change(q), true, logs);
+        out[3 * q] = score.wrong;
+        out[3 * q + 1] = score.probability;
+        out[3 * q + 2] = score.log_probability;
     });
-}
-
-// What is read of a factor belongs to it, and keeps it alive.
-template <class T>
-nb::object view_of(const std::vector<T> &values, std::vector<std::size_t> shape, nb::handle owner) {
-    return nb::cast(nb::ndarray<nb::numpy, const T>(values.data(), shape.size(), shape.data(), owner));
 }
 
 }  // namespace
@@ -110,19 +135,8 @@ void bind_changes(nb::module_ &m) {
             nb::arg("lines"), nb::arg("table"), nb::arg("labels"))
         .def("__neg__", &Factor::negated)
         .def_prop_ro("nbytes",
-                     [](const Factor &factor) {
-                         return factor.lines->size() * sizeof(std::int32_t) + factor.table.size() * sizeof(double);
-                     })
-        .def("add_to", &add_factor, nb::arg("out").noconvert(), nb::arg("sign") = 1.0)
-        .def_prop_ro("lines",
-                     [](nb::handle self) {
-                         const auto &lines = *nb::cast<const Factor &>(self).lines;
-                         return view_of(lines, {lines.size()}, self);
-                     })
-        .def_prop_ro("table", [](nb::handle self) {
-            const auto &own = nb::cast<const Factor &>(self);
-            return view_of(own.table, {own.reach.size(), std::size_t(own.k)}, self);
-        });
+                     [](const Factor &factor) { return factor.lines->nbytes() + factor.table.size() * sizeof(double); })
+        .def("add_to", &add_factor, nb::arg("out").noconvert(), nb::arg("sign") = 1.0);
     m.def("score_changes", &score_changes, nb::arg("joint"), nb::arg("labels"), nb::arg("weights").none(),
           nb::arg("preference"), nb::arg("factors"), nb::arg("changes"), nb::arg("out").noconvert(),
           nb::arg("probabilities") = true, nb::arg("n_jobs") = 1, nb::arg("logs") = true, nb::arg("only_best") = false);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 namespace tanager {
 
@@ -60,7 +61,7 @@ ChangeScore score_rows(const AnsweredRows &rows, const std::vector<const Factor 
 
 }  // namespace
 
-Factor::Factor(std::shared_ptr<const std::vector<std::int32_t>> lines_, std::vector<double> table_, int k_,
+Factor::Factor(std::shared_ptr<const LineNumbers> lines_, std::vector<double> table_, int k_,
                const std::vector<int> &label_of)
     : lines(std::move(lines_)), table(std::move(table_)), reach(table.size() / std::size_t(k_)), k(k_) {
     for (std::size_t q = 0; q < reach.size(); ++q) {
@@ -131,45 +132,81 @@ namespace {
 constexpr double slack = 4 * kTie;  // rows closer to a tie are looked at with all their classes
 
 // Of two classes, one line says all: by how much the other gains on the own class. No branches, as nobody can foresee
-// which rows are right. `wrong` comes with those of the rows that are behind as things stand, and is given up beyond
-// `enough`; false where rows are so close to a tie that they must be looked at in full.
-bool count_of_two(const AnsweredRows &rows, const Rivals &rivals, const Factor &factor, double enough, double &wrong) {
+// which rows are right. None where rows are so close to a tie that they must be looked at in full.
+bool one_line_says_all(const AnsweredRows &rows, const std::vector<const Factor *> &factors) {
+    return rows.k == 2 && !rows.weights && factors.size() == 1 && factors[0]->one_label;
+}
+
+std::optional<double> behind_of_two(const Rivals &rivals, const Factor &factor) {
+    const Reach *reach = factor.reach.data();
+    const double *margin = rivals.margin.data();
+    std::int64_t wrong = 0, close = 0;
+    factor.lines->read([&](const auto &lines) {
+        const auto *line = lines.data();
+        for (const std::int64_t r : rivals.behind) {
+            const double ahead = margin[r] - reach[line[r]].up;
+            wrong += ahead < -slack;
+            close += !(std::fabs(ahead) > slack);
+        }
+    });
+    if (close > 0) return std::nullopt;
+    return double(wrong);
+}
+
+std::optional<double> rest_of_two(const AnsweredRows &rows, const Rivals &rivals, const Factor &factor, double wrong,
+                                  double enough) {
     constexpr std::int64_t some = 1024;
-    const std::int32_t *line = factor.lines->data();
     const Reach *reach = factor.reach.data();
     const double *margin = rivals.margin.data();
     for (std::int64_t from = 0; from < rows.n_rows && !(wrong > enough); from += some) {
         const std::int64_t to = std::min(rows.n_rows, from + some);
         std::int64_t fallen = 0, close = 0;
-        for (std::int64_t r = from; r < to; ++r) {
-            const double ahead = margin[r] - reach[line[r]].up;
-            fallen += (ahead < -slack) & !(margin[r] < kTie);
-            close += !(std::fabs(ahead) > slack);
-        }
-        if (close > 0) return false;
+        factor.lines->read([&](const auto &lines) {
+            const auto *line = lines.data();
+            for (std::int64_t r = from; r < to; ++r) {
+                const double ahead = margin[r] - reach[line[r]].up;
+                fallen += (ahead < -slack) & !(margin[r] < kTie);
+                close += !(std::fabs(ahead) > slack);
+            }
+        });
+        if (close > 0) return std::nullopt;
         wrong += double(fallen);
     }
-    return true;
+    return wrong;
 }
 
-}  // namespace
+// Row by row, with as few of the rivals as will do.
+class RowByRow {
+  public:
+    RowByRow(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors)
+        : rows_(rows), rivals_(rivals), factors_(factors), value_(std::size_t(rows.k)) {}
 
-double count_wrong(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors,
-                   double enough) {
-    const std::size_t n_rivals = std::size_t(rows.k) - 1;
-    std::vector<double> value(std::size_t(rows.k));
-    const auto wins_in_full = [&](std::int64_t r) {
-        changed(rows, r, factors, rows.k, value.data());
-        const double best = *std::max_element(value.begin(), value.end());
-        return wins(value.data(), rows.k, best, rows.labels[std::size_t(r)], rows.preference);
-    };
-    const auto right = [&](std::int64_t r, double up) {
-        const double *gap = rivals.gap.data() + std::size_t(r) * n_rivals;
-        const std::int32_t *who = rivals.who.data() + std::size_t(r) * n_rivals;
-        const int own = rows.labels[std::size_t(r)];
+    double weight_if_wrong(std::int64_t r) {
+        double up = 0, down = 0;
+        for (const Factor *factor : factors_) {
+            const Reach &own = factor->reach[(*factor->lines)[std::size_t(r)]];
+            up += own.up;
+            down += own.down;
+        }
+        const double ahead = rivals_.margin[std::size_t(r)];
+        if (ahead - up > slack) return 0.0;
+        return ahead + down < -slack || !right(r, up) ? rows_.weights[r] : 0.0;
+    }
+
+  private:
+    const AnsweredRows &rows_;
+    const Rivals &rivals_;
+    const std::vector<const Factor *> &factors_;
+    std::vector<double> value_;
+
+    bool right(std::int64_t r, double up) {
+        const std::size_t n_rivals = std::size_t(rows_.k) - 1;
+        const double *gap = rivals_.gap.data() + std::size_t(r) * n_rivals;
+        const std::int32_t *who = rivals_.who.data() + std::size_t(r) * n_rivals;
+        const int own = rows_.labels[std::size_t(r)];
         for (std::size_t q = 0; q < n_rivals && !(gap[q] - up > slack); ++q) {
             double ahead = gap[q];
-            for (const Factor *factor : factors) {
+            for (const Factor *factor : factors_) {
                 const double *line = factor->line_of(r);
                 ahead += line[own] - line[who[q]];
             }
@@ -177,40 +214,34 @@ double count_wrong(const AnsweredRows &rows, const Rivals &rivals, const std::ve
             if (!(ahead > slack)) return wins_in_full(r);
         }
         return true;
-    };
-    const auto look = [&](std::int64_t r, double up, double down) {
-        const double ahead = rivals.margin[std::size_t(r)];
-        if (ahead - up > slack) return 0.0;
-        return ahead + down < -slack || !right(r, up) ? rows.weights[r] : 0.0;
-    };
-    const auto weight_if_wrong = [&](std::int64_t r) {
-        double up = 0, down = 0;
-        for (const Factor *factor : factors) {
-            const Reach &own = factor->reach[std::size_t((*factor->lines)[std::size_t(r)])];
-            up += own.up;
-            down += own.down;
-        }
-        return look(r, up, down);
-    };
-    double wrong = 0;
-    for (const std::int64_t r : rivals.behind) wrong += weight_if_wrong(r);
-    if (wrong > enough + 1e-9 * (1 + enough)) return wrong;  // by more than sums of weights are rounded
-    // The rest, which is ahead as things stand.
-    const auto is_rest = [&](std::int64_t r) { return !(rivals.margin[std::size_t(r)] < kTie); };
-    if (factors.size() == 1) {
-        const Factor &factor = *factors[0];
-        double of_two = wrong;
-        if (rows.k == 2 && !rows.weights && factor.one_label && count_of_two(rows, rivals, factor, enough, of_two))
-            return of_two;
-        const std::int32_t *line = factor.lines->data();
-        const Reach *reach = factor.reach.data();
-        for (std::int64_t r = 0; r < rows.n_rows; ++r)
-            if (is_rest(r)) wrong += look(r, reach[line[r]].up, reach[line[r]].down);
-        return wrong;
     }
-    for (std::int64_t r = 0; r < rows.n_rows; ++r)
-        if (is_rest(r)) wrong += weight_if_wrong(r);
+    bool wins_in_full(std::int64_t r) {
+        changed(rows_, r, factors_, rows_.k, value_.data());
+        const double best = *std::max_element(value_.begin(), value_.end());
+        return wins(value_.data(), rows_.k, best, rows_.labels[std::size_t(r)], rows_.preference);
+    }
+};
+
+}  // namespace
+
+double count_behind(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors) {
+    if (one_line_says_all(rows, factors))
+        if (const auto found = behind_of_two(rivals, *factors[0])) return *found;
+    RowByRow each(rows, rivals, factors);
+    double wrong = 0;
+    for (const std::int64_t r : rivals.behind) wrong += each.weight_if_wrong(r);
     return wrong;
+}
+
+double count_rest(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors,
+                  double behind, double enough) {
+    if (is_beyond(behind, enough)) return behind;
+    if (one_line_says_all(rows, factors))
+        if (const auto found = rest_of_two(rows, rivals, *factors[0], behind, enough)) return *found;
+    RowByRow each(rows, rivals, factors);
+    for (std::int64_t r = 0; r < rows.n_rows; ++r)
+        if (!(rivals.margin[std::size_t(r)] < kTie)) behind += each.weight_if_wrong(r);
+    return behind;
 }
 
 }  // namespace tanager

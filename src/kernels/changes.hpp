@@ -19,19 +19,56 @@ struct Reach {
     double up = 0, down = 0;
 };
 
+// The number of a line for every row, in as few bytes as will do: a search goes through those of thousands of factors.
+class LineNumbers {
+  public:
+    // `number` gives that of a row, which is below `n_lines`.
+    template <class Number>
+    LineNumbers(std::size_t n_rows, std::size_t n_lines, const Number &number) {
+        if (n_lines <= 0x100) fill(bytes_, n_rows, number);
+        else if (n_lines <= 0x10000) fill(shorts_, n_rows, number);
+        else fill(ints_, n_rows, number);
+    }
+    // Calls work(numbers) with a vector of one type or another.
+    template <class Work>
+    [[gnu::always_inline]] auto read(const Work &work) const {
+        return !bytes_.empty() ? work(bytes_) : !shorts_.empty() ? work(shorts_) : work(ints_);
+    }
+    std::size_t size() const {
+        return read([](const auto &of) { return of.size(); });
+    }
+    std::size_t nbytes() const {
+        return read([](const auto &of) { return of.size() * sizeof(of[0]); });
+    }
+    std::size_t operator[](std::size_t r) const {
+        return read([r](const auto &of) { return std::size_t(of[r]); });
+    }
+
+  private:
+    std::vector<std::uint8_t> bytes_;
+    std::vector<std::uint16_t> shorts_;
+    std::vector<std::int32_t> ints_;
+
+    template <class T, class Number>
+    static void fill(std::vector<T> &out, std::size_t n_rows, const Number &number) {
+        out.resize(n_rows);
+        for (std::size_t r = 0; r < n_rows; ++r) out[r] = T(number(r));
+    }
+};
+
 struct Factor {
-    std::shared_ptr<const std::vector<std::int32_t>> lines;  // of every row; factors of the same columns share them
-    std::vector<double> table;                               // (lines, classes)
-    std::vector<Reach> reach;                                // of every line, for rows with their labels
+    std::shared_ptr<const LineNumbers> lines;  // of every row; factors of the same columns share them
+    std::vector<double> table;                 // (lines, classes)
+    std::vector<Reach> reach;                  // of every line, for rows with their labels
     int k = 1;
     bool one_label = true;  // the rows with a line are all of one class
 
     // label_of: of the rows with each line; none, or several of them, are -1 and -2. All numbers were checked.
-    Factor(std::shared_ptr<const std::vector<std::int32_t>> lines, std::vector<double> table, int k,
+    Factor(std::shared_ptr<const LineNumbers> lines, std::vector<double> table, int k,
            const std::vector<int> &label_of);
     Factor negated() const;
 
-    const double *line_of(std::int64_t r) const { return table.data() + std::int64_t((*lines)[std::size_t(r)]) * k; }
+    const double *line_of(std::int64_t r) const { return table.data() + (*lines)[std::size_t(r)] * std::size_t(k); }
 
   private:
     Factor() = default;
@@ -63,11 +100,15 @@ struct Rivals {
 };
 
 // The weight of the rows that would be answered wrongly: what `score_change` says without probabilities. Most rows are
-// decided by their margin and the reach of the factors, and the others by few of their rivals. Beyond `enough` it may
-// be less than that, if it is more than `enough`: the rows that are wrong already are looked at first, and a change
-// that mends too few of them is out.
-double count_wrong(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors,
-                   double enough = std::numeric_limits<double>::infinity());
+// decided by their margin and the reach of the factors, and the others by few of their rivals. It comes in two parts.
+// `count_behind` looks at the rows that are wrong already, or nearly: a change that mends too few of them is out.
+// `count_rest` adds the others; beyond `enough` it may be less than that, if it is more than `enough`.
+double count_behind(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors);
+double count_rest(const AnsweredRows &rows, const Rivals &rivals, const std::vector<const Factor *> &factors,
+                  double behind, double enough = std::numeric_limits<double>::infinity());
+
+// Whether so much is more than `enough`, by more than sums of weights are rounded.
+inline bool is_beyond(double wrong, double enough) { return wrong > enough + 1e-9 * (1 + enough); }
 
 // Without `probabilities` only `wrong` is worked out, which needs no exponentials; without `logs` no logarithms.
 ChangeScore score_change(const AnsweredRows &rows, const std::vector<const Factor *> &factors, bool probabilities,

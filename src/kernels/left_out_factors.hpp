@@ -17,9 +17,9 @@ struct SmallProduct {
 
 // Rows that a product cannot tell apart, because they agree in their labels and in the columns that it reads.
 struct AlikeRows {
-    std::shared_ptr<const std::vector<std::int32_t>> lines;  // which of them each row is
-    std::vector<std::int64_t> first;                         // a row of each
-    std::vector<int> labels;                                 // and their class
+    std::shared_ptr<const LineNumbers> lines;  // which of them each row is
+    std::vector<std::int64_t> first;           // a row of each
+    std::vector<int> labels;                   // and their class
 };
 
 class LeftOutFactors {
@@ -42,9 +42,12 @@ class LeftOutFactors {
         std::uint64_t size = 1;
     };
     struct BlockLines;
-    const Numbered &shared_values(const std::vector<int> &block);
+    void find_shared(const std::vector<int> &block);
     void fold_in(int column, Numbered &values);
-    BlockLines block_lines(const Numbered &values) const;
+    bool few(std::uint64_t n_values) const;
+    BlockLines block_lines(const std::vector<int> &block);
+    void count_lines(std::size_t n_lines, BlockLines &out) const;
+    const std::byte *column_of_bytes(int column) const;
     const AlikeRows &alike(const SmallProduct &product);
     AlikeRows sort_out(const std::vector<int> &columns);
     const std::vector<std::uint32_t> &cells(int column);
@@ -61,7 +64,8 @@ class LeftOutFactors {
     // Blocks often come with many columns in common: those of the last two, and the rows by their values there.
     std::vector<int> last_block_, shared_columns_;
     Numbered shared_;
-    std::vector<double> class_counts_;  // of the rows
+    std::vector<std::uint32_t> shared_numbers_;  // the same values, in fewer bytes
+    std::vector<double> class_counts_;           // of the rows
 };
 
 }  // namespace tanager::scoring

@@ -1,11 +1,13 @@
 #include "super_parent_sums.hpp"
 
+#include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <cmath>
+#include <limits>
+#include <map>
 #include <numeric>
 
-#include "cpu.hpp"
-#include "lanes.hpp"
+#include "parent_groups.hpp"
 #include "scoring_plan.hpp"
 #include "threads.hpp"
 
@@ -14,466 +16,349 @@ namespace tanager::scoring {
 namespace {
 
 // The rows with a label, and what all super-parents share.
-class Shared {
-  public:
+struct Shared {
     const Store &s;
     const Estimate &estimate;
-    const std::vector<int> &order;
-    const int n, k, width;         // width: classes, padded to two or a multiple of four
-    std::vector<int> slot, label;  // slots row by row
-    std::vector<double> weight, left_out;
+    const int n, k, width;  // width: classes, padded to two or a multiple of four
+    const bool leave_out;
+    std::vector<int> slot, label;  // slots column by column
+    std::vector<double> weight;    // of a row in the counts
+    std::vector<double> share;     // of a row in the sums
+    double usual = 0;              // weight of most rows in the counts, where they are left out
     std::vector<double> pseudo, total;
     // Columns with one value, which no row lacks: as a child it has the same factor in all classes, and as a further
     // parent it changes nothing. Columns of numbers that tell nothing about the class have a single bin.
     std::vector<char> constant;
-    std::vector<double> sums;  // per row and column: P(x_i | y) + sum of P(x_i | y, x_j) over the columns before i
+    std::vector<int> place;             // of every column in the order
+    std::vector<int> columns;           // those that are not constant, in the order
+    std::vector<int> constants_before;  // by column: how many constant ones come before it
+    std::vector<double> base;  // (columns, rows, width): P(x_i | y) + sum of P(x_i | y, x_j) over the columns before i
 
-    Shared(const Store &store, const Estimate &e, bool smooth_unseen, const std::vector<int> &order_, const Batch &rows,
-           bool leave_out)
-        : s(store), estimate(e), order(order_), n(store.n), k(store.k),
-          width(store.k <= 2 ? 2 : (store.k + 3) / 4 * 4) {
-        const Slots slots(store, smooth_unseen);
-        std::vector<int> own(n);
-        for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
-            const int y = rows.labels.at(r);
-            if (y >= k) continue;
-            slots.read(rows.codes, r, own.data());
-            slot.insert(slot.end(), own.begin(), own.end());
-            label.push_back(y);
-            weight.push_back(rows.weights[r]);
-            left_out.push_back(leave_out ? e.unit * rows.weights[r] : 0);
-        }
+    Shared(const Store &store, const Estimate &e, bool smooth_unseen, const std::vector<int> &order, const Batch &rows,
+           bool leave_out_)
+        : s(store), estimate(e), n(store.n), k(store.k), width(store.k <= 2 ? 2 : (store.k + 3) / 4 * 4),
+          leave_out(leave_out_), place(n), constants_before(n) {
+        read(rows, smooth_unseen);
         for (int i = 0; i < n; ++i) {
             pseudo.push_back(e.unit * e.cell(s.n_values[i], k));
             total.push_back(pseudo[i] * s.n_values[i]);
+            constant.push_back(s.n_values[i] == 1 && is_constant(i));
         }
-        sums.assign(label.size() * std::size_t(n * width), 0.0);
-        for (std::size_t r = 0; r < label.size(); ++r) add_pairs(int(r));
-        for (int i = 0; i < n; ++i) constant.push_back(s.n_values[i] == 1 && is_constant(i));
+        int n_constant = 0;
+        for (int p = 0; p < n; ++p) {
+            const int i = order[p];
+            place[i] = p;
+            constants_before[i] = n_constant;
+            n_constant += constant[i];
+            if (!constant[i]) columns.push_back(i);
+        }
     }
 
     int n_rows() const { return int(label.size()); }
-    bool present(int r, int i) const { return slots(r)[i] != s.missing_slot(i); }
-    const int *slots(int r) const { return &slot[std::size_t(r) * n]; }
-    const double *sum(int r, int i) const { return &sums[(std::size_t(r) * n + i) * width]; }
+    const int *slots(int i) const { return &slot[std::size_t(i) * label.size()]; }
     const double *singles(int i, int v) const { return s.singles + (s.offsets[i] + v) * k; }
     const double *pair(int j, int w, int i, int v) const {
         return s.pairs + ((s.offsets[j] + w) * s.width + s.offsets[i] + v) * k;
     }
-    // P(x_i | y, context), less the row in its own class; `lost` are the rows of the context without x_i.
+    double less(int r) const { return leave_out ? weight[std::size_t(r)] : 0; }
+    // P(x_i | y, context), less a row; `lost` are the rows of the context without x_i.
     double value(int i, double own, double context, double lost, double less) const {
         return (std::max(own - less, 0.0) + pseudo[i]) / (std::max(context - lost - less, 0.0) + total[i]);
     }
-    void add(int i, const double *own, const double *context, const double *lost, int y, double less,
-             double *out) const {
-        const double kept = out[y];
-        for (int c = 0; c < k; ++c) out[c] += value(i, own[c], context[c], lost[c], 0);
-        if (less > 0) out[y] = kept + value(i, own[y], context[y], lost[y], less);
-    }
 
   private:
+    void read(const Batch &rows, bool smooth_unseen) {
+        const Slots slots(s, smooth_unseen);
+        std::vector<std::int64_t> known;
+        std::map<double, int> times;
+        for (std::int64_t r = 0; r < rows.n_rows(); ++r)
+            if (rows.labels.at(r) < k) known.push_back(r);
+        slot.resize(known.size() * std::size_t(n));
+        std::vector<int> own(n);
+        for (std::size_t r = 0; r < known.size(); ++r) {
+            slots.read(rows.codes, known[r], own.data());
+            for (int i = 0; i < n; ++i) slot[std::size_t(i) * known.size() + r] = own[i];
+            label.push_back(rows.labels.at(known[r]));
+            share.push_back(rows.weights[known[r]]);
+            weight.push_back(estimate.unit * share.back());
+            ++times[weight.back()];
+        }
+        int most = 0;
+        for (const auto &[own_weight, n_times] : times)
+            if (leave_out && n_times > most) {
+                most = n_times;
+                usual = own_weight;
+            }
+    }
     bool is_constant(int i) const {
         for (int c = 0; c < k; ++c)
             if (singles(i, 0)[c] != s.classes[c]) return false;
-        for (int r = 0; r < n_rows(); ++r)
-            if (slots(r)[i] != 0) return false;
-        return true;
+        return std::all_of(slots(i), slots(i) + n_rows(), [](int v) { return v == 0; });
     }
-    void add_pairs(int r) {
-        const int *v = slots(r), y = label[r];
-        for (std::size_t place = 0; place < order.size(); ++place) {
-            const int i = order[place];
-            if (!present(r, i)) continue;
-            double *out = &sums[(std::size_t(r) * n + i) * width];
-            add(i, singles(i, v[i]), s.classes, singles(i, s.missing_slot(i)), y, left_out[r], out);
-            for (std::size_t q = 0; q < place; ++q) {
-                const int j = order[q];
-                if (!present(r, j)) continue;
-                add(i, pair(j, v[j], i, v[i]), singles(j, v[j]), pair(j, v[j], i, s.missing_slot(i)), y, left_out[r],
-                    out);
+};
+
+// How many combinations of values a group of parents may have: those of few rows are not worth their sums.
+int most_combinations(int n_rows) { return std::clamp(n_rows / 32, 8, 64); }
+
+ParentGroups groups_of(const Shared &t) {
+    std::vector<const int *> slots;
+    for (int i : t.columns) slots.push_back(t.slots(i));
+    return ParentGroups(slots, t.n_rows(), most_combinations(t.n_rows()));
+}
+
+// What rows have in common: a value of the super-parent, or nothing.
+struct CommonValue {
+    const Shared &t;
+    int s = -1, v = 0;
+
+    const double *singles() const { return s < 0 ? t.s.classes : t.singles(s, v); }
+    const double *with(int i, int u) const { return s < 0 ? t.singles(i, u) : t.pair(s, v, i, u); }
+};
+
+// Rows by a value.
+class Buckets {
+  public:
+    std::vector<int> rows, begin;  // of each value, and the end of the last
+
+    template <class Row>
+    void fill(const Row *row, std::size_t n_rows, const int *value, int n_values) {
+        begin.assign(std::size_t(n_values) + 1, 0);
+        rows.resize(n_rows);
+        for (std::size_t p = 0; p < n_rows; ++p) ++begin[std::size_t(value[row[p]])];
+        std::exclusive_scan(begin.begin(), begin.end(), begin.begin(), 0);
+        for (std::size_t p = 0; p < n_rows; ++p) rows[std::size_t(begin[std::size_t(value[row[p]])]++)] = row[p];
+        for (std::size_t v = std::size_t(n_values); v > 0; --v) begin[v] = begin[v - 1];
+        begin[0] = 0;
+    }
+    const int *of(int v) const { return rows.data() + begin[std::size_t(v)]; }
+    int size(int v) const { return begin[std::size_t(v) + 1] - begin[std::size_t(v)]; }
+};
+
+// Sums over the parents of one child after the other, for rows that have something in common.
+class ChildSums {
+  public:
+    ChildSums(const Shared &t, const ParentGroups &groups)
+        : t_(t), groups_(groups), tables_(groups, t.width, t.leave_out), width_(std::size_t(t.width)),
+          full_(std::size_t(tables_.full())), cells_(std::size_t(groups.n_lines) * width_),
+          lost_(std::size_t(groups.n_lines) * width_), inverse_(std::size_t(groups.n_lines) * full_), extra_(full_),
+          sum_(width_) {}
+
+    // For these rows and the child at `place` among the columns: `times` P(x_i | y, common), and with `parents` the sum
+    // of P(x_i | y, common, x_j) over the columns before it, to be set or, with `base`, to be multiplied by.
+    void visit(int place, const CommonValue &common, const int *rows, int n_rows, int times, bool parents,
+               const double *base, double *out) {
+        const int i = t_.columns[std::size_t(place)], missing = t_.s.missing_slot(i);
+        parents = parents && place > 0;
+        buckets_.fill(rows, std::size_t(n_rows), t_.slots(i), t_.s.n_slots[i]);
+        any_lost_ = parents && buckets_.size(missing) > 0;
+        if (any_lost_) count(place, buckets_.of(missing), buckets_.size(missing), lost_.data());
+        inverted_ = false;
+        for (int u = 0; u < missing; ++u) {
+            const int size = buckets_.size(u);
+            if (size == 0) continue;
+            const SumReader reader{buckets_.of(u), size, t_.label.data(), extra_.data(), nullptr,
+                                   base,           out,  base != nullptr};
+            const Child child{place, i, u, times, common};
+            if (parents) count(place, reader.rows, size, cells_.data());
+            if (!parents || worth(place, size)) read_tables(child, reader, parents);
+            else read_cells(child, reader);
+        }
+        if (any_lost_) std::fill_n(lost_.data(), lines_before(place) * width_, 0.0);
+    }
+
+  private:
+    struct Child {
+        int place, i, value, times;
+        const CommonValue &common;
+    };
+    const Shared &t_;
+    const ParentGroups &groups_;
+    ParentTables tables_;
+    const std::size_t width_, full_;
+    Buckets buckets_;
+    std::vector<double> cells_, lost_;  // (lines, width): rows with the values of child and parent, or without a child
+    std::vector<double> inverse_;       // (lines, full)
+    bool any_lost_ = false, inverted_ = false;
+    std::vector<double> extra_, sum_, own_;
+
+    std::size_t lines_before(int place) const { return std::size_t(groups_.lines_before(place)); }
+
+    void count(int place, const int *rows, int n_rows, double *cells) {
+        tables_.count(place, {rows, n_rows, t_.label.data(), t_.weight.data()}, cells);
+    }
+    // Whether so many rows are worth tables of all values of the parents: without, each divides for each parent.
+    bool worth(int place, int n_rows) const {
+        const int group = groups_.groups_before(place) - 1;
+        const std::int64_t entries = groups_.groups[std::size_t(group)].first_entry;
+        return 8 * std::int64_t(n_rows) * place >= std::int64_t(lines_before(place)) + entries;
+    }
+
+    // The value of `times` P(x_i | y, common) in a class.
+    double alone(const Child &at, int c, double less) const {
+        const CommonValue &common = at.common;
+        const double lost = common.with(at.i, t_.s.missing_slot(at.i))[c];
+        return at.times * t_.value(at.i, common.with(at.i, at.value)[c], common.singles()[c], lost, less);
+    }
+    void read_tables(const Child &at, SumReader reader, bool parents) {
+        std::fill(extra_.begin(), extra_.end(), 0.0);
+        for (int c = 0; at.times != 0 && c < t_.k; ++c) {
+            extra_[std::size_t(c)] = alone(at, c, 0);
+            if (t_.leave_out) extra_[width_ + std::size_t(c)] = alone(at, c, t_.usual);
+        }
+        const bool unusual = find_unusual(at, reader, parents);
+        if (unusual) reader.own = own_.data();
+        if (parents) {
+            if (!inverted_) invert(at);
+            inverted_ = true;
+            tables_.make(at.place, {cells_.data(), inverse_.data(), t_.pseudo[std::size_t(at.i)], t_.usual});
+        }
+        tables_.read(parents ? at.place : 0, reader);
+    }
+    // The sums of the own classes of rows that weigh otherwise than most.
+    bool find_unusual(const Child &at, const SumReader &reader, bool parents) {
+        bool any = false;
+        for (std::int64_t p = 0; t_.leave_out && p < reader.n_rows; ++p) {
+            const int r = reader.rows[p];
+            if (t_.less(r) == t_.usual) continue;
+            if (!any) own_.assign(std::size_t(reader.n_rows), std::numeric_limits<double>::quiet_NaN());
+            any = true;
+            const int y = t_.label[std::size_t(r)];
+            double sum = alone(at, y, t_.less(r));
+            if (parents) each_parent(at, r, [&](const ParentCell &cell) { sum += value(at.i, cell, y, t_.less(r)); });
+            own_[std::size_t(p)] = sum;
+        }
+        return any;
+    }
+    // One over the sums of the contexts, as they are and less a row; none where the parent is missing or common.
+    void invert(const Child &at) {
+        const double total = t_.total[std::size_t(at.i)];
+        for (int q = 0; q < at.place; ++q) {
+            const int j = t_.columns[std::size_t(q)];
+            std::size_t line = std::size_t(groups_.columns[std::size_t(q)].first_line);
+            for (int w : groups_.columns[std::size_t(q)].slots) {
+                double *out = &inverse_[line * full_];
+                const double *lost = &lost_[line++ * width_];
+                if (j == at.common.s || w == t_.s.missing_slot(j)) {
+                    std::fill_n(out, full_, 0.0);
+                    continue;
+                }
+                const double *context = at.common.with(j, w);
+                for (int c = 0; c < t_.k; ++c) out[c] = 1 / (std::max(context[c] - lost[c], 0.0) + total);
+                if (!t_.leave_out) continue;
+                for (int c = 0; c < t_.k; ++c)
+                    out[width_ + std::size_t(c)] = 1 / (std::max(context[c] - lost[c] - t_.usual, 0.0) + total);
             }
         }
     }
-};
 
-// Adds lines of a table, of `width` doubles each, to the sums from class `c` on; a line is number base[q] + value[q].
-struct Lines {
-    const double *table;
-    std::size_t width;
-    const std::int32_t *base, *value;
-    int n;
+    // --- without tables -----------------------------------------------------------------------------------------
 
-    const double *at(int q) const { return table + std::size_t(base[q] + value[q]) * width; }
-};
-
-// Sums side by side: an addition takes longer than it takes to start the next.
-template <class Lane, int Side>
-[[gnu::always_inline]] inline void add_side_by_side(const Lines &lines, int c, double *sums) {
-    Lane sum[Side];
-    std::memcpy(&sum[0], sums + c, sizeof(Lane));
-    for (int u = 1; u < Side; ++u) sum[u] = Lane{};
-    const auto add = [&](int u, int q) {
-        Lane own;
-        std::memcpy(&own, lines.at(q) + c, sizeof own);
-        sum[u] += own;
+    struct ParentCell {
+        const double *own, *context, *lost;
     };
-    int q = 0;
-    for (; q + Side <= lines.n; q += Side)
-        for (int u = 0; u < Side; ++u) add(u, q + u);
-    for (; q < lines.n; ++q) add(0, q);
-    for (int u = 1; u < Side; ++u) sum[0] += sum[u];
-    std::memcpy(sums + c, &sum[0], sizeof(Lane));
-}
-
-typedef double TwoClasses __attribute__((vector_size(16)));
-typedef double FourClasses __attribute__((vector_size(32)));
-
-// As many lines at a time as fill the registers, and the same order of additions for every class on any machine: four
-// sums side by side where a line has up to four classes, else one.
-void add_lines_plain(const Lines &lines, double *sums) {
-    const int width = int(lines.width);
-    if (width == 2) return add_side_by_side<TwoClasses, 4>(lines, 0, sums);
-    if (width == 4) {
-        add_side_by_side<TwoClasses, 4>(lines, 0, sums);
-        return add_side_by_side<TwoClasses, 4>(lines, 2, sums);
+    double value(int i, const ParentCell &at, int c, double less) const {
+        return t_.value(i, at.own[c], at.context[c], at.lost[c], less);
     }
-    using L = Lanes<8>;
-    int c = 0;
-    for (; c + 8 <= width; c += 8) {
-        L sum = L::load(sums + c);
-        for (int q = 0; q < lines.n; ++q) sum = sum + L::load(lines.at(q) + c);
-        sum.store(sums + c);
-    }
-    for (; c < width; c += 2) add_side_by_side<TwoClasses, 1>(lines, c, sums);
-}
-
-#if defined(__x86_64__)
-template <int N>
-__attribute__((target("avx2"))) void add_fours(const Lines &lines, int c, double *sums) {
-    FourClasses sum[N];
-    std::memcpy(sum, sums + c, sizeof sum);
-    for (int q = 0; q < lines.n; ++q) {
-        const double *line = lines.at(q) + c;
-        for (int u = 0; u < N; ++u) {
-            FourClasses own;
-            std::memcpy(&own, line + 4 * u, sizeof own);
-            sum[u] += own;
+    template <class Visit>
+    void each_parent(const Child &at, int r, const Visit &visit_cell) const {
+        const std::int32_t *line = groups_.lines_of(r);
+        for (int q = 0; q < at.place; ++q) {
+            const int j = t_.columns[std::size_t(q)], w = t_.slots(j)[r];
+            if (j == at.common.s || w == t_.s.missing_slot(j)) continue;
+            const std::size_t cell = std::size_t(line[q]) * width_;
+            visit_cell(ParentCell{&cells_[cell], at.common.with(j, w), &lost_[cell]});
         }
     }
-    std::memcpy(sums + c, sum, sizeof sum);
-}
-
-__attribute__((target("avx2"))) void add_lines_avx2(const Lines &lines, double *sums) {
-    const int width = int(lines.width);
-    if (width == 2) return add_lines_plain(lines, sums);
-    if (width == 4) {
-        FourClasses sum[4] = {};
-        std::memcpy(&sum[0], sums, sizeof sum[0]);
-        const auto line = [&](int q) __attribute__((target("avx2"))) {
-            FourClasses own;
-            std::memcpy(&own, lines.at(q), sizeof own);
-            return own;
-        };
-        int q = 0;
-        for (; q + 4 <= lines.n; q += 4)
-            for (int u = 0; u < 4; ++u) sum[u] += line(q + u);
-        for (; q < lines.n; ++q) sum[0] += line(q);
-        for (int u = 1; u < 4; ++u) sum[0] += sum[u];
-        std::memcpy(sums, &sum[0], sizeof sum[0]);
-        return;
+    void read_cells(const Child &at, const SumReader &reader) {
+        for (std::int64_t p = 0; p < reader.n_rows; ++p) {
+            const int r = reader.rows[p], y = t_.label[std::size_t(r)];
+            const double less = t_.less(r);
+            for (int c = 0; c < t_.k; ++c) sum_[std::size_t(c)] = alone(at, c, c == y ? less : 0);
+            each_parent(at, r, [&](const ParentCell &cell) {
+                for (int c = 0; c < t_.k; ++c) sum_[std::size_t(c)] += value(at.i, cell, c, c == y ? less : 0);
+            });
+            tables_.give(sum_.data(), reader, r);
+        }
+        for (std::int64_t p = 0; p < reader.n_rows; ++p) {
+            const std::int32_t *line = groups_.lines_of(reader.rows[p]);
+            for (int q = 0; q < at.place; ++q) std::fill_n(&cells_[std::size_t(line[q]) * width_], width_, 0.0);
+        }
     }
-    int c = 0;
-    for (; c + 24 <= width; c += 16) add_fours<4>(lines, c, sums);
-    const int left = (width - c) / 4;
-    if (left == 5) add_fours<5>(lines, c, sums);
-    else if (left == 4) add_fours<4>(lines, c, sums);
-    else if (left == 3) add_fours<3>(lines, c, sums);
-    else if (left == 2) add_fours<2>(lines, c, sums);
-    else if (left == 1) add_fours<1>(lines, c, sums);
-}
-#endif
+};
 
-using AddLines = void (*)(const Lines &, double *);
-
-AddLines lines_adder() {
-#if defined(__x86_64__)
-    if (chosen_cpu_level() != CpuLevel::plain) return add_lines_avx2;
-#endif
-    return add_lines_plain;
-}
-
-// One super-parent after the other. For each of its values there is a table of P(x_i | y, x_s, x_j), as counted, and
-// for each class and weight of the rows to leave out another one of that class alone.
+// One super-parent after the other.
 class SuperParent {
   public:
-    explicit SuperParent(const Shared &rows)
-        : t_(rows), n_(rows.n), k_(rows.k), width_(rows.width), by_value_(rows.n_rows()), places_(std::size_t(n_) * n_),
-          first_(std::size_t(n_) * n_), begin_(n_), value_(n_), m_(width_), e_(width_), sum_(width_), term_(width_),
-          answer_(k_), inverse_(width_) {}
+    SuperParent(const Shared &rows, const ParentGroups &groups)
+        : t_(rows), sums_(rows, groups), all_(std::size_t(rows.n_rows())), m_(all_.size() * std::size_t(rows.width)),
+          e_(m_.size()), less_(std::size_t(rows.k)), answer_(std::size_t(rows.k)) {
+        std::iota(all_.begin(), all_.end(), 0);
+    }
+
+    // What all of them share.
+    void make_base(std::vector<double> &base) {
+        base.assign(t_.columns.size() * m_.size(), 0.0);
+        for (std::size_t place = 0; place < t_.columns.size(); ++place) {
+            const int times = 1 + t_.constants_before[std::size_t(t_.columns[place])];
+            sums_.visit(int(place), {t_}, all_.data(), t_.n_rows(), times, true, nullptr, &base[place * m_.size()]);
+        }
+    }
 
     double sum(int s) {
-        s_ = s;
-        find_places();
-        const auto key = [&](int r) { return t_.slots(r)[s]; };
-        std::iota(by_value_.begin(), by_value_.end(), 0);
-        std::sort(by_value_.begin(), by_value_.end(), [&](int a, int b) {
-            if (key(a) != key(b)) return key(a) < key(b);
-            if (t_.label[a] != t_.label[b]) return t_.label[a] < t_.label[b];
-            return t_.left_out[a] != t_.left_out[b] ? t_.left_out[a] < t_.left_out[b] : a < b;
-        });
+        buckets_.fill(all_.data(), all_.size(), t_.slots(s), t_.s.n_slots[s]);
         double sum = 0;
-        for (std::size_t from = 0; from < by_value_.size();) {
-            std::size_t end = from;
-            while (end < by_value_.size() && key(by_value_[end]) == key(by_value_[from])) ++end;
-            sum += rows_of_value(from, end);
-            from = end;
-        }
+        for (int v = 0; v < t_.s.n_slots[s]; ++v)
+            if (buckets_.size(v) > 0) sum += rows_of_value(s, v);
         return sum;
     }
 
   private:
-    static constexpr std::int64_t most_lines = 1 << 24;
-
     const Shared &t_;
-    const int n_, k_, width_;
-    int s_ = 0, v_ = 0;
-    std::vector<int> by_value_;
-    std::vector<ChildPlace> places_;   // of N(x_i, x_s, x_j, y), by i and j
-    std::vector<std::int32_t> first_;  // by places of i and j: their first line in the tables, one per slot of i and j
-    std::vector<int> begin_;           // by place of i: which of the bases is that of its first slot
-    std::vector<std::int32_t> bases_;  // by slot of i and place of j: the line of the first slot of j
-    std::int64_t n_lines_ = 0;
-    std::vector<double> table_, own_;    // as counted, all classes; less a row, one class
-    bool in_table_ = false;              // whether those less a row stand in the table, and what was there in own_
-    std::vector<int> columns_;           // all but s and constant ones, in the order
-    std::vector<char> after_;            // whether s comes after a column in the order
-    std::vector<int> constants_before_;  // by column: how many constant ones come before it, without s
-    std::vector<std::int32_t> value_;    // of the row in hand: slots of the columns
-    const AddLines add_to_sums_ = lines_adder();
-    std::vector<double> m_, e_, sum_, term_, answer_, inverse_, less_;
+    ChildSums sums_;
+    Buckets buckets_;
+    std::vector<int> all_;
+    std::vector<double> m_, e_;  // (rows, width): mantissas and powers of two
+    std::vector<double> less_, answer_;
 
-    void find_places() {
-        columns_.clear();
-        n_lines_ = 0;
-        after_.assign(n_, 1);
-        for (auto i = std::find(t_.order.begin(), t_.order.end(), s_); i != t_.order.end(); ++i) after_[*i] = 0;
-        constants_before_.assign(n_, 0);
-        int n_constant = 0;
-        for (int i : t_.order) {
-            if (i == s_) continue;
-            if (!t_.constant[i]) columns_.push_back(i);
-            constants_before_[i] = n_constant;
-            n_constant += t_.constant[i];
-        }
-        bases_.clear();
-        for (std::size_t place = 0; place < columns_.size(); ++place) {
-            const int i = columns_[place];
-            begin_[place] = int(bases_.size() / std::size_t(n_));
-            bases_.resize(bases_.size() + std::size_t(t_.s.n_slots[i]) * n_, 0);
-            for (std::size_t q = 0; q < place; ++q) {
-                const int j = columns_[q];
-                const Place from = locate(t_.s, {s_, j}, i);
-                places_[std::size_t(i) * n_ + j] = {
-                    from.cells + from.base, from.child_stride, {from.strides[0], from.strides[1], 0}};
-                first_[place * n_ + q] = std::int32_t(std::min<std::int64_t>(n_lines_, most_lines));
-                if (n_lines_ < most_lines)
-                    for (int u = 0; u < t_.s.n_slots[i]; ++u)
-                        bases_[std::size_t(begin_[place] + u) * n_ + q] = first_[place * n_ + q] + u * t_.s.n_slots[j];
-                n_lines_ += std::int64_t(t_.s.n_slots[i]) * t_.s.n_slots[j];
-            }
-        }
-    }
-
-    // Calls visit(i, counts of i with s and j at this slot of j, their step, N(x_s, x_j, y), first line, step of lines)
-    // for all pairs of columns and slots of j; without counts where j is missing.
-    template <class Visit>
-    void each_context(const Visit &visit) {
-        for (std::size_t place = 0; place < columns_.size(); ++place) {
-            const int i = columns_[place];
-            for (std::size_t q = 0; q < place; ++q) {
-                const int j = columns_[q];
-                const ChildPlace &at = places_[std::size_t(i) * n_ + j];
-                for (int w = 0; w < t_.s.n_slots[j]; ++w) {
-                    const bool gone = w == t_.s.missing_slot(j);
-                    visit(i, gone ? nullptr : cells_of(i, j, w), at.step, t_.pair(s_, v_, j, w),
-                          first_[place * n_ + q] + std::int64_t(w), std::int64_t(t_.s.n_slots[j]));
-                }
-            }
-        }
-    }
-    void make_table() {
-        table_.resize(std::size_t(n_lines_) * width_);
-        each_context([&](int i, const double *cells, std::int64_t step, const double *context, std::int64_t line,
-                         std::int64_t next) {
-            const int n_slots = t_.s.missing_slot(i);
-            if (!cells) {
-                for (int u = 0; u < n_slots; ++u)
-                    std::fill_n(&table_[std::size_t(line + u * next) * width_], std::size_t(width_), 0.0);
-                return;
-            }
-            const double *lost = cells + n_slots * step;
-            for (int c = 0; c < k_; ++c) inverse_[c] = 1 / (std::max(context[c] - lost[c], 0.0) + t_.total[i]);
-            for (int u = 0; u < n_slots; ++u) {
-                double *out = &table_[std::size_t(line + u * next) * width_];
-                for (int c = 0; c < k_; ++c) out[c] = (cells[u * step + c] + t_.pseudo[i]) * inverse_[c];
-            }
-        });
-    }
-    void make_own(int y, double less) {
-        own_.resize(std::size_t(n_lines_));
-        each_context([&](int i, const double *cells, std::int64_t step, const double *context, std::int64_t line,
-                         std::int64_t next) {
-            const int n_slots = t_.s.missing_slot(i);
-            if (!cells) {
-                for (int u = 0; u < n_slots; ++u) own_[std::size_t(line + u * next)] = 0.0;
-                return;
-            }
-            const double lost = cells[n_slots * step + y];
-            const double inverse = 1 / (std::max(context[y] - lost - less, 0.0) + t_.total[i]);
-            for (int u = 0; u < n_slots; ++u)
-                own_[std::size_t(line + u * next)] =
-                    (std::max(cells[u * step + y] - less, 0.0) + t_.pseudo[i]) * inverse;
-        });
-    }
-
-    // Rows with one value of the super-parent. Tables are made where the rows read them often enough.
-    double rows_of_value(std::size_t from, std::size_t end) {
-        v_ = t_.slots(by_value_[from])[s_];
-        const bool missing = v_ == t_.s.missing_slot(s_);
-        const auto n_pairs = std::int64_t(columns_.size() * (columns_.size() - 1) / 2);
-        const auto worth = [&](std::size_t n_rows) {
-            return n_lines_ < most_lines && std::int64_t(n_rows) * n_pairs >= n_lines_;
-        };
-        const bool tabled = !missing && !t_.constant[s_] && worth(end - from);
-        if (tabled) make_table();
-        double sum = 0;
-        while (from < end) {
-            const int first = by_value_[from], y = t_.label[first];
-            const double less = t_.left_out[first];
-            std::size_t to = from;
-            while (to < end && t_.label[by_value_[to]] == y && t_.left_out[by_value_[to]] == less) ++to;
-            const bool own = tabled && less > 0 && worth(8 * (to - from));
-            if (own) make_own(y, less);
-            in_table_ = own && width_ <= 4;  // else the table is too large to be gone through twice
-            if (in_table_) swap_class(y);
-            for (; from < to; ++from) {
-                const int r = by_value_[from];
-                sum += t_.weight[r] * share(r, missing, tabled, own);
-            }
-            if (in_table_) swap_class(y);
-            in_table_ = false;
-        }
-        return sum;
-    }
-
-    void swap_class(int y) {
-        for (std::size_t line = 0; line < std::size_t(n_lines_); ++line)
-            std::swap(table_[line * width_ + y], own_[line]);
-    }
-
-    // The probability of the row's own class.
-    double share(int r, bool missing, bool tabled, bool own) {
-        const int y = t_.label[r], *v = t_.slots(r);
-        std::fill(e_.begin(), e_.end(), 0.0);
-        start(r, missing);
-        for (std::size_t q = 0; q < columns_.size(); ++q) value_[q] = v[columns_[q]];
+    double rows_of_value(int s, int v) {
+        const int *rows = buckets_.of(v), n_rows = buckets_.size(v);
+        const bool missing = v == t_.s.missing_slot(s), constant = t_.constant[std::size_t(s)];
+        for (int p = 0; p < n_rows; ++p) start(rows[p], s, v, missing);
         int since = 0;
-        for (std::size_t place = 0; place < columns_.size(); ++place) {
-            const int i = columns_[place];
-            if (!t_.present(r, i)) continue;
-            std::copy_n(t_.sum(r, i), width_, sum_.data());
-            if (!missing) {
-                // With s before i the sum has this parent already; with s and a constant column it is the same once
-                // more.
-                if (const int times = after_[i] + constants_before_[i]; times > 0) add_super_parent(r, i, times);
-                if (t_.constant[s_]) add_again(r, i);
-                else if (tabled) add_lines(r, place, own);
-                else add_directly(r, place);
-            }
-            for (int c = 0; c < k_; ++c) m_[c] *= sum_[c];
-            if (++since % 4 == 0) steady(m_.data(), e_.data(), k_);
+        for (std::size_t place = 0; place < t_.columns.size(); ++place) {
+            const int i = t_.columns[place];
+            if (i == s) continue;
+            // The base has P(x_i | y, x_s) where s comes before i. With s and a constant column it is the same once
+            // more. A constant s doubles all sums, once it is taken out of them, which is the same in all classes.
+            const bool before = t_.place[std::size_t(s)] < t_.place[std::size_t(i)];
+            const int times = constant ? -before : missing ? 0 : !before + t_.constants_before[std::size_t(i)];
+            const CommonValue common{t_, constant || missing ? -1 : s, v};
+            sums_.visit(int(place), common, rows, n_rows, times, !constant && !missing, &t_.base[place * m_.size()],
+                        m_.data());
+            if (++since % 4 == 0)
+                for (int p = 0; p < n_rows; ++p) steady(line(m_, rows[p]), line(e_, rows[p]), t_.k);
         }
-        finish(m_.data(), e_.data(), k_, 1, false, answer_.data());
-        return answer_[y];
-    }
-    // P(x_i | y, x_s), so many times.
-    void add_super_parent(int r, int i, int times) {
-        const int *v = t_.slots(r), y = t_.label[r];
-        const double *lost = t_.pair(s_, v_, i, t_.s.missing_slot(i));
-        if (times == 1)
-            return t_.add(i, t_.pair(s_, v_, i, v[i]), t_.singles(s_, v_), lost, y, t_.left_out[r], sum_.data());
-        std::fill(term_.begin(), term_.end(), 0.0);
-        t_.add(i, t_.pair(s_, v_, i, v[i]), t_.singles(s_, v_), lost, y, t_.left_out[r], term_.data());
-        for (int c = 0; c < k_; ++c) sum_[c] += times * term_[c];
-    }
-    // The sum of P(x_i | y, x_s, x_j) over the columns j before i that are not constant, where s is: P(x_i | y, x_j).
-    // The sum of all parents but s has these, and beside them P(x_i | y), also once for each constant column before i.
-    void add_again(int r, int i) {
-        const int y = t_.label[r], times = 1 + constants_before_[i] + (after_[i] ? 0 : 1);
-        std::fill(term_.begin(), term_.end(), 0.0);
-        t_.add(i, t_.singles(i, t_.slots(r)[i]), t_.s.classes, t_.singles(i, t_.s.missing_slot(i)), y, t_.left_out[r],
-               term_.data());
-        const double *sum = t_.sum(r, i);
-        for (int c = 0; c < k_; ++c) sum_[c] += sum[c] - times * term_[c];
-    }
-    // The sum of P(x_i | y, x_s, x_j) over the columns before i, from the tables.
-    void add_lines(int r, std::size_t place, bool own) {
-        const int i = columns_[place], y = t_.label[r];
-        const double kept = sum_[y];
-        const std::int32_t *base = &bases_[std::size_t(begin_[place] + t_.slots(r)[i]) * n_];
-        const Lines lines{table_.data(), std::size_t(width_), base, value_.data(), int(place)};
-        add_to_sums_(lines, sum_.data());
-        if (t_.left_out[r] > 0 && !in_table_) sum_[y] = kept + (own ? own_sum(lines) : own_sum_directly(r, place));
-    }
-    double own_sum(const Lines &lines) const {
-        const double *own = own_.data();
-        double sum[4] = {0, 0, 0, 0};
-        int q = 0;
-        for (; q + 4 <= lines.n; q += 4)
-            for (int u = 0; u < 4; ++u) sum[u] += own[lines.base[q + u] + lines.value[q + u]];
-        for (; q < lines.n; ++q) sum[0] += own[lines.base[q] + lines.value[q]];
-        return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    }
-    double own_sum_directly(int r, std::size_t place) const {
         double sum = 0;
-        for (std::size_t q = 0; q < place; ++q)
-            if (t_.present(r, columns_[q])) sum += own_value(r, columns_[place], columns_[q]);
+        for (int p = 0; p < n_rows; ++p) {
+            const int r = rows[p];
+            finish(line(m_, r), line(e_, r), t_.k, 1, false, answer_.data());
+            sum += t_.share[std::size_t(r)] * answer_[std::size_t(t_.label[std::size_t(r)])];
+        }
         return sum;
     }
-    // The same from the counts.
-    void add_directly(int r, std::size_t place) {
-        const int i = columns_[place], y = t_.label[r], *v = t_.slots(r);
-        for (std::size_t q = 0; q < place; ++q) {
-            const int j = columns_[q];
-            if (!t_.present(r, j)) continue;
-            const double *cells = cells_of(i, j, v[j]);
-            const std::int64_t step = places_[std::size_t(i) * n_ + j].step;
-            t_.add(i, cells + v[i] * step, t_.pair(s_, v_, j, v[j]), cells + t_.s.missing_slot(i) * step, y,
-                   t_.left_out[r], sum_.data());
-        }
-    }
-    const double *cells_of(int i, int j, int w) const {
-        const ChildPlace &at = places_[std::size_t(i) * n_ + j];
-        return at.cells + v_ * at.strides[0] + w * at.strides[1];
-    }
-    double own_value(int r, int i, int j) const {
-        const int y = t_.label[r], *v = t_.slots(r);
-        const std::int64_t step = places_[std::size_t(i) * n_ + j].step;
-        const double *cells = cells_of(i, j, v[j]);
-        return t_.value(i, cells[v[i] * step + y], t_.pair(s_, v_, j, v[j])[y], cells[t_.s.missing_slot(i) * step + y],
-                        t_.left_out[r]);
-    }
+    double *line(std::vector<double> &of, int r) const { return &of[std::size_t(r) * std::size_t(t_.width)]; }
+
     // P(y) P(x_s | y)
-    void start(int r, bool missing) {
-        const int y = t_.label[r];
-        const double less = t_.left_out[r];
-        less_.assign(k_, 0.0);
-        less_[y] = less;
-        class_prior(t_.s, t_.estimate, less_.data(), m_.data());
+    void start(int r, int s, int v, bool missing) {
+        const int y = t_.label[std::size_t(r)];
+        double *m = line(m_, r);
+        std::fill_n(line(e_, r), t_.width, 0.0);
+        std::fill(less_.begin(), less_.end(), 0.0);
+        less_[std::size_t(y)] = t_.less(r);
+        class_prior(t_.s, t_.estimate, less_.data(), m);
         if (missing) return;
-        std::fill(sum_.begin(), sum_.end(), 0.0);
-        t_.add(s_, t_.singles(s_, v_), t_.s.classes, t_.singles(s_, t_.s.missing_slot(s_)), y, less, sum_.data());
-        for (int c = 0; c < k_; ++c) m_[c] *= sum_[c];
+        const double *own = t_.singles(s, v), *lost = t_.singles(s, t_.s.missing_slot(s));
+        for (int c = 0; c < t_.k; ++c) m[c] *= t_.value(s, own[c], t_.s.classes[c], lost[c], less_[std::size_t(c)]);
     }
 };
 
@@ -481,10 +366,16 @@ class SuperParent {
 
 void super_parent_sums(const Store &store, const Estimate &estimate, bool smooth_unseen, const std::vector<int> &order,
                        const Batch &rows, bool leave_out, int n_jobs, double *out) {
-    const Shared shared(store, estimate, smooth_unseen, order, rows, leave_out);
+    Shared shared(store, estimate, smooth_unseen, order, rows, leave_out);
+    const ParentGroups groups = groups_of(shared);
+    {
+        std::vector<double> base;
+        SuperParent(shared, groups).make_base(base);
+        shared.base = std::move(base);
+    }
     std::atomic<int> next = 0;
     run_threads(std::size_t(std::clamp(n_jobs, 1, store.n)), [&](std::size_t) {
-        SuperParent choice(shared);
+        SuperParent choice(shared, groups);
         for (int s = next++; s < store.n; s = next++) out[s] = choice.sum(s);
     });
 }

@@ -804,12 +804,6 @@ class Factor:
         """Of its lines (which others may share) and its table."""
     def add_to(self, out: _Floats, sign: float = 1.0) -> None:
         """Add it, or with -1 take it away, in every row and class."""
-    @property
-    def lines(self) -> _Integers:
-        """The line of every row."""
-    @property
-    def table(self) -> _Floats:
-        """One number per line and class."""
 
 def best_class_steps(
     joint: _Floats,

@@ -102,7 +102,9 @@ def test_rows_that_share_lines_with_their_class_are_counted_as_by_plain_arithmet
     lines = (labels * 2 + rng.integers(0, 2, 20)).astype(np.int32)
     table = np.round(rng.normal(size=(2 * k, k)), 1)
     factor, out = _kernels.Factor(lines, table, labels), np.empty((2, 3))
-    np.testing.assert_array_equal((-factor).table[(-factor).lines], -table[lines])
+    undone = np.zeros((20, k))
+    (-factor).add_to(undone)
+    np.testing.assert_array_equal(undone, -table[lines])
     _kernels.score_changes(joint, labels, weights, preference, [factor, -factor], [[0], [1]], out, False)
     for sign, found in ((1, out[0, 0]), (-1, out[1, 0])):
         assert found == pytest.approx(plain(joint, labels, weights, preference, [(lines, sign * table)], [0])[0])

@@ -1,5 +1,7 @@
 """All columns as super-parents at once: the same sums as one collection after the other."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
@@ -16,10 +18,28 @@ def table(seed, m, n, values, k, holes):
     return X, rng.integers(0, k, m), rng.choice([0.5, 1.0, 2.0], m)
 
 
+def one_by_one(model, order):
+    """The sum of each collection, by the scorer of all classifiers, from counts of all triples."""
+    model.memory.count_families([*combinations(range(model.counts_.n_features), 3)], {"order": 3})
+    counts, rows = model.counts_, model.memory.rows
+    forms = [model._form(s, order, counts) for s in range(counts.n_features)]
+    return [true_class_sum(model, form, rows, leave_out=model.select == "loo") for form in forms]
+
+
 @pytest.mark.parametrize("select", ["loo", "resub"])
 @pytest.mark.parametrize(
     ("m", "n", "values", "k", "holes"),
-    [(60, 5, 3, 2, 0.0), (60, 5, 3, 3, 0.2), (40, 4, 15, 11, 0.1), (30, 3, 2, 1, 0.1), (150, 6, 2, 7, 0.05)],
+    [
+        (60, 5, 3, 2, 0.0),
+        (60, 5, 3, 3, 0.2),
+        (40, 4, 15, 11, 0.1),  # rows too few for tables
+        (30, 3, 2, 1, 0.1),
+        (150, 6, 2, 7, 0.05),
+        (30, 2, 3, 2, 0.1),
+        (30, 1, 3, 2, 0.0),
+        (900, 14, 2, 2, 0.01),  # several groups of parents, which are counted group by group
+        (300, 9, 3, 5, 0.1),
+    ],
 )
 def test_the_sums_are_those_of_one_collection_after_the_other(select, m, n, values, k, holes):
     X, y, weights = table(m + k, m, n, values, k, holes)
@@ -27,14 +47,12 @@ def test_the_sums_are_those_of_one_collection_after_the_other(select, m, n, valu
     for given, unseen in ((None, "ignore"), (weights, "smooth")):
         model = SPC(super_parent="refined", unseen=unseen, **options).fit(X, y, sample_weight=given)
         model.predict_proba(X[:1])
-        counts, rows = model.counts_, model.memory.rows
+        counts = model.counts_
         order = column_order(counts, "random", 3)
-        together = model._true_class_sums(counts, order, rows)
-        one_by_one = [
-            true_class_sum(model, model._form(s, order, counts), rows, leave_out=select == "loo") for s in range(n)
-        ]
-        np.testing.assert_allclose(together, one_by_one, rtol=1e-10)
-        assert model.super_parent_ == counts.schema.names[int(np.argmax(np.round(one_by_one, 9)))]
+        together = model._true_class_sums(counts, order, model.memory.rows)
+        alone = one_by_one(model, order)
+        np.testing.assert_allclose(together, alone, rtol=1e-10)
+        assert model.super_parent_ == counts.schema.names[int(np.argmax(np.round(alone, 9)))]
 
 
 @pytest.mark.parametrize("select", ["loo", "resub"])
@@ -48,12 +66,38 @@ def test_columns_with_one_value_are_left_out_of_the_sums_but_change_nothing(sele
         model = SPC(super_parent="refined", select=select, column_order=order, random_state=1)
         model.fit(X, y, sample_weight=given)
         model.predict_proba(X[:1])
-        counts, rows = model.counts_, model.memory.rows
-        places = column_order(counts, order, 1)
-        one_by_one = [
-            true_class_sum(model, model._form(s, places, counts), rows, leave_out=select == "loo") for s in range(7)
-        ]
-        np.testing.assert_allclose(model._true_class_sums(counts, places, rows), one_by_one, rtol=1e-10)
+        places = column_order(model.counts_, order, 1)
+        together = model._true_class_sums(model.counts_, places, model.memory.rows)
+        np.testing.assert_allclose(together, one_by_one(model, places), rtol=1e-10)
+
+
+def test_rows_of_many_weights_and_a_column_without_values():
+    X, y, _ = table(7, 120, 6, 3, 3, 0.1)
+    X[:, 2] = None
+    weights = np.random.default_rng(0).integers(0, 40, 120) / 16
+    model = SPC(super_parent="refined").fit(X, y, sample_weight=weights)
+    order = column_order(model.counts_, "given")
+    together = model._true_class_sums(model.counts_, order, model.memory.rows)
+    np.testing.assert_allclose(together, one_by_one(model, order), rtol=1e-10)
+
+
+def test_only_triples_with_the_chosen_super_parent_are_counted():
+    X, y, _ = table(1, 200, 8, 3, 3, 0.1)
+    model = SPC(super_parent="refined").fit(X, y)
+    answers = model.predict_proba(X)
+    chosen = model.counts_.schema.index(model.super_parent_)
+    assert (model.counts_.order, model.counts_.anchors, model.counts_.families) == (2, (chosen,), ())
+    np.testing.assert_array_equal(answers, SPC(super_parent=chosen).fit(X, y).predict_proba(X))
+
+
+def test_counts_of_pairs_are_widened_for_options_that_the_kernel_does_not_know():
+    X, y, _ = table(2, 100, 5, 3, 2, 0.1)
+    pairs = SPC(super_parent="refined").fit(X, y)
+    model = SPC(super_parent="refined").attach(pairs.counts_, pairs.encoder_, pairs.memory.rows)
+    model.set_params(priors=[0.7, 0.3])
+    own = SPC(super_parent="refined", priors=[0.7, 0.3]).fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), own.predict_proba(X), rtol=1e-12)
+    assert model.super_parent_ == own.super_parent_
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 9, 14, 19, 30])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tanager.learning.gaussian_option import two_parents
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import best_by_rows, column_place
 from tanager.learning.voting import OrderedCollection, Sets, collect, weighted
-from tanager.scoring.forms import Form, ParentSet, naive
+from tanager.scoring.forms import Form, ParentSet
 from tanager.structure.orders import descending
 
 
@@ -71,6 +72,8 @@ class SPC(OrderedCollection):
         return isinstance(self.super_parent, str) and self.super_parent in ("refined", "mi")
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
+        if self._needs_rows() and self._at_once():
+            return {"order": 2}  # what the chosen super-parent needs is counted once it is chosen
         fixed = self._fixed(schema)
         return {"order": 3} if fixed is None else {"order": 2, "anchors": (fixed,)}
 
@@ -88,20 +91,20 @@ class SPC(OrderedCollection):
         how = self.select if self._needs_rows() else self.super_parent
         if how is None:
             best = order[0]
-        elif self._needs_rows() and rows is not None and self._at_once(counts):
+        elif self._needs_rows() and rows is not None and self._at_once():
             best = descending(self._true_class_sums(counts, order, rows))[0]
         else:
+            if self._needs_rows() and rows is not None:  # which has its triples already, unless others count for us
+                self.memory.count_families([*combinations(range(counts.n_features), 3)], {"order": 3}, self.n_threads)
             best = best_by_rows(self, how, lambda s: self._form(s, order, counts), counts, rows)
         self.super_parent_ = counts.schema.names[best]
         return _spc(best, order)
 
-    def _at_once(self, counts: JointCounts) -> bool:
-        """Whether the kernel that tries all super-parents knows our options, and the columns are as it wants them."""
+    def _at_once(self) -> bool:
+        """Whether the kernel that tries all super-parents, and counts triples from the rows, knows our options."""
         rule = self.estimate
         plain = rule.kind in ("lidstone", "m") and rule.strength > 0 and not self.reads_numbers
-        view = self.view_of(naive(counts.n_features))
-        unweighed = self.weights is None and not view.priors and not view.factors
-        return plain and unweighed and counts.n_features > 2 and bool((counts.schema.n_values > 0).all())
+        return plain and self.weights is None and self.priors is None and self.class_weight is None
 
     def _true_class_sums(self, counts: JointCounts, order: list[int], rows: KeptRows) -> np.ndarray:
         """For every column as the super-parent: the sum of the probabilities of the true classes of the rows."""

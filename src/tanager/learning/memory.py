@@ -348,8 +348,9 @@ class Memory:
                 f"and the rows it kept {self.rows.weight:g}: they were faded or merged. Fit on the rows again."
             )
         n_rows = math.ceil(old.n_rows) if self.rows is None else len(self.rows)
-        sparse = sparse_families(families, old.n_slots, old.n_classes, n_rows)
-        options: dict[str, Any] = {**shape, "spare": old.spare, "max_memory": self.max_memory, "families": families}
+        tables = _tables_for(families, shape, old.n_features)
+        sparse = sparse_families(tables["families"], old.n_slots, old.n_classes, n_rows)
+        options: dict[str, Any] = {**tables, "spare": old.spare, "max_memory": self.max_memory}
         counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
         # Kept rows have weights times the scale of the counts, which they follow as it grows.
         counts.scale, counts.halvings, counts.version = old.scale, old.halvings, old.version
@@ -401,6 +402,16 @@ class Memory:
             self.rows = _stored_rows(arrays, self.counts, len(self.number_columns))
         if self.clock is not None:
             self.clock.take_plain(state["clock"])
+
+
+def _tables_for(families: list[tuple[int, ...]], shape: Mapping[str, Any], n_columns: int) -> dict[str, Any]:
+    """Counts of this shape that hold the families, too: in tables of their own, or many of one column together."""
+    if shape["order"] == 3:
+        return {**shape, "families": [family for family in families if len(family) > 3]}
+    common = set.intersection(*map(set, families))
+    if len(families) > n_columns and common and all(len(family) == 3 for family in families):
+        return {**shape, "anchors": (*shape.get("anchors", ()), min(common)), "families": []}
+    return {**shape, "families": families}
 
 
 def _stored_rows(arrays: Mapping[str, np.ndarray], counts: JointCounts, n_numbers: int) -> KeptRows:
