@@ -178,7 +178,7 @@ class Wrapped(Delegating):
         if isinstance(model, MultiNet) and isinstance(model.features, str):
             general = GeneralNetwork(learner=model.own_learner, missing=model.missing, smoothing=model.smoothing)
             chosen, found, self.features_table_ = self._choose(general, sample, parts, counts)
-            columns = found.columns
+            columns = tuple(sorted({*found.columns, *model.kept(sample, chosen).columns} - {counts.n_features}))
             model.set_params(features=[counts.schema.names[i] for i in columns] or None)
         if columns == ():  # nothing tells about the class: naive Bayes on all columns
             found, self.table_ = Found(ProductOfSums.one_each([()] * counts.n_features), ()), self.features_table_
