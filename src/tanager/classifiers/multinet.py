@@ -118,7 +118,9 @@ class MultiNet(NetworkLearner):
         if isinstance(self.features, str):
             network = learner.learn(sample, root=target).network
             keep = replace(self.kept(sample, learner), everything=False)
-            return sorted({*form_columns(blanket_form(places(network, sample), sample, keep)), *keep.columns} - {target})
+            return sorted(
+                {*form_columns(blanket_form(places(network, sample), sample, keep)), *keep.columns} - {target}
+            )
         chosen = [sample.index(name) for name in self.features]
         if target in chosen or len(set(chosen)) < len(chosen) or not chosen:
             raise OptionError(f"features must name columns, each once, got {list(self.features)!r}.")

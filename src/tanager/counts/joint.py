@@ -31,6 +31,7 @@ from tanager.counts.align import (
     value_map,
 )
 from tanager.counts.memory import as_bytes, check_budget, readable
+from tanager.encoding.codes import refuse_full_codes
 from tanager.encoding.schema import Schema
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, nearest
 
@@ -474,15 +475,11 @@ class JointCounts:
             columns[i] = replace(column, n_codes=int(size))
         self.grow(Schema(tuple(columns)), self.classes)
 
-    def refuse_full_codes(self, dtype: np.dtype) -> None:
+    def refuse_full_codes(self, codes: np.ndarray) -> None:
         """Refuse code arrays that use every value of their type, so that none is left to mark what is missing."""
-        full = np.flatnonzero(self.schema.n_values == np.iinfo(dtype).max)
-        for i in full:
-            if self.schema.columns[i].kind == "codes" and self._singles[self.offsets[i + 1] - 1].any():
-                raise DataError(
-                    f"column {self.schema.names[i]!r} has the codes 254 and 255: all 256 values of uint8 are used, so "
-                    "255 cannot mark missing cells. Pass X.astype(np.uint16)."
-                )
+        refuse_full_codes(
+            codes, self.schema.names, self.schema.n_values, self._singles[self.offsets[1:] - 1].any(axis=1)
+        )
 
     # --- the algebra --------------------------------------------------------------------------------------------
 

@@ -389,6 +389,8 @@ class CountsClassifier(Classifier):
         raw = codes is not None
         if codes is None:
             codes = self.encoder_.update(X, batch.weights, name)
+        else:
+            self.counts_.refuse_full_codes(codes)
         if classes is not None:
             self.add_classes(classes)
         self._follow_vocabulary()
@@ -397,7 +399,6 @@ class CountsClassifier(Classifier):
         self._learned.add(block, self.n_threads)
         if raw:  # codes are not looked at before they are counted: the counts have met what is new
             self.encoder_.adopt(self.counts_.schema)
-        self.counts_.refuse_full_codes(codes.dtype)
 
     def _rows_come(self, block: Block) -> None:
         """Rows are about to be counted; a subclass may look at them first."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tanager.errors import OptionError, check_option, is_number
+from tanager.errors import OptionError, check_option, check_whole, is_number
 from tanager.structure.constraints import node_order
 from tanager.structure.independence_tests import Test, Threshold
-from tanager.structure.learner import LearnedNetwork, Learner, Task, check_whole
+from tanager.structure.learner import LearnedNetwork, Learner, Task
 from tanager.structure.orient import Orientation
 from tanager.structure.phases import OpenSkeleton, OrderedSkeleton
 

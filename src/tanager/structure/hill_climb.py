@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from tanager.counts.sample import SCORES
-from tanager.errors import OptionError, is_number
+from tanager.errors import OptionError, check_whole, is_number
 from tanager.structure.climb import Climb
 from tanager.structure.conditional_climb import ConditionalClimb
 from tanager.structure.families import Families, check_score
-from tanager.structure.learner import LearnedNetwork, Learner, Task, check_whole
+from tanager.structure.learner import LearnedNetwork, Learner, Task
 
 CONDITIONAL = "cll"  # the score that is not a sum over families
 

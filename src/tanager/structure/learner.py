@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from tanager.counts.sample import Information, Sample
-from tanager.errors import OptionError, is_number
+from tanager.errors import OptionError
 from tanager.networks.network import Arc, Network
 from tanager.structure.constraints import Constraints
 from tanager.structure.independence_tests import brief
@@ -223,9 +222,3 @@ class Learner:
     def _learn(self, task: Task) -> LearnedNetwork:
         """What each learner implements."""
         raise NotImplementedError
-
-
-def check_whole(name: str, value: object, least: int = 0) -> None:
-    """Raise unless an option is a whole number of at least this much."""
-    if not (is_number(value, least) and isinstance(value, numbers.Integral)):
-        raise OptionError(f"{name}={value!r}: give a whole number of at least {least}.")
