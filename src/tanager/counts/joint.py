@@ -36,6 +36,7 @@ from tanager.encoding.schema import Schema
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, nearest
 
 Family = tuple[int, ...]  # parents in order of importance, then the child
+_ROUNDING = 1e-6  # what cells may be below zero when rows were taken away
 _MOST_BITS = 332  # of the scale: some 1e100
 _SMALL_TABLE = 2**18  # bytes of a table of all cells that is not worth being sparse
 _SLOTS_IN_FILES = "rooms"  # the name of n_slots in files; it stays, so that old and new files read each other
@@ -361,7 +362,7 @@ class JointCounts:
         """Take rows away again, as if they had never been seen. Rows that were never added are refused."""
         self._count(codes, labels, weights, -1, n_jobs)
         tables, sparse = list(self._arrays().values()), self._sparse_tables()
-        least = -1e-6 * self.scale
+        least = -_ROUNDING * self.scale
         if any(table.size and table.min() < least for table in tables) or any(t.least() < least for t in sparse):
             self._count(codes, labels, weights, 1, n_jobs)
             raise DataError("cannot subtract: some of these rows were never added to the counts; nothing was changed.")
@@ -477,9 +478,8 @@ class JointCounts:
 
     def refuse_full_codes(self, codes: np.ndarray) -> None:
         """Refuse code arrays that use every value of their type, so that none is left to mark what is missing."""
-        refuse_full_codes(
-            codes, self.schema.names, self.schema.n_values, self._singles[self.offsets[1:] - 1].any(axis=1)
-        )
+        missing = np.asarray(self._singles[self.offsets[1:] - 1].any(axis=1))
+        refuse_full_codes(codes, self.schema.names, self.schema.n_values, missing)
 
     # --- the algebra --------------------------------------------------------------------------------------------
 
@@ -851,6 +851,7 @@ class JointCounts:
             cells = arrays.get(name)
             if cells is None or cells.shape != shape or cells.dtype != np.float64 or not np.isfinite(cells).all():
                 raise ModelFileError(f"its table {name!r} does not fit its header")
+            archive.finite_cells(f"counts ({name})", cells, -_ROUNDING * new.scale, archive.LARGEST * new.scale)
             tables[name] = np.ascontiguousarray(cells)
         new._take(tables)
         for number, family in enumerate(new.families):
@@ -866,6 +867,7 @@ class JointCounts:
         typed = keys.ndim == 1 and keys.dtype == np.int64 and cells.dtype == np.float64
         if not typed or cells.shape != shape or not np.isfinite(cells).all():
             raise ModelFileError(f"its table {name!r} does not fit its header")
+        archive.finite_cells(f"counts ({name})", cells, -_ROUNDING * self.scale, archive.LARGEST * self.scale)
         inside = ((keys >= 0) & (keys < math.prod(self._parent_slots(family)))).all()
         if not inside or not np.all(np.diff(keys) > 0):
             raise ModelFileError(f"its table {name!r} has contexts that are not there, or twice")
@@ -879,7 +881,7 @@ class JointCounts:
         fits = self.n_slots.dtype == np.int64 and self.n_slots.shape == (n,) and (n_values >= 0).all()
         if not fits or not ((self.n_slots > n_values + self.spare) & (self.n_slots < 2**24)).all():
             raise ModelFileError("its columns have fewer slots than values")
-        if self.order not in (1, 2, 3) or not 0 <= self.spare < 2**16 or not 0 < self.scale < np.inf:
+        if self.order not in (1, 2, 3) or not 0 <= self.spare < 2**16 or not 0 < self.scale <= 2.0 ** (_MOST_BITS + 2):
             raise ModelFileError("its header has a number that means nothing")
         if twice or not all(0 <= i < n for i in named) or len(set(self.classes.tolist())) != len(self.classes):
             raise ModelFileError("its header names a column or class that is not there, or twice")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +16,17 @@ from tanager.errors import DataError, check_option
 KINDS = ("categorical", "numeric", "codes", "continuous")
 
 Value = str | int | float | bool
+
+_FIELDS: dict[str, tuple[type, ...]] = {  # as they are in files
+    "name": (str,),
+    "kind": (str,),
+    "values": (str, int, float, bool),
+    "cuts": (int, float),
+    "closed": (bool,),
+    "other": (bool,),
+    "reason": (str,),
+    "n_codes": (int,),
+}
 
 
 class _Other:
@@ -111,7 +123,14 @@ class Column:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Column:
-        """The column that ``to_dict`` wrote."""
+        """The column that ``to_dict`` wrote. Raises DataError where a field is of another type."""
+        for key, kinds in _FIELDS.items():
+            found = data.get(key, ()) if key in ("values", "cuts") else [data[key]] if key in data else []
+            if not isinstance(found, list | tuple) or not all(type(item) in kinds for item in found):
+                words = " or ".join(kind.__name__ for kind in kinds)
+                raise DataError(f"column {data.get('name')!r}: {key} must be {words}, got {data[key]!r}.")
+        if data.get("n_codes", 0) < 0 or not all(map(math.isfinite, data.get("cuts", ()))):
+            raise DataError(f"column {data.get('name')!r}: a number of codes, or a cut point, means nothing.")
         lists = {key: tuple(data[key]) for key in ("values", "cuts") if key in data}
         return cls(**{**data, **lists})
 
