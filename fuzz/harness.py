@@ -76,7 +76,7 @@ def run_batch(case: Case, scene: Scene, numbers: range) -> Iterator[tuple[int, s
 
 def _child(case: Case, scene: Scene, numbers: range) -> Iterator[tuple[int, str, str]]:
     reading, writing = os.pipe()
-    words = tempfile.TemporaryFile()  # noqa: SIM115; what the child and the libraries in it write to stderr
+    words = tempfile.TemporaryFile()  # noqa: SIM115
     pid = os.fork()
     if pid == 0:
         os.close(reading)

@@ -21,7 +21,7 @@ def models() -> list[Any]:
     """One instance of every classifier, unfitted, then others with options that change what is kept."""
     streaming = [build() for build in registry.STREAMING.values()]
     named = [registry.INSTANCES[name](5) for name in registry.OTHER_PATHS]
-    forgetful = [registry.NaiveBayes(window=30), registry.TAN(decay=0.98), registry.AODE(warm_up=1000)]
+    forgetful = [registry.NaiveBayes(window=30), registry.TAN(decay=0.98), registry.AODE(warm_up=999)]
     forgetful += [registry.NaiveBayes(recut="grid", warm_up=20), registry.NaiveBayes(gaussian=True, window=40)]
     return [*registry.PLAIN, *streaming, *registry.WITH_OPTIONS, *named, *forgetful]
 
@@ -31,9 +31,11 @@ def fitted(at: int) -> Any:
     every = models()
     model = clone(every[at % len(every)])
     X, y = table()
-    if at // len(every) % 2 or getattr(model, "recut", None):
-        return model.set_params(warm_up=min(model.warm_up, 30)).partial_fit(X, y)
-    return model.fit(X, y)
+    if at // len(every) % 2 == 0 and getattr(model, "recut", None) is None:
+        return model.fit(X, y)
+    if "warm_up" in model.get_params() and model.warm_up != 999:
+        model.set_params(warm_up=30)
+    return model.partial_fit(X, y)
 
 
 def table(n_rows: int = N_ROWS, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -854,6 +854,7 @@ class JointCounts:
             archive.finite_cells(f"counts ({name})", cells, -_ROUNDING * new.scale, archive.LARGEST * new.scale)
             tables[name] = np.ascontiguousarray(cells)
         new._take(tables)
+        new._check_sums()
         for number, family in enumerate(new.families):
             if family in new.sparse:
                 new._fill_sparse(number, *new._read_sparse(f"family-{number}", family, arrays))
@@ -872,6 +873,18 @@ class JointCounts:
         if not inside or not np.all(np.diff(keys) > 0):
             raise ModelFileError(f"its table {name!r} has contexts that are not there, or twice")
         return keys, cells
+
+    def _check_sums(self) -> None:
+        """Refuse tables that are not of the same rows: the cells of every column sum to all of them."""
+        off = _ROUNDING * (self.scale + float(np.abs(self._classes).sum()))
+        starts = self.offsets[:-1]
+        sound = np.abs(np.add.reduceat(self._singles, starts) - self._classes).max(initial=0.0) <= off
+        if sound and self._pairs is not None:
+            wrong = np.abs(np.add.reduceat(self._pairs, starts, axis=1) - self._singles[:, None, :])
+            wrong[np.arange(len(wrong)), np.repeat(np.arange(len(starts)), self.n_slots)] = 0.0  # no pair with itself
+            sound = wrong.max(initial=0.0) <= off
+        if not sound:
+            raise ModelFileError("its tables do not count the same rows")
 
     def _check_layout(self) -> None:
         """Refuse a header whose parts do not belong together."""

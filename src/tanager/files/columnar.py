@@ -20,7 +20,9 @@ class Columnar(Source):
     """What Parquet and Arrow files have in common: typed columns and a known number of rows."""
 
     def __init__(self, file: InputFile, schema: pa.Schema, n_rows: int | None) -> None:
-        super().__init__(file.name, file.size, schema.names)
+        with arrow_errors(file.name):
+            names = schema.names  # which need not be UTF-8
+        super().__init__(file.name, file.size, names)
         self.schema = schema
         self.n_rows = n_rows
         self._rows_done = 0

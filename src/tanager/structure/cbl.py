@@ -96,7 +96,8 @@ class CBL(Learner):
         if self.max_parents is not None:
             check_whole("max_parents", self.max_parents)
         check_option("extend", self.extend, ("pdag", "order"))
-        check_option("shrink", self.shrink, (False, True))
+        for name in ("exhaustive", "recheck", "shrink"):
+            check_option(name, getattr(self, name), (False, True))
         if self.shrink and self.order is None:
             raise OptionError(
                 "shrink=True is for a known order of the variables. Give order=, or leave it out: without an order, "
