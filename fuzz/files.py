@@ -163,7 +163,7 @@ def _change_tree(tree: Any, rng: random.Random) -> None:
     elif how == 3 and isinstance(value, list):
         rng.shuffle(value)
     elif how == 4 and isinstance(value, int | float) and not isinstance(value, bool):
-        holder[key] = rng.choice([value + 1, value - 1, -value, value * 2, value + 0.5])
+        holder[key] = rng.choice([value + 1, value - 1, -value, value * 2, value / 2 if abs(value) < 1e300 else 0])
     elif how == 5:
         holder[key] = [value]
     elif how == 6 and isinstance(holder, dict):

@@ -182,7 +182,7 @@ class Schema:
         return self._places[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return isinstance(name, str) and name in self._places
 
     def __len__(self) -> int:
         return len(self.columns)

@@ -9,7 +9,7 @@ where it is asked for, the ``Recutting`` of number columns.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
@@ -485,7 +485,7 @@ class CountsClassifier(Classifier):
         check_row(row, "learn_one")
         if not self.columns_fixed:
             return super().learn_one(row, y, sample_weight, time)
-        label = self.class_codes.get(y)
+        label = self.class_codes.get(y) if isinstance(y, Hashable) else None
         if label is None and is_missing(y):
             return self
         if sample_weight != 0:  # cells that cannot be used are refused before a new class is taken in
@@ -493,8 +493,10 @@ class CountsClassifier(Classifier):
                 self._add_columns([row])
             codes = self.encoder_.update_row(row)
         if label is None:
-            self.add_classes(np.array([plain(y)]))
-            label = self.class_codes[y]
+            own = plain(y)
+            if own not in self.class_codes:
+                self.add_classes(np.array([own]))
+            label = self.class_codes[own]
         if sample_weight == 0:
             return self
         self._follow_vocabulary()

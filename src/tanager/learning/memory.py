@@ -367,6 +367,9 @@ class Memory:
             if self.window is not None:
                 raise ModelFileError("the rows of its window are not there")
             self.rows = None  # it was made from counts, which do not hold them
+        elif self.rows is not None:  # all of them were taken away again
+            self.rows = KeptRows.none(self.counts.n_features, len(self.number_columns))
+            self.rows.follow(self.counts)
         if self.clock is not None:
             self.clock.take_plain(state["clock"])
 

@@ -92,6 +92,8 @@ class CBL(Learner):
     def __post_init__(self) -> None:
         if not is_number(self.threshold, 0):
             raise OptionError(f"threshold={self.threshold!r}: give a number of at least 0, in nats.")
+        if not isinstance(self.test, Test | None):
+            raise OptionError(f"test={self.test!r}: give GSquared(), Pearson(), Threshold(), or None.")
         check_whole("max_cond", self.max_cond)
         if self.max_parents is not None:
             check_whole("max_parents", self.max_parents)
