@@ -62,7 +62,8 @@ class Sequence:
     def __init__(self, rng: random.Random, pool: Pool) -> None:
         self.rng, self.pool = rng, pool
         self.model: Any = self.fresh()
-        self.exact = type(self.model).__name__ in EXACT and self.plain()
+        self.encoded = "schema" in self.model.get_params() and self.model.schema is not None
+        self.exact = type(self.model).__name__ in EXACT and self.encoded and self.plain()
         self.rows: list[Row] = []
         self.learn(self.draw(6))
 
@@ -109,6 +110,8 @@ class Sequence:
 
     def learn_one(self) -> None:
         ((at, _),) = self.draw(1)
+        if not self.encoded:  # the first chunks of a stream must be of one type
+            return
         self.model.learn_one(self.row(at), str(self.pool.y[at]))
         self.came([(at, 1)])
 
@@ -173,9 +176,10 @@ class Sequence:
             lambda: self.model.partial_fit(X, y[:-1]),
             lambda: self.model.partial_fit(X, y, sample_weight=[-1.0] * len(y)),
             lambda: self.model.partial_fit(X, y, sample_weight=[math.nan] * len(y)),
-            lambda: self.model.partial_fit(odd, ["new"] * len(y)),
             lambda: self.model.learn_one([1, 2], "low"),
+            lambda: self.model.partial_fit(odd, ["new"] * len(y)),
         ]
+        acts = acts if self.encoded else acts[:-1]  # else text makes it a column of text
         act = self.rng.choice(acts)
         try:
             act()
@@ -211,7 +215,8 @@ def case(number: int, pool: Pool) -> str:
             try:
                 getattr(sequence, done[-1])()
             except DataError as error:
-                if done[-1] != "unlearn" or sequence.exact:  # streams forget rows that we think are there
+                # Streams forget rows that we think are there, and cut points of two models may differ.
+                if done[-1] not in ("unlearn", "merge") or sequence.exact:
                     raise AssertionError(str(error)) from error
         done.append("compare")
         sequence.compare()

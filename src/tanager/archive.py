@@ -56,14 +56,10 @@ def unpack(data: bytes, source: str) -> tuple[dict[str, Any], dict[str, np.ndarr
     if not whole:
         raise ModelFileError(f"{source} is damaged: its checksum does not match; it {_DAMAGED}.")
     with reading(source):
-        header = json.loads(members.pop("header.json"), parse_constant=_not_a_number)
+        header = json.loads(members.pop("header.json"))
     _check_version(header, source)
     with reading(source):
         return header, {name.removesuffix(".npy"): _array(member) for name, member in members.items()}
-
-
-def _not_a_number(name: str) -> float:
-    raise ModelFileError(f"its header has {name} in place of a number")
 
 
 def finite(what: str, numbers: Any, least: float = -LARGEST, most: float = LARGEST) -> list[float]:

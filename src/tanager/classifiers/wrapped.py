@@ -15,7 +15,7 @@ from tanager.classifiers.multinet import MultiNet
 from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts, sparse_families
 from tanager.counts.sample import Sample
-from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option
+from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch, check_option
 from tanager.learning.dealing import deal
 from tanager.learning.delegate import Delegating
 from tanager.learning.network_learner import Found, NetworkLearner, sample_of
@@ -265,6 +265,8 @@ class Wrapped(Delegating):
 
     def _take_choice(self, data: dict[str, Any]) -> None:
         self.table_ = [dict(line) for line in data["table"]]
+        if [line["note"] for line in self.table_].count("* chosen") != 1:
+            raise ModelFileError("its table does not say which setting was chosen")
         model = clone(self._model())
         chosen = list(self._settings(model.own_learner))[int(data["setting"])][1]
         self.best_ = self.adopt(model.set_params(learner=chosen))
