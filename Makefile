@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 KERNELS := $(wildcard src/kernels/*) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all check bench sanitize clean build
+.PHONY: demo test test-all check bench sanitize sanitized fuzz fuzz-sanitized clean build
 
 # One stamp for set-up: rebuilt when the kernels or the project's metadata change.
 $(VENV)/.ready: $(KERNELS)
@@ -34,6 +34,13 @@ check: build
 test-all: check
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "long or not long"
 	$(MAKE) sanitize
+	$(MAKE) fuzz
+
+# Random input of every kind, a minute each; more with MINUTES=60 (see fuzz/README.md).
+FUZZERS := files tables calls
+MINUTES ?= 1
+fuzz: build
+	@set -e; for name in $(FUZZERS); do $(BIN)/python -m fuzz.$$name --minutes $(MINUTES); done
 
 # What the benchmarks are measured against, beyond what the tests need.
 $(VENV)/.bench: $(VENV)/.ready
@@ -58,7 +65,7 @@ SANITIZED_PYTHON = LD_PRELOAD="$(PRELOADED)" ASAN_OPTIONS=detect_leaks=0 UBSAN_O
 	PYTHONMALLOC=malloc PYTHONPATH=$(SANITIZED)/site:$(PACKAGES) TANAGER_SANITIZED=$(abspath $(SANITIZED)) \
 	$(BIN)/python -S
 
-sanitize: build
+sanitized: build
 	$(BIN)/cmake -S . -B $(SANITIZED) -G Ninja -DTANAGER_SANITIZE=ON -DPython_EXECUTABLE=$(abspath $(BIN)/python) \
 		-DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) > /dev/null
 	$(BIN)/cmake --build $(SANITIZED) --parallel 2
@@ -66,7 +73,12 @@ sanitize: build
 	ln -s $(abspath src/tanager)/* $(SANITIZED)/site/tanager/
 	cp $(SANITIZED)/_kernels*.so $(SANITIZED)/site/tanager/
 	@$(SANITIZED_PYTHON) -c "from tanager import _kernels; print('testing', _kernels.__file__)"
+
+sanitize: sanitized
 	@$(SANITIZED_PYTHON) -m pytest -p no:cacheprovider $(SANITIZED_TESTS)
+
+fuzz-sanitized: sanitized
+	@set -e; for name in $(FUZZERS); do $(SANITIZED_PYTHON) -m fuzz.$$name --minutes $(MINUTES); done
 
 clean:
 	rm -rf build $(VENV)

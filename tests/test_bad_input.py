@@ -34,6 +34,7 @@ from tanager import (
     OptionError,
     SchemaMismatch,
     SuperParentTAN,
+    persist,
 )
 from tanager.errors import TanagerError
 from tanager.learning.counts_classifier import CountsClassifier
@@ -333,3 +334,26 @@ def test_all_refusals_are_of_one_family_and_of_the_kind_that_python_expects() ->
     assert issubclass(DataError, ValueError)
     assert issubclass(OptionError, ValueError)
     assert issubclass(MemoryBudgetError, MemoryError)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_codes_that_leave_none_for_missing_are_refused_before_anything_is_learned(dtype: Any) -> None:
+    top = np.iinfo(dtype).max
+    first, more = np.array([[0], [top]], dtype), np.array([[1], [top - 1]], dtype)
+    model = NaiveBayes(warm_up=2).partial_fit(first, [0, 1])
+    before = persist.to_bytes(model)
+    with pytest.raises(DataError, match=f"column 'x0' has the codes {top - 1} and {top}: all"):
+        model.partial_fit(more, [0, 1])
+    assert persist.to_bytes(model) == before
+
+
+def test_absent_names_are_missing_also_where_columns_are_called_x0_and_so_on() -> None:
+    rows = [{"x0": "a", "x1": "p", "x2": "u"}, {"x0": "b", "x2": "v"}, {"x1": "q"}]
+    model = NaiveBayes(warm_up=3)
+    for row in rows * 3:
+        model.partial_fit([row], [row.get("x2", "u")])
+    named = NaiveBayes(warm_up=3)
+    for row in rows * 3:
+        named.partial_fit([{f"column {name}": cell for name, cell in row.items()}], [row.get("x2", "u")])
+    assert model.counts_.joint("x1").tolist() == named.counts_.joint("column x1").tolist()
+    assert model.predict_proba([{"x0": "a"}]).tolist() == named.predict_proba([{"column x0": "a"}]).tolist()

@@ -18,6 +18,8 @@ import numbers
 from collections.abc import Iterable
 from typing import TypeGuard
 
+MOST = 2**53  # of whole numbers; floats skip some beyond it
+
 
 class TanagerError(Exception):
     """Base class of the errors that tanager raises deliberately."""
@@ -55,7 +57,10 @@ def nearest(word: object, known: Iterable[object]) -> str:
 
 def is_number(value: object, least: float = -math.inf) -> TypeGuard[float]:
     """Whether a value is a finite number of at least ``least``."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and least <= float(value) < math.inf
+    try:
+        return isinstance(value, numbers.Real) and not isinstance(value, bool) and least <= float(value) < math.inf
+    except OverflowError:  # of a whole number that is larger than all floats
+        return False
 
 
 def check_option(name: str, value: object, known: Iterable[object]) -> None:
@@ -74,6 +79,10 @@ def check_number(name: str, value: object, what: str = "a number", least: float 
 
 def check_whole(name: str, value: object, least: int = 0, *, or_none: bool = False) -> None:
     """Refuse an option that is no whole number of at least so much."""
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least
-    if not whole and not (or_none and value is None):
+    if not is_whole(value, least) and not (or_none and value is None):
         raise OptionError(f"{name}={value!r}: give a whole number of at least {least}{', or None' if or_none else ''}.")
+
+
+def is_whole(value: object, least: int = 0) -> TypeGuard[int]:
+    """Whether a value is a whole number of at least ``least``, and not beyond what floats can count."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool) and least <= int(value) <= MOST

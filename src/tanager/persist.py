@@ -170,6 +170,8 @@ def _warm_up_from_plain(data: dict[str, Any], arrays: dict[str, np.ndarray], n_c
     unknown = (labels >= n_classes) & (labels != 65535)
     sound = labels.shape == weights.shape == (warm.n_rows,) and labels.dtype == np.uint16 and not unknown.any()
     sound = sound and (times is None or (times.shape == labels.shape and times.dtype == np.float64))
+    archive.finite_cells("weights of its first rows", weights, 0.0)
+    archive.finite_cells("times of its first rows", np.zeros(0) if times is None else times, -np.inf, np.inf)
     if not sound or weights.dtype != np.float64 or not (0 <= counted <= warm.n_rows and 0 <= stage <= warm.n_rows):
         raise ModelFileError("its first rows do not fit together")
     warm.counted, warm.stage = counted, stage

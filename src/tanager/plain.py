@@ -8,7 +8,7 @@ JSON's own types stand for themselves. Everything else is an object whose key na
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, astuple, fields
 from datetime import date, datetime, timedelta
 from functools import cache
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager import archive
 from tanager.counts.align import checked_type
 from tanager.counts.estimates import ESTIMATES, Estimate
 from tanager.counts.forgetting import Decay, Window
@@ -181,28 +182,47 @@ def form_to_plain(form: Form) -> dict[str, Any]:
 
 def form_from_plain(data: dict[str, Any]) -> Form:
     """The form that ``form_to_plain`` wrote."""
-    weight = tuple(float(w) for w in data["weight"])
+    weight = tuple(archive.finite("weights", data["weight"], 0.0))
     if "child" in data:
-        return ProductOfSums(
-            tuple(data["child"]),
+        form = ProductOfSums(
+            _places(data["child"]),
             _tuples(data["parents"]),
             weight,
-            tuple(data.get("class_parents", ())),
-            _tuples(data.get("only", ())),
-            tuple((child, tuple(parents)) for child, parents in data.get("free", ())),
-            _tuples(data.get("joined", ())),
+            _places(data.get("class_parents", [])),
+            _tuples(data.get("only", [])),
+            tuple((child, _places(parents)) for child, parents in data.get("free", [])),
+            _tuples(data.get("joined", [])),
         )
+        _check_speakers(form)
+        return form
     rest = None if data["otherwise"] is None else form_from_plain(data["otherwise"])
-    members, least, turn = _tuples(data["members"]), float(data["min_count"]), data.get("in_turn")
+    (least,) = archive.finite("least counts", [data["min_count"]], 0.0)
+    members, turn = _tuples(data["members"]), data.get("in_turn")
     if turn is None:
         children = data.get("children")
-        return SumOfProducts(members, weight, least, rest, children=None if children is None else tuple(children))
+        return SumOfProducts(members, weight, least, rest, children=None if children is None else _places(children))
     margin = math.inf if turn["margin"] is None else float(turn["margin"])
     return StagedSum(members, weight, least, rest, turn["mix"], int(turn["limit"]), margin)
 
 
-def _tuples(lists: Iterable[Iterable[Any]]) -> tuple[tuple[Any, ...], ...]:
-    return tuple(tuple(items) for items in lists)
+def _tuples(lists: Any) -> tuple[tuple[int, ...], ...]:
+    if not isinstance(lists, list | tuple):
+        raise ModelFileError("its structure is no list of sets of columns")
+    return tuple(_places(items) for items in lists)
+
+
+def _places(items: Any) -> tuple[int, ...]:
+    if not isinstance(items, list | tuple) or not all(type(item) is int and 0 <= item < 2**31 for item in items):
+        raise ModelFileError("its structure names a column by something else than its place")
+    return tuple(items)
+
+
+def _check_speakers(form: ProductOfSums) -> None:
+    """Where terms belong to some classes alone, a class has one term for a column."""
+    classes = {c for only in form.only for c in only}
+    spoken = [(i, c) for i, only in zip(form.child, form.only, strict=False) for c in only or classes]
+    if form.only and (len(form.only) != len(form.child) or len(set(spoken)) < len(spoken)):
+        raise ModelFileError("its structure has two networks for a class")
 
 
 # --- tables ------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from tanager import (
     NetworkClassifier,
     OptionError,
     SchemaMismatch,
+    Wrapped,
     load,
 )
 from tanager.counts.sample import Sample
@@ -411,3 +413,61 @@ def test_one_threshold_can_hold_for_all_classes_of_a_multi_net():
     assert [len(network.arcs) for network in same.networks_.values()] == [1, 1]
     with pytest.raises(OptionError, match="thresholds='other'"):
         MultiNet(thresholds="other").fit(X, y)
+
+
+# --- what an expert knows ----------------------------------------------------------------------------------------
+
+
+def thin_families(n_rows=300, n_values=8):
+    """Columns with so many values that contexts of three parents are thinner than one row."""
+    rng = np.random.default_rng(5)
+    table = {name: rng.integers(0, n_values, n_rows).astype(str) for name in ("p", "q", "r", "ch")}
+    return table, np.array(["no", "yes"])[rng.integers(0, 2, n_rows)]
+
+
+REQUIRED = [("p", "ch"), ("q", "ch"), ("r", "ch")]
+
+
+@pytest.mark.parametrize("learner", [CBL(), HillClimb(max_parents=4)])
+def test_required_arcs_stay_in_a_general_network_however_thin_its_contexts_are(learner):
+    X, y = thin_families()
+    learner = replace(learner, required=[*REQUIRED, ("class", "ch")])
+    model = GeneralNetwork(learner=learner).fit(X, y)
+    assert set(REQUIRED) <= set(model.network_.arcs)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("learner", [CBL, HillClimb])
+def test_required_arcs_stay_in_an_augmented_network(learner):
+    X, y = thin_families()
+    model = BAN(learner=learner(required=REQUIRED)).fit(X, y)
+    assert set(model.parents_["ch"]) == {"p", "q", "r"}
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("features", [None, "blanket"])
+def test_required_arcs_stay_in_the_network_of_every_class_also_of_a_rare_one(features):
+    X, y = thin_families()
+    y = np.where(np.arange(300) < 4, "rare", y)
+    model = MultiNet(learner=CBL(required=REQUIRED), features=features).fit(X, y)
+    for network in model.networks_.values():
+        assert set(REQUIRED) <= set(network.arcs)
+
+
+def test_required_arcs_stay_in_a_multi_net_that_is_wrapped():
+    X, y = thin_families()
+    model = Wrapped(MultiNet(learner=CBL(required=REQUIRED), features="blanket"), grid=[0.01, 0.1]).fit(X, y)
+    for network in model.best_.networks_.values():
+        assert set(REQUIRED) <= set(network.arcs)
+
+
+def test_other_parents_give_way_to_required_ones_where_contexts_become_thin():
+    X, y = chained(40)
+    model = BAN(learner=HillClimb(required=[("noise", "b")])).fit(X, y)
+    assert "noise" in model.parents_["b"]
+
+
+def test_an_arc_of_a_column_that_a_multi_net_does_not_use_is_refused():
+    X, y = thin_families()
+    with pytest.raises(OptionError, match="'r' is not among the variables of this network"):
+        MultiNet(learner=CBL(required=REQUIRED), features=["p", "q", "ch"]).fit(X, y)

@@ -271,6 +271,9 @@ def test_codes_can_be_asked_to_be_numeric():
 def test_codes_without_room_for_missing_are_refused():
     with pytest.raises(DataError, match=r"all 256 values of uint8 are in use.*Pass X.astype\(np.uint16\)"):
         Encoder().fit(np.array([[254], [255]], dtype=np.uint8))
+    with pytest.raises(DataError, match=r"all 65,536 values of uint16 are in use.*Give rare values one code"):
+        Encoder().fit(np.array([[65534], [65535]], dtype=np.uint16))
+    Encoder().fit(np.array([[254, 0], [0, 255]], dtype=np.uint8))  # another column lacks a cell
     with pytest.raises(DataError, match="column 'x1', row 0: -2 is not a code"):
         Encoder().fit(np.array([[0, -2]], dtype=np.int8))
 

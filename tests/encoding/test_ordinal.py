@@ -159,3 +159,9 @@ def test_a_dict_of_bins_leaves_the_others_to_the_default_of_the_classifier():
     assert part["b"] == whole["b"]
     assert len(part["b"].cuts) > 0
     assert NaiveBayes(bins={"a": [0.0]}).fit(X, y).encoder_.schema["b"].cuts == ()
+
+
+@pytest.mark.parametrize("cuts", [(-0.5,), (1.5, 4.0), (9.5,)])
+def test_cut_points_outside_the_order_are_refused(cuts):
+    with pytest.raises(DataError, match="outside the order"):
+        Column("size", "ordinal", tuple(SIZES), cuts=cuts, closed=True)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from profiles import examples
 from tanager import AODE, DataError, OptionError, SchemaMismatch
 from tanager.files import delimited, open_table
 from tanager.files.delimited import line_end
@@ -114,6 +115,24 @@ def test_columnar_files_that_were_cut_off_are_refused(write, tmp_path, ending):
     refused(DataError, "cannot be read: .* Check that the file is complete", lambda: open_table(path).read())
 
 
+def damaged(data, place, byte):
+    return data[:place] + bytes([byte]) + data[place + 1 :]
+
+
+@pytest.mark.parametrize("ending", ["feather", "arrows"])
+def test_places_in_dictionaries_and_offsets_of_text_that_lead_nowhere_are_refused(write, tmp_path, ending):
+    rows = pa.table({"a": pa.array(["p", "q"] * 40).dictionary_encode(), "class": ["yes", "no"] * 40})
+    path = tmp_path / f"data.{ending}"
+    with (pa.ipc.new_stream if ending == "arrows" else pa.ipc.new_file)(str(path), rows.schema) as writer:
+        writer.write_table(rows)
+    data = path.read_bytes()
+    places = data.index(b"\0\0\0\0\1\0\0\0" * 3) + 3  # the highest byte of a place in the dictionary
+    offsets = data.index(b"\0\0\0\0\3\0\0\0\5\0\0\0") + 6  # of the first text in the other column
+    for place in (places, offsets):
+        source = open_table(write(damaged(data, place, 0x7F), f"bad.{ending}"))
+        refused(DataError, r"bad\.\w+ cannot be read: .*Check that the file is complete", source.read)
+
+
 @COLUMNAR
 def test_columnar_files_come_through_standard_input(write, tmp_path, monkeypatch, ending):
     data = write_columnar(open_table(write(WEATHER)).read(), tmp_path / f"data{ending}").read_bytes()
@@ -178,6 +197,42 @@ def test_line_ends_in_quoted_cells_are_no_line_ends():
     assert line_end(b'1,"a\nb"\n2,"c\nd', b",") == 8
     assert line_end(b'5" pipe,1\n6,2\n7', b",") == 14
     assert line_end(b'"a\nb', b",") == 0
+    assert line_end(b'x"y,"p\nq",1\n', b",") == 12  # a stray quote and one that opens: even, and yet in a cell
+
+
+def slow_line_ends(data, delimiters, start):
+    """The obvious twin: byte by byte, a quote opens a cell at its beginning alone, and two quotes in it are one."""
+    ends, quoted, fresh, at = [], False, True, start
+    while at < len(data):
+        byte = data[at : at + 1]
+        if quoted and byte == b'"' and data[at + 1 : at + 2] == b'"':
+            at += 1
+        elif byte == b'"' and (quoted or fresh):
+            quoted = not quoted
+        elif byte == b"\n" and not quoted:
+            ends.append(at + 1)
+        fresh = not quoted and byte in (*(bytes([d]) for d in delimiters), b"\r", b"\n")
+        at += 1
+    return ends
+
+
+@given(st.lists(st.sampled_from(b'a,;"\n\r"'), max_size=30).map(bytes), st.integers(0, 3))
+@examples(300)
+def test_line_ends_are_those_that_a_reader_of_single_bytes_finds(data, start):
+    start = min(start, len(data))
+    ends = slow_line_ends(data, b",;", start)
+    assert line_end(data, b",;", start=start) == (ends[-1] if ends else 0)
+    assert line_end(data, b",;", start=start, first=True) == (ends[0] if ends else 0)
+
+
+def test_quoted_line_ends_beside_a_stray_quote_are_looked_at_once(write, monkeypatch):
+    looked = []
+    monkeypatch.setattr(
+        delimited, "line_end", lambda data, *a, **o: looked.append(len(data)) or line_end(data, *a, **o)
+    )
+    text = "a,b,class\n" + '"x\ny",1,u\n"p\nq",2,v\n' * 20_000 + 'st"ray,1,u\n'
+    assert open_table(write(text)).read().num_rows == 40_001
+    assert sum(looked) < 4 * len(text)
 
 
 def test_columns_can_be_chosen_and_come_in_the_order_asked_for(write):
@@ -253,6 +308,10 @@ def test_a_source_reads_columns_as_a_model_has_learned_them(write):
     [
         ("", "data.csv is empty"),
         ("\n\n", "data.csv is empty"),
+        ("\ufeff", "data.csv is empty"),
+        ("\ufeff\n\n", "data.csv is empty"),
+        ("a" * 140_000 + ",b\n1,2\n", "the header line cannot be read.*column names of at most 131,072 characters"),
+        ("\n\na,b\n1,2\n3\n", "data.csv, line 5: found 1 cell"),
         ("a,b\n", "data.csv has a header but no rows"),
         ("a,,b\n1,2,3\n", "column 2 of 3 has no name"),
         ("a,b,a\n1,2,3\n", "columns 1 and 3 are both named 'a'"),
@@ -293,6 +352,52 @@ def test_text_among_numbers_is_refused_with_its_line(write, monkeypatch):
 
 def test_other_encodings_can_be_named(write):
     assert open_table(write("a\nä\nö\n".encode("latin-1")), encoding="latin-1").read()["a"].to_pylist() == ["ä", "ö"]
+
+
+@pytest.mark.parametrize("encoding", ["nosuch", "base64", "", "rot13", "a\0b", None])
+def test_names_that_are_no_encodings_are_refused(write, encoding):
+    refused(
+        OptionError, "is not the name of a text encoding. Give one", lambda: open_table(write("a\n"), encoding=encoding)
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "utf-7", "cp037", "punycode"])
+def test_encodings_in_which_commas_have_other_bytes_are_refused(write, encoding):
+    refused(
+        OptionError,
+        "such text is not read.*Save the file as UTF-8",
+        lambda: open_table(write("a\n"), encoding=encoding),
+    )
+
+
+def test_a_long_header_is_read_to_its_end(write):
+    names = [f"column_{i}" for i in range(30_000)]
+    assert open_table(write(",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")).columns == tuple(names)
+
+
+def test_a_quoted_name_with_a_line_end_is_read_after_a_byte_order_mark(write):
+    source = open_table(write('\ufeff"a\nb",c\n1,x\n2,y\n'))
+    assert source.columns == ("a\nb", "c")
+    assert source.read().num_rows == 2
+
+
+def test_a_ragged_row_that_is_not_utf_8_says_nothing_but_its_sentence(write, capfd):
+    text = b"a,b\n" + b"1,2\n" * 10 + b"1,2,\xff\n"
+    refused(DataError, "line 12: the byte 0xff is not utf-8 text", lambda: open_table(write(text)).read())
+    assert capfd.readouterr().err == ""
+
+
+def test_hexadecimal_cells_are_text(write):
+    table = open_table(write("a,b\n0x10,1\n0x11,0\n")).read()
+    assert table["a"].to_pylist() == ["0x10", "0x11"]
+    assert table["b"].to_pylist() == [1.0, 0.0]
+
+
+def test_a_quote_that_is_never_closed_does_not_make_a_line_of_the_whole_file(write, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK", 50)
+    monkeypatch.setattr(delimited, "LONGEST", 200)
+    text = 'a,b\n1,2\n"x,1\n' + "1,2\n" * 200
+    refused(DataError, "a line has more than 200 bytes.*Is a quote not closed there", open_table(write(text)).read)
 
 
 def test_names_of_files_that_are_not_there_are_refused_with_the_nearest(write, tmp_path):

@@ -86,7 +86,6 @@ class BAN(NetworkLearner):
         n = len(sample.names) - 1
         learned = learner.learn(sample, nodes=range(n), given=[n], traced=traced)
         parents = places(learned.network, sample)
-        form = ProductOfSums.one_each(
-            by_information(sample, i, parents[i], [n], keep_all=self.keeps_all) for i in range(n)
-        )
+        keep = self.kept(sample, learner)
+        form = ProductOfSums.one_each(by_information(sample, i, parents[i], [n], keep=keep) for i in range(n))
         return Found(form, (learned,))

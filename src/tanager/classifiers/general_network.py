@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tanager.counts.sample import Sample
 from tanager.errors import check_option
-from tanager.learning.network_learner import Found, NetworkLearner, by_information, learned_of, places
+from tanager.learning.network_learner import Found, Kept, NetworkLearner, by_information, learned_of, places
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.scoring.forms import ProductOfSums
 from tanager.structure.learner import Learner
@@ -78,18 +78,19 @@ class GeneralNetwork(NetworkLearner):
         learned = learner.learn(
             sample, nodes=nodes, root=target if self.class_root else None, target=target, traced=traced
         )
-        return Found(blanket_form(places(learned.network, sample), sample, keep_all=self.keeps_all), (learned,))
+        form = blanket_form(places(learned.network, sample), sample, self.kept(sample, learner))
+        return Found(form, (learned,))
 
 
-def blanket_form(parents: dict[int, tuple[int, ...]], sample: Sample, *, keep_all: bool = False) -> ProductOfSums:
+def blanket_form(parents: dict[int, tuple[int, ...]], sample: Sample, keep: Kept) -> ProductOfSums:
     """The Markov blanket of the last variable, the class: what its parents and its children depend on."""
     target = len(sample.names) - 1
     children = [i for i, own in parents.items() if target in own]
-    families = {i: by_information(sample, i, set(parents[i]) - {target}, [target], keep_all=keep_all) for i in children}
-    class_parents = by_information(sample, target, parents.get(target, ()), keep_all=keep_all)
+    families = {i: by_information(sample, i, set(parents[i]) - {target}, [target], keep=keep) for i in children}
+    class_parents = by_information(sample, target, parents.get(target, ()), keep=keep)
     others = {*class_parents, *(j for own in families.values() for j in own)} - set(children)
     read = others.union(children)
-    free = [(i, by_information(sample, i, read & set(parents[i]), keep_all=keep_all)) for i in sorted(others)]
+    free = [(i, by_information(sample, i, read & set(parents[i]), keep=keep)) for i in sorted(others)]
     return ProductOfSums(
         tuple(children),
         tuple(families[i] for i in children),

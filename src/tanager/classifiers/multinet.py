@@ -12,7 +12,7 @@ from tanager.classifiers.general_network import blanket_form
 from tanager.counts.estimates import Estimate
 from tanager.counts.sample import Sample
 from tanager.errors import OptionError, nearest
-from tanager.learning.network_learner import Found, NetworkLearner, by_information, places
+from tanager.learning.network_learner import Found, Kept, NetworkLearner, by_information, places
 from tanager.networks.network import Network
 from tanager.scoring.forms import ProductOfSums, form_columns
 from tanager.structure.chow_liu import ChowLiu
@@ -57,7 +57,7 @@ class MultiNet(NetworkLearner):
 
     Notes
     -----
-    Cheng and Greiner (2001). A class with fewer than 10 rows has no arcs.
+    Cheng and Greiner (2001). A class with fewer than 10 rows has no arcs but required ones.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class MultiNet(NetworkLearner):
         if not columns:  # an empty blanket: naive Bayes on all columns
             return Found(ProductOfSums.one_each([()] * (len(sample.names) - 1)), ())
         learned = self._learn_each(sample, learner, columns, traced)
-        return Found(_one_network_each(sample, columns, learned, keep_all=self.keeps_all), learned)
+        return Found(_one_network_each(sample, columns, learned, self.kept(sample, learner)), learned)
 
     def _columns(self, sample: Sample, learner: Learner) -> list[int]:
         target = len(sample.names) - 1
@@ -117,7 +117,10 @@ class MultiNet(NetworkLearner):
             return list(range(target))
         if isinstance(self.features, str):
             network = learner.learn(sample, root=target).network
-            return sorted(form_columns(blanket_form(places(network, sample), sample)))
+            keep = replace(self.kept(sample, learner), everything=False)
+            return sorted(
+                {*form_columns(blanket_form(places(network, sample), sample, keep)), *keep.columns} - {target}
+            )
         chosen = [sample.index(name) for name in self.features]
         if target in chosen or len(set(chosen)) < len(chosen) or not chosen:
             raise OptionError(f"features must name columns, each once, got {list(self.features)!r}.")
@@ -132,8 +135,7 @@ class MultiNet(NetworkLearner):
         for c, label in enumerate(sample.values[target]):
             part = sample.where(target, c)
             if part.n_rows < self.fewest_rows:
-                names = {sample.names[i]: sample.values[i] for i in columns}
-                found.append(LearnedNetwork(Network(names)))
+                found.append(learner.required_alone(part, columns))
             else:
                 fair = sample.n_rows / len(sample.values[target]) / part.n_rows if self.thresholds != "same" else 1.0
                 found.append((own.get(label) or _scaled(learner, fair)).learn(part, nodes=columns, traced=traced))
@@ -182,7 +184,7 @@ def _with_threshold(learner: Learner, threshold: float) -> Learner:
 
 
 def _one_network_each(
-    sample: Sample, columns: list[int], learned: Sequence[LearnedNetwork], *, keep_all: bool
+    sample: Sample, columns: list[int], learned: Sequence[LearnedNetwork], keep: Kept
 ) -> ProductOfSums:
     """A term for every column and class; classes that agree on the parents share it."""
     target = len(sample.names) - 1
@@ -190,7 +192,7 @@ def _one_network_each(
     for c, own in enumerate(learned):
         parents, part = places(own.network, sample), sample.where(target, c)
         for i in columns:
-            speakers.setdefault((i, by_information(part, i, parents[i], keep_all=keep_all)), []).append(c)
+            speakers.setdefault((i, by_information(part, i, parents[i], keep=keep)), []).append(c)
     terms = sorted(speakers)
     return ProductOfSums(
         tuple(i for i, _ in terms),

@@ -72,7 +72,7 @@ class TBMATAN(CountsClassifier):
                 f"smoothing={self.smoothing!r}: TBMATAN smooths by its prior over networks. Leave smoothing=None and "
                 "give ess, the equivalent sample size."
             )
-        if not is_number(self.ess, 0) or self.ess <= 0:
+        if not is_number(self.ess, 0) or not 0 < self.ess <= 1e100:
             raise OptionError(f"ess={self.ess!r}: give an equivalent sample size above 0; 10 is customary.")
         if not isinstance(self.soften, bool):
             raise OptionError(f"soften={self.soften!r}: give True or False.")

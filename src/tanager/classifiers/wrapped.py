@@ -15,7 +15,7 @@ from tanager.classifiers.multinet import MultiNet
 from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts, sparse_families
 from tanager.counts.sample import Sample
-from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option
+from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch, check_option
 from tanager.learning.dealing import deal
 from tanager.learning.delegate import Delegating
 from tanager.learning.network_learner import Found, NetworkLearner, sample_of
@@ -178,7 +178,7 @@ class Wrapped(Delegating):
         if isinstance(model, MultiNet) and isinstance(model.features, str):
             general = GeneralNetwork(learner=model.own_learner, missing=model.missing, smoothing=model.smoothing)
             chosen, found, self.features_table_ = self._choose(general, sample, parts, counts)
-            columns = found.columns
+            columns = tuple(sorted({*found.columns, *model.kept(sample, chosen).columns} - {counts.n_features}))
             model.set_params(features=[counts.schema.names[i] for i in columns] or None)
         if columns == ():  # nothing tells about the class: naive Bayes on all columns
             found, self.table_ = Found(ProductOfSums.one_each([()] * counts.n_features), ()), self.features_table_
@@ -268,6 +268,8 @@ class Wrapped(Delegating):
 
     def _take_choice(self, data: dict[str, Any]) -> None:
         self.table_ = [dict(line) for line in data["table"]]
+        if [line["note"] for line in self.table_].count("* chosen") != 1:
+            raise ModelFileError("its table does not say which setting was chosen")
         model = clone(self._model())
         chosen = list(self._settings(model.own_learner))[int(data["setting"])][1]
         self.best_ = self.adopt(model.set_params(learner=chosen))

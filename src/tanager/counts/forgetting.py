@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.errors import DataError, ModelFileError, OptionError, is_number
+from tanager.errors import MOST, DataError, ModelFileError, OptionError, is_number
 
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _WORDS = {
@@ -126,8 +126,8 @@ class Window:
             object.__setattr__(self, "time", f"{self.time.total_seconds():g} s")
         if self.rows is None and self.time is None:
             raise OptionError("Window takes a number of rows, a duration, or both.")
-        if self.rows is not None and not (is_number(self.rows, 1) and int(self.rows) == self.rows < math.inf):
-            raise OptionError(f"Window(rows={self.rows!r}): give a whole number of at least 1.")
+        if self.rows is not None and not (is_number(self.rows, 1) and int(self.rows) == self.rows <= MOST):
+            raise OptionError(f"Window(rows={self.rows!r}): give a whole number from 1 to {MOST:,}.")
         if self.time is not None:
             seconds_in(str(self.time), "time")
 

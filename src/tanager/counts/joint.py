@@ -31,10 +31,12 @@ from tanager.counts.align import (
     value_map,
 )
 from tanager.counts.memory import as_bytes, check_budget, readable
+from tanager.encoding.codes import refuse_full_codes
 from tanager.encoding.schema import Schema
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, nearest
 
 Family = tuple[int, ...]  # parents in order of importance, then the child
+_ROUNDING = 1e-6  # what cells may be below zero when rows were taken away
 _MOST_BITS = 332  # of the scale: some 1e100
 _SMALL_TABLE = 2**18  # bytes of a table of all cells that is not worth being sparse
 _SLOTS_IN_FILES = "rooms"  # the name of n_slots in files; it stays, so that old and new files read each other
@@ -360,7 +362,7 @@ class JointCounts:
         """Take rows away again, as if they had never been seen. Rows that were never added are refused."""
         self._count(codes, labels, weights, -1, n_jobs)
         tables, sparse = list(self._arrays().values()), self._sparse_tables()
-        least = -1e-6 * self.scale
+        least = -_ROUNDING * self.scale
         if any(table.size and table.min() < least for table in tables) or any(t.least() < least for t in sparse):
             self._count(codes, labels, weights, 1, n_jobs)
             raise DataError("cannot subtract: some of these rows were never added to the counts; nothing was changed.")
@@ -474,15 +476,10 @@ class JointCounts:
             columns[i] = replace(column, n_codes=int(size))
         self.grow(Schema(tuple(columns)), self.classes)
 
-    def refuse_full_codes(self, dtype: np.dtype) -> None:
+    def refuse_full_codes(self, codes: np.ndarray) -> None:
         """Refuse code arrays that use every value of their type, so that none is left to mark what is missing."""
-        full = np.flatnonzero(self.schema.n_values == np.iinfo(dtype).max)
-        for i in full:
-            if self.schema.columns[i].kind == "codes" and self._singles[self.offsets[i + 1] - 1].any():
-                raise DataError(
-                    f"column {self.schema.names[i]!r} has the codes 254 and 255: all 256 values of uint8 are used, so "
-                    "255 cannot mark missing cells. Pass X.astype(np.uint16)."
-                )
+        missing = np.asarray(self._singles[self.offsets[1:] - 1].any(axis=1))
+        refuse_full_codes(codes, self.schema.names, self.schema.n_values, missing)
 
     # --- the algebra --------------------------------------------------------------------------------------------
 
@@ -856,8 +853,10 @@ class JointCounts:
             cells = arrays.get(name)
             if cells is None or cells.shape != shape or cells.dtype != np.float64 or not np.isfinite(cells).all():
                 raise ModelFileError(f"its table {name!r} does not fit its header")
+            archive.finite_cells(f"counts ({name})", cells, -_ROUNDING * new.scale, archive.LARGEST * new.scale)
             tables[name] = np.ascontiguousarray(cells)
         new._take(tables)
+        new._check_sums()
         for number, family in enumerate(new.families):
             if family in new.sparse:
                 new._fill_sparse(number, *new._read_sparse(f"family-{number}", family, arrays))
@@ -871,10 +870,23 @@ class JointCounts:
         typed = keys.ndim == 1 and keys.dtype == np.int64 and cells.dtype == np.float64
         if not typed or cells.shape != shape or not np.isfinite(cells).all():
             raise ModelFileError(f"its table {name!r} does not fit its header")
+        archive.finite_cells(f"counts ({name})", cells, -_ROUNDING * self.scale, archive.LARGEST * self.scale)
         inside = ((keys >= 0) & (keys < math.prod(self._parent_slots(family)))).all()
         if not inside or not np.all(np.diff(keys) > 0):
             raise ModelFileError(f"its table {name!r} has contexts that are not there, or twice")
         return keys, cells
+
+    def _check_sums(self) -> None:
+        """Refuse tables that are not of the same rows: the cells of every column sum to all of them."""
+        off = _ROUNDING * (self.scale + float(np.abs(self._classes).sum()))
+        starts = self.offsets[:-1]
+        sound = np.abs(np.add.reduceat(self._singles, starts) - self._classes).max(initial=0.0) <= off
+        if sound and self._pairs is not None:
+            wrong = np.abs(np.add.reduceat(self._pairs, starts, axis=1) - self._singles[:, None, :])
+            wrong[np.arange(len(wrong)), np.repeat(np.arange(len(starts)), self.n_slots)] = 0.0  # no pair with itself
+            sound = wrong.max(initial=0.0) <= off
+        if not sound:
+            raise ModelFileError("its tables do not count the same rows")
 
     def _check_layout(self) -> None:
         """Refuse a header whose parts do not belong together."""
@@ -884,7 +896,7 @@ class JointCounts:
         fits = self.n_slots.dtype == np.int64 and self.n_slots.shape == (n,) and (n_values >= 0).all()
         if not fits or not ((self.n_slots > n_values + self.spare) & (self.n_slots < 2**24)).all():
             raise ModelFileError("its columns have fewer slots than values")
-        if self.order not in (1, 2, 3) or not 0 <= self.spare < 2**16 or not 0 < self.scale < np.inf:
+        if self.order not in (1, 2, 3) or not 0 <= self.spare < 2**16 or not 0 < self.scale <= 2.0 ** (_MOST_BITS + 2):
             raise ModelFileError("its header has a number that means nothing")
         if twice or not all(0 <= i < n for i in named) or len(set(self.classes.tolist())) != len(self.classes):
             raise ModelFileError("its header names a column or class that is not there, or twice")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tanager.errors import MemoryBudgetError, OptionError
+from tanager.errors import MemoryBudgetError, OptionError, is_number
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
@@ -23,7 +23,7 @@ def as_bytes(budget: int | float | str | None) -> float:
         unit = match and match[2].upper()
         if match and unit is not None:
             return float(match[1]) * _UNITS[unit if unit.endswith("B") or not unit else unit + "B"]
-    elif budget > 0:
+    elif is_number(budget) and budget > 0:
         return float(budget)
     raise OptionError(f"max_memory={budget!r} is not a size; give a number of bytes or text such as '2 GB', or None.")
 

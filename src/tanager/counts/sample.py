@@ -19,7 +19,7 @@ from tanager.encoding.labels import encode_labels
 from tanager.encoding.schema import OTHER, Schema, refuse_duplicates
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional, refuse_fractions
-from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, nearest
+from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_whole, nearest
 
 SCORES = ("ll", "aic", "bic", "k2", "bdeu")
 MANY_CELLS = 2**20  # of a table; fewer fit into any memory
@@ -157,7 +157,7 @@ class Sample:
             if variable not in self.names:
                 raise SchemaMismatch(f"there is no variable {variable!r}.{nearest(variable, self.names)}")
             return self.names.index(variable)
-        if not 0 <= variable < len(self.names):
+        if not is_whole(variable) or variable >= len(self.names):
             raise SchemaMismatch(
                 f"there is no variable {variable!r}; they are numbered from 0 to {len(self.names) - 1}."
             )

@@ -54,7 +54,7 @@ def _number_array(cells: Sequence[object] | np.ndarray, kinds: set[type]) -> np.
             pass
     try:
         return np.array(cells, dtype=np.float64)
-    except TypeError:  # NumPy converts None to NaN, but not pandas.NA
+    except (TypeError, OverflowError):  # NumPy converts None to NaN, but not pandas.NA; floats end at 1e308
         return np.array([np.nan if is_missing(cell) else number(cell) for cell in cells])
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from typing import Any
 
@@ -62,6 +63,18 @@ def own_copy(X: Any) -> Any:
     return X
 
 
+@contextmanager
+def _one_type(error: type[Exception]) -> Iterator[None]:
+    """Frames of other columns, or of columns of other types, are not put together."""
+    try:
+        yield
+    except error:
+        raise DataError(
+            "the first chunks of a stream have other columns, or columns of other types; until cut points are fixed "
+            "they must be alike. Convert them alike, or give a schema."
+        ) from None
+
+
 def stack(chunks: Sequence[Any]) -> Any:
     """Chunks of one type as one table.
 
@@ -85,14 +98,17 @@ def stack(chunks: Sequence[Any]) -> Any:
     if is_pandas(first):
         import pandas as pd
 
-        return pd.concat(chunks, ignore_index=True)
+        with _one_type(pd.errors.InvalidIndexError):
+            return pd.concat(chunks, ignore_index=True)
     if is_arrow(first):
         if type(first).__module__.startswith("polars"):
             import polars as pl
 
-            return pl.concat(chunks)
+            with _one_type(pl.exceptions.PolarsError):
+                return pl.concat(chunks)
         import pyarrow as pa
 
         tables = [chunk if isinstance(chunk, pa.Table) else pa.table(chunk) for chunk in chunks]
-        return pa.concat_tables(tables).combine_chunks()  # a stream stacks one row after the other
+        with _one_type(pa.ArrowException):
+            return pa.concat_tables(tables).combine_chunks()  # a stream stacks one row after the other
     return [row for chunk in chunks for row in chunk]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tanager.encoding.categories import not_seen
@@ -26,14 +28,31 @@ def limits_of(table: Table, keep: np.ndarray | None) -> np.ndarray:
     return code_limits(np.ascontiguousarray(table.codes[keep]))
 
 
+def refuse_full_codes(
+    codes: np.ndarray | None, names: Sequence[str], n_values: np.ndarray, gaps: np.ndarray | None = None
+) -> None:
+    """Refuse codes that use every value of their type, so that none is left to mark what is missing.
+
+    ``n_values`` and ``gaps`` say how many values columns are known to have already, and in which cells are missing.
+    """
+    if codes is None or codes.size == 0 or int(codes.max()) + 1 < (top := int(np.iinfo(codes.dtype).max)):
+        return
+    gaps = (codes == top).any(axis=0) | (False if gaps is None else gaps)
+    full = np.flatnonzero(gaps & ((n_values >= top) | (codes == top - 1).any(axis=0)))
+    if len(full):
+        way_out = (
+            "Pass X.astype(np.uint16)." if top == 255 else "Give rare values one code, or the same values as text."
+        )
+        raise DataError(
+            f"column {names[full[0]]!r} has the codes {top - 1} and {top}: all {top + 1:,} values of {codes.dtype} are "
+            f"in use, so {top} cannot mark missing cells. {way_out}"
+        )
+
+
 def code_columns(table: Table, keep: np.ndarray | None, rules: Rules) -> dict[int, Column]:
     """Columns of kind "codes" for an array of codes, except those for which another kind is requested."""
     limits = limits_of(table, keep)
-    if limits.dtype == np.uint8 and limits.max() == 255 and np.any(table.codes == 255):
-        raise DataError(
-            "X contains the codes 254 and 255: all 256 values of uint8 are in use, so 255 cannot mark missing cells. "
-            "Pass X.astype(np.uint16)."
-        )
+    refuse_full_codes(table.codes, [f"x{i}" for i in range(table.n_columns)], limits)
     own = [i for i in range(table.n_columns) if rules.requested.get(i, "categorical") == "categorical"]
     return {i: Column(f"x{i}", "codes", n_codes=int(limits[i]), reason="an array of codes") for i in own}
 

@@ -307,7 +307,7 @@ class Encoder:
         """
         known = self.schema.names
         unnamed = known == tuple(f"x{i}" for i in range(len(known)))
-        if table.names is None or (unnamed and set(table.names) != set(known)):
+        if table.names is None or (unnamed and _other_names(table, self.schema)):
             if table.n_columns != len(known):
                 raise SchemaMismatch(
                     f"X has {table.n_columns} features, but {name} is expecting {len(known)} features as input."
@@ -421,6 +421,14 @@ def _for_each(work: Callable[[int], Result], columns: Sequence[int], n_rows: int
 
 def _kept(table: Table, i: int, keep: np.ndarray | None) -> Cells:
     return table.column(i) if keep is None else table.column(i).take(keep)
+
+
+def _other_names(table: Table, schema: Schema) -> bool:
+    """Whether the names of a table are not those of the schema. Names may be absent from dicts, but not all of them."""
+    assert table.names is not None
+    if table.gaps:
+        return len(table.names) > 0 and schema.name_set.isdisjoint(table.names)
+    return set(table.names) != schema.name_set
 
 
 def _as_column(what: str, cells: Any, n_rows: int) -> np.ndarray:

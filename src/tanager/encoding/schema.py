@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,6 +17,17 @@ from tanager.errors import DataError, check_option
 KINDS = ("categorical", "ordinal", "numeric", "codes", "continuous")
 
 Value = str | int | float | bool
+
+_FIELDS: dict[str, tuple[type, ...]] = {  # as they are in files
+    "name": (str,),
+    "kind": (str,),
+    "values": (str, int, float, bool),
+    "cuts": (int, float),
+    "closed": (bool,),
+    "other": (bool,),
+    "reason": (str,),
+    "n_codes": (int,),
+}
 
 
 class _Other:
@@ -75,6 +87,8 @@ class Column:
         check_option("kind", self.kind, KINDS)
         if any(not a < b for a, b in pairwise(self.cuts)):
             raise DataError(f"column {self.name!r}: cut points must be in ascending order, got {list(self.cuts)}.")
+        if self.kind == "ordinal" and self.cuts and not 0 <= self.cuts[0] <= self.cuts[-1] < len(self.values) - 1:
+            raise DataError(f"column {self.name!r}: cut points {list(self.cuts)} lie outside the order of its values.")
         if len(set(self.values)) != len(self.values):
             raise DataError(f"column {self.name!r}: duplicate values in {list(self.values)}. Give each once.")
 
@@ -121,7 +135,14 @@ class Column:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Column:
-        """The column that ``to_dict`` wrote."""
+        """The column that ``to_dict`` wrote. Raises DataError where a field is of another type."""
+        for key, kinds in _FIELDS.items():
+            found = data.get(key, ()) if key in ("values", "cuts") else [data[key]] if key in data else []
+            if not isinstance(found, list | tuple) or not all(type(item) in kinds for item in found):
+                words = " or ".join(kind.__name__ for kind in kinds)
+                raise DataError(f"column {data.get('name')!r}: {key} must be {words}, got {data[key]!r}.")
+        if data.get("n_codes", 0) < 0 or not all(map(math.isfinite, data.get("cuts", ()))):
+            raise DataError(f"column {data.get('name')!r}: a number of codes, or a cut point, means nothing.")
         lists = {key: tuple(data[key]) for key in ("values", "cuts") if key in data}
         return cls(**{**data, **lists})
 
@@ -173,7 +194,7 @@ class Schema:
         return self._places[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places
+        return isinstance(name, str) and name in self._places
 
     def __len__(self) -> int:
         return len(self.columns)

@@ -17,8 +17,10 @@ def one_dimensional(y: Any) -> Any:
     """Labels as one column. A table of one column is accepted with scikit-learn's warning, a wider one is an error."""
     if not isinstance(y, list | tuple) and not is_pandas(y) and not is_arrow(y):
         y = np.asarray(y)
-    # np.ndim would copy the cells of an Arrow array.
-    n_dimensions = 1 if is_arrow(y) and not hasattr(y, "shape") else np.ndim(y)
+    try:  # np.ndim would copy the cells of an Arrow array.
+        n_dimensions = 1 if is_arrow(y) and not hasattr(y, "shape") else np.ndim(y)
+    except ValueError:
+        raise DataError("y holds lists, or text that is not UTF-8. A label must be text or a whole number.") from None
     if n_dimensions == 2 and np.shape(y)[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -174,7 +175,10 @@ def number(value: Any) -> float:
         return timedelta(
             hours=value.hour, minutes=value.minute, seconds=value.second, microseconds=value.microsecond
         ).total_seconds()
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond all floats
+        return math.inf if value > 0 else -math.inf
 
 
 def seconds(times: np.ndarray) -> np.ndarray:

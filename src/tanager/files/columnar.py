@@ -20,7 +20,9 @@ class Columnar(Source):
     """What Parquet and Arrow files have in common: typed columns and a known number of rows."""
 
     def __init__(self, file: InputFile, schema: pa.Schema, n_rows: int | None) -> None:
-        super().__init__(file.name, file.size, schema.names)
+        with arrow_errors(file.name):
+            names = schema.names  # which need not be UTF-8
+        super().__init__(file.name, file.size, names)
         self.schema = schema
         self.n_rows = n_rows
         self._rows_done = 0
@@ -56,7 +58,8 @@ class Columnar(Source):
                 yield from (every(table, max(1, n // share)) for table in tables)
 
     def _plain(self, batch: pa.RecordBatch, columns: list[str]) -> pa.Table:
-        """Text as open dictionaries, and columns of the requested kinds."""
+        """Text as open dictionaries, and columns of the requested kinds. Of a damaged batch nothing is read."""
+        batch.validate(full=True)  # Arrow trusts offsets and places in dictionaries, and would read other memory
         return open_dictionaries(pa.table({name: self._cells(batch.column(name), name) for name in columns}))
 
     def _cells(self, column: pa.Array, name: str) -> pa.Array:
@@ -145,10 +148,10 @@ def arrow_errors(name: str) -> Iterator[None]:
     """Turn Arrow's errors into a DataError of one sentence, with the name of the file."""
     try:
         yield
-    except (pa.ArrowException, OSError, EOFError) as error:
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
-        what = str(error).strip().splitlines()[0].rstrip(".")
+        what = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise DataError(f"{name} cannot be read: {what}. Check that the file is complete, and its format=.") from None
 
 

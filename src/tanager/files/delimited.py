@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import IO, NamedTuple
 
@@ -19,12 +20,22 @@ from tanager.errors import DataError, OptionError
 from tanager.files.diagnosis import Diagnosis
 from tanager.files.input_file import InputFile
 from tanager.files.source import NUMBER, TEXT, Source, open_dictionaries
-from tanager.files.text_blocks import DELIMITERS, count_byte, decode, line_end, map_ahead, sniff_delimiter
+from tanager.files.text_blocks import (
+    DELIMITERS,
+    check_encoding,
+    count_byte,
+    decode,
+    line_end,
+    map_ahead,
+    sniff_delimiter,
+)
 
 BLOCK = 4_000_000  # bytes parsed at a time: enough to keep a thread busy, small enough to hold a few of them
 SPREAD = 32  # blocks of a sample
 SAMPLE_BYTES = 4_000_000  # from which the kinds of columns are decided
+LONGEST = 64_000_000  # bytes of a line; a quote that is never closed must not make a line of the whole file
 BOM = b"\xef\xbb\xbf"
+HEXADECIMAL = re.compile(rb"0[xX]")
 
 
 class Parsed(NamedTuple):
@@ -42,26 +53,39 @@ class Delimited(Source):
             raise OptionError(f"delimiter={delimiter!r} must be one character, such as ',' or ';'.")
         self._file = file
         self._missing = list(missing)
-        self._encoding = encoding
+        self._encoding = encoding = check_encoding(encoding)
         stream = file.open()
         # Of streams that cannot seek the head is also the sample.
         n_bytes = BLOCK if file.gzipped or file.stdin else SAMPLE_BYTES // SPREAD
         with file.gzip_errors(), contextlib.nullcontext() if file.stdin else stream:
-            self._head = stream.read(n_bytes)
-        self._ended = len(self._head) < n_bytes
+            self._head, self._ended = stream.read(n_bytes), False
+            start = self._text_start()
+            while not (end := line_end(self._head, DELIMITERS.encode(), first=True, start=start)) and not self._ended:
+                more = stream.read(len(self._head)) if len(self._head) < LONGEST else b""
+                self._head, self._ended = self._head + more, not more
+        self._ended = self._ended or len(self._head) < n_bytes
         self._rest = stream if file.stdin else None  # standard input cannot be opened again
-        start = self._text_start()
-        end = line_end(self._head, DELIMITERS.encode(), first=True, start=start)
         self._start = end or len(self._head)
         header = decode(self._head[start : self._start], encoding, file.name, 1)
-        if "\r" in header.rstrip("\r\n"):
+        if "\r" in re.sub(r'"[^"]*"', "", header).rstrip("\r\n"):
             raise DataError(f"{file.name} has CR line endings (classic Mac). Save it with LF or CRLF.")
         self._delimiter = delimiter or sniff_delimiter(header)
-        names = next(csv.reader(io.StringIO(header.lstrip("\r\n"), newline=""), delimiter=self._delimiter))
-        super().__init__(file.name, file.size, [name.strip() for name in names])
-        self._header_lines = header.count("\n")
+        super().__init__(file.name, file.size, self._names(header))
+        self._header_lines = self._head.count(b"\n", 0, self._start)
         self.repeatable = not file.stdin
         self._detected: dict[str, pa.DataType] = {}
+
+    def _names(self, header: str) -> list[str]:
+        """The names in the header line."""
+        try:
+            return [
+                name.strip() for name in next(csv.reader(io.StringIO(header, newline=""), delimiter=self._delimiter))
+            ]
+        except (csv.Error, StopIteration):
+            raise DataError(
+                f"{self._file.name}: the header line cannot be read; it begins with {header[:40]!r}. Expected column "
+                f"names of at most {csv.field_size_limit():,} characters each, and quotes that are closed."
+            ) from None
 
     @property
     def done(self) -> float | None:
@@ -76,9 +100,9 @@ class Delimited(Source):
             raise DataError(
                 f"{name} is not text. Files can be CSV, TSV, Parquet, Arrow (Feather) or ARFF; CSV may be gzipped."
             )
-        if not head.strip():
-            raise DataError(f"{name} is empty. Expected a header line with column names, then rows.")
         start = len(BOM) if head.startswith(BOM) else 0
+        if not head[start:].strip():
+            raise DataError(f"{name} is empty. Expected a header line with column names, then rows.")
         return start + len(head[start:]) - len(head[start:].lstrip(b"\r\n"))
 
     # --- blocks -------------------------------------------------------------------------------------------------
@@ -104,6 +128,11 @@ class Delimited(Source):
                     rest = data[end:]
                 else:
                     rest += data
+                    if len(rest) > LONGEST:
+                        raise DataError(
+                            f"{self.name}: a line has more than {LONGEST:,} bytes; it begins with {rest[:40]!r}. "
+                            "Is a quote not closed there?"
+                        )
         if rest.strip():
             yield rest
 
@@ -129,7 +158,7 @@ class Delimited(Source):
 
     def _parse(self, block: bytes, kinds: dict[str, pa.DataType] | None, *, skip_bad: bool = False) -> pa.Table:
         """The rows of a block; without kinds all columns, of the types that Arrow infers."""
-        if self._encoding != "utf-8":
+        if self._encoding != "utf-8" or skip_bad:  # Arrow cannot show a row to its handler that is not UTF-8
             block = block.decode(self._encoding).encode()
         table = arrow_csv.read_csv(
             pa.BufferReader(block),
@@ -166,7 +195,18 @@ class Delimited(Source):
             schema = None  # the pass over all rows will raise the error
         if schema is None:
             return dict.fromkeys(self.columns, TEXT)
-        return {field.name: NUMBER if _is_number(field.type) else TEXT for field in schema}
+        numbers = [field.name for field in schema if _is_number(field.type)]
+        if HEXADECIMAL.search(block):
+            numbers = [name for name in numbers if self._holds_numbers(block, name)]
+        return {name: NUMBER if name in numbers else TEXT for name in self.columns}
+
+    def _holds_numbers(self, block: bytes, name: str) -> bool:
+        """Whether all cells of a column are numbers with and without a fraction; 0x10 is taken for the latter alone."""
+        try:
+            self._parse(block, {name: NUMBER}, skip_bad=True)
+        except pa.ArrowInvalid:
+            return False
+        return True
 
     def _spread(self, n_bytes: int) -> Iterator[bytes]:
         """Blocks from all over the file, or its first bytes where it cannot seek."""

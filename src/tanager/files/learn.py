@@ -330,7 +330,13 @@ def _all_distinct(column: pa.ChunkedArray, field: pa.Field) -> bool:
 
 
 def _refuse_one_class(source: Source, target: str, labels: Any) -> None:
-    classes = pc.unique(labels)
+    try:
+        classes = pc.unique(labels)
+    except pa.ArrowNotImplementedError:
+        raise DataError(
+            f"{source.name}: column {target!r} holds cells of type {labels.type}; classes must be text, booleans or "
+            "whole numbers. Choose another target."
+        ) from None
     if len(classes) == 1:
         raise DataError(
             f"{source.name}: column {target!r} has one value only, {classes[0].as_py()!r}. "

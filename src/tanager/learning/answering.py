@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tanager.archive import finite
 from tanager.errors import ModelFileError, SchemaMismatch
 from tanager.learning.held_out import HeldOut, chooses_by_rows, held_out_answers
 from tanager.scoring.calibration import Calibration, log_factors
@@ -166,9 +167,9 @@ class Answering:
             self._take_held(model, data["form"])
         model._take_choice(data)
         current = self._take(model, data["form"], arrays)
-        current.view.weigh_classes([float(factor) for factor in data["factor"]])
+        current.view.weigh_classes(finite("factors of classes", data["factor"], 0.0))
         if "strengths" in data:
-            current.view.take_strengths(data["strengths"])
+            current.view.take_strengths([finite("strengths", own, 0.0) for own in data["strengths"]])
         current.view.form_version = model.counts_.version if data.get("current") else -1
         current.n_learned = float(data["rows"])
         current.weight = float(data.get("weight", current.n_learned))

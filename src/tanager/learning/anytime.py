@@ -11,7 +11,6 @@ from time import perf_counter
 from typing import Any, Self, cast
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
@@ -35,7 +34,7 @@ from tanager.learning.rows import KeptRows
 from tanager.scoring.forms import Form, ParentSet, StagedSum, naive
 from tanager.scoring.staged import AnytimeAnswer, answer_of, answer_within
 from tanager.scoring.view import View
-from tanager.structure.orders import descending
+from tanager.structure.orders import descending, generator_of
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -193,7 +192,7 @@ class AnytimeClassifier(CountsClassifier):
         if how == "random":
             # A generator that is given is copied, and None is a seed too: the order is the same whenever asked for.
             state = self.random_state
-            generator = check_random_state(0 if state is None else deepcopy(state))
+            generator = generator_of(0 if state is None else deepcopy(state))
             return [int(j) for j in generator.permutation(len(members))]
         if how == "cv" and (ranked := self.validation.ranking()) is not None:
             return ranked

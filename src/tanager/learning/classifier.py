@@ -242,6 +242,11 @@ class Classifier(ClassifierMixin, BaseEstimator):
                 validate_data(self, X, skip_check_array=True, reset=reset)
             except ValueError as error:  # in words that its own checks prescribe
                 raise SchemaMismatch(str(error).strip()) from None
+            except TypeError:
+                raise DataError(
+                    f"the columns have names of different types, {list(X.columns)[:5]}: some are text, others not. "
+                    "Use X.columns = X.columns.astype(str)."
+                ) from None
         return table
 
     def note_columns(self) -> None:

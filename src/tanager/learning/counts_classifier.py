@@ -9,7 +9,7 @@ where it is asked for, the ``Recutting`` of number columns.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
@@ -428,6 +428,8 @@ class CountsClassifier(Classifier):
         raw = codes is not None
         if codes is None:
             codes = self.encoder_.update(X, batch.weights, name)
+        else:
+            self.counts_.refuse_full_codes(codes)
         if classes is not None:
             self.add_classes(classes)
         self._follow_vocabulary()
@@ -436,7 +438,6 @@ class CountsClassifier(Classifier):
         self._learned.add(block, self.n_threads)
         if raw:  # codes are not looked at before they are counted: the counts have met what is new
             self.encoder_.adopt(self.counts_.schema)
-        self.counts_.refuse_full_codes(codes.dtype)
 
     def _rows_come(self, block: Block) -> None:
         """Rows are about to be counted; a subclass may look at them first."""
@@ -523,7 +524,7 @@ class CountsClassifier(Classifier):
         check_row(row, "learn_one")
         if not self.columns_fixed:
             return super().learn_one(row, y, sample_weight, time)
-        label = self.class_codes.get(y)
+        label = self.class_codes.get(y) if isinstance(y, Hashable) else None
         if label is None and is_missing(y):
             return self
         if sample_weight != 0:  # cells that cannot be used are refused before a new class is taken in
@@ -531,8 +532,10 @@ class CountsClassifier(Classifier):
                 self._add_columns([row])
             codes = self.encoder_.update_row(row)
         if label is None:
-            self.add_classes(np.array([plain(y)]))
-            label = self.class_codes[y]
+            own = plain(y)
+            if own not in self.class_codes:
+                self.add_classes(np.array([own]))
+            label = self.class_codes[own]
         if sample_weight == 0:
             return self
         self._follow_vocabulary()

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager import archive
 from tanager.counts.block import Block
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.forgetting import SMALLEST, Clock, Decay, Steps, Window
@@ -397,9 +398,17 @@ class Memory:
         """Take back what ``to_state`` gave beside the counts, which are ours already."""
         arrays = state["arrays"]
         if self.moments is not None:
+            _check_moments(arrays)
             self.moments = self.moments.with_arrays(arrays)
         if self.rows is not None and "rows-codes" in arrays:
             self.rows = _stored_rows(arrays, self.counts, len(self.number_columns))
+        elif self.rows is not None and self.counts.n_rows > LIGHT:
+            if self.window is not None:
+                raise ModelFileError("the rows of its window are not there")
+            self.rows = None  # it was made from counts, which do not hold them
+        elif self.rows is not None:  # all of them were taken away again
+            self.rows = KeptRows.none(self.counts.n_features, len(self.number_columns))
+            self.rows.follow(self.counts)
         if self.clock is not None:
             self.clock.take_plain(state["clock"])
 
@@ -414,6 +423,13 @@ def _tables_for(families: list[tuple[int, ...]], shape: Mapping[str, Any], n_col
     return {**shape, "families": families}
 
 
+def _check_moments(arrays: Mapping[str, np.ndarray]) -> None:
+    """Refuse moments that are no numbers; the range of a column without rows is infinite."""
+    for name, cells in arrays.items():
+        if name.startswith(("moments-", "contexts-")) and not name.endswith(("-low", "-high")):
+            archive.finite_cells(f"moments ({name})", cells, -np.finfo(float).max, np.finfo(float).max)
+
+
 def _stored_rows(arrays: Mapping[str, np.ndarray], counts: JointCounts, n_numbers: int) -> KeptRows:
     """The kept rows of a model file, with codes that the counts know."""
     codes, labels = arrays["rows-codes"], arrays["rows-labels"]
@@ -422,11 +438,14 @@ def _stored_rows(arrays: Mapping[str, np.ndarray], counts: JointCounts, n_number
     if not sound or weights.dtype != np.float64 or {codes.dtype, labels.dtype} - {np.dtype("u1"), np.dtype("u2")}:
         raise ModelFileError("its rows do not fit its counts")
     known = (codes < counts.schema.n_values) | (codes == np.iinfo(codes.dtype).max)
-    if not known.all() or (labels >= counts.n_classes).any() or not np.isfinite(weights).all():
+    if not known.all() or (labels >= counts.n_classes).any():
         raise ModelFileError("its rows have values that its counts do not know")
+    archive.finite_cells("weights of rows", weights, 0.0)
     times, numbers = arrays.get("rows-times"), arrays.get("rows-numbers")
     shapes = ((times, (len(labels),)), (numbers, (len(labels), n_numbers)))
-    if any(cells is not None and (cells.shape != shape or cells.dtype != np.float64) for cells, shape in shapes):
+    if (numbers is None and n_numbers) or any(
+        cells is not None and (cells.shape != shape or cells.dtype != np.float64) for cells, shape in shapes
+    ):
         raise ModelFileError("its rows do not fit its counts")
     if times is not None and not (np.isfinite(times).all() and (np.diff(times) >= 0).all()):
         raise ModelFileError("its rows are not in the order of time")

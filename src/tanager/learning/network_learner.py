@@ -42,6 +42,23 @@ class Found:
         return tuple(sorted(form_columns(self.form)))
 
 
+@dataclass(frozen=True)
+class Kept:
+    """Which parents stay however thin contexts become: all of them, or those of arcs that an expert requires."""
+
+    everything: bool
+    required: frozenset[tuple[int, int]]  # (parent, child), by their places in the sample
+
+    def stays(self, parent: int, child: int) -> bool:
+        """Whether this parent of this child stays in any case."""
+        return self.everything or (parent, child) in self.required
+
+    @property
+    def columns(self) -> set[int]:
+        """The ends of the required arcs."""
+        return {end for arc in self.required for end in arc}
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class NetworkLearner(CountsClassifier):
     """A classifier whose network is learned from the rows, which are kept as codes. A subclass says how (``find``).
@@ -81,10 +98,10 @@ class NetworkLearner(CountsClassifier):
         """The learner that the option stands for."""
         return self.default_learner if self.learner is None else self.learner
 
-    @property
-    def keeps_all(self) -> bool:
-        """Whether parents stay that leave more contexts than there are rows."""
-        return self.thin_parents == "keep"
+    def kept(self, sample: Sample, learner: Learner) -> Kept:
+        """Which parents stay though they leave more contexts than there are rows."""
+        arcs = frozenset((sample.index(parent), sample.index(child)) for parent, child in learner.required)
+        return Kept(self.thin_parents == "keep", arcs)
 
     def find(self, sample: Sample, learner: Learner, *, traced: bool = True) -> Found:
         """The structure in a sample whose last variable is the class; ``traced`` as in ``Learner.learn``."""
@@ -129,23 +146,24 @@ def sample_of(rows: KeptRows, counts: JointCounts, class_name: str) -> Sample:
 
 
 def by_information(
-    sample: Sample, child: int, parents: Iterable[int], given: Sequence[int] = (), *, keep_all: bool = False
+    sample: Sample, child: int, parents: Iterable[int], given: Sequence[int] = (), *, keep: Kept | None = None
 ) -> ParentSet:
     """Parents from the most to the least informative on the child, without those that would make contexts too thin.
 
     A parent is left out where the family would have more contexts than there are rows, missing counted as a value,
-    unless ``keep_all``. Back-off and missing values drop parents from the end.
+    unless ``keep`` says that it stays. Back-off and missing values drop parents from the end.
     """
     ranked = list(parents)
     if len(ranked) > 1:
         ranked.sort(key=lambda p: (-sample.information_at(child, p, given).value, p))
+    kept = {parent for parent in ranked if keep is not None and keep.stays(parent, child)}
     contexts = math.prod(int(sample.n_values[i]) for i in given)
-    kept: list[int] = []
+    contexts *= math.prod(int(sample.n_values[i]) + 1 for i in kept)
     for parent in ranked:
-        if keep_all or contexts * (int(sample.n_values[parent]) + 1) <= sample.n_rows:
+        if parent not in kept and contexts * (int(sample.n_values[parent]) + 1) <= sample.n_rows:
             contexts *= int(sample.n_values[parent]) + 1
-            kept.append(parent)
-    return tuple(kept)
+            kept.add(parent)
+    return tuple(parent for parent in ranked if parent in kept)
 
 
 def places(network: Network, sample: Sample) -> dict[int, tuple[int, ...]]:

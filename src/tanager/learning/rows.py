@@ -24,6 +24,7 @@ class KeptRows:
     def __init__(self) -> None:
         self._start = self._end = 0
         self._arrays: dict[str, np.ndarray] = {}
+        self._none: dict[str, np.ndarray] = {}  # what there is before the first rows
         self.scale, self.halvings = 1.0, 0
         self.changes = 0  # goes up with whatever else happens to rows than that more are appended
         self._look_at = 1000
@@ -33,6 +34,18 @@ class KeptRows:
         """These rows, and no others."""
         rows = cls()
         rows.append(block)
+        return rows
+
+    @classmethod
+    def none(cls, n_columns: int, n_numbers: int) -> KeptRows:
+        """No rows, of so many columns; those that come say whether rows have times."""
+        rows = cls()
+        rows._none = {
+            "codes": np.zeros((0, n_columns), np.uint8),
+            "labels": np.zeros(0, np.uint8),
+            "weights": np.zeros(0),
+            **({"numbers": np.zeros((0, n_numbers))} if n_numbers else {}),
+        }
         return rows
 
     def append(self, block: Block) -> None:
@@ -73,7 +86,7 @@ class KeptRows:
 
     def part(self, name: str) -> np.ndarray:
         """One of the arrays, by name: "codes", "labels", "weights" (times the scale), "times", "numbers"; a view."""
-        return self._arrays[name][self._start : self._end]
+        return (self._arrays or self._none)[name][self._start : self._end]
 
     @property
     def block(self) -> Block:
@@ -95,7 +108,7 @@ class KeptRows:
     @property
     def numbers(self) -> np.ndarray | None:
         """Cells of Gaussian columns, where they are kept; a view."""
-        return self.part("numbers") if "numbers" in self._arrays else None
+        return self.part("numbers") if "numbers" in (self._arrays or self._none) else None
 
     @property
     def weight(self) -> float:

@@ -32,6 +32,8 @@ def weighted(sets: Sets, weights: Mapping[Any, float] | None, schema: Schema, *,
     """
     if weights is None:
         return sets
+    if not isinstance(weights, Mapping):
+        raise OptionError(f"weights={weights!r}: give a dict from (child, parents) to a weight, or None.")
     known = {(child, frozenset(parents)): at for at, (child, parents, _) in enumerate(sets)}
     out = list(sets)
     for arc, weight in weights.items():

@@ -65,7 +65,7 @@ def _per_class(name: str, given: Any, classes: np.ndarray, default: float | None
 def _numbers(name: str, given: Any) -> np.ndarray:
     try:
         return np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise OptionError(
             f"{name}={given!r} holds something that is no number, or rows of different lengths."
         ) from None

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from tanager import _kernels
+from tanager.archive import finite_cells
 from tanager.counts.block import Block, Query
 from tanager.errors import ModelFileError
 from tanager.scoring.decision import posterior
 from tanager.scoring.explain import PartList
 from tanager.scoring.view import View
 
+MOST_WEIGHT = 1e30  # of a factor in a file; logs times it stay finite
 CLIP = 2.0  # a family speaks for a class against the average class by at most exp(2)
 
 
@@ -48,7 +50,9 @@ class Forest:
             if array.dtype != types.get(field.name, np.float64 if field.name == "prior" else np.float32):
                 raise ModelFileError(f"the {field.name} of its forest have another type")
             found[field.name] = np.ascontiguousarray(array)
-        if found["prior"].size != 1 or not np.isfinite(found["prior"]).all():
+        for name in ("strengths", "factors", "prior"):
+            finite_cells(f"{name} of its forest", found[name], -MOST_WEIGHT, MOST_WEIGHT)
+        if found["prior"].size != 1:
             raise ModelFileError("its forest has an unsound prior")
         found["prior"] = float(found["prior"].item())
         return cls(**found)
@@ -81,8 +85,8 @@ class ForestScorer:
                 raise ModelFileError("the tables of its forest have another size")
             if self._class_counts.dtype != np.float64 or self._class_counts.shape != (self.n_classes,):
                 raise ModelFileError("its forest has other classes")
-            if not (np.isfinite(self._class_counts).all() and (self._class_counts >= 0).all()):
-                raise ModelFileError("the classes of its forest have unsound counts")
+            finite_cells("tables of its forest", self.tables, -MOST_WEIGHT, MOST_WEIGHT)
+            finite_cells("class counts of its forest", self._class_counts, 0.0)
         else:
             self.tables = np.empty(cells, dtype=np.float32)
             slots, labels, weights = encoded(rows(), self.n_values)

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from tanager.counts.block import Block, Query
-from tanager.errors import DataWarning, check_option
+from tanager.errors import DataWarning, SchemaMismatch, check_option
 from tanager.scoring.explain import PartList
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.scoring.modes import Modes
@@ -33,6 +33,9 @@ class Marginal:
     compiled = None
 
     def __init__(self, view: View) -> None:
+        form = view.form
+        if isinstance(form, ProductOfSums) and not form.only and len(set(form.child)) < len(form.child):
+            raise SchemaMismatch("missing values are summed out of single networks, and this one has several")
         self.view = view
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:

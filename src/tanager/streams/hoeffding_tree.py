@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from tanager.archive import finite
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.encoding import Column
 from tanager.encoding.chunks import rows_of_dicts
@@ -372,7 +373,7 @@ class HoeffdingTree(Classifier):
     def _take_model_state(self, state: dict[str, Any]) -> None:
         self._start_model()
         data, models = state["state"], state["models"]
-        self._class_weight = np.array([float(weight) for weight in data["weight"]])
+        self._class_weight = np.array(finite("weights of classes", data["weight"], 0.0))
         if len(self._class_weight) != len(self.classes_) or not all(isinstance(m, CountsClassifier) for m in models):
             raise ModelFileError("its leaves do not fit its classes")
         self._tree.take_plain(data["tree"], models)

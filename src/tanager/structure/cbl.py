@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tanager.errors import OptionError, check_option, is_number
+from tanager.errors import OptionError, check_option, check_whole, is_number
 from tanager.structure.constraints import node_order
 from tanager.structure.independence_tests import Test, Threshold
-from tanager.structure.learner import LearnedNetwork, Learner, Task, check_whole
+from tanager.structure.learner import LearnedNetwork, Learner, Task
 from tanager.structure.orient import Orientation
 from tanager.structure.phases import OpenSkeleton, OrderedSkeleton
 
@@ -92,11 +92,14 @@ class CBL(Learner):
     def __post_init__(self) -> None:
         if not is_number(self.threshold, 0):
             raise OptionError(f"threshold={self.threshold!r}: give a number of at least 0, in nats.")
+        if not isinstance(self.test, Test | None):
+            raise OptionError(f"test={self.test!r}: give GSquared(), Pearson(), Threshold(), or None.")
         check_whole("max_cond", self.max_cond)
         if self.max_parents is not None:
             check_whole("max_parents", self.max_parents)
         check_option("extend", self.extend, ("pdag", "order"))
-        check_option("shrink", self.shrink, (False, True))
+        for name in ("exhaustive", "recheck", "shrink"):
+            check_option(name, getattr(self, name), (False, True))
         if self.shrink and self.order is None:
             raise OptionError(
                 "shrink=True is for a known order of the variables. Give order=, or leave it out: without an order, "

@@ -170,6 +170,8 @@ def _index(sample: Sample, option: str, name: str) -> int:
 
 def _arcs(sample: Sample, option: str, arcs: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
     out = []
+    if isinstance(arcs, str) or not isinstance(arcs, Iterable):
+        raise OptionError(f"{option}={arcs!r}: give pairs (parent, child).")
     for arc in arcs:
         if isinstance(arc, str) or not isinstance(arc, Sequence) or len(arc) != 2:
             raise OptionError(f"{option} must be pairs (parent, child), got {arc!r} among them.")
@@ -182,6 +184,8 @@ def _arcs(sample: Sample, option: str, arcs: Iterable[Sequence[str]]) -> list[tu
 
 def _tiers(sample: Sample, tiers: Iterable[Sequence[str]]) -> dict[str, int]:
     tier: dict[str, int] = {}
+    if isinstance(tiers, str) or not isinstance(tiers, Iterable):
+        raise OptionError(f"tiers={tiers!r}: give lists of names, the earliest first.")
     for at, names in enumerate(tiers):
         if isinstance(names, str) or not isinstance(names, Iterable):
             raise OptionError(f"tiers must be lists of names, got {names!r} among them.")

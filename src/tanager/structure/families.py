@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from tanager.counts.sample import SCORES
-from tanager.errors import OptionError, check_option, is_number
-from tanager.structure.learner import Task, check_whole
+from tanager.errors import OptionError, check_option, check_whole, is_number
+from tanager.structure.learner import Task
 
 ROUNDING = 1e-11  # of a score: sums that are equal in exact arithmetic differ by less
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from tanager.counts.sample import SCORES
-from tanager.errors import OptionError, is_number
+from tanager.errors import OptionError, check_whole, is_number
 from tanager.structure.climb import Climb
 from tanager.structure.conditional_climb import ConditionalClimb
 from tanager.structure.families import Families, check_score
-from tanager.structure.learner import LearnedNetwork, Learner, Task, check_whole
+from tanager.structure.learner import LearnedNetwork, Learner, Task
+from tanager.structure.orders import generator_of
 
 CONDITIONAL = "cll"  # the score that is not a sum over families
 
@@ -89,7 +89,7 @@ class HillClimb(Learner):
         task.rules.check_limit(self.max_parents)
         climb = self._climb(task)
         best = climb.up(climb.start(task.rules.required_parents()), self.tabu, self.patience)
-        generator = check_random_state(self.random_state)
+        generator = generator_of(self.random_state)
         for _ in range(self.restarts):
             found = climb.up(climb.shaken(best, generator), self.tabu, self.patience)
             best = found if found.score > best.score + climb.rounding(best.score) else best

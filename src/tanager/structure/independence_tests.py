@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from tanager.counts.sample import Information
-from tanager.errors import OptionError, is_number
+from tanager.errors import OptionError, check_option, is_number
 
 
 def brief(value: Any) -> str:
@@ -85,6 +85,8 @@ class _ChiSquared:
     def __post_init__(self) -> None:
         if not is_number(self.level, 0) or not 0 < self.level < 1:
             raise OptionError(f"{type(self).__name__}({self.level!r}): the level must lie between 0 and 1.")
+        check_option("guard", self.guard, (True, False))
+        check_option("naive", self.naive, (True, False))
 
     def statistic(self, information: Information) -> float:
         """The statistic."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -10,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from tanager.counts.sample import Information, Sample
-from tanager.errors import OptionError, is_number
+from tanager.errors import OptionError
 from tanager.networks.network import Arc, Network
 from tanager.structure.constraints import Constraints
 from tanager.structure.independence_tests import brief
@@ -191,6 +190,24 @@ class Learner:
         the class, for learners that look for what tells most about it; by default the root, or what is given. Without
         ``traced`` the steps of CBL are not written down, for searches that learn many networks.
         """
+        return self._learn(self._task(sample, nodes, given, root, target, progress, traced))
+
+    def required_alone(self, sample: Sample, nodes: Sequence[int]) -> LearnedNetwork:
+        """The network of the required arcs, where there are too few rows to learn others."""
+        task = self._task(sample, nodes)
+        return task.learned(task.rules.required_parents())
+
+    def _task(
+        self,
+        sample: Sample,
+        nodes: Sequence[int] | None,
+        given: Sequence[int] = (),
+        root: int | None = None,
+        target: int | None = None,
+        progress: Progress | None = None,
+        traced: bool = True,
+    ) -> Task:
+        """What is to be learned, with the constraints checked."""
         given = tuple(sample.index(i) for i in given)
         chosen = dict.fromkeys(range(len(sample.names)) if nodes is None else map(sample.index, nodes))
         own = tuple(i for i in chosen if i not in given)
@@ -200,14 +217,8 @@ class Learner:
         constraints = {"required": self.required, "forbidden": self.forbidden, "tiers": self.tiers}
         rules = Constraints(sample, own, given=given, root=root, **constraints)
         target = (root if root is not None else next(iter(given), None)) if target is None else sample.index(target)
-        return self._learn(Task(sample, own, given, root, rules, progress, target, traced))
+        return Task(sample, own, given, root, rules, progress, target, traced)
 
     def _learn(self, task: Task) -> LearnedNetwork:
         """What each learner implements."""
         raise NotImplementedError
-
-
-def check_whole(name: str, value: object, least: int = 0) -> None:
-    """Raise unless an option is a whole number of at least this much."""
-    if not (is_number(value, least) and isinstance(value, numbers.Integral)):
-        raise OptionError(f"{name}={value!r}: give a whole number of at least {least}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -25,6 +26,16 @@ SCORES: dict[str, Callable[[JointCounts], np.ndarray]] = {
 }
 
 
+def generator_of(random_state: Any) -> np.random.RandomState:
+    """The random numbers that the option ``random_state`` stands for."""
+    try:
+        return check_random_state(random_state)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"random_state={random_state!r}: give a whole number from 0 to {2**32 - 1:,}, a RandomState, or None."
+        ) from None
+
+
 def column_order(counts: JointCounts, order: object, random_state: object = None) -> list[int]:
     """Positions of the columns in an order given by name, or by columns.
 
@@ -39,7 +50,7 @@ def column_order(counts: JointCounts, order: object, random_state: object = None
         if order == "random":
             # Counts are asked for their order more than once: a generator is copied, and None means seed 0, so that the
             # order is the same each time.
-            generator = check_random_state(0 if random_state is None else deepcopy(random_state))
+            generator = generator_of(0 if random_state is None else deepcopy(random_state))
             return [int(i) for i in generator.permutation(n)]
         return descending(SCORES[order](counts))
     if not isinstance(order, Sequence | np.ndarray):
