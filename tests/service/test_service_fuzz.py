@@ -124,6 +124,17 @@ def test_no_path_is_answered_by_a_fault(ask, method, path):
         check(ask, said)
 
 
+def test_a_label_that_arrays_of_text_cannot_hold_is_refused_before_it_is_written(ask):
+    """Found by ``fuzz/requests.py``: the NUL at the end was lost, and the class was not found again."""
+    before = ask("GET", "/models").data
+    for label in ("\0", "fish\0"):
+        for data in ({"row": {}, "label": label}, {"rows": [{}, {}], "labels": [label, "fish"]}):
+            said = ask.learn(data)
+            assert (said.status, said.error.code) == (422, "bad_value")
+            assert "NUL" in said.error.message
+    assert ask("GET", "/models").data == before
+
+
 # --- bytes on the wire ----------------------------------------------------------------------------------------------
 
 lines = st.sampled_from(

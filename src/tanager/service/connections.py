@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
+SWEEP = 50  # connections that are ended at a time, ten times a second, so that requests get their turn
+
 
 class Phase(Enum):
     """What a connection waits for. Members are in the order in which connections are given up for new ones."""
@@ -129,10 +131,11 @@ class ConnectionTable:
             del self._since[phase][connection]
 
     def sweep(self) -> None:
-        """End all connections that are late."""
-        now = self.clock()
+        """End connections that are late; where a thousand are late at once, some now and the others soon."""
+        now, left = self.clock(), SWEEP
         for phase, most in self._timed:
             there = self._since[phase]
-            while there and now - there[oldest := next(iter(there))] >= most:
+            while left and there and now - there[oldest := next(iter(there))] >= most:
                 self.remove(oldest)
                 oldest.late(phase)
+                left -= 1
