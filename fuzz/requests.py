@@ -213,12 +213,12 @@ class Odd:
         """Bytes for a socket: most of them almost HTTP."""
         if self.chance(0.05):
             return self.random.randbytes(self.random.randrange(300))
-        path = self.one(PATHS + MORE_PATHS).encode() + self.one([b"", b"", b"?a=1", b"#x", b"%ff", b"x" * 70_000])
+        path = self.one(PATHS + MORE_PATHS).encode() + self.one([*[b""] * 8, b"?a=1", b"#x", b"%ff", b"x" * 70_000])
         line = (
             self.one([m.encode() for m in METHODS])
             + b" "
             + path
-            + self.one([b" HTTP/1.1", b" HTTP/1.0", b" HTTP/9", b""])
+            + self.one([*[b" HTTP/1.1"] * 6, b" HTTP/1.0", b" HTTP/9", b""])
         )
         body, fields = self.body()[:2000], [name + b": " + value for name, value in self.headers()]
         framing = self.random.randrange(6)
@@ -324,6 +324,8 @@ class Run:
             path = self.odd.one(PATHS[:4] if self.odd.chance(0.9) else PATHS + MORE_PATHS)
             method = "POST" if self.odd.chance(0.95) else self.odd.one(METHODS)
             headers, body = self.odd.headers(), self.odd.body()
+            if self.odd.chance(0.7):  # where it may be welcome
+                path = "/learn" if b'"label' in body else "/predict"
             start = time.perf_counter()
             try:
                 wrong = await asyncio.wait_for(self._call(made, method, path, headers, body), PATIENCE)
@@ -428,16 +430,16 @@ def listening(made: Service) -> Iterator[int]:
         thread.join(PATIENCE)
 
 
-def run(count: int, seed: int, models: list[str]) -> Run:
+def run(count: int, seed: int, models: list[str], fresh: int = FRESH) -> Run:
     """Send so many requests: three of five by calling the application, the others through a socket."""
     done = Run(seed)
     logging.getLogger().addHandler(done.watch)
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     left, turn = count, 0
     while left > 0:
-        part = min(left, FRESH)
+        part = min(left, fresh)
         with tempfile.TemporaryDirectory() as folder, service(models[turn % len(models)], Path(folder)) as made:
-            if turn % 5 < 3:
+            if turn % 5 in (0, 2, 4):
                 asyncio.run(done.bodies(made, part))
             else:
                 with listening(made) as port:

@@ -7,6 +7,7 @@ import contextlib
 import resource
 import socket
 import ssl
+import struct
 import subprocess
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from tanager.errors import OptionError
 from tanager.service import server
 from tanager.service.app import Limits
 from tanager.service.connections import ConnectionLimits, ConnectionTable, Phase
+from tanager.service.http_protocol import Written
 from waiting import PATIENCE, wait_for
 
 CERTIFICATE, KEY = (Path(__file__).parent / f"localhost-{what}.pem" for what in ("cert", "key"))
@@ -248,6 +250,51 @@ def test_what_is_no_http_does_not_become_the_answer_to_the_request_before_it(pla
     heard = rest(place.start().connect(REQUEST + b"garbage\r\n\r\n"))
     assert heard.startswith(b"HTTP/1.1 200")
     assert b"400" not in heard
+
+
+@pytest.mark.parametrize("path", [b"/nothing", b"/predict", b"/learn", b"/models/pets/reload"])
+def test_a_request_that_turns_out_to_be_no_http_gets_one_response_and_no_traceback(place, caplog, path):
+    """Found by ``fuzz/requests.py``: the application answered on a connection that was closed already."""
+    head = b"POST " + path + b" HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+    place.start()
+    for pieces in ((head + b"zz\r\n",), (head, b"zz\r\n")):  # before, and perhaps after it was answered
+        wire = place.connect()
+        for piece in pieces:
+            wire.sendall(piece)
+        assert rest(wire).count(b"HTTP/1.1 ") == 1
+    assert place.predicts()
+    assert "Traceback" not in caplog.text
+
+
+def test_a_client_that_goes_in_the_same_moment_leaves_no_traceback(place, caplog):
+    """Found by ``fuzz/requests.py``: uvloop ends a transport before the application hears of it."""
+    transport = Gone()
+    Written(transport).write(b"HTTP/1.1 200 OK")
+    assert transport.written == []
+    place.start()
+    for _ in range(20):
+        wire = place.connect(REQUEST)
+        wire.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # closing resets the connection
+        wire.close()
+    assert place.predicts()
+    wait_for(lambda: len(place.service.connections) == 0)
+    assert "Traceback" not in caplog.text
+
+
+class Gone:
+    """A transport whose other side has gone."""
+
+    def __init__(self):
+        self.written = []
+
+    def is_closing(self):
+        return True
+
+    def close(self):
+        pass
+
+    def write(self, data):
+        self.written.append(data)
 
 
 def test_few_requests_may_wait_behind_one_another(place):

@@ -7,6 +7,7 @@ import socket
 
 import httpx2
 import pytest
+from fuzz import requests as odd_requests
 from hypothesis import given
 from hypothesis import strategies as st
 from serving import LABELS, Asker, close, live, make_service, write_model
@@ -122,6 +123,11 @@ def test_no_path_is_answered_by_a_fault(ask, method, path):
     said = ask(method, f"/{quoted}")
     if method != "HEAD":
         check(ask, said)
+
+
+def test_some_odd_requests_of_the_fuzzer_go_well():
+    """``python -m fuzz.requests`` sends tens of thousands."""
+    assert odd_requests.run(400, seed=0, models=["aode"], fresh=200).failures == []
 
 
 def test_a_label_that_arrays_of_text_cannot_hold_is_refused_before_it_is_written(ask):

@@ -92,6 +92,7 @@ class HttpProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MAX_PIPELINE:
             self._stop(f"more than {MAX_PIPELINE} requests came before the first was answered. Wait for responses.")
         super().on_headers_complete()
+        self.cycle.transport = Written(self.transport)  # type: ignore[assignment]
         self._in_head, self._in_body, self._came = False, True, 0
         self._move_on()
 
@@ -155,7 +156,15 @@ class HttpProtocol(HttpToolsProtocol):
         """End a connection for a new one."""
         self._drop("gave way to a new connection")
 
+    def _abandon(self) -> None:
+        """Nothing that is still being answered may be written: the connection is about to end."""
+        for cycle in (self.cycle, *(waiting for waiting, _ in self.pipeline)):
+            if cycle is not None and not cycle.response_complete:
+                cycle.disconnected = True
+                cycle.message_event.set()
+
     def _drop(self, why: str) -> None:
+        self._abandon()
         if self.transport is not None:
             self.service.record_dropped(self.client, why)
             self.transport.abort()
@@ -173,6 +182,9 @@ class HttpProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
             self.flow.pause_reading()
             return
+        if self._in_body and self.cycle.response_complete:  # the rest of a request that has its response already
+            self.transport.close()
+            return
         why = self._why or (
             msg if msg == _too_long() else "this is not a valid HTTP request. Check its URL and headers."
         )
@@ -180,6 +192,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _refuse(self, error: ServiceError) -> None:
         """Write an error as the last thing on this connection."""
+        self._abandon()
         self.service.record_refused(self.client, error)
         body = error.body()
         head = f"HTTP/1.1 {error.status} {_STATUS[error.status]}\r\ncontent-type: application/json\r\n"
@@ -188,6 +201,22 @@ class HttpProtocol(HttpToolsProtocol):
             self.transport.abort()
         else:
             self.transport.close()
+
+
+class Written:
+    """The transport as a response sees it: what is written after the connection has ended goes nowhere.
+
+    A client may go at any moment, and a transport ends before the application can hear of it; uvloop then raises.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self.transport = transport
+        self.close, self.is_closing = transport.close, transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        """Write, where there is somebody to write to."""
+        if not self.transport.is_closing():
+            self.transport.write(data)
 
 
 def _too_long() -> str:
