@@ -24,6 +24,7 @@ from benchmarks import (
     predict,
     prequential,
     service,
+    slow_clients,
     stream,
     wide,
 )
@@ -49,6 +50,7 @@ GROUPS = {
     "command": command,
     "memory": memory,
     "service": service,
+    "slow_clients": slow_clients,
 }
 
 

@@ -300,7 +300,8 @@ void ScoringPlan::refresh_missing() {
     ever_missing.resize(store.n);
     for (int i = 0; i < store.n; ++i) {
         const double *cells = store.singles + store.missing_cell(i);
-        ever_missing[i] = std::any_of(cells, cells + store.k, [](double x) { return x > 0; });
+        const char now = std::any_of(cells, cells + store.k, [](double x) { return x > 0; });
+        if (ever_missing[i] != now) ever_missing[i] = now;  // threads that only read counts must not write here
     }
     if (otherwise) otherwise->refresh_missing();
     if (staging) staging->naive->refresh_missing();

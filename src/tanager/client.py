@@ -191,7 +191,7 @@ class _Calls(Generic[A, L, D]):
         return self._get(f"/models/{quote(name, safe='')}")
 
     def health(self) -> D:
-        """Whether the service is up, and its load."""
+        """Whether the service is up."""
         return self._get("/health")
 
     def _get(self, path: str) -> D:

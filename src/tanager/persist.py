@@ -22,6 +22,7 @@ from tanager.encoding import Encoder, Schema
 from tanager.errors import ModelFileError
 from tanager.learning.batch import Batch
 from tanager.learning.classifier import Classifier
+from tanager.learning.turns import alone
 from tanager.learning.warm_up import WarmUp
 from tanager.plain import (
     RENAMED,
@@ -66,6 +67,11 @@ def load(path: str | os.PathLike[str]) -> Classifier:
 
 def to_bytes(model: Classifier) -> bytes:
     """A classifier as the bytes of a model file."""
+    with alone(model):  # arrays are written as they are in the model, and must not change meanwhile
+        return _to_bytes(model)
+
+
+def _to_bytes(model: Classifier) -> bytes:
     header = {"kind": "classifier", "tanager": tanager.__version__, **to_plain(model, "model")}
     arrays: dict[str, np.ndarray] = {}
     if "classes_" in vars(model):

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import threading
+import time
 from dataclasses import dataclass
 
 import httpx2
@@ -11,6 +12,7 @@ import msgspec
 
 from tanager import AODE
 from tanager.service import messages, server
+from tanager.service.access import Access
 from tanager.service.app import Limits, Service
 from tanager.service.durable import DurableModel
 from tanager.service.models import ServedModel
@@ -72,7 +74,7 @@ class Asker:
 
     async def _ask(self, method, path, body, headers):
         transport = httpx2.ASGITransport(self.service.app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
             answer = await client.request(method, path, content=body, headers=headers)
         return Said(answer.status_code, dict(answer.headers), answer.content)
 
@@ -83,7 +85,9 @@ class Asker:
         return self("POST", path, data, **more)
 
 
-def make_service(*paths, read_only=False, remember=100, remember_seconds=60.0, limits=SMALL, **options):
+def make_service(
+    *paths, read_only=False, remember=100, remember_seconds=60.0, limits=SMALL, token=None, hosts=(), **options
+):
     """A service over model files; close it in the end."""
     served = {
         path.stem: ServedModel(
@@ -95,7 +99,7 @@ def make_service(*paths, read_only=False, remember=100, remember_seconds=60.0, l
         )
         for path in paths
     }
-    return Service(served, limits=limits, **options)
+    return Service(served, limits=limits, access=Access(token, hosts), **options)
 
 
 def close(service):
@@ -105,11 +109,11 @@ def close(service):
 
 
 @contextlib.contextmanager
-def live(service):
-    """The service behind a real socket, in a thread; gives the port."""
+def live(service, limits=None, tls=None, clock=None):
+    """The service behind a real socket, in a thread; gives the port. ``clock`` is what connections are timed by."""
     place = server.listen("127.0.0.1", 0)
     ready = threading.Event()
-    running = server.Server(service, ready.set)
+    running = server.Server(service, ready.set, limits, tls, clock or time.monotonic)
     thread = threading.Thread(target=running.run, kwargs={"sockets": [place]})
     thread.start()
     try:

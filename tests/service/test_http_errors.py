@@ -1,21 +1,25 @@
 """What holds for all paths: names, methods, the token, limits, ids of requests, and one shape for errors."""
 
 import asyncio
+import contextlib
 import logging
+import re
 import socket
 import time
 
 import httpx2
 import msgspec
 import pytest
-from serving import ROWS, Asker, live, write_model
+from serving import ROWS, Asker, close, live, write_model
 
-from tanager.service.app import Limits
+from tanager.service.access import Access
+from tanager.service.app import Bodies, Limits
 from tanager.service.errors import CODES, ServiceError
 from tanager.service.messages import ErrorResponse, HealthResponse, ModelInfo, ModelList, PredictResponse
 from waiting import PATIENCE, wait_for
 
 ROW = {"colour": "red", "size": 2.0}
+HEAD = b"POST /predict HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
 
 
 def test_models_are_listed_and_described(ask):
@@ -95,6 +99,80 @@ def test_a_token_is_asked_for_everywhere_but_at_health(services, model_file):
     assert ask.predict({"row": ROW}, authorization="Bearer secret").status == 200
 
 
+# --- names and origins ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:8000", "a.localhost", "127.0.0.1:80", "[::1]:8000", "10.1.2.3"]
+)
+def test_addresses_and_localhost_are_names_that_no_page_can_take(ask, host):
+    assert ask("GET", "/models", host=host).status == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example:8000", "localhost.evil.example", "0x7f.1"])
+def test_a_strange_name_is_refused(ask, host):
+    for method, path in (("GET", "/models"), ("POST", "/learn"), ("GET", "/metrics"), ("GET", "/openapi.json")):
+        assert (said := ask(method, path, host=host)).error.code == "wrong_host"
+        assert said.status == 421
+
+
+def test_names_can_be_allowed(services, model_file):
+    for hosts, allowed, refused in (
+        (
+            ("api.example", "*.inner.example"),
+            ["API.example:1", "a.b.inner.example"],
+            ["inner.example", "x.api.example"],
+        ),
+        (("*",), ["any.example"], []),
+    ):
+        ask = Asker(services(model_file, hosts=hosts))
+        assert [ask("GET", "/models", host=host).status for host in allowed] == [200] * len(allowed)
+        assert [ask("GET", "/models", host=host).status for host in refused] == [421] * len(refused)
+        close(ask.service)
+
+
+def test_with_a_token_any_name_will_do_unless_names_are_given(services, model_file):
+    ask = Asker(services(model_file, token="secret"))
+    assert ask("GET", "/models", host="any.example", authorization="Bearer secret").status == 200
+    close(ask.service)
+    ask = Asker(services(model_file, token="secret", hosts=("api.example",)))
+    assert ask("GET", "/models", host="any.example", authorization="Bearer secret").status == 421
+
+
+def test_two_names_are_one_too_many():
+    with pytest.raises(ServiceError, match="two Host headers"):
+        Access().check_sender([(b"host", b"localhost"), (b"host", b"evil.example")], changes=False)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://localhost:3000"},
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site"},
+    ],
+    ids=str,
+)
+def test_pages_of_others_change_nothing(ask, model_file, given):
+    write_model(model_file, labels=["cat", "cat", "dog", "dog"] * 10)
+    for path, data in (
+        ("/models/pets/reload", None),
+        ("/learn", {"row": ROW, "label": "fish"}),
+        ("/predict", {"row": ROW}),
+    ):
+        said = ask("POST", path, data, **given)
+        assert (said.status, said.error.code) == (403, "wrong_origin")
+    assert ask.predict({"row": ROW}).as_(PredictResponse).labels == ["fish"]
+    assert ask("GET", "/models").as_(ModelList).models[0].sequence == 0
+
+
+def test_a_page_of_the_service_itself_is_answered(ask):
+    same = {"host": "localhost:8000", "origin": "http://localhost:8000", "sec_fetch_site": "same-origin"}
+    assert ask.predict({"row": ROW}, **same).status == 200
+
+
 # --- limits -------------------------------------------------------------------------------------------------------
 
 
@@ -103,15 +181,10 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(services, model_f
     said = Asker(service).predict({"row": {"colour": "x" * 200}})
     assert (said.status, said.error.code, said.headers["connection"]) == (413, "too_large", "close")
     with live(service) as port, socket.create_connection(("127.0.0.1", port)) as wire:
-        wire.sendall(
-            b"POST /predict HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 101\r\n\r\n"
-        )
+        wire.sendall(HEAD + b"content-length: 101\r\n\r\n")
         assert b"413" in wire.recv(1000)
     with live(service) as port, socket.create_connection(("127.0.0.1", port)) as wire:
-        head = (
-            b"POST /predict HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n"
-        )
-        wire.sendall(head + (b"40\r\n" + b" " * 64 + b"\r\n") * 2)
+        wire.sendall(HEAD + b"transfer-encoding: chunked\r\n\r\n" + (b"40\r\n" + b" " * 64 + b"\r\n") * 2)
         assert b"413" in wire.recv(1000)
 
 
@@ -128,11 +201,9 @@ def test_a_large_body_comes_in_many_pieces(services, model_file):
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(services, model_file):
-    service = services(model_file, limits=Limits(seconds=0.1))
+    service = services(model_file, limits=Limits(seconds=0))
     with live(service) as port, socket.create_connection(("127.0.0.1", port)) as wire:
-        wire.sendall(
-            b"POST /predict HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{"
-        )
+        wire.sendall(HEAD + b"content-length: 50\r\n\r\n{")
         assert b"408" in wire.recv(1000)
 
 
@@ -141,7 +212,7 @@ def test_requests_beyond_the_queue_are_asked_to_come_again(services, model_file)
 
     async def crowd():
         transport = httpx2.ASGITransport(service.app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
             asked = [client.post("/predict", json={"row": ROW}) for _ in range(6)]
             return [answer.status_code for answer in await asyncio.gather(*asked)]
 
@@ -149,6 +220,19 @@ def test_requests_beyond_the_queue_are_asked_to_come_again(services, model_file)
     assert statuses.count(200) >= 2
     assert set(statuses) == {200, 429}
     assert Asker(service).predict({"row": ROW}).status == 200
+
+
+def test_all_bodies_together_have_a_limit(services, model_file):
+    service = services(model_file, limits=Limits(body=100, bodies=150))
+    ask = Asker(service)
+    small, large = {"row": {"colour": "red"}}, {"row": {"colour": "x" * 60}}
+    with Bodies(service) as other:
+        other.add(100)
+        said = ask.predict(large)
+        assert (said.status, said.error.code, said.headers["retry-after"]) == (429, "busy", "1")
+        assert ask.predict(small).status == 200
+    assert ask.predict(large).status == 200
+    assert service.body_bytes == 0
 
 
 def test_while_it_stops_the_service_takes_no_requests(ask, service):
@@ -181,14 +265,23 @@ def test_what_is_no_http_gets_the_same_shape(service, sent):
         assert httpx2.post(f"http://127.0.0.1:{port}/predict", json={"row": ROW}).status_code == 200
 
 
-def test_endless_headers_come_to_an_end(service):
-    with live(service) as port, socket.create_connection(("127.0.0.1", port)) as wire:
-        wire.sendall(b"GET /health HTTP/1.1\r\nhost: a\r\nx-long: ")
-        wire.settimeout(PATIENCE)
-        wire.sendall(b"x" * (80 << 10))
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (b"x-long: " + b"x" * (80 << 10), b"longer than 64 KB"),  # and no end of it
+        ((b"x-long: " + b"x" * (3 << 10) + b"\r\n") * 40 + b"\r\n", b"longer than 64 KB"),
+        (b"x: \r\n" * 200 + b"\r\n", b"more than 100 headers"),
+    ],
+    ids=["one", "complete", "many"],
+)
+def test_endless_headers_come_to_an_end(service, sent, said):
+    """A head that is too long is refused however it arrives: in one piece, or byte by byte."""
+    with live(service) as port, socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as wire:
+        with contextlib.suppress(OSError):  # it may have been refused already
+            wire.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n" + sent)
         heard = wire.recv(4000)
         assert b"400" in heard
-        assert b"longer than 64 KB" in heard
+        assert said in heard
 
 
 # --- faults -------------------------------------------------------------------------------------------------------
@@ -238,19 +331,30 @@ def test_metrics_count_what_happens(ask):
     assert 'tanager_load{what="utilisation"}' in text
 
 
-def test_health_tells_the_load(ask):
-    ask.predict({"row": ROW})
-    health = ask("GET", "/health").as_(HealthResponse)
-    assert (health.status, health.models, health.queued) == ("ok", ["pets"], 0)
-    assert health.load["requests_per_second"] > 0
+def test_health_tells_strangers_nothing(services, model_file):
+    for token in (None, "secret"):
+        ask = Asker(services(model_file, token=token))
+        assert ask("GET", "/health", host="anything.example").data == {"status": "ok"}
+        close(ask.service)
+
+
+def test_a_description_says_nothing_about_folders(ask, model_file):
+    folder = str(model_file.parent)
+    model_file.write_bytes(b"nonsense")
+    refused = ask("POST", "/models/pets/reload")
+    for said in (ask("GET", "/models"), ask("GET", "/models/pets"), refused):
+        assert folder not in said.body.decode()
+    assert "'pets.tanager'" in refused.error.message
 
 
 def test_a_line_is_logged_for_every_request_where_asked_for(services, model_file, caplog):
     ask = Asker(services(model_file, log=True))
-    with caplog.at_level(logging.INFO, "tanager.service"):
-        ask.predict({"row": ROW}, x_request_id="mine")
-    assert "POST /predict 200" in caplog.text
-    assert "mine" in caplog.text
+    with caplog.at_level(logging.INFO, "tanager.access"):
+        said = ask.predict({"row": ROW}, "/predict?secret=1", x_request_id="mine")
+        ask("GET", "/nothing")
+    first, second = caplog.messages
+    assert re.fullmatch(rf"127.0.0.1:\d+ POST /predict 200 {len(said.body)} B [\d.]+ ms mine", first)
+    assert re.fullmatch(r"127.0.0.1:\d+ GET /nothing 404 \d+ B 0.0 ms \S+", second)
 
 
 # --- idle time and new files --------------------------------------------------------------------------------------

@@ -24,10 +24,10 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 class Process:
     """A running command, its first lines, and a client for it."""
 
-    def __init__(self, folder, *words, **env):
+    def __init__(self, folder, *words, before=(), **env):
         plain = {"COLUMNS": "80", "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", **env}
         self.process = subprocess.Popen(
-            [*COMMAND, *map(str, words), "--port", "0"],
+            [*before, *COMMAND, *map(str, words), "--port", "0"],
             cwd=folder,
             env={k: v for k, v in os.environ.items() if k != "TANAGER_TOKEN"} | plain,
             stdout=subprocess.PIPE,
@@ -39,7 +39,7 @@ class Process:
             line = self.process.stdout.readline()
             assert line, self.process.stderr.read()
             self.said.append(line)
-        url = re.search(r"http://\S+", "".join(self.said))[0]
+        url = re.search(r"https?://\S+", "".join(self.said))[0]
         self.client = httpx2.Client(base_url=url)
 
     def stop(self, how=signal.SIGTERM):
@@ -79,7 +79,7 @@ def test_it_ends_well_and_what_was_learned_is_there_again(start, tmp_path):
     after = first.client.post("/predict", json={"rows": ROWS[:4]}).json()["probabilities"]
     assert end_in_the_middle_of_a_request(first) == 0
     assert first.out.endswith("stopped\n")
-    assert re.search(r"POST /learn 200 [\d.]+ ms \S+", first.err)
+    assert re.search(r"\d{4}-\S+ 127.0.0.1:\d+ POST /learn 200 \d+ B [\d.]+ ms \S+", first.err)
 
     again = start("pets.tanager")
     assert "80 rows" in again.said[0]
@@ -98,7 +98,7 @@ def end_in_the_middle_of_a_request(one):
     address = ("127.0.0.1", one.client.base_url.port)
     with socket.create_connection(address, timeout=PATIENCE) as wire:
         wire.sendall(
-            b"POST /predict HTTP/1.1\r\nhost: a\r\n%scontent-length: %d\r\n\r\n" % (kind, len(body)) + body[:5]
+            b"POST /predict HTTP/1.1\r\nhost: localhost\r\n%scontent-length: %d\r\n\r\n" % (kind, len(body)) + body[:5]
         )
         assert wire.recv(1000).startswith(b"HTTP/1.1 100")  # it is waiting for the body
         one.process.send_signal(signal.SIGTERM)

@@ -19,6 +19,8 @@ from tanager.cli.screen import Screen, counted
 from tanager.errors import OptionError
 
 if TYPE_CHECKING:  # these need the extra `serve`
+    from ssl import SSLContext
+
     from tanager.service.app import Service
     from tanager.service.models import ModelStore, ServedModel
 
@@ -55,10 +57,39 @@ NEEDED = ("starlette", "uvicorn", "httptools", "msgspec", "prometheus_client")
     "--token-file", metavar="FILE", help="File with the token that requests must send.  [default: $TANAGER_TOKEN]"
 )
 @click.option(
+    "--allowed-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Name of this service in requests, beside addresses and localhost; *.NAME is all below it, * any. Repeat it.",
+)
+@click.option("--tls-cert", metavar="FILE", help="Certificate (PEM), to serve HTTPS.")
+@click.option("--tls-key", metavar="FILE", help="Key of the certificate (PEM, without a password).")
+@click.option(
     "--max-body-mb", default=8.0, type=click.FloatRange(0.001), metavar="MB", help="Maximum size of a request."
+)
+@click.option(
+    "--body-seconds", default=10.0, type=click.FloatRange(0), metavar="S", help="Maximum time for a request to arrive."
 )
 @click.option("--max-rows", default=10_000, type=click.IntRange(1), metavar="N", help="Maximum rows of a request.")
 @click.option("--max-queue", default=1000, type=click.IntRange(1), metavar="N", help="Maximum requests that wait.")
+@click.option(
+    "--max-connections", default=1000, type=click.IntRange(8), metavar="N", help="Maximum connections at a time."
+)
+@click.option(
+    "--head-seconds",
+    default=10.0,
+    type=click.FloatRange(0),
+    metavar="S",
+    help="Maximum time for the head of a request, from the first byte or the connection on.",
+)
+@click.option(
+    "--idle-seconds",
+    default=30.0,
+    type=click.FloatRange(0),
+    metavar="S",
+    help="Maximum time between two requests on a connection.",
+)
 @click.option(
     "--remember", default=100_000, type=click.IntRange(0), metavar="N", help="Maximum rows that wait for labels."
 )
@@ -75,8 +106,19 @@ NEEDED = ("starlette", "uvicorn", "httptools", "msgspec", "prometheus_client")
 )
 @click.option("--read-only", is_flag=True, help="Do not learn and do not write: serve the files as they are.")
 @click.option("--no-improve", is_flag=True, help="Do not improve models while there are no requests.")
-@click.option("--log", is_flag=True, help="Log every request on stderr.")
-def command(models: tuple[str, ...], host: str, port: int, log: bool, **options: Any) -> None:
+@click.option("--log", is_flag=True, help="Log every request on stderr, and connections that are dropped.")
+def command(
+    models: tuple[str, ...],
+    host: str,
+    port: int,
+    log: bool,
+    max_connections: int,
+    head_seconds: float,
+    idle_seconds: float,
+    tls_cert: str | None,
+    tls_key: str | None,
+    **options: Any,
+) -> None:
     """Serve MODELS made by fit over HTTP: they predict, and learn.
 
     Every prediction gets the time that the load leaves it: anytime models (fit --model anytime) use all their members
@@ -87,17 +129,47 @@ def command(models: tuple[str, ...], host: str, port: int, log: bool, **options:
     screen = Screen()
     names = _names(models)
     _check_extra()
-    check_inputs(*models, options["token_file"])
+    check_inputs(*models, options["token_file"], tls_cert, tls_key)
     token = _token(options["token_file"])
-    logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.INFO if log else logging.WARNING)
-    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    _set_up_log(log)
     with screen.waiting("starting"):
-        from tanager.service import server
+        from tanager.service import connections, server
+    limits = connections.ConnectionLimits(max_connections, head=head_seconds, idle=idle_seconds)
+    limits = server.within_descriptors(limits)
+    tls = _tls(tls_cert, tls_key)
     with server.listen(host, port) as listening:
         with screen.waiting("starting"):
             service = _service(names, models, token=token, log=log, **options)
-        server.run(service, listening, lambda: _announce(screen, service, listening, time.monotonic() - start))
+
+        def ready() -> None:
+            _announce(screen, service, listening, time.monotonic() - start, "http" if tls is None else "https")
+
+        server.run(service, listening, ready, limits, tls)
     screen.say("stopped")
+
+
+def _set_up_log(log: bool) -> None:
+    """Warnings on stderr, and where asked for a line for every request, with its time."""
+    logging.basicConfig(stream=sys.stderr, format="%(message)s", level=logging.WARNING)
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    if log:
+        from tanager.service.app import access_logger
+
+        handler = logging.StreamHandler(sys.stderr)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%dT%H:%M:%S%z"))
+        access_logger.addHandler(handler)
+        access_logger.setLevel(logging.INFO)
+        access_logger.propagate = False
+
+
+def _tls(certificate: str | None, key: str | None) -> SSLContext | None:
+    from tanager.service.server import tls_context
+
+    if certificate is None and key is None:
+        return None
+    if certificate is None or key is None:
+        raise OptionError("--tls-cert and --tls-key go together: give the certificate and its key.")
+    return tls_context(certificate, key)
 
 
 def _names(paths: tuple[str, ...]) -> list[str]:
@@ -132,11 +204,14 @@ def _service(
     target_ms: float,
     max_budget_ms: float,
     max_body_mb: float,
+    body_seconds: float,
+    hosts: tuple[str, ...],
     max_rows: int,
     max_queue: int,
     no_improve: bool,
     **options: Any,
 ) -> Service:
+    from tanager.service.access import Access
     from tanager.service.app import Limits, Service
 
     served: dict[str, ServedModel] = {}
@@ -147,12 +222,13 @@ def _service(
         for one in served.values():
             one.store.close()
         raise
+    size = int(max_body_mb * (1 << 20))
     return Service(
         served,
         target=target_ms / 1000,
         most=max_budget_ms / 1000,
-        token=token,
-        limits=Limits(body=int(max_body_mb * (1 << 20)), rows=max_rows, queue=max_queue),
+        access=Access(token, hosts),
+        limits=Limits(body=size, rows=max_rows, queue=max_queue, seconds=body_seconds),
         improves=not no_improve,
         log=log,
     )
@@ -189,10 +265,10 @@ def _store(path: str, folder: Path | None, snapshot_rows: int, *, read_only: boo
     return DurableModel(path, folder, snapshot_rows=snapshot_rows)
 
 
-def _announce(screen: Screen, service: Service, listening: socket.socket, seconds: float) -> None:
+def _announce(screen: Screen, service: Service, listening: socket.socket, seconds: float, scheme: str) -> None:
     """Print the models, the address, and a command to try it."""
     host, port = listening.getsockname()[:2]
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
     for served in service.served.values():
         model = served.summary()
         classes = counted(len(model.classes), "class", "classes")
@@ -209,6 +285,6 @@ def curl_line(service: Service, url: str) -> str:
     schema = served.model.encoder_.schema.columns[:2] if hasattr(served.model, "encoder_") else ()
     row = {column.name: (*column.values, *(float(f"{cut:g}") for cut in column.cuts), 0)[0] for column in schema}
     path = "predict" if len(service.served) == 1 else f"models/{served.name}/predict"
-    token = ' -H "Authorization: Bearer $TANAGER_TOKEN"' if service.token else ""
+    token = ' -H "Authorization: Bearer $TANAGER_TOKEN"' if service.access.token else ""
     body = json.dumps({"row": row}).replace("'", "'\\''")
     return f"curl {url}/{path}{token} --json '{body}'"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ def _encode(y: Any) -> tuple[np.ndarray, np.ndarray]:
     categories = cells.categories
     used = np.flatnonzero(np.bincount(categories.index[categories.index >= 0]))
     values = [categories.values[v] for v in used]
+    refuse_nul(values)
     order = sorted(range(len(used)), key=lambda v: sort_key(values[v]))
     table = np.full(len(categories.values), -1, dtype=np.int64)
     table[used[order]] = np.arange(len(used))
@@ -74,6 +76,13 @@ def encode_more_labels(y: Any, classes: np.ndarray) -> tuple[np.ndarray, np.ndar
     moved = np.array([places[label] for label in known], dtype=np.int64)
     everything = classes if not new else _joined(together, classes, present)
     return _codes(index, table), everything, moved
+
+
+def refuse_nul(labels: Iterable[object]) -> None:
+    """Raise DataError for text with a NUL at its end: arrays of text drop it, and the label would be another."""
+    for label in labels:
+        if isinstance(label, str) and label.endswith("\0"):
+            raise DataError(f"y has the label {label[:80]!r}, which ends with a NUL character. Strip it first.")
 
 
 def sort_key(label: object) -> tuple[str, Any]:

@@ -84,6 +84,7 @@ class AnytimeClassifier(CountsClassifier):
     validation_rows: int = 100_000
     random_state: Any = None
 
+    answers_side_by_side = False  # each answer notes its members
     _validation = cast("MemberValidation | None", None)  # of each model its own, once learning has begun
     _kept = cast("tuple[ParentSet, ...] | None", None)  # members that fit into max_memory; None: all of them
     _told_of_space = False  # whether it was said that some do not fit

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -32,6 +32,7 @@ from tanager.encoding.validation import (
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, SchemaMismatch
 from tanager.learning.batch import Batch, StreamPart
+from tanager.learning.turns import TakesTurns
 from tanager.learning.warm_up import WarmUp
 from tanager.scoring.decision import check_costs, decide
 from tanager.shortcuts import public
@@ -41,12 +42,16 @@ _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of i
 Answers = tuple[np.ndarray, np.ndarray]  # the classes known when rows were answered, and their probabilities
 
 
-class Classifier(ClassifierMixin, BaseEstimator):
+class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
     """A classifier that takes any table, as a whole or as a stream.
 
     Subclasses are keyword dataclasses and have at least these options: ``cost_matrix``, ``categorical``, ``numeric``,
     ``max_values``, ``schema``, ``warm_up`` and ``n_jobs``.
+
+    Threads may share a model: see ``tanager.learning.turns``.
     """
+
+    answers_side_by_side: ClassVar[bool] = False  # whether answers after the first change nothing in the model
 
     cost_matrix: Any
     categorical: Any

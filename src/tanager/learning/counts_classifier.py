@@ -23,6 +23,7 @@ from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
 from tanager.encoding import Column, Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
+from tanager.encoding.labels import refuse_nul
 from tanager.encoding.validation import check_lengths, check_times, check_weights, one_dimensional
 from tanager.encoding.values import is_missing, plain
 from tanager.errors import (
@@ -121,6 +122,7 @@ class CountsClassifier(Classifier):
     max_memory: int | str | None = "2 GB"
     n_jobs: int | None = None
 
+    answers_side_by_side: ClassVar[bool] = True
     order: ClassVar[int] = 2  # columns counted together with the class
     default_estimate: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
     refresh_ratio: ClassVar[float] = 1.01  # rows may grow by this before a stream's structure is learned again
@@ -525,8 +527,10 @@ class CountsClassifier(Classifier):
         if not self.columns_fixed:
             return super().learn_one(row, y, sample_weight, time)
         label = self.class_codes.get(y) if isinstance(y, Hashable) else None
-        if label is None and is_missing(y):
-            return self
+        if label is None:
+            if is_missing(y):
+                return self
+            refuse_nul([y])
         if sample_weight != 0:  # cells that cannot be used are refused before a new class is taken in
             if self.encoder_.new_names(row):
                 self._add_columns([row])

@@ -65,6 +65,7 @@ class TreeClassifier(CountsClassifier):
     min_gain: float = 0.05
     smoothing: float | Estimate | None = None
 
+    answers_side_by_side = False  # models of leaves are derived when a row first reaches them
     saves_structure = True
     form_is_all = False
     refresh_ratio = 2.0

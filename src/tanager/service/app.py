@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import logging
 import math
 import secrets
@@ -22,9 +21,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-import tanager
 from tanager.errors import TanagerError
 from tanager.service import messages
+from tanager.service.access import Access, Headers
+from tanager.service.connections import ConnectionTable
 from tanager.service.controller import Controller
 from tanager.service.errors import ServiceError, from_decoder, from_library, quoted, suggestion
 from tanager.service.metrics import CONTENT_TYPE, Metrics
@@ -35,10 +35,13 @@ from tanager.service.routes import ROUTES, SINGLE_MODEL_ROUTES, RouteSpec
 from tanager.service.rows import check_length, request_ids, request_rows
 
 logger = logging.getLogger("tanager.service")
+access_logger = logging.getLogger("tanager.access")
 
 IDLE_SECONDS = 0.02  # without a request, after which models are improved
 IMPROVE_SECONDS = 0.002  # at a time; a request that comes meanwhile waits no longer than this
 WATCH_SECONDS = 1.0  # between checks of the model files
+
+LOGGED_PATH = 200  # characters of a path in the log
 
 JSON = b"application/json"
 _encode = msgspec.json.Encoder().encode
@@ -49,6 +52,7 @@ class Limits:
     """Limits of one request, and of all that wait."""
 
     body: int = 8 << 20  # bytes
+    bodies: int = 256 << 20  # bytes of all requests that are not answered yet
     rows: int = 10_000
     queue: int = 1000  # requests that wait
     seconds: float = 10.0  # until the body of a request has arrived
@@ -78,7 +82,7 @@ class Service:
     served: dict[str, ServedModel]
     target: float = 0.010
     most: float = 0.100
-    token: str | None = None
+    access: Access = field(default_factory=Access)
     limits: Limits = field(default_factory=Limits)
     improves: bool = True
     log: bool = False
@@ -88,7 +92,8 @@ class Service:
         self.controller = Controller(self.target, self.most)
         self.queue = RequestQueue(self.controller, self.limits.queue)
         self.stopping = False
-        self.started = time.monotonic()
+        self.connections: ConnectionTable | None = None  # of the server, once there is one
+        self.body_bytes = 0  # of requests that are not answered yet
         # Starlette tries routes in their order, so the most used ones come first.
         self.routes: tuple[RouteSpec, ...] = (SINGLE_MODEL_ROUTES if len(self.served) == 1 else ()) + ROUTES
         self.handlers: dict[str, Handler] = {
@@ -106,7 +111,7 @@ class Service:
         self._process_id = secrets.token_hex(4)  # makes request ids differ between runs
         self._tasks: list[asyncio.Task[None]] = []
         self._warned: dict[str, str] = {}  # what was last wrong with a model file
-        self._description = _encode(describe(self.routes, token=self.token is not None))
+        self._description = _encode(describe(self.routes, token=self.access.token is not None))
         self.app = self._make_app()
 
     def _make_app(self) -> Starlette:
@@ -170,21 +175,14 @@ class Service:
 
     async def health(self, call: Call) -> bytes:
         """Whether the service is up."""
-        return _encode(
-            messages.HealthResponse(
-                status="stopping" if self.stopping else "ok",
-                version=tanager.__version__,
-                uptime=round(time.monotonic() - self.started, 3),
-                models=list(self.served),
-                queued=len(self.queue.waiting),
-                load=self.controller.status(time.perf_counter()),
-            )
-        )
+        return _encode(messages.HealthResponse("stopping" if self.stopping else "ok"))
 
     async def prometheus(self, call: Call) -> bytes:
         """Metrics for Prometheus."""
         states = {name: served.store.status() for name, served in self.served.items()}
-        return self.metrics.render(len(self.queue.waiting), self.controller.status(time.perf_counter()), states)
+        sizes = {} if self.connections is None else self.connections.sizes()
+        load = self.controller.status(time.perf_counter())
+        return self.metrics.render(len(self.queue.waiting), load, states, sizes)
 
     async def openapi(self, call: Call) -> bytes:
         """The description of all routes."""
@@ -200,14 +198,12 @@ class Service:
 
     # --- every request ------------------------------------------------------------------------------------------
 
-    def check_access(self, route: RouteSpec, headers: dict[bytes, bytes]) -> None:
-        """Refuse requests without the token, and all requests while the service stops."""
+    def check_access(self, route: RouteSpec, headers: Headers) -> None:
+        """Refuse requests from where none may come or without the token, and all requests while the service stops."""
         if route.public:
             return
-        if self.token is not None:
-            given = headers.get(b"authorization", b"")
-            if not hmac.compare_digest(given, b"Bearer " + self.token.encode()):
-                raise ServiceError("unauthorized", "send the token of this service: Authorization: Bearer TOKEN.")
+        self.access.check_sender(headers, changes=route.method != "GET")
+        self.access.check_token(headers)
         if self.stopping:
             raise ServiceError("stopping", "this service is shutting down. Try again when it is back.")
 
@@ -218,12 +214,26 @@ class Service:
             return given
         return f"{self._process_id}-{next(self._request_numbers):x}".encode()
 
-    def record(self, scope: Scope, path: str, status: int, seconds: float, request_id: bytes) -> None:
-        """Count a response, and log it where asked for."""
+    def record(self, scope: Scope, path: str, status: int, seconds: float, request_id: bytes, size: int) -> None:
+        """Count a response, and log it where asked for: who asked what and got what. No query, header or body."""
         self.metrics.count_request(path, status, seconds)
         if self.log:
             raw = scope["raw_path"].decode("ascii", "backslashreplace")  # still quoted, so it cannot forge a log line
-            logger.info("%s %s %d %.1f ms %s", scope["method"], raw, status, seconds * 1000, request_id.decode())
+            what = f"{scope['method']} {raw[:LOGGED_PATH]}"
+            took = f"{status} {size} B {seconds * 1000:.1f} ms"
+            access_logger.info("%s %s %s %s", address(scope.get("client")), what, took, request_id.decode())
+
+    def record_refused(self, client: tuple[str, int] | None, error: ServiceError) -> None:
+        """Count, and log, what was answered before there was a request."""
+        self.metrics.count_request("other", error.status, 0.0)
+        if self.log:
+            access_logger.info("%s - %d %s", address(client), error.status, error.message)
+
+    def record_dropped(self, client: tuple[str, int] | None, why: str) -> None:
+        """Count, and log, a connection that was ended without a response."""
+        self.metrics.count_dropped(why)
+        if self.log:
+            access_logger.info("%s - dropped: %s", address(client), why)
 
     async def _unknown_route(self, request: Request, error: Exception) -> Response:
         """The response where the router finds no route for a path or method."""
@@ -236,9 +246,10 @@ class Service:
             hint = suggestion(path, known) or " See /openapi.json for all paths."
             failure = ServiceError("unknown_path", f"there is nothing at {quoted(path)}.{hint}", "the path")
         request_id = self.request_id(dict(request.scope["headers"]))
-        self.record(request.scope, "other", failure.status, 0.0, request_id)
+        body = failure.body()
+        self.record(request.scope, "other", failure.status, 0.0, request_id, len(body))
         headers = {"x-request-id": request_id.decode(), **(error.headers or {})}
-        return Response(failure.body(), failure.status, headers, "application/json")
+        return Response(body, failure.status, headers, "application/json")
 
     # --- between requests ---------------------------------------------------------------------------------------
 
@@ -321,27 +332,32 @@ class Endpoint:
         except Exception as error:
             failure = self._failure(error, request_id)
             body, content_type, status, more = failure.body(), JSON, failure.status, _headers_of(failure)
-        self.service.record(scope, self.route.path, status, time.perf_counter() - start, request_id)
+        self.service.record(scope, self.route.path, status, time.perf_counter() - start, request_id, len(body))
         head = [(b"content-type", content_type), (b"content-length", b"%d" % len(body)), (b"x-request-id", request_id)]
         await send({"type": "http.response.start", "status": status, "headers": [*head, *more]})
         await send({"type": "http.response.body", "body": body})
 
     async def _respond(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> bytes:
-        self.service.check_access(self.route, headers)
+        self.service.check_access(self.route, scope["headers"])
         call = Call(scope["path_params"].get("name"), headers)
-        if self.decode is not None:
-            body = await _read(receive, headers, self.service.limits)
+        if self.decode is None:
+            return await self.handler(call)
+        with Bodies(self.service) as bodies:  # rows take memory until they are answered
+            body = await _read(receive, headers, self.service.limits, bodies)
             call.arrived = time.perf_counter()
             try:
                 call.body = self.decode(body)
             except (ValueError, RecursionError) as error:
                 raise from_decoder(error, body, self.fields) from None
-        return await self.handler(call)
+            return await self.handler(call)
 
     def _failure(self, error: Exception, request_id: bytes) -> ServiceError:
         """Any error in the one form. An unexpected one is logged, and only its id is sent: it may hold private data."""
         if isinstance(error, TanagerError | OSError):
-            return from_library(error)
+            failure = from_library(error)
+            if failure.status >= 500 and failure is not error:
+                logger.error("request %s to %s failed: %s", request_id.decode(), self.route.path, error)
+            return failure
         logger.error("request %s to %s failed", request_id.decode(), self.route.path, exc_info=error)
         sentence = f"an unexpected error; the log of the service has the details under {request_id.decode()}."
         return ServiceError("unexpected", sentence)
@@ -351,7 +367,30 @@ class Disconnected(Exception):
     """The client closed the connection."""
 
 
-async def _read(receive: Receive, headers: dict[bytes, bytes], limits: Limits) -> bytes:
+class Bodies:
+    """The share of one request in the bytes that all requests may take together."""
+
+    def __init__(self, service: Service) -> None:
+        self.service, self.size = service, 0
+
+    def __enter__(self) -> Bodies:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.service.body_bytes -= self.size
+
+    def add(self, size: int) -> None:
+        """So many more bytes have come; refused where one request, or all together, would take too much."""
+        limits = self.service.limits
+        if self.size + size > limits.body:
+            raise _too_large(limits)
+        if self.service.body_bytes + size > max(limits.bodies, limits.body):
+            raise ServiceError("busy", f"{self.service.body_bytes >> 20} MB of requests are waiting. Try again later.")
+        self.size += size
+        self.service.body_bytes += size
+
+
+async def _read(receive: Receive, headers: dict[bytes, bytes], limits: Limits, bodies: Bodies) -> bytes:
     """The body, where it is declared as JSON, not too large and not too slow."""
     declared = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
     if declared != JSON:
@@ -363,22 +402,19 @@ async def _read(receive: Receive, headers: dict[bytes, bytes], limits: Limits) -
         raise _too_large(limits)
     try:
         async with asyncio.timeout(limits.seconds):
-            return await _collect(receive, limits)
+            return await _collect(receive, bodies)
     except TimeoutError:
         raise ServiceError("too_slow", f"the body did not arrive within {limits.seconds:g} s. Send it again.") from None
 
 
-async def _collect(receive: Receive, limits: Limits) -> bytes:
+async def _collect(receive: Receive, bodies: Bodies) -> bytes:
     parts: list[bytes] = []
-    size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise Disconnected
         part = message.get("body", b"")
-        size += len(part)
-        if size > limits.body:
-            raise _too_large(limits)
+        bodies.add(len(part))
         if not message.get("more_body", False):
             return b"".join([*parts, part]) if parts else part
         parts.append(part)
@@ -390,7 +426,10 @@ def _too_large(limits: Limits) -> ServiceError:
 
 
 def _headers_of(failure: ServiceError) -> tuple[tuple[bytes, bytes], ...]:
-    """Headers of an error: when to try again, how to sign in; and the connection ends where a body was left unread."""
+    """Headers of an error: when to try again, how to sign in; and the connection ends where a body was left unread.
+
+    ("busy" may leave one unread, too; what is left of it has its own limit, and a client that comes again saves time.)
+    """
     if failure.code == "busy":
         return ((b"retry-after", b"1"),)
     if failure.code == "unauthorized":
@@ -398,6 +437,11 @@ def _headers_of(failure: ServiceError) -> tuple[tuple[bytes, bytes], ...]:
     if failure.code in ("too_large", "too_slow", "stopping"):
         return ((b"connection", b"close"),)
     return ()
+
+
+def address(client: tuple[str, int] | None) -> str:
+    """Where a request came from, as the log has it."""
+    return "-" if client is None else f"[{client[0]}]:{client[1]}" if ":" in client[0] else f"{client[0]}:{client[1]}"
 
 
 def _deadline(headers: dict[bytes, bytes]) -> float | None:

@@ -24,6 +24,7 @@ CODES = {
     "bad_http": (400, "not a valid HTTP request, or a header cannot be read"),
     "bad_json": (400, "the body is not valid JSON"),
     "unauthorized": (401, "the bearer token is missing or wrong"),
+    "wrong_origin": (403, "a web page of another origin sent the request"),
     "read_only": (403, "the service was started with --read-only"),
     "unknown_path": (404, "there is nothing at this path"),
     "unknown_model": (404, "no model of that name is served"),
@@ -32,6 +33,7 @@ CODES = {
     "too_large": (413, "the body has too many bytes"),
     "too_many_rows": (413, "one request has too many rows"),
     "wrong_content_type": (415, "the body is not declared as application/json"),
+    "wrong_host": (421, "the Host header has a name that the service does not know as its own"),
     "wrong_shape": (422, "the JSON does not have the form that the path takes"),
     "wrong_type": (422, "a value is of another type than expected"),
     "unknown_field": (422, "the request has a field that does not exist"),
@@ -79,10 +81,21 @@ def from_library(error: TanagerError | OSError) -> ServiceError:
     """An error that the library raised on purpose."""
     if isinstance(error, ServiceError):
         return error
-    if isinstance(error, OSError | JournalError):
-        return ServiceError("not_durable", f"nothing was learned: {error}")
+    if isinstance(error, OSError):
+        return ServiceError("not_durable", f"nothing was learned: {error.strerror or 'the disk failed'}.")
+    if isinstance(error, JournalError):
+        return ServiceError("not_durable", f"nothing was learned: {without_folders(str(error))}")
     code = next((code for kind, code in _OF_LIBRARY.items() if isinstance(error, kind)), "bad_value")
     return ServiceError(code, str(error))
+
+
+def without_folders(text: str) -> str:
+    """A sentence about files, without saying where they are: that is for the log, not for whoever asks.
+
+    >>> without_folders("cannot write to '/var/lib/tanager/1.log': no space left on device.")
+    "cannot write to '1.log': no space left on device."
+    """
+    return re.sub(r"'[^']*/([^'/]*)'", r"'\1'", text)
 
 
 _LONGEST = 80  # characters of what errors quote

@@ -145,14 +145,9 @@ class ReloadResponse(Struct):
 
 
 class HealthResponse(Struct):
-    """``status`` is "ok" or "stopping"; ``load`` is the load that the controller measures."""
+    """``status`` is "ok" or "stopping". Anybody may ask, so it says no more."""
 
     status: str
-    version: str
-    uptime: float
-    models: list[str]
-    queued: int
-    load: dict[str, float]
 
 
 class ErrorDetail(Struct):

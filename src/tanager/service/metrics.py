@@ -54,6 +54,12 @@ class Metrics:
         self._state = Gauge(
             "tanager_state", "Entries in the log, in snapshots, and waiting.", ["model", "what"], registry=registry
         )
+        self._connections = Gauge(
+            "tanager_connections", "Connections by what they wait for.", ["phase"], registry=registry
+        )
+        self._dropped = Counter(
+            "tanager_dropped_connections", "Connections ended without a response.", ["why"], registry=registry
+        )
         # Looking a label up takes longer than counting.
         self._children: dict[tuple[Counter | Histogram, tuple[str, ...]], Any] = {}
 
@@ -85,9 +91,17 @@ class Metrics:
         """Idle time was used."""
         self._child(self._improved, model).inc(seconds)
 
-    def render(self, queued: int, load: dict[str, float], states: dict[str, StoreStatus]) -> bytes:
+    def count_dropped(self, why: str) -> None:
+        """A connection was ended without a response."""
+        self._child(self._dropped, why).inc()
+
+    def render(
+        self, queued: int, load: dict[str, float], states: dict[str, StoreStatus], connections: dict[str, int]
+    ) -> bytes:
         """All metrics in the text format of Prometheus; the arguments are the present values of gauges."""
         self._queue.set(queued)
+        for phase, n in connections.items():
+            self._connections.labels(phase).set(n)
         for what, level in load.items():
             self._load.labels(what).set(level)
         for model, state in states.items():

@@ -15,7 +15,7 @@ from tanager.encoding import Schema
 from tanager.errors import DataError, TanagerError
 from tanager.learning.classifier import Classifier
 from tanager.plain import to_plain
-from tanager.service.errors import ServiceError, quoted
+from tanager.service.errors import ServiceError, quoted, without_folders
 from tanager.service.messages import (
     ColumnInfo,
     Label,
@@ -257,7 +257,8 @@ class ServedModel:
             try:
                 self.store.reload()
             except (TanagerError, OSError) as error:
-                sentence = f"the model file cannot be used, and the old model stays in use: {error}"
+                why = error.strerror if isinstance(error, OSError) else without_folders(str(error))
+                sentence = f"the model file cannot be used, and the old model stays in use: {why}"
                 raise ServiceError("bad_model_file", sentence) from None
         return ReloadResponse(self.name, found, self.store.sequence)
 
@@ -289,7 +290,7 @@ class ServedModel:
                 learns=not self.read_only,
                 remembered=len(self.pending),
                 anytime=anytime_info(model),
-                state=self.store.status(),
+                state={name: value for name, value in self.store.status().items() if not isinstance(value, str)},
             )
 
 

@@ -6,55 +6,49 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import signal
 import socket
+import ssl
+import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.config import STARTUP_FAILURE
 
 from tanager.errors import OptionError
 from tanager.service.app import Service
-from tanager.service.errors import ServiceError
+from tanager.service.connections import ConnectionLimits, ConnectionTable, Phase
+from tanager.service.http_protocol import HttpProtocol
 
-MAX_HEAD = 64 << 10  # bytes of path and headers
-_INVALID_HTTP = "Invalid HTTP request received."  # as uvicorn reports it
 GRACE_SECONDS = 30  # for requests that are under way when the service stops
 FORCE_SECONDS = 1.0  # after the first Ctrl-C; one that comes sooner was most likely sent twice by mistake
-
-
-class HttpProtocol(HttpToolsProtocol):
-    """uvicorn's protocol, with errors in the form of this service, and with a limit for the size of the head."""
-
-    _head = 0  # bytes of the head so far
-
-    def data_received(self, data: bytes) -> None:
-        self._head += len(data)
-        super().data_received(data)
-        if self._head > MAX_HEAD and not self.transport.is_closing():
-            self.send_400_response(f"the head of the request is longer than {MAX_HEAD >> 10} KB. Shorten it.")
-
-    def on_headers_complete(self) -> None:
-        super().on_headers_complete()
-        self._head = -(1 << 62)  # what follows is the body, which has its own limit
-
-    def on_message_complete(self) -> None:
-        super().on_message_complete()
-        self._head = 0
-
-    def send_400_response(self, msg: str) -> None:
-        sentence = "this is not a valid HTTP request. Check its URL and headers." if msg == _INVALID_HTTP else msg
-        body = ServiceError("bad_http", sentence).body()
-        head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n"
-        self.transport.write(head.encode() + b"connection: close\r\n\r\n" + body)
-        self.transport.close()
+TLS_GOODBYE = 2.0  # seconds for the other side to agree that a connection ends
+BACKLOG = 2048  # connections that the system keeps waiting until they are accepted
+ACCEPTS = 16  # connections that are accepted at a time, so that requests get their turn
+ACCEPT_PAUSE = 0.05  # seconds until the next try where there is no descriptor left
+FILES = 32 + ACCEPTS  # descriptors that are kept for models, logs and snapshots, and for connections that are ending
+FEWEST = 8  # connections, with fewer of which there is no point in serving
 
 
 class Server(uvicorn.Server):
     """A server that stops cleanly: requests under way are finished. SIGHUP makes it check the model files."""
 
-    def __init__(self, service: Service, ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        service: Service,
+        ready: Callable[[], None],
+        limits: ConnectionLimits | None = None,
+        tls: ssl.SSLContext | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        limits = limits or within_descriptors(ConnectionLimits())
+        self.table = service.connections = ConnectionTable(limits, clock)
+        self.tls = tls
+        self._joining: set[asyncio.Task[None]] = set()  # connections that are being opened
         config = uvicorn.Config(
             service.app,
             http=HttpProtocol,
@@ -64,6 +58,7 @@ class Server(uvicorn.Server):
             access_log=False,
             proxy_headers=False,
             server_header=False,
+            timeout_keep_alive=limits.idle,  # type: ignore[arg-type]
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
         super().__init__(config)
@@ -71,9 +66,73 @@ class Server(uvicorn.Server):
         self._reload: asyncio.Task[None] | None = None
         self._stopped_at = 0.0
 
+    async def on_tick(self, counter: int) -> bool:
+        """Ten times a second."""
+        self.table.sweep()
+        return await super().on_tick(counter)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        """As uvicorn's, but for who accepts connections.
+
+        An event loop that accepts them by itself takes all that there are, and those that have not agreed on TLS are
+        known to nobody: it runs out of descriptors, and then nobody can connect.
+        """
+        await self.lifespan.startup()
+        if self.lifespan.should_exit:
+            sys.exit(STARTUP_FAILURE)
+        self.servers = []
+        for listening in sockets or ():
+            listening.setblocking(False)
+            self._listen_to(listening)
+        self.started = True
         self.ready()
+
+    def _listen_to(self, listening: socket.socket) -> None:
+        if not self.should_exit:
+            asyncio.get_running_loop().add_reader(listening, self._accept, listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        """Take in some of the connections that wait."""
+        loop = asyncio.get_running_loop()
+        for _ in range(ACCEPTS):
+            try:
+                wire, _ = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionError):
+                return
+            except OSError:  # no descriptor is left
+                self.table.make_room()
+                loop.remove_reader(listening)
+                loop.call_later(ACCEPT_PAUSE, self._listen_to, listening)
+                return
+            wire.setblocking(False)
+            task = loop.create_task(self._join(wire))
+            self._joining.add(task)
+            task.add_done_callback(self._joining.discard)
+
+    async def _join(self, wire: socket.socket) -> None:
+        """Open a connection: agree on TLS, where there is any, and let HTTP begin."""
+        loop, seconds = asyncio.get_running_loop(), max(self.table.limits.head, 0.001)
+        parts = {"config": self.config, "server_state": self.server_state, "app_state": self.lifespan.state}
+        http = HttpProtocol(self.service, self.table, wire, **parts)
+        tls: dict[str, Any] = {}
+        if self.tls is not None and not http.has_room:  # saying so would take TLS first
+            wire.close()
+            return
+        if self.tls is not None:
+            tls = {"ssl": self.tls, "ssl_handshake_timeout": seconds, "ssl_shutdown_timeout": TLS_GOODBYE}
+        try:
+            await loop.connect_accepted_socket(lambda: http, wire, **tls)
+        except OSError:  # errors of TLS, a client that has gone, time that is up
+            wire.close()
+        finally:
+            if http.transport is None:
+                self.table.remove(http)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listening in sockets or ():
+            asyncio.get_running_loop().remove_reader(listening)
+        self.table.give_up(Phase.HEAD)  # uvicorn does not know of those that have not agreed on TLS
+        await super().shutdown(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -106,7 +165,7 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there; port 0 is any free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError) as error:
         why = str(getattr(error, "strerror", None) or error).partition(" (")[0].lower()
         raise OptionError(
@@ -114,8 +173,53 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def run(service: Service, listening: socket.socket, ready: Callable[[], None]) -> None:
+def within_descriptors(limits: ConnectionLimits) -> ConnectionLimits:
+    """The limits, with no more connections than this process may have open."""
+    used = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 64
+    most = _raise_descriptors(limits.connections + used + FILES) - used - FILES
+    if most < FEWEST:
+        raise OptionError(f"this process may open only {most + used + FILES} files and connections. Raise ulimit -n.")
+    return replace(limits, connections=min(limits.connections, most))
+
+
+def _raise_descriptors(wanted: int) -> int:
+    """How many descriptors this process may have, raised to so many where the system lets it."""
+    try:
+        import resource
+    except ImportError:  # not a POSIX system, and without such a limit
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if resource.RLIM_INFINITY in (soft, hard) or soft >= wanted:
+        return wanted
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def tls_context(certificate: str, key: str) -> ssl.SSLContext:
+    """TLS (1.2 or later) with a certificate, those that vouch for it, and its key; files in PEM."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(certificate, key, password="")  # without one, it would ask at the terminal
+    except (OSError, ValueError) as error:  # errors of TLS are among them
+        why = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+        raise OptionError(
+            f"cannot use --tls-cert {certificate} with --tls-key {key}: {str(why).replace('_', ' ').lower()}. "
+            "Give a certificate and its key in PEM, the key without a password."
+        ) from None
+    return context
+
+
+def run(
+    service: Service,
+    listening: socket.socket,
+    ready: Callable[[], None],
+    limits: ConnectionLimits | None = None,
+    tls: ssl.SSLContext | None = None,
+) -> None:
     """Serve until a signal; `ready` is called when requests can come."""
+    server = Server(service, ready, limits, tls)
     gc.collect()
     gc.freeze()  # a collection over all loaded modules and models takes longer than a small prediction
-    Server(service, ready).run(sockets=[listening])
+    server.run(sockets=[listening])
