@@ -32,6 +32,8 @@ class NaiveBayes(CountsClassifier):
     ----------
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution per class instead of bins; True takes all of them.
+    ddof : {0, 1}, default=0
+        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
     subsumption : float or None, default=None
         NBsr: leave out, row by row, values that only repeat another value of the row, among values seen more often than
         this (50 is customary). Needs pair counts.
@@ -68,6 +70,7 @@ class NaiveBayes(CountsClassifier):
     """
 
     gaussian: Any = False
+    ddof: int = 0
     subsumption: float | None = None
     subsumption_gaps: str = "skip"
     fit_by: str = "likelihood"

@@ -21,6 +21,7 @@ from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.forgetting import Clock, as_decay, as_window
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
+from tanager.counts.normals import check_ddof
 from tanager.encoding import Column, Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.validation import check_lengths, check_times, check_weights, one_dimensional
@@ -190,6 +191,7 @@ class CountsClassifier(Classifier):
         as_recut(self.recut)
         self._check_calibrate()
         check_gaussian(getattr(self, "gaussian", False), self._not_with_gaussian())
+        check_ddof(getattr(self, "ddof", 0))
         super().check_options()
 
     def _check_calibrate(self) -> None:
@@ -337,15 +339,16 @@ class CountsClassifier(Classifier):
 
     def _no_moments(self, counts: JointCounts) -> Moments | ContextMoments | None:
         """What is to be learned of Gaussian columns beside these counts, still empty."""
-        schema, k = counts.schema, counts.n_classes
+        schema, k, ddof = counts.schema, counts.n_classes, getattr(self, "ddof", 0)
         n = sum(column.kind == "continuous" for column in schema.columns)
         if n:
-            return Moments(k, n)
+            return Moments(k, n, ddof)
         columns, sets = self._moments_shape(schema)
         if not columns:
             return None
-        budget, owner = self.max_memory, type(self).__name__
-        return ContextMoments(columns, sets, schema.n_values, k, max_memory=budget, beside=counts.nbytes, owner=owner)
+        budget, beside, owner = self.max_memory, counts.nbytes, type(self).__name__
+        shape = columns, sets, schema.n_values, k
+        return ContextMoments(*shape, ddof=ddof, max_memory=budget, beside=beside, owner=owner)
 
     def _moments_shape(self, schema: Schema) -> tuple[list[int], list[ParentSet]]:
         """Columns with codes whose numbers are learned as well, and the parent sets that they are learned given."""

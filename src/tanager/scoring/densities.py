@@ -22,7 +22,9 @@ import numpy as np
 
 from tanager import _kernels
 from tanager.counts.block import Block, Query
-from tanager.counts.context_moments import ContextMoments, LeftOut, usable_numbers
+from tanager.counts.context_moments import ContextMoments
+from tanager.counts.moments import LeftOut
+from tanager.counts.normals import usable_numbers
 from tanager.scoring.explain import Factors, PartList, log_of_mean, member_terms, shared_out
 from tanager.scoring.forms import ParentSet, ProductOfSums, SumOfProducts
 from tanager.scoring.gaussian import normalised
@@ -247,13 +249,14 @@ class _Numbers:
 
     def __init__(self, moments: ContextMoments, rows: Rows, places: Sequence[int]) -> None:
         self.moments = moments
-        self.values = np.ascontiguousarray(usable_numbers(rows.numbers))
+        values = usable_numbers(rows.numbers)
         self.place = {moments.sets[at]: q for q, at in enumerate(places)}
         self.contexts = moments.lines(rows.codes, places)
         self.left_out: LeftOut | None = None
         if isinstance(rows, Block):
             self.left_out = rows.labels, np.ones(len(rows)) if rows.weights is None else rows.weights
-        self.normals, self.lines = moments.normals(self.contexts, self.values, self.left_out)
+        self.numbers = values
+        self.normals, self.lines, self.values = moments.normals(self.contexts, values, self.left_out)
 
     def _of_set(self, lines: np.ndarray, parents: ParentSet) -> np.ndarray:
         own: np.ndarray = lines[:, self.place[tuple(sorted(parents))]]
@@ -279,7 +282,7 @@ class _Numbers:
         """Log densities of numbers inside their bins (rows, sets): some of the sets, each of one number."""
         columns = [self.moments.child_of(i) for (i,) in (list(self.place)[q] for q in which)]
         own = self.contexts[:, list(which)]
-        return self.moments.log_density_of_all(own, self.values, np.array(columns, dtype=np.int64), self.left_out)
+        return self.moments.log_density_of_all(own, self.numbers, np.array(columns, dtype=np.int64), self.left_out)
 
     def log_density(self, parents: ParentSet, rows: np.ndarray | None = None) -> np.ndarray:
         """Log densities of every number given these parents, which are present: rows (or some), classes and numbers."""
