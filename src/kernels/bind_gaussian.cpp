@@ -59,16 +59,22 @@ exact::Sums checked_sums(const Digits &digits, const Windows &windows) {
 constexpr std::int64_t no_place = 1 << 20;
 
 // Rows may be spelled where their digits are inside the windows, and below the highest digit of each.
-void expect_room(const exact::Sums &sums, const double *rows, const double *raw, std::int64_t m) {
-    std::vector<std::int64_t> all(std::size_t(sums.n) * 6);
-    for (std::size_t j = 0; j < all.size(); j += 2) all[j] = no_place, all[j + 1] = -no_place;
-    for (std::int64_t r = 0; r < m; ++r) exact::widen_for(rows + r * sums.n, raw[r], sums.n, all.data());
+bool has_room(const exact::Sums &sums, const double *rows, const double *raw, std::int64_t m) {
+    exact::Extremes extremes(sums.n);
+    for (std::int64_t r = 0; r < m; ++r) extremes.see(rows + r * sums.n, raw[r]);
+    std::vector<std::int64_t> bounds(std::size_t(sums.n) * 6);
+    for (std::size_t j = 0; j < bounds.size(); j += 2) bounds[j] = no_place, bounds[j + 1] = -no_place;
+    extremes.stretch(bounds.data());
     for (std::size_t part = 0; part < sums.parts.size(); ++part) {
         const exact::Part &own = sums.parts[part];
-        const bool empty = all[2 * part] == no_place;
-        expect(empty || (all[2 * part] >= own.low && all[2 * part + 1] < own.low + own.size),
-               "the sums have no room for the digits of a row");
+        const bool fits = bounds[2 * part] >= own.low && bounds[2 * part + 1] < own.low + own.size;
+        if (bounds[2 * part] != no_place && !fits) return false;
     }
+    return true;
+}
+
+void expect_room(const exact::Sums &sums, const double *rows, const double *raw, std::int64_t m) {
+    expect(has_room(sums, rows, raw, m), "the sums have no room for the digits of a row");
 }
 
 const double *checked_raw(const Contiguous &raw, std::int64_t n_rows) {
@@ -84,10 +90,13 @@ void exact_bounds(const Rows &rows, const Contiguous &raw, const Bounds &bounds)
     const double *values = checked_rows(rows, m, n), *weights = checked_raw(raw, m);
     std::int64_t *out = bounds.data();
     nb::gil_scoped_release release;
-    for (std::int64_t r = 0; r < m; ++r) exact::widen_for(values + r * n, weights[r], n, out);
+    exact::Extremes extremes(n);
+    for (std::int64_t r = 0; r < m; ++r) extremes.see(values + r * n, weights[r]);
+    extremes.stretch(out);
 }
 
-void exact_add(const Digits &digits, const Windows &windows, const Rows &rows, const Contiguous &raw,
+// False, and nothing is done, where there is no room for the digits of the rows.
+bool exact_add(const Digits &digits, const Windows &windows, const Rows &rows, const Contiguous &raw,
                const Lines &lines, bool subtract) {
     const exact::Sums sums = checked_sums(digits, windows);
     const std::int64_t m = std::int64_t(rows.shape(0)), n_sets = std::int64_t(lines.shape(1));
@@ -95,7 +104,7 @@ void exact_add(const Digits &digits, const Windows &windows, const Rows &rows, c
     expect(std::int64_t(lines.shape(0)) == m && m < (std::int64_t(1) << 30), "there must be one row of lines per row");
     for (std::int64_t at = 0; at < m * n_sets; ++at)
         expect(lines.data()[at] < sums.n_lines, "a line is beyond the sums");
-    expect_room(sums, values, weights, m);
+    if (!has_room(sums, values, weights, m)) return false;
     const std::int64_t *to = lines.data();
     nb::gil_scoped_release release;
     std::vector<std::int64_t> row(std::size_t(sums.width));
@@ -114,6 +123,7 @@ void exact_add(const Digits &digits, const Windows &windows, const Rows &rows, c
     } else {
         for (std::int64_t at = 0; at < sums.n_lines; ++at) exact::normalise(sums, sums.line(at));
     }
+    return true;
 }
 
 void exact_normalise(const Digits &digits, const Windows &windows) {

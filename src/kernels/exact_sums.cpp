@@ -53,11 +53,6 @@ Product times(const Product &a, const Odd &b) {
 
 int length(std::uint64_t x) { return 64 - std::countl_zero(x); }
 
-void stretch(std::int64_t *bounds, std::int64_t exponent, int bits) {
-    bounds[0] = std::min(bounds[0], exponent >> 5);
-    bounds[1] = std::max(bounds[1], ((exponent + bits - 1) >> 5) + 1);
-}
-
 // Digits of a product, which its window has room for.
 void put(const Product &product, bool negative, const Part &part, std::int64_t *line) {
     const int shift = product.exponent & 31;
@@ -76,112 +71,135 @@ void put(const Product &product, bool negative, const Part &part, std::int64_t *
 
 // --- reading -------------------------------------------------------------------------------------------------------
 
-// A whole number times 2^(32 place), without zeros at either end; `size` is 0 for 0.
+// A whole number times 2^(64 place), in words, without zeros at either end; `size` is 0 for 0.
 struct Magnitude {
-    const std::uint32_t *digits;
+    const std::uint64_t *words;
     std::int64_t size, place;
     bool negative;
 };
 
-Magnitude trimmed(const std::vector<std::uint32_t> &digits, std::int64_t place, bool negative) {
-    std::int64_t end = std::int64_t(digits.size()), begin = 0;
-    while (end > 0 && digits[std::size_t(end - 1)] == 0) --end;
-    while (begin < end && digits[std::size_t(begin)] == 0) ++begin;
-    return {digits.data() + begin, end - begin, place + begin, negative};
+std::uint64_t *room_for(std::vector<std::uint64_t> &room, std::int64_t size) {
+    if (std::int64_t(room.size()) < size) room.resize(std::size_t(2 * size));
+    return room.data();
 }
 
-Magnitude magnitude(const Part &part, const std::int64_t *line, std::vector<std::uint32_t> &room) {
+Magnitude trimmed(const std::uint64_t *words, std::int64_t size, std::int64_t place, bool negative) {
+    while (size > 0 && words[size - 1] == 0) --size;
+    while (size > 0 && *words == 0) ++words, ++place, --size;
+    return {words, size, place, negative};
+}
+
+Magnitude magnitude(const Part &part, const std::int64_t *line, std::vector<std::uint64_t> &room) {
+    if (part.size == 0) return {nullptr, 0, 0, false};
     const std::int64_t *from = line + part.begin;
-    const bool negative = part.size > 0 && from[part.size - 1] < 0;
-    room.resize(std::size_t(part.size) + 1);
+    const bool negative = from[part.size - 1] < 0;
+    const std::int64_t odd_place = part.low & 1, size = (odd_place + part.size + 2) / 2;
+    std::uint64_t *words = room_for(room, size);
+    std::fill_n(words, size, 0);
+    const auto put_digit = [&](std::int64_t j, std::int64_t digit) {
+        words[(odd_place + j) >> 1] |= std::uint64_t(digit & digit_mask) << (digit_bits * ((odd_place + j) & 1));
+    };
     std::int64_t carry = 0;
     for (std::int64_t j = 0; j < part.size; ++j) {
         carry += negative ? -from[j] : from[j];
-        room[std::size_t(j)] = std::uint32_t(carry & digit_mask);
+        put_digit(j, carry);
         carry >>= digit_bits;
     }
-    room[std::size_t(part.size)] = std::uint32_t(carry);
-    return trimmed(room, part.low, negative);
+    put_digit(part.size, carry);
+    return trimmed(words, size, part.low >> 1, negative);
 }
 
-void multiply(const Magnitude &a, const Magnitude &b, std::vector<std::uint32_t> &out) {
-    out.assign(std::size_t(a.size + b.size), 0);
+Magnitude product(const Magnitude &a, const Magnitude &b, std::vector<std::uint64_t> &room) {
+    std::uint64_t *out = room_for(room, a.size + b.size);
+    std::fill_n(out, a.size + b.size, 0);
     for (std::int64_t i = 0; i < a.size; ++i) {
-        const std::uint64_t factor = a.digits[i];
         std::uint64_t carry = 0;
         for (std::int64_t j = 0; j < b.size; ++j) {
-            std::uint32_t &to = out[std::size_t(i + j)];
-            carry += factor * b.digits[j] + to;
-            to = std::uint32_t(carry);
-            carry >>= digit_bits;
+            const Wide sum = Wide(a.words[i]) * b.words[j] + out[i + j] + carry;
+            out[i + j] = std::uint64_t(sum);
+            carry = std::uint64_t(sum >> 64);
         }
-        out[std::size_t(i + b.size)] = std::uint32_t(carry);
+        out[i + b.size] = carry;
     }
+    return trimmed(out, a.size + b.size, a.place + b.place, false);
 }
 
 // a - b, or nothing where that is below 0.
-Magnitude difference(const Magnitude &a, const Magnitude &b, std::vector<std::uint32_t> &out) {
-    if (b.size == 0) {
-        out.assign(a.digits, a.digits + a.size);
-        return trimmed(out, a.place, false);
+Magnitude difference(const Magnitude &a, const Magnitude &b, std::vector<std::uint64_t> &room) {
+    if (b.size == 0) return a;
+    if (a.size == 0 || a.place + a.size < b.place + b.size) return {nullptr, 0, 0, false};
+    const std::int64_t low = std::min(a.place, b.place), size = a.place + a.size - low, first = b.place - low;
+    std::uint64_t *out = room_for(room, size);
+    std::fill_n(out, size, 0);
+    std::copy_n(a.words, a.size, out + (a.place - low));
+    bool borrow = false;
+    for (std::int64_t j = first; j < size && (borrow || j < first + b.size); ++j) {
+        const Wide less = Wide(j < first + b.size ? b.words[j - first] : 0) + borrow;
+        borrow = out[j] < less;
+        out[j] -= std::uint64_t(less);
     }
-    if (a.size == 0) return {nullptr, 0, 0, false};
-    const std::int64_t low = std::min(a.place, b.place), high = std::max(a.place + a.size, b.place + b.size);
-    out.assign(std::size_t(high - low), 0);
-    std::copy_n(a.digits, a.size, out.begin() + (a.place - low));
-    std::int64_t carry = 0;
-    for (std::int64_t j = b.place - low; j < high - low && (carry != 0 || j < b.place - low + b.size); ++j) {
-        const std::int64_t at = j - (b.place - low);
-        carry += std::int64_t(out[std::size_t(j)]) - (at < b.size ? std::int64_t(b.digits[at]) : 0);
-        out[std::size_t(j)] = std::uint32_t(carry & digit_mask);
-        carry >>= digit_bits;
-    }
-    if (carry < 0) return {nullptr, 0, 0, false};
-    return trimmed(out, low, false);
+    if (borrow) return {nullptr, 0, 0, false};
+    return trimmed(out, size, low, false);
 }
 
-// (high + low) 2^exponent, good to 2^-90.
+// (high + low) 2^exponent, good to 2^-100.
 struct Twofold {
     double high, low;
     std::int64_t exponent;
 };
 
+// The highest 127 bits: 63 of them are a number of their own, whose rounding is known.
 Twofold twofold(const Magnitude &m) {
-    Wide top = 0;
-    const std::int64_t taken = std::min<std::int64_t>(m.size, 4);
-    for (std::int64_t j = 0; j < taken; ++j) top = (top << digit_bits) | m.digits[m.size - 1 - j];
-    std::int64_t exponent = digit_bits * (m.place + m.size - taken);
-    if (top >> 127) top >>= 1, ++exponent;  // so that rounding stays within the type
-    const double high = double(top);
-    return {high, double(__int128(top) - __int128(high)), exponent};
+    const auto word = [&](std::int64_t j) { return j <= m.size ? m.words[m.size - j] : 0; };
+    const int zeros = std::countl_zero(word(1));
+    Wide top = (Wide(word(1)) << 64 | word(2)) << zeros;
+    if (zeros > 0) top |= word(3) >> (64 - zeros);
+    const auto above = std::int64_t(std::uint64_t(top >> 65));
+    const double high = double(above), below = double(std::uint64_t(top >> 1) >> 1) * 0x1p-63;
+    return {high, double(above - std::int64_t(high)) + below, 64 * (m.place + m.size - 1) - zeros + 1};
+}
+
+// x 2^exponent, without a call where both are ordinary.
+double times_power(double x, std::int64_t exponent) {
+    if (exponent > -960 && exponent < 960 && x < 0x1p60 && x > 0x1p-60)
+        return x * std::bit_cast<double>(std::uint64_t(exponent + 1023) << 52);
+    return std::ldexp(x, int(std::clamp<std::int64_t>(exponent, -100000, 100000)));
 }
 
 double quotient(const Twofold &a, const Twofold &b) {
     const double q = a.high / b.high;
     const double rest = std::fma(-q, b.high, a.high) + (a.low - q * b.low);
-    return std::ldexp(q + rest / b.high, int(a.exponent - b.exponent));
-}
-
-double as_double(const Twofold &a) {
-    return a.exponent > 2000 ? largest : std::min(largest, std::ldexp(a.high + a.low, int(a.exponent)));
+    return times_power(q + rest / b.high, a.exponent - b.exponent);
 }
 
 }  // namespace
 
 // --- rows to digits ------------------------------------------------------------------------------------------------
 
-void widen_for(const double *row, double weight, int n, std::int64_t *bounds) {
+void Extremes::see(const double *row, double weight) {
     const Odd w = odd(weight);
     if (w.mantissa == 0) return;
-    const int bits = length(w.mantissa);
-    for (int i = 0; i < n; ++i, bounds += 6) {
+    weight_.see(w.exponent, length(w.mantissa));
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
         if (!std::isfinite(row[i])) continue;
-        stretch(bounds, w.exponent, bits);
+        present_[i] = 1;
         const Odd x = odd(row[i]);
-        if (x.mantissa == 0) continue;
-        const int own = length(x.mantissa);
-        stretch(bounds + 2, w.exponent + x.exponent, bits + own);
-        stretch(bounds + 4, w.exponent + 2 * x.exponent, bits + 2 * own);
+        if (x.mantissa != 0) columns_[i].see(x.exponent, length(x.mantissa));
+    }
+}
+
+void Extremes::stretch(std::int64_t *bounds) const {
+    const auto cover = [](std::int64_t *own, std::int64_t low, std::int64_t high) {
+        own[0] = std::min(own[0], low >> 5);
+        own[1] = std::max(own[1], ((high - 1) >> 5) + 1);
+    };
+    for (std::size_t i = 0; i < columns_.size(); ++i, bounds += 6) {
+        if (!present_[i]) continue;
+        cover(bounds, weight_.low, weight_.high);
+        const Range &x = columns_[i];
+        if (x.low >= x.high) continue;
+        cover(bounds + 2, weight_.low + x.low, weight_.high + x.high);
+        cover(bounds + 4, weight_.low + 2 * x.low, weight_.high + 2 * x.high);
     }
 }
 
@@ -222,24 +240,27 @@ void normalise(const Sums &sums, std::int64_t *line) {
 }
 
 void scale(const Sums &sums, std::int64_t *line, std::uint64_t mantissa, int exponent, Scratch &scratch) {
-    const std::uint32_t factor[2] = {std::uint32_t(mantissa), std::uint32_t(mantissa >> 32)};
     const int shift = exponent & 31;
     for (const Part &part : sums.parts) {
         const Magnitude old = magnitude(part, line, scratch.first);
         std::int64_t *own = line + part.begin;
         std::fill_n(own, part.size, 0);
         if (old.size == 0) continue;
-        multiply(old, {factor, 2, 0, false}, scratch.left);
-        std::int64_t to = old.place + (exponent >> 5) - part.low;
-        std::uint64_t carry = 0;
-        scratch.left.push_back(0);
-        for (const std::uint32_t digit : scratch.left) {
-            carry |= std::uint64_t(digit) << shift;
-            const std::int64_t d = std::int64_t(carry & std::uint64_t(digit_mask));
+        const Magnitude scaled = product(old, {&mantissa, 1, 0, false}, scratch.left);
+        std::int64_t to = 2 * scaled.place + (exponent >> 5) - part.low;
+        const auto put_digit = [&](std::uint64_t digit) {
+            const auto d = std::int64_t(digit & std::uint64_t(digit_mask));
             if (to >= 0 && to < part.size) own[to] = old.negative ? -d : d;
-            carry >>= digit_bits;
             ++to;
+        };
+        std::uint64_t carry = 0;  // below 2^shift, and what is added to it has that many zeros at its end
+        for (std::int64_t j = 0; j < 2 * scaled.size; ++j) {
+            const std::uint64_t digit = (scaled.words[j / 2] >> (digit_bits * (j & 1))) & std::uint64_t(digit_mask);
+            carry |= digit << shift;
+            put_digit(carry);
+            carry >>= digit_bits;
         }
+        put_digit(carry);
     }
     normalise(sums, line);
 }
@@ -251,21 +272,17 @@ Cell read(const Sums &sums, const std::int64_t *line, int column, Scratch &scrat
     const Magnitude first = magnitude(parts[1], line, scratch.first),
                     second = magnitude(parts[2], line, scratch.second);
     const Twofold w = twofold(weight);
-    Cell cell{as_double(w), 0, 0};
+    Cell cell{std::min(largest, times_power(w.high + w.low, w.exponent)), 0, 0};
     if (first.size > 0) cell.mean = (first.negative ? -1 : 1) * quotient(twofold(first), w);
     cell.mean = std::clamp(cell.mean, -largest, largest);
     if (second.size == 0 || second.negative) return cell;
     // W² times the variance is W B - A²: a whole number, so nothing cancels that should not.
-    multiply(weight, second, scratch.left);
-    const Magnitude product = trimmed(scratch.left, weight.place + second.place, false);
-    multiply(first, first, scratch.right);
-    const Magnitude square = trimmed(scratch.right, 2 * first.place, false);
-    const Magnitude spread = difference(product, square, scratch.first);
+    const Magnitude spread =
+        difference(product(weight, second, scratch.left), product(first, first, scratch.right), scratch.second);
     if (spread.size == 0) return cell;
     Twofold v = twofold(spread);
     if (v.exponent & 1) v.high *= 2, --v.exponent;
-    const double root = std::sqrt(v.high) / w.high;
-    const double deviation = std::ldexp(root, int(v.exponent / 2 - w.exponent));
+    const double deviation = times_power(std::sqrt(v.high) / w.high, v.exponent / 2 - w.exponent);
     if (deviation > rounding * std::abs(cell.mean)) cell.deviation = std::min(deviation, largest);
     return cell;
 }

@@ -36,12 +36,29 @@ struct Cell {
 
 // Room for the reading of a cell; one per thread.
 struct Scratch {
-    std::vector<std::uint32_t> weight, first, second, left, right;
-    std::vector<std::int64_t> row;
+    std::vector<std::uint64_t> weight, first, second, left, right;
 };
 
-// Windows (columns, 3, 2), as the first place and the one after the last, become wide enough for a row.
-void widen_for(const double *row, double weight, int n, std::int64_t *bounds);
+// The lowest and highest bits of the numbers and weights of some rows, and so the digits that their sums may have.
+class Extremes {
+  public:
+    explicit Extremes(int n) : columns_(std::size_t(n)), present_(std::size_t(n), 0) {}
+    void see(const double *row, double weight);
+    // Bounds (columns, 3, 2), each the first place and the one after the last, become wide enough for the rows.
+    void stretch(std::int64_t *bounds) const;
+
+  private:
+    struct Range {
+        std::int64_t low = 1 << 20, high = -(1 << 20);
+        void see(int exponent, int bits) {
+            low = exponent < low ? exponent : low;
+            high = exponent + bits > high ? exponent + bits : high;
+        }
+    };
+    Range weight_;
+    std::vector<Range> columns_;
+    std::vector<char> present_;
+};
 
 // The digits of a row, as wide as a line. NaN is missing.
 void spell(const Sums &sums, const double *row, double weight, std::int64_t *out);

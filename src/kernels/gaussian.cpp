@@ -84,7 +84,6 @@ void Moments::answer(int i, double x, double *out) {
     all.deviation = corrected(all, total / scale, ddof_);
     const bool varied = all.deviation > 0;
     if (!varied) all.deviation = 1;  // a standard normal, the same in all classes
-    const double log_all = std::log(all.deviation);
     const double least = varied ? std::max(least_share * all.deviation, smallest) : 1;
     x = std::clamp(x, all.mean - distance * all.deviation, all.mean + distance * all.deviation);
     for (int c = 0; c < k_; ++c) {
@@ -92,7 +91,7 @@ void Moments::answer(int i, double x, double *out) {
         const double weight = cell.weight / scale;
         const bool known = weight > nothing;
         double deviation = known ? corrected(cell, weight, ddof_) : all.deviation;
-        double log_deviation = known ? logs[std::size_t(c) * n] : log_all;
+        double log_deviation = known ? logs[std::size_t(c) * n] : std::log(all.deviation);
         if (deviation < least) deviation = least, log_deviation = std::log(least);
         else if (known && deviation != cell.deviation) log_deviation = std::log(deviation);
         const double z = std::clamp((x - (known ? cell.mean : all.mean)) / deviation, -most, most);

@@ -745,8 +745,8 @@ def exact_bounds(values: _Floats, raw: _Floats, bounds: _Integers) -> None:
 
 def exact_add(
     digits: _Integers, windows: _Integers, values: _Floats, raw: _Floats, lines: _Integers, subtract: bool = False
-) -> None:
-    """Add each row to its lines (rows, any number; negative: none), or take it away."""
+) -> bool:
+    """Add each row to its lines (rows, any number; negative: none), or take it away; False where it has no room."""
 
 def exact_normalise(digits: _Integers, windows: _Integers) -> None:
     """Carry, so that all digits but the highest of every sum are from 0 to 2^32 - 1."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,15 @@ PSEUDO_ROWS = 1.0
 _ENTRIES = 2**20  # rows times sets that are added at once
 _DIGITS = 12  # of a line and child, where numbers are ordinary; more are looked for when they are needed
 _READ = 6 * 8  # bytes of a line and child: its moments and its normal distribution, when they are read
+
+
+class _Answers(NamedTuple):
+    """What is read from all lines: moments, those of all rows, and distributions by line and by context."""
+
+    cells: Cells
+    every: AllRows
+    normals: Normals
+    inside: Normals
 
 
 class ContextMoments:
@@ -111,7 +120,7 @@ class ContextMoments:
         self._ranges = {p: slice(int(a), int(b)) for p, a, b in zip(self.sets, starts, starts[1:], strict=False)}
         self._starts = starts[:-1]
         self._by_size = self._grouped(range(len(self.sets)))
-        self._normals: tuple[Normals, AllRows] | None = None
+        self._answers: _Answers | None = None
 
     def _grouped(self, places: Sequence[int]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Some sets by their size: which of ``places`` they are, where they start, and their columns."""
@@ -203,12 +212,12 @@ class ContextMoments:
             lines = self.lines(part.codes)
             lines = np.where(lines < 0, -1, lines + part.labels[:, None].astype(np.int64))
             self.sums.add(values[rows], raw[rows], lines, subtract=subtract)
-        self._normals = None
+        self._answers = None
 
     def decay(self, factor: float | np.ndarray) -> ContextMoments:
         """Multiply the weights by a factor, or by one per class (first axis). Means stay."""
         fade(self.sums, factor, self.n_classes)
-        self._normals = None
+        self._answers = None
         return self
 
     # --- other layouts ------------------------------------------------------------------------------------------
@@ -277,7 +286,7 @@ class ContextMoments:
     def merge(self, other: ContextMoments) -> ContextMoments:
         """Add other moments of the same layout."""
         self.sums.merge(other.sums)
-        self._normals = None
+        self._answers = None
         return self
 
     def at_scale(self, scale: float) -> ContextMoments:
@@ -288,75 +297,98 @@ class ContextMoments:
 
     # --- answers ------------------------------------------------------------------------------------------------
 
-    def normals(
-        self, lines: np.ndarray, values: np.ndarray, left_out: LeftOut | None
-    ) -> tuple[Normals, np.ndarray, np.ndarray]:
+    def without(self, lines: np.ndarray, values: np.ndarray, left_out: LeftOut) -> Cells:
+        """The moments of these contexts for the class of each row, which is left out: rows, sets and columns."""
+        labels, weights = left_out
+        return self.sums.read_without(lines + labels[:, None], values, self.sums.raw(len(values), weights))
+
+    def normals(self, lines: np.ndarray, values: np.ndarray) -> tuple[Normals, np.ndarray, np.ndarray]:
         """Normal distributions for rows in some contexts (rows, sets), where each context is, and numbers to ask for.
 
         A context is read with ``PSEUDO_ROWS`` rows of its class beside its own; else the rules are those of
-        ``tanager.counts.normals``. With ``left_out`` each row is first taken out of its own class. Few rows get
-        distributions of their own, many those of all contexts, which are kept until a row comes or goes.
+        ``tanager.counts.normals``. Few rows get distributions of their own, many those of all contexts, which are kept
+        until a row comes or goes.
         """
-        if left_out is None and (self._normals is not None or lines.size * self.n_classes >= self.n_lines):
-            normals, every = self._all_normals()
-            return normals, lines, within_reach(values, every)
-        own = np.arange(lines.size).reshape(lines.shape) * self.n_classes
-        normals, every = self._normals_at(np.maximum(lines, 0), values, left_out)
-        normals = normals.each(lambda part: np.ascontiguousarray(part).reshape(-1, self.n_columns))
-        return normals, np.where(lines < 0, -1, own), within_reach(values, every)
+        if self._answers is not None or lines.size * self.n_classes >= self.n_lines:
+            every = self._all.every
+            return self._all.normals, lines, within_reach(values, every)
+        own = self.sums.read(np.arange(self.n_classes))
+        every = all_rows(own, 0, self.ddof)
+        cells = self.sums.read(np.maximum(lines, 0)[:, :, None] + np.arange(self.n_classes))
+        normals = self._shrunk(cells, own, every).each(lambda part: part.reshape(-1, self.n_columns))
+        places = np.arange(lines.size).reshape(lines.shape) * self.n_classes
+        return normals, np.where(lines < 0, -1, places), within_reach(values, every)
 
-    def log_density_of_all(
-        self, lines: np.ndarray, values: np.ndarray, columns: np.ndarray, left_out: LeftOut | None
-    ) -> np.ndarray:
+    def normals_without(
+        self, lines: np.ndarray, values: np.ndarray, left_out: LeftOut, rest: Cells
+    ) -> tuple[Normals, np.ndarray, np.ndarray]:
+        """``normals`` of rows that are left out of their class, whose contexts then have the moments in ``rest``."""
+        own, every = self._classes_without(values, left_out)
+        at = np.maximum(lines, 0)[:, :, None] + np.arange(self.n_classes)
+        cells = Cells(*(part[at] for part in self._all.cells))
+        _exchange(cells, left_out[0], rest)
+        wide = every.each(lambda part: part[:, None, None])
+        normals = self._shrunk(cells, Cells(*(part[:, None] for part in own)), wide)
+        places = np.arange(lines.size).reshape(lines.shape) * self.n_classes
+        flat = normals.each(lambda part: part.reshape(-1, self.n_columns))
+        return flat, np.where(lines < 0, -1, places), within_reach(values, every)
+
+    def log_density_of_all(self, lines: np.ndarray, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Log density of each of these columns in a context of its own (rows, columns), among rows of all classes."""
-        pick = np.arange(len(columns)), columns
-        read = self._read_at(np.maximum(lines, 0), values, left_out)
-        cells = pool(Cells(*(part[:, pick[0], :, pick[1]].transpose(1, 0, 2) for part in read)), axis=2)
-        every = all_rows(self._of_classes(values, left_out), 1, self.ddof)
-        every = every.each(lambda part: np.broadcast_to(part[..., columns], cells.mean.shape))
-        x = within_reach(values[:, columns], every)
-        mean, deviation = shrunk(by_rule(cells, self.ddof), every.mean, every.deviation, PSEUDO_ROWS)
-        return normals_of(mean, deviation, every).log_density(x)
+        at = np.maximum(lines, 0)
+        if self._answers is not None or lines.size * self.n_classes >= self.n_lines:
+            every = self._all.every
+            normals = self._all.inside.each(lambda part: part[at // self.n_classes, columns])
+        else:
+            every = all_rows(self.sums.read(np.arange(self.n_classes)), 0, self.ddof)
+            cells = self.sums.read(at[:, :, None] + np.arange(self.n_classes))
+            picked = Cells(*(part[:, np.arange(len(columns)), :, columns].transpose(1, 0, 2) for part in cells))
+            normals = self._inside(pool(picked, axis=2), every.each(lambda part: part[columns]))
+        return normals.log_density(within_reach(values, every)[:, columns])
 
-    def _all_normals(self) -> tuple[Normals, AllRows]:
-        """The normal distributions of all lines, and the moments of all rows; kept until a row comes or goes."""
-        if self._normals is None:
-            cells = Cells(*(part.reshape(-1, self.n_classes, self.n_columns) for part in self.cells))
-            own = Cells(*(part[0] for part in cells))
+    def log_density_of_all_without(
+        self, lines: np.ndarray, values: np.ndarray, columns: np.ndarray, left_out: LeftOut, rest: Cells
+    ) -> np.ndarray:
+        """The same of rows that are left out of their class, whose contexts then have the moments in ``rest``."""
+        sets = np.arange(len(columns))
+        at = np.maximum(lines, 0)[:, :, None] + np.arange(self.n_classes)
+        cells = Cells(*(part[at, columns[:, None]] for part in self._all.cells))
+        for part, left in zip(cells, rest, strict=True):
+            part[np.arange(len(lines))[:, None], sets, left_out[0][:, None]] = left[:, sets, columns]
+        _, every = self._classes_without(values, left_out)
+        normals = self._inside(pool(cells, axis=2), every.each(lambda part: part[:, columns]))
+        return normals.log_density(within_reach(values, every)[:, columns])
+
+    def _classes_without(self, values: np.ndarray, left_out: LeftOut) -> tuple[Cells, AllRows]:
+        """The moments of every class (rows, classes, columns) and of all rows, each row left out of its class."""
+        own = self.sums.read(np.arange(self.n_classes))
+        own = Cells(*(np.repeat(part[None], len(values), axis=0) for part in own))
+        rest = self.without(np.zeros((len(values), 1), dtype=np.int64), values, left_out)
+        for part, left in zip(own, rest, strict=True):
+            part[np.arange(len(values)), left_out[0]] = left[:, 0]
+        return own, all_rows(own, 1, self.ddof)
+
+    @property
+    def _all(self) -> _Answers:
+        """What all lines say; kept until a row comes or goes."""
+        if self._answers is None:
+            cells = self.cells
+            by_context = Cells(*(part.reshape(-1, self.n_classes, self.n_columns) for part in cells))
+            own = Cells(*(part[0] for part in by_context))
             every = all_rows(own, 0, self.ddof)
-            normals = self._shrunk(cells, own, every)
-            self._normals = normals.each(lambda part: part.reshape(-1, self.n_columns)), every
-        return self._normals
+            normals = self._shrunk(by_context, own, every).each(lambda part: part.reshape(-1, self.n_columns))
+            inside = self._inside(pool(by_context, axis=1), every)
+            self._answers = _Answers(cells, every, normals, inside)
+        return self._answers
 
     def _shrunk(self, cells: Cells, own: Cells, every: AllRows) -> Normals:
         """Distributions of contexts beside those of their classes, and of all rows."""
         centre = centre_of(by_rule(own, self.ddof), every)
         return normals_of(*shrunk(by_rule(cells, self.ddof), *centre, PSEUDO_ROWS), every)
 
-    def _of_classes(self, values: np.ndarray, left_out: LeftOut | None) -> Cells:
-        """The moments of every class, for every row (or once, where none is left out): rows, classes and columns."""
-        none = np.zeros((len(values) if left_out is not None else 1, 1), dtype=np.int64)
-        return Cells(*(part[:, 0] for part in self._read_at(none, values, left_out)))
-
-    def _read_at(self, lines: np.ndarray, values: np.ndarray, left_out: LeftOut | None) -> Cells:
-        """The moments of these contexts, with or without the rows: rows, sets, classes and columns."""
-        cells = self.sums.read(lines[:, :, None] + np.arange(self.n_classes))
-        if left_out is not None:
-            labels, weights = left_out
-            wide = labels[:, None].astype(np.int64)
-            rest = self.sums.read_without(lines + wide, values, self.sums.raw(len(values), weights))
-            at = np.arange(len(lines))[:, None], np.arange(lines.shape[1]), wide
-            for part, left in zip(cells, rest, strict=True):
-                part[at] = left
-        return cells
-
-    def _normals_at(self, lines: np.ndarray, values: np.ndarray, left_out: LeftOut | None) -> tuple[Normals, AllRows]:
-        """The distributions of these contexts alone: rows, sets, classes and columns; and the moments of all rows."""
-        own = self._of_classes(values, left_out)
-        every = all_rows(own, 1, self.ddof)
-        own = Cells(*(part[:, None] for part in own))
-        wide = every.each(lambda part: part[:, None, None])
-        return self._shrunk(self._read_at(lines, values, left_out), own, wide), every
+    def _inside(self, cells: Cells, every: AllRows) -> Normals:
+        """Distributions of the rows of all classes in contexts."""
+        return normals_of(*shrunk(by_rule(cells, self.ddof), every.mean, every.deviation, PSEUDO_ROWS), every)
 
     # --- files --------------------------------------------------------------------------------------------------
 
@@ -378,3 +410,10 @@ def _highest(codes: np.ndarray) -> np.ndarray:
     """The largest code of every column, missing ones left out; -1 where there is none."""
     missing = codes == np.iinfo(codes.dtype).max
     return np.where(missing, -1, codes.astype(np.int64)).max(axis=0, initial=-1)
+
+
+def _exchange(cells: Cells, labels: np.ndarray, rest: Cells) -> None:
+    """Put other moments in the place of those of the class of each row: (rows, sets, classes, columns)."""
+    rows, sets = np.arange(len(labels))[:, None], np.arange(cells.mean.shape[1])
+    for part, left in zip(cells, rest, strict=True):
+        part[rows, sets, labels[:, None]] = left

@@ -106,8 +106,10 @@ class ExactSums:
 
         ``raw`` are weights times the scale; a row goes without a trace where it is the number that it came with.
         """
-        self.reserve(values, raw)
-        _kernels.exact_add(self.digits, self.windows, values, raw, np.ascontiguousarray(lines), subtract)
+        lines = np.ascontiguousarray(lines)
+        if not _kernels.exact_add(self.digits, self.windows, values, raw, lines, subtract):
+            self.reserve(values, raw)
+            _kernels.exact_add(self.digits, self.windows, values, raw, lines, subtract)
 
     def merge(self, other: ExactSums) -> None:
         """Add sums of the same lines and columns."""

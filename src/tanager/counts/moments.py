@@ -81,8 +81,7 @@ class Moments:
     # --- rows come and go ---------------------------------------------------------------------------------------
 
     def reserve(self, block: Block) -> None:
-        """Have room for rows, so that nothing can go wrong when they are added."""
-        self.sums.reserve(usable_numbers(block.numbers), self.sums.raw(len(block), block.weights))
+        """Nothing can go wrong when rows are added here: sums take as many digits as they need."""
 
     def add_block(self, block: Block) -> None:
         """Add encoded rows."""

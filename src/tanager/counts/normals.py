@@ -32,6 +32,8 @@ _HALF_LOG_TWO_PI = 0.5 * np.log(2 * np.pi)
 def usable_numbers(numbers: np.ndarray | None) -> np.ndarray:
     """Numbers whose differences are finite; infinite ones are missing."""
     assert numbers is not None  # they come with the rows where columns are Gaussian
+    if (np.abs(numbers) <= LARGEST).all():
+        return np.ascontiguousarray(numbers)
     return np.ascontiguousarray(np.where(np.isinf(numbers), np.nan, np.clip(numbers, -LARGEST, LARGEST)))
 
 
