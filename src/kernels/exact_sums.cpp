@@ -93,25 +93,23 @@ Magnitude magnitude(const Part &part, const std::int64_t *line, std::vector<std:
     if (part.size == 0) return {nullptr, 0, 0, false};
     const std::int64_t *from = line + part.begin;
     const bool negative = from[part.size - 1] < 0;
-    const std::int64_t odd_place = part.low & 1, size = (odd_place + part.size + 2) / 2;
-    std::uint64_t *words = room_for(room, size);
-    std::fill_n(words, size, 0);
-    const auto put_digit = [&](std::int64_t j, std::int64_t digit) {
-        words[(odd_place + j) >> 1] |= std::uint64_t(digit & digit_mask) << (digit_bits * ((odd_place + j) & 1));
-    };
-    std::int64_t carry = 0;
-    for (std::int64_t j = 0; j < part.size; ++j) {
-        carry += negative ? -from[j] : from[j];
-        put_digit(j, carry);
+    const std::int64_t size = ((part.low & 1) + part.size + 2) / 2;
+    std::uint64_t *words = room_for(room, size), low = 0;
+    std::int64_t at = part.low & 1, carry = 0;  // digits of an odd place are the upper half of a word
+    for (std::int64_t j = 0; j <= part.size; ++j, ++at) {
+        if (j < part.size) carry += negative ? -from[j] : from[j];
+        const auto digit = std::uint64_t(carry & digit_mask);
         carry >>= digit_bits;
+        if (at & 1) words[at >> 1] = low | digit << digit_bits, low = 0;
+        else low = digit;
     }
-    put_digit(part.size, carry);
-    return trimmed(words, size, part.low >> 1, negative);
+    if (at & 1) words[at >> 1] = low;
+    return trimmed(words, (at + 1) >> 1, part.low >> 1, negative);
 }
 
 Magnitude product(const Magnitude &a, const Magnitude &b, std::vector<std::uint64_t> &room) {
     std::uint64_t *out = room_for(room, a.size + b.size);
-    std::fill_n(out, a.size + b.size, 0);
+    std::fill_n(out, b.size, 0);
     for (std::int64_t i = 0; i < a.size; ++i) {
         std::uint64_t carry = 0;
         for (std::int64_t j = 0; j < b.size; ++j) {
@@ -148,28 +146,78 @@ struct Twofold {
     std::int64_t exponent;
 };
 
-// The highest 127 bits: 63 of them are a number of their own, whose rounding is known.
+// 63 of the bits are a number of their own, whose rounding is known.
+Twofold twofold(Wide number, std::int64_t exponent) {
+    const int zeros =
+        number >> 64 ? std::countl_zero(std::uint64_t(number >> 64)) : 64 + std::countl_zero(std::uint64_t(number));
+    number <<= zeros;
+    const auto above = std::int64_t(std::uint64_t(number >> 65));
+    const double high = double(above), below = double(std::uint64_t(number >> 1) >> 1) * 0x1p-63;
+    return {high, double(above - std::int64_t(high)) + below, exponent - zeros + 65};
+}
+
 Twofold twofold(const Magnitude &m) {
     const auto word = [&](std::int64_t j) { return j <= m.size ? m.words[m.size - j] : 0; };
     const int zeros = std::countl_zero(word(1));
     Wide top = (Wide(word(1)) << 64 | word(2)) << zeros;
     if (zeros > 0) top |= word(3) >> (64 - zeros);
-    const auto above = std::int64_t(std::uint64_t(top >> 65));
-    const double high = double(above), below = double(std::uint64_t(top >> 1) >> 1) * 0x1p-63;
-    return {high, double(above - std::int64_t(high)) + below, 64 * (m.place + m.size - 1) - zeros + 1};
+    return twofold(top, 64 * (m.place + m.size - 2) - zeros);
+}
+
+// The highest digits of a sum, at least 94 bits where there are so many; they do not depend on its window. 0 for 0.
+Twofold leading(const Part &part, const std::int64_t *line) {
+    constexpr __int128 enough = __int128(1) << 94;
+    __int128 sum = 0;
+    std::int64_t j = part.size;
+    while (j > 0 && sum < enough && sum > -enough) sum = sum * (digit_mask + 1) + line[part.begin + --j];
+    if (sum == 0) return {0, 0, 0};
+    Twofold out = twofold(sum < 0 ? Wide(-sum) : Wide(sum), digit_bits * (part.low + j));
+    if (sum < 0) out.high = -out.high, out.low = -out.low;
+    return out;
 }
 
 // x 2^exponent, without a call where both are ordinary.
 double times_power(double x, std::int64_t exponent) {
-    if (exponent > -960 && exponent < 960 && x < 0x1p60 && x > 0x1p-60)
+    if (exponent > -960 && exponent < 950 && std::abs(x) < 0x1p70 && std::abs(x) > 0x1p-70)
         return x * std::bit_cast<double>(std::uint64_t(exponent + 1023) << 52);
     return std::ldexp(x, int(std::clamp<std::int64_t>(exponent, -100000, 100000)));
 }
 
-double quotient(const Twofold &a, const Twofold &b) {
-    const double q = a.high / b.high;
-    const double rest = std::fma(-q, b.high, a.high) + (a.low - q * b.low);
-    return times_power(q + rest / b.high, a.exponent - b.exponent);
+// `inverse` is that of b.high; what it is wrong by is in the rest.
+Twofold quotient(const Twofold &a, const Twofold &b, double inverse) {
+    const double q = a.high * inverse;
+    const double rest = (std::fma(-q, b.high, a.high) + (a.low - q * b.low)) * inverse;
+    const double high = q + rest;
+    return {high, rest - (high - q), a.exponent - b.exponent};
+}
+
+double as_double(const Twofold &a) { return times_power(a.high + a.low, a.exponent); }
+
+// The root of `square` - mean², or -1 where these are so near that too few of 100 bits are left.
+double root_of_difference(const Twofold &square, const Twofold &mean) {
+    const std::int64_t shift = 2 * mean.exponent - square.exponent;
+    if (shift < -900 || shift > 900) return -1;
+    const double unit = times_power(1, shift);
+    const double high = mean.high * mean.high * unit;
+    const double low = (std::fma(mean.high, mean.high, -mean.high * mean.high) + 2 * mean.high * mean.low) * unit;
+    double variance = (square.high - high) + (square.low - low);
+    if (!(variance > 0x1p-40 * square.high)) return -1;
+    std::int64_t exponent = square.exponent;
+    if (exponent & 1) variance *= 2, --exponent;
+    return times_power(std::sqrt(variance), exponent / 2);
+}
+
+// The root of (W B - A²) / W². This is a whole number over another, so nothing cancels that should not.
+double exact_root(const Part *parts, const std::int64_t *line, const Twofold &w, Scratch &scratch) {
+    const Magnitude weight = magnitude(parts[0], line, scratch.weight),
+                    first = magnitude(parts[1], line, scratch.first),
+                    second = magnitude(parts[2], line, scratch.second);
+    const Magnitude spread =
+        difference(product(weight, second, scratch.left), product(first, first, scratch.right), scratch.second);
+    if (spread.size == 0) return 0;
+    Twofold v = twofold(spread);
+    if (v.exponent & 1) v.high *= 2, --v.exponent;
+    return times_power(std::sqrt(v.high) / w.high, v.exponent / 2 - w.exponent);
 }
 
 }  // namespace
@@ -267,22 +315,14 @@ void scale(const Sums &sums, std::int64_t *line, std::uint64_t mantissa, int exp
 
 Cell read(const Sums &sums, const std::int64_t *line, int column, Scratch &scratch) {
     const Part *parts = sums.parts.data() + 3 * column;
-    const Magnitude weight = magnitude(parts[0], line, scratch.weight);
-    if (weight.size == 0 || weight.negative) return {0, 0, 0};
-    const Magnitude first = magnitude(parts[1], line, scratch.first),
-                    second = magnitude(parts[2], line, scratch.second);
-    const Twofold w = twofold(weight);
-    Cell cell{std::min(largest, times_power(w.high + w.low, w.exponent)), 0, 0};
-    if (first.size > 0) cell.mean = (first.negative ? -1 : 1) * quotient(twofold(first), w);
-    cell.mean = std::clamp(cell.mean, -largest, largest);
-    if (second.size == 0 || second.negative) return cell;
-    // W² times the variance is W B - A²: a whole number, so nothing cancels that should not.
-    const Magnitude spread =
-        difference(product(weight, second, scratch.left), product(first, first, scratch.right), scratch.second);
-    if (spread.size == 0) return cell;
-    Twofold v = twofold(spread);
-    if (v.exponent & 1) v.high *= 2, --v.exponent;
-    const double deviation = times_power(std::sqrt(v.high) / w.high, v.exponent / 2 - w.exponent);
+    const Twofold w = leading(parts[0], line), first = leading(parts[1], line), second = leading(parts[2], line);
+    if (!(w.high > 0)) return {0, 0, 0};
+    const double inverse = 1 / w.high;
+    const Twofold mean = quotient(first, w, inverse);
+    Cell cell{std::min(largest, as_double(w)), std::clamp(as_double(mean), -largest, largest), 0};
+    if (!(second.high > 0)) return cell;
+    double deviation = root_of_difference(quotient(second, w, inverse), mean);
+    if (deviation < 0) deviation = exact_root(parts, line, w, scratch);
     if (deviation > rounding * std::abs(cell.mean)) cell.deviation = std::min(deviation, largest);
     return cell;
 }

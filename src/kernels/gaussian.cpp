@@ -69,16 +69,17 @@ void Moments::answer(int i, double x, double *out) {
     const double *logs = log_spread_.data() + i;
     double total = 0, centre = 0, widest = 0, sum = 0;
     for (int c = 0; c < k_; ++c) total += cells[std::size_t(c) * n].weight;
-    for (int c = 0; c < k_ && total > 0; ++c)
-        centre += cells[std::size_t(c) * n].weight / total * cells[std::size_t(c) * n].mean;
+    const double part = total > 0 ? 1 / total : 0;
+    for (int c = 0; c < k_; ++c) centre += cells[std::size_t(c) * n].weight * part * cells[std::size_t(c) * n].mean;
     for (int c = 0; c < k_; ++c) {
         const exact::Cell &cell = cells[std::size_t(c) * n];
         if (cell.weight > 0) widest = std::max({widest, cell.deviation, std::abs(cell.mean - centre)});
     }
+    const double inverse = 1 / std::max(widest, smallest);  // squares of ratios stay finite
     for (int c = 0; c < k_ && widest > 0; ++c) {
         const exact::Cell &cell = cells[std::size_t(c) * n];
-        const double own = cell.deviation / widest, apart = (cell.mean - centre) / widest;
-        sum += cell.weight / total * (own * own + apart * apart);
+        const double own = cell.deviation * inverse, apart = (cell.mean - centre) * inverse;
+        sum += cell.weight * part * (own * own + apart * apart);
     }
     exact::Cell all{total, centre, widest > 0 ? widest * std::sqrt(sum) : 0};
     all.deviation = corrected(all, total / scale, ddof_);
@@ -88,9 +89,8 @@ void Moments::answer(int i, double x, double *out) {
     x = std::clamp(x, all.mean - distance * all.deviation, all.mean + distance * all.deviation);
     for (int c = 0; c < k_; ++c) {
         const exact::Cell &cell = cells[std::size_t(c) * n];
-        const double weight = cell.weight / scale;
-        const bool known = weight > nothing;
-        double deviation = known ? corrected(cell, weight, ddof_) : all.deviation;
+        const bool known = cell.weight > nothing * scale;
+        double deviation = known ? corrected(cell, cell.weight / scale, ddof_) : all.deviation;
         double log_deviation = known ? logs[std::size_t(c) * n] : std::log(all.deviation);
         if (deviation < least) deviation = least, log_deviation = std::log(least);
         else if (known && deviation != cell.deviation) log_deviation = std::log(deviation);
