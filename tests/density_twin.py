@@ -63,7 +63,7 @@ def log_density(table, i, x, y, values):
     total = sum(w for w, _ in cells) + PSEUDO_ROWS
     mean = (sum(w * c for w, c in cells) + PSEUDO_ROWS * m0) / total
     variance = (sum(w * (c - mean) ** 2 for w, c in cells) + PSEUDO_ROWS * (v0 + (m0 - mean) ** 2)) / total
-    variance = max(variance, 1e-6 * spread if varied else 1.0)
+    variance = max(variance, 1e-4 * spread if varied else 1.0)
     return -((x - mean) ** 2) / (2 * variance) - math.log(2 * math.pi * variance) / 2
 
 

@@ -329,12 +329,12 @@ void bind_gaussian(nb::module_ &m) {
     m.def("exact_normalise", &exact_normalise, nb::arg("digits").noconvert(), nb::arg("windows"));
     m.def("exact_scale", &exact_scale, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("first"),
           nb::arg("step"), nb::arg("mantissa"), nb::arg("exponent"));
-    m.def("exact_read", &exact_read, nb::arg("digits"), nb::arg("windows"), nb::arg("lines"),
+    m.def("exact_read", &exact_read, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("lines"),
           nb::arg("weight").noconvert(), nb::arg("mean").noconvert(), nb::arg("deviation").noconvert(),
           nb::arg("n_jobs") = 1);
-    m.def("exact_read_without", &exact_read_without, nb::arg("digits"), nb::arg("windows"), nb::arg("lines"),
-          nb::arg("values"), nb::arg("raw"), nb::arg("weight").noconvert(), nb::arg("mean").noconvert(),
-          nb::arg("deviation").noconvert(), nb::arg("n_jobs") = 1);
+    m.def("exact_read_without", &exact_read_without, nb::arg("digits").noconvert(), nb::arg("windows"),
+          nb::arg("lines"), nb::arg("values"), nb::arg("raw"), nb::arg("weight").noconvert(),
+          nb::arg("mean").noconvert(), nb::arg("deviation").noconvert(), nb::arg("n_jobs") = 1);
     m.def("fading_scales", &scales, nb::arg("fade").none(), nb::arg("scale"), nb::arg("scales").noconvert(),
           nb::arg("halved").noconvert());
     m.def("stream_moments", &run, nb::arg("rows"), nb::arg("labels"), nb::arg("raw"), nb::arg("scales"),

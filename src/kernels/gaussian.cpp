@@ -7,7 +7,7 @@ namespace tanager {
 
 namespace {
 constexpr double nothing = 1e-9;      // less weight than this is rounding
-constexpr double least_share = 1e-3;  // of the deviation of all rows
+constexpr double least_share = 1e-2;  // of the deviation of all rows
 constexpr double smallest = 0x1p-1022;
 constexpr double distance = 0x1p40;  // deviations of all rows; beyond, the answer is that at this distance
 constexpr double most = 1e150;       // deviations of a class; the square is finite

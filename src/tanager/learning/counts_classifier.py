@@ -24,7 +24,8 @@ from tanager.counts.moments import Moments
 from tanager.counts.normals import check_ddof
 from tanager.encoding import Column, Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
-from tanager.encoding.validation import check_lengths, check_times, check_weights, one_dimensional
+from tanager.encoding.tables import Table
+from tanager.encoding.validation import check_lengths, check_times, check_weights, is_weight, one_dimensional
 from tanager.encoding.values import is_missing, plain
 from tanager.errors import (
     DataError,
@@ -41,7 +42,7 @@ from tanager.learning.answering import Answering, Current, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.explaining import explain
-from tanager.learning.gaussian_option import check_gaussian, cut_as_well, gaussian_columns, with_densities
+from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as_well, gaussian_columns, with_densities
 from tanager.learning.memory import Memory
 from tanager.learning.merge import merge_memories
 from tanager.learning.recut import Recutting
@@ -175,6 +176,13 @@ class CountsClassifier(Classifier):
     def reads_numbers(self) -> bool:
         """Whether columns are described by normal distributions: counts alone do not hold what is learned."""
         return bool(getattr(self, "gaussian", False))
+
+    def validate_table(self, X: Any, *, reset: bool) -> Table:
+        """The table, sound in itself; the first one must have the columns that are named."""
+        table = super().validate_table(X, reset=reset)
+        if reset:
+            check_named(getattr(self, "gaussian", False), table.names or [f"x{i}" for i in range(table.n_columns)])
+        return table
 
     def check_options(self) -> None:
         """Refuse options that mean nothing, before anything is learned."""
@@ -487,6 +495,8 @@ class CountsClassifier(Classifier):
         check_row(row, "learn_one")
         if not self.columns_fixed:
             return super().learn_one(row, y, sample_weight, time)
+        if not is_weight(sample_weight):
+            check_weights([sample_weight], 1)
         label = self.class_codes.get(y)
         if label is None and is_missing(y):
             return self

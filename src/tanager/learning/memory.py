@@ -191,6 +191,7 @@ class Memory:
 
     def add_row(self, block: Block, steps: Steps | None = None) -> None:
         """``add`` for one labelled row whose codes are known to fit: the least work."""
+        self.reserve(block)
         weight = 1.0 if block.weights is None else float(block.weights[0])
         if self.clock is None:
             self.counts.learn_row(block.codes[0], int(block.labels[0]), weight)
