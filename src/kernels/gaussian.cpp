@@ -7,6 +7,7 @@ namespace tanager {
 
 namespace {
 constexpr double nothing = 1e-9;      // less weight than this is rounding
+constexpr double no_share = 1e-15;    // of all rows
 constexpr double least_share = 1e-2;  // of the deviation of all rows
 constexpr double smallest = 0x1p-1022;
 constexpr double distance = 0x1p40;  // deviations of all rows; beyond, the answer is that at this distance
@@ -70,16 +71,20 @@ void Moments::answer(int i, double x, double *out) {
     double total = 0, centre = 0, widest = 0, sum = 0;
     for (int c = 0; c < k_; ++c) total += cells[std::size_t(c) * n].weight;
     const double part = total > 0 ? 1 / total : 0;
-    for (int c = 0; c < k_; ++c) centre += cells[std::size_t(c) * n].weight * part * cells[std::size_t(c) * n].mean;
+    const auto share = [&](int c) {
+        const double own = cells[std::size_t(c) * n].weight * part;
+        return own > no_share ? own : 0;
+    };
+    for (int c = 0; c < k_; ++c) centre += share(c) * cells[std::size_t(c) * n].mean;
     for (int c = 0; c < k_; ++c) {
         const exact::Cell &cell = cells[std::size_t(c) * n];
-        if (cell.weight > 0) widest = std::max({widest, cell.deviation, std::abs(cell.mean - centre)});
+        if (share(c) > 0) widest = std::max({widest, cell.deviation, std::abs(cell.mean - centre)});
     }
     const double inverse = 1 / std::max(widest, smallest);  // squares of ratios stay finite
     for (int c = 0; c < k_ && widest > 0; ++c) {
         const exact::Cell &cell = cells[std::size_t(c) * n];
         const double own = cell.deviation * inverse, apart = (cell.mean - centre) * inverse;
-        sum += cell.weight * part * (own * own + apart * apart);
+        if (share(c) > 0) sum += share(c) * (own * own + apart * apart);
     }
     exact::Cell all{total, centre, widest > 0 ? widest * std::sqrt(sum) : 0};
     all.deviation = corrected(all, total / scale, ddof_);

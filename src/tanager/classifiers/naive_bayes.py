@@ -11,7 +11,7 @@ from tanager.counts.moments import Moments
 from tanager.encoding import Schema
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.fit_by import discriminative, fitting_of, weights_of
-from tanager.learning.gaussian_option import as_list
+from tanager.learning.gaussian_option import chosen
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.learning.rows import KeptRows
 from tanager.scoring.discriminative import check_fit_by
@@ -99,8 +99,7 @@ class NaiveBayes(CountsClassifier):
     def encoder_options(self) -> dict[str, Any]:
         """How columns become codes; Gaussian columns stay numbers."""
         options = super().encoder_options()
-        chosen = self.gaussian if isinstance(self.gaussian, bool) else as_list(self.gaussian)
-        return options | {"continuous": chosen, "numeric": self.numeric} if chosen else options
+        return options | {"continuous": chosen(self.gaussian), "numeric": self.numeric} if self.gaussian else options
 
     def _needs_rows(self) -> bool:
         return self.fit_by != "likelihood"

@@ -24,6 +24,7 @@ NOTHING = 1e-9  # a smaller weight is what rounding leaves of a class whose rows
 LARGEST = 2.0**1022  # numbers beyond are taken as this: differences of two stay finite
 LEAST_SHARE = 1e-2  # of 1e-3, 3e-3 and 1e-2 the best on the data of docs/gaussian.md; more helps pixels alone
 FAR = 2.0**40
+_NO_SHARE = 1e-15  # of all rows: classes that have faded so far are cut, and say nothing about the others
 _MOST = 1e150  # deviations from the mean of a class: the square stays finite
 _SMALLEST = 2.0**-1022
 _HALF_LOG_TWO_PI = 0.5 * np.log(2 * np.pi)
@@ -104,8 +105,10 @@ def pool(cells: Cells, axis: int) -> Cells:
     with np.errstate(over="ignore"):
         total = weight.sum(axis=axis)
     share = weight / np.expand_dims(np.where(total > 0, total, 1.0), axis)
+    share = np.where(share > _NO_SHARE, share, 0.0)
     middle = (share * mean).sum(axis=axis)
-    apart = np.where(weight > 0, np.abs(mean - np.expand_dims(middle, axis)), 0.0)
+    apart = np.where(share > 0, np.abs(mean - np.expand_dims(middle, axis)), 0.0)
+    deviation = np.where(share > 0, deviation, 0.0)
     widest = np.maximum(apart, deviation).max(axis=axis, initial=0.0)  # squares of ratios stay finite
     unit = np.expand_dims(np.where(widest > 0, widest, 1.0), axis)
     spread = widest * np.sqrt((share * ((deviation / unit) ** 2 + (apart / unit) ** 2)).sum(axis=axis))

@@ -37,6 +37,11 @@ def check_named(gaussian: Any, names: Sequence[str]) -> None:
         _place(name, names)
 
 
+def chosen(gaussian: Any) -> bool | list[Any]:
+    """The option as an encoder takes it: all columns of numbers or none, or a list."""
+    return gaussian if isinstance(gaussian, bool) else as_list(gaussian)
+
+
 def cut_as_well(options: dict[str, Any], gaussian: Any) -> dict[str, Any]:
     """Options of the encoder under which the columns that are named hold numbers, and are cut."""
     if isinstance(gaussian, bool):
