@@ -75,7 +75,12 @@ void Moments::answer(int i, double x, double *out) {
         const double own = cells[std::size_t(c) * n].weight * part;
         return own > no_share ? own : 0;
     };
-    for (int c = 0; c < k_; ++c) centre += share(c) * cells[std::size_t(c) * n].mean;
+    int heaviest = 0;  // deviations from its mean: where all have the same mean, nothing is rounded
+    for (int c = 1; c < k_; ++c)
+        if (cells[std::size_t(c) * n].weight > cells[std::size_t(heaviest) * n].weight) heaviest = c;
+    const double first = cells[std::size_t(heaviest) * n].mean;
+    for (int c = 0; c < k_; ++c) centre += share(c) * (cells[std::size_t(c) * n].mean - first);
+    centre += first;
     for (int c = 0; c < k_; ++c) {
         const exact::Cell &cell = cells[std::size_t(c) * n];
         if (share(c) > 0) widest = std::max({widest, cell.deviation, std::abs(cell.mean - centre)});

@@ -179,8 +179,8 @@ class ExactSums:
         begin = np.concatenate([[0], np.cumsum(self.windows[..., 1].sum(axis=1))])
         taken = [np.arange(begin[i], begin[i + 1]) for i in columns]
         new = ExactSums(0, len(columns))
-        new.digits = self.digits[:, np.concatenate([np.zeros(0, dtype=np.int64), *taken])]
-        new.windows = self.windows[list(columns)]
+        new.digits = np.ascontiguousarray(self.digits[:, np.concatenate([np.zeros(0, dtype=np.int64), *taken])])
+        new.windows = np.ascontiguousarray(self.windows[list(columns)])
         new.scale, new.guarded = self.scale, self.guarded
         return new
 
@@ -228,7 +228,7 @@ class ExactSums:
         if f"{prefix}-weight" in arrays:  # files of 0.1 before sums were exact
             return _of_older_file(arrays, prefix, (n_lines, n_columns))
         new = cls(n_lines, n_columns)
-        new.digits, new.windows = (arrays[f"{prefix}-{name}"] for name in ("digits", "windows"))
+        new.digits, new.windows = (np.array(arrays[f"{prefix}-{name}"], order="C") for name in ("digits", "windows"))
         fading = arrays[f"{prefix}-fading"]
         if fading.shape != (2,) or fading.dtype != np.float64 or not 0 < fading[0] < 1e150 or fading[1] not in (0, 1):
             raise ModelFileError("the scale of its moments is out of bounds")
