@@ -21,19 +21,14 @@ class Numbers:
     data: oracle.Data
     numbers: tuple
     columns: tuple
-    ranges: dict  # of every Gaussian column, over all rows that were ever learned
 
     def without(self, r):
         rest = tuple(row for q, row in enumerate(self.numbers) if q != r)
-        return Numbers(self.data.without(r), rest, self.columns, self.ranges)
+        return Numbers(self.data.without(r), rest, self.columns)
 
 
 def make(data, numbers, columns):
-    ranges = {}
-    for i in columns:
-        cells = [row[i] for row, w in zip(numbers, data.weights, strict=True) if row[i] is not None and w > 0]
-        ranges[i] = (min(cells), max(cells)) if cells else (0.0, 0.0)
-    return Numbers(data, tuple(numbers), tuple(columns), ranges)
+    return Numbers(data, tuple(numbers), tuple(columns))
 
 
 def cells_of(table, i, y, values):
@@ -57,14 +52,18 @@ def log_density(table, i, x, y, values):
 
     Without a class (None) of the rows of all classes, with pseudo-rows like all rows.
     """
-    of_class = cells_of(table, i, y, {}) or cells_of(table, i, None, {})
-    m0, v0 = mean_and_variance(of_class) if of_class else (0.0, 1.0)
+    every = cells_of(table, i, None, {})
+    varied = len({x for _, x in every}) > 1
+    spread = mean_and_variance(every)[1] if varied else 1.0
+    of_class = cells_of(table, i, y, {})
+    m0, v0 = mean_and_variance(of_class or every) if every else (0.0, 1.0)
+    if not of_class:
+        v0 = spread
     cells = cells_of(table, i, y, values)
     total = sum(w for w, _ in cells) + PSEUDO_ROWS
     mean = (sum(w * c for w, c in cells) + PSEUDO_ROWS * m0) / total
     variance = (sum(w * (c - mean) ** 2 for w, c in cells) + PSEUDO_ROWS * (v0 + (m0 - mean) ** 2)) / total
-    low, high = table.ranges[i]
-    variance = max(variance, 1e-9, (0.001 * (high - low)) ** 2)
+    variance = max(variance, 1e-4 * spread if varied else 1.0)
     return -((x - mean) ** 2) / (2 * variance) - math.log(2 * math.pi * variance) / 2
 
 

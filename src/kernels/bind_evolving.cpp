@@ -38,6 +38,7 @@ void learn(Evolving &self, const AnyArray &codes, const Numbers &numbers, const 
     const Codes labels = as_labels(labels_, m);
     const Weights weights = as_weights(weights_, m);
     const int k = self.n_classes();
+    for (std::int64_t r = 0; r < m; ++r) expect(weights[r] >= 0 && weights[r] <= 1e100, "a weight is out of bounds");
     for (std::int64_t r = 0; r < m; ++r)
         expect(labels.at(r) < k || labels.at(r) == labels.marker(), "a label is none of the classes");
     expect(k > 0 || m == 0, "there are no classes yet");
@@ -55,6 +56,7 @@ void learn(Evolving &self, const AnyArray &codes, const Numbers &numbers, const 
 void learn_one(Evolving &self, const AnyArray &codes, const OneRow &numbers, int label, double weight) {
     EvolvingRows rows = as_rows(self, codes, numbers);
     expect(label >= -1 && label < self.n_classes(), "a label is none of the classes");
+    expect(weight >= 0 && weight <= 1e100, "a weight is out of bounds");
     expect(self.n_classes() > 0, "there are no classes yet");
     self.reserve_values(rows.n_values());
     Evolving::Scores scores;
@@ -115,7 +117,7 @@ EvolvingOptions options_of(const nb::dict &given) {
     };
     take("alpha", o.alpha), take("window", o.window), take("eta", o.eta), take("max_loss", o.max_loss);
     take("wait", o.wait), take("min_hidden", o.min_hidden), take("max_pseudo", o.max_pseudo);
-    take("prior_weight", o.prior_weight), take("means", o.means), take("variances", o.variances);
+    take("ddof", o.ddof), take("prior_weight", o.prior_weight), take("means", o.means), take("variances", o.variances);
     take("var_floor", o.var_floor), take("unlabelled", o.unlabelled), take("confidence", o.confidence);
     take("p_min", o.p_min), take("test", o.test), take("simplify", o.simplify), take("smooth_unseen", o.smooth_unseen);
     return o;
@@ -127,6 +129,7 @@ void check_options(const EvolvingOptions &o, int n_numbers) {
            "forget by alpha or a window");
     expect(share(o.eta) && share(o.confidence) && share(o.p_min) && share(o.unlabelled),
            "a share lies between 0 and 1");
+    expect(o.ddof == 0 || o.ddof == 1, "ddof is 0 or 1");
     expect(o.wait >= 1 && o.max_pseudo >= 1 && o.min_hidden >= 0 && o.max_loss >= 0, "a guard is too low");
     expect(o.prior_weight >= 0 && o.prior_weight < 1e100 && o.var_floor > 0 && o.var_floor < 1e100,
            "the start is below 0");

@@ -2,6 +2,7 @@
 #include "bind_arrays.hpp"
 #include "densities.hpp"
 #include "gaussian.hpp"
+#include "threads.hpp"
 
 using namespace arrays;
 using namespace tanager;
@@ -34,40 +35,217 @@ const double *checked_rows(const Rows &rows, std::int64_t n_rows, int n) {
     return rows.data();
 }
 
-void run(const Rows &rows, const AnyArray &labels, std::optional<Contiguous> weights, const Doubles &weight,
-         const Doubles &mean, const Doubles &squares, const Doubles &low, const Doubles &high, const Doubles &out_,
-         std::optional<Rows> asked, std::optional<Contiguous> fade, bool per_class,
-         std::optional<std::tuple<Rows, AnyArray, Contiguous>> leaving, std::optional<Integers> gone) {
-    expect(weight.ndim() == 2, "moments have classes and columns");
-    const int k = int(weight.shape(0)), n = int(weight.shape(1));
-    for (const Doubles *part : {&weight, &mean, &squares})
-        expect(part->ndim() == 2 && int(part->shape(0)) == k && int(part->shape(1)) == n, "moments differ in shape");
-    for (const Doubles *part : {&low, &high})
-        expect(part->ndim() == 1 && int(part->shape(0)) == n, "there must be one range per column");
+// --- exact sums ----------------------------------------------------------------------------------------------------
+
+using Digits = nb::ndarray<std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Windows = nb::ndarray<const std::int64_t, nb::shape<-1, 3, 2>, nb::c_contig, nb::device::cpu>;
+using Bounds = nb::ndarray<std::int64_t, nb::shape<-1, 3, 2>, nb::c_contig, nb::device::cpu>;
+using Lines = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+exact::Sums checked_sums(const Digits &digits, const Windows &windows) {
+    exact::Sums sums{
+        int(windows.shape(0)), std::int64_t(digits.shape(0)), std::int64_t(digits.shape(1)), digits.data(), {}};
+    std::int64_t begin = 0;
+    for (std::size_t part = 0; part < 3 * windows.shape(0); ++part) {
+        const std::int64_t low = windows.data()[2 * part], size = windows.data()[2 * part + 1];
+        expect(low >= -1024 && low <= 1024 && size >= 0 && size <= 2048, "a window of the sums is out of bounds");
+        sums.parts.push_back({low, size, begin});
+        begin += size;
+    }
+    expect(begin == sums.width, "the digits do not fit their windows");
+    return sums;
+}
+
+constexpr std::int64_t no_place = 1 << 20;
+
+// Rows may be spelled where their digits are inside the windows, and below the highest digit of each.
+bool has_room(const exact::Sums &sums, const double *rows, const double *raw, std::int64_t m) {
+    exact::Extremes extremes(sums.n);
+    for (std::int64_t r = 0; r < m; ++r) extremes.see(rows + r * sums.n, raw[r]);
+    std::vector<std::int64_t> bounds(std::size_t(sums.n) * 6);
+    for (std::size_t j = 0; j < bounds.size(); j += 2) bounds[j] = no_place, bounds[j + 1] = -no_place;
+    extremes.stretch(bounds.data());
+    for (std::size_t part = 0; part < sums.parts.size(); ++part) {
+        const exact::Part &own = sums.parts[part];
+        const bool fits = bounds[2 * part] >= own.low && bounds[2 * part + 1] < own.low + own.size;
+        if (bounds[2 * part] != no_place && !fits) return false;
+    }
+    return true;
+}
+
+void expect_room(const exact::Sums &sums, const double *rows, const double *raw, std::int64_t m) {
+    expect(has_room(sums, rows, raw, m), "the sums have no room for the digits of a row");
+}
+
+const double *checked_raw(const Contiguous &raw, std::int64_t n_rows) {
+    expect(std::int64_t(raw.shape(0)) == n_rows, "there must be one weight per row");
+    for (std::int64_t r = 0; r < n_rows; ++r)
+        expect(std::isfinite(raw.data()[r]) && raw.data()[r] >= 0, "weights must be finite and not negative");
+    return raw.data();
+}
+
+void exact_bounds(const Rows &rows, const Contiguous &raw, const Bounds &bounds) {
+    const int n = int(bounds.shape(0));
+    const std::int64_t m = std::int64_t(rows.shape(0));
+    const double *values = checked_rows(rows, m, n), *weights = checked_raw(raw, m);
+    std::int64_t *out = bounds.data();
+    nb::gil_scoped_release release;
+    exact::Extremes extremes(n);
+    for (std::int64_t r = 0; r < m; ++r) extremes.see(values + r * n, weights[r]);
+    extremes.stretch(out);
+}
+
+// False, and nothing is done, where there is no room for the digits of the rows.
+bool exact_add(const Digits &digits, const Windows &windows, const Rows &rows, const Contiguous &raw,
+               const Lines &lines, bool subtract) {
+    const exact::Sums sums = checked_sums(digits, windows);
+    const std::int64_t m = std::int64_t(rows.shape(0)), n_sets = std::int64_t(lines.shape(1));
+    const double *values = checked_rows(rows, m, sums.n), *weights = checked_raw(raw, m);
+    expect(std::int64_t(lines.shape(0)) == m && m < (std::int64_t(1) << 30), "there must be one row of lines per row");
+    for (std::int64_t at = 0; at < m * n_sets; ++at)
+        expect(lines.data()[at] < sums.n_lines, "a line is beyond the sums");
+    if (!has_room(sums, values, weights, m)) return false;
+    const std::int64_t *to = lines.data();
+    nb::gil_scoped_release release;
+    std::vector<std::int64_t> row(std::size_t(sums.width));
+    for (std::int64_t r = 0; r < m; ++r) {
+        exact::spell(sums, values + r * sums.n, weights[r], row.data());
+        for (std::int64_t q = 0; q < n_sets; ++q) {
+            const std::int64_t at = to[r * n_sets + q];
+            if (at < 0) continue;
+            if (subtract) exact::subtract(sums.line(at), row.data(), sums.width);
+            else exact::add(sums.line(at), row.data(), sums.width);
+        }
+    }
+    if (m * n_sets < sums.n_lines) {
+        for (std::int64_t at = 0; at < m * n_sets; ++at)
+            if (to[at] >= 0) exact::normalise(sums, sums.line(to[at]));
+    } else {
+        for (std::int64_t at = 0; at < sums.n_lines; ++at) exact::normalise(sums, sums.line(at));
+    }
+    return true;
+}
+
+void exact_normalise(const Digits &digits, const Windows &windows) {
+    const exact::Sums sums = checked_sums(digits, windows);
+    nb::gil_scoped_release release;
+    for (std::int64_t at = 0; at < sums.n_lines; ++at) exact::normalise(sums, sums.line(at));
+}
+
+void exact_scale(const Digits &digits, const Windows &windows, std::int64_t first, std::int64_t step,
+                 std::uint64_t mantissa, int exponent) {
+    const exact::Sums sums = checked_sums(digits, windows);
+    expect(first >= 0 && step > 0 && mantissa > 0 && mantissa < (std::uint64_t(1) << 53) && exponent > -30000 &&
+               exponent < 30000,
+           "the sums cannot be multiplied by this");
+    nb::gil_scoped_release release;
+    exact::Scratch scratch;
+    for (std::int64_t at = first; at < sums.n_lines; at += step)
+        exact::scale(sums, sums.line(at), mantissa, exponent, scratch);
+}
+
+struct CellsOut {
+    double *weight, *mean, *deviation;
+
+    void put(std::int64_t at, const exact::Cell &cell) const {
+        weight[at] = cell.weight, mean[at] = cell.mean, deviation[at] = cell.deviation;
+    }
+};
+
+CellsOut checked_cells(const Doubles &weight, const Doubles &mean, const Doubles &deviation, std::int64_t m, int n) {
+    return {as_output(weight, m, n), as_output(mean, m, n), as_output(deviation, m, n)};
+}
+
+void expect_lines(const Integers &lines, const exact::Sums &sums) {
+    for (std::size_t at = 0; at < lines.shape(0); ++at)
+        expect(lines.data()[at] >= 0 && lines.data()[at] < sums.n_lines, "a line is beyond the sums");
+}
+
+void exact_read(const Digits &digits, const Windows &windows, const Integers &lines, const Doubles &weight,
+                const Doubles &mean, const Doubles &deviation, int n_jobs) {
+    const exact::Sums sums = checked_sums(digits, windows);
+    const std::int64_t m = std::int64_t(lines.shape(0));
+    expect_lines(lines, sums);
+    const CellsOut out = checked_cells(weight, mean, deviation, m, sums.n);
+    const std::int64_t *from = lines.data();
+    nb::gil_scoped_release release;
+    parallel_rows(m, n_jobs, [&](std::int64_t begin, std::int64_t end) {
+        exact::Scratch scratch;
+        for (std::int64_t r = begin; r < end; ++r)
+            for (int i = 0; i < sums.n; ++i) out.put(r * sums.n + i, exact::read(sums, sums.line(from[r]), i, scratch));
+    });
+}
+
+void exact_read_without(const Digits &digits, const Windows &windows, const Lines &lines, const Rows &rows,
+                        const Contiguous &raw, const Doubles &weight, const Doubles &mean, const Doubles &deviation,
+                        int n_jobs) {
+    const exact::Sums sums = checked_sums(digits, windows);
+    const std::int64_t m = std::int64_t(rows.shape(0)), n_sets = std::int64_t(lines.shape(1));
+    const double *values = checked_rows(rows, m, sums.n), *weights = checked_raw(raw, m);
+    expect(std::int64_t(lines.shape(0)) == m, "there must be one row of lines per row");
+    for (std::int64_t at = 0; at < m * n_sets; ++at)
+        expect(lines.data()[at] >= 0 && lines.data()[at] < sums.n_lines, "a line is beyond the sums");
+    expect_room(sums, values, weights, m);
+    const CellsOut out = checked_cells(weight, mean, deviation, m * n_sets, sums.n);
+    const std::int64_t *from = lines.data();
+    nb::gil_scoped_release release;
+    parallel_rows(m, n_jobs, [&](std::int64_t begin, std::int64_t end) {
+        exact::Scratch scratch;
+        std::vector<std::int64_t> row(std::size_t(sums.width)), rest(row.size());
+        for (std::int64_t r = begin; r < end; ++r) {
+            exact::spell(sums, values + r * sums.n, weights[r], row.data());
+            for (std::int64_t q = 0; q < n_sets; ++q) {
+                const std::int64_t at = r * n_sets + q;
+                std::copy_n(sums.line(from[at]), sums.width, rest.data());
+                exact::subtract(rest.data(), row.data(), sums.width);
+                exact::normalise(sums, rest.data());
+                for (int i = 0; i < sums.n; ++i) out.put(at * sums.n + i, exact::read(sums, rest.data(), i, scratch));
+            }
+        }
+    });
+}
+
+void scales(std::optional<Contiguous> fade, double scale, const Doubles &out,
+            const nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> &halved) {
+    const std::int64_t m = std::int64_t(halved.shape(0));
+    expect(out.ndim() == 1 && std::int64_t(out.shape(0)) == m && scale > 0, "there must be one scale per row");
+    const double *factors = one_per_row(fade, m);
+    for (std::int64_t r = 0; factors && r < m; ++r) expect(factors[r] > 0 && factors[r] <= 1, "fade must be in (0, 1]");
+    fading_scales(m, factors, scale, out.data(), halved.data());
+}
+
+void run(const Rows &rows, const AnyArray &labels, const Contiguous &raw, const Contiguous &scales_,
+         const Integers &halved, const Digits &digits, const Windows &windows, double ddof, double scale,
+         const Doubles &out_, std::optional<Rows> asked, std::optional<std::tuple<Rows, AnyArray, Contiguous>> leaving,
+         std::optional<Integers> gone) {
+    exact::Sums sums = checked_sums(digits, windows);
+    const int k = int(sums.n_lines), n = sums.n;
     const std::int64_t m = std::int64_t(rows.shape(0));
     double *out = as_output(out_, m, k);
-    Moments moments{k, n, weight.data(), mean.data(), squares.data(), low.data(), high.data()};
     GaussianBlock block{m,
                         checked_rows(rows, m, n),
                         nullptr,
                         checked_labels(labels, m, k),
-                        one_per_row(weights, m),
-                        one_per_row(fade, m),
-                        per_class};
+                        checked_raw(raw, m),
+                        checked_raw(scales_, m),
+                        halved.data()};
     block.asked = asked ? checked_rows(*asked, m, n) : block.rows;
-    if (block.fade)
-        for (std::int64_t r = 0; r < m; ++r) expect(block.fade[r] > 0 && block.fade[r] <= 1, "fade must be in (0, 1]");
+    expect(std::int64_t(halved.shape(0)) == m, "there must be one number of halvings per row");
+    for (std::int64_t r = 0; r < m; ++r)
+        expect(block.scales[r] > 0 && block.halved[r] >= 0 && block.halved[r] < 30000, "a scale is out of bounds");
+    expect(scale > 0 && (ddof == 0 || ddof == 1), "ddof is 0 or 1");
+    expect_room(sums, block.rows, block.raw, m);
     expect(leaving.has_value() == gone.has_value(), "rows that leave need steps that say when");
-    expect(!leaving || !per_class, "rows do not leave where classes fade by themselves");
     std::optional<Queue> queue;
     if (leaving) {
-        const auto &[numbers, own, raw] = *leaving;
+        const auto &[numbers, own, old] = *leaving;
         const std::int64_t q = std::int64_t(numbers.shape(0));
-        expect(q >= m && std::int64_t(raw.shape(0)) == q && std::int64_t(gone->shape(0)) == m,
-               "the queue must hold all rows of the block");
-        queue =
-            Queue{checked_rows(numbers, q, n), checked_labels(own, q, k), {raw.data(), raw.data() + q}, gone->data()};
+        expect(q >= m && std::int64_t(gone->shape(0)) == m, "the queue must hold all rows of the block");
+        const double *weights = checked_raw(old, q);
+        queue = Queue{checked_rows(numbers, q, n), checked_labels(own, q, k), {weights, weights + q}, gone->data()};
+        std::copy_n(block.raw, m, queue->raw.end() - m);
         for (const int y : queue->labels) expect(y >= 0, "rows without a label cannot leave");
+        expect_room(sums, queue->rows, queue->raw.data(), q);
         std::int64_t left = 0;
         for (std::int64_t r = 0; r < m; ++r) {
             expect(gone->data()[r] >= 0 && gone->data()[r] <= q, "fewer than no rows leave, or too many");
@@ -76,16 +254,15 @@ void run(const Rows &rows, const AnyArray &labels, std::optional<Contiguous> wei
         }
     }
     nb::gil_scoped_release release;
+    Moments moments(std::move(sums), ddof, scale);
     stream(moments, block, queue ? &*queue : nullptr, out);
 }
 
-using Lines = nb::ndarray<const std::int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-Normals checked_normals(const Rows &mean, const Rows &scale, const Rows &top, int k) {
-    for (const Rows *part : {&scale, &top})
+Normals checked_normals(const Rows &mean, const Rows &inverse, const Rows &top, int k) {
+    for (const Rows *part : {&inverse, &top})
         expect(part->shape(0) == mean.shape(0) && part->shape(1) == mean.shape(1), "distributions differ in shape");
     expect(k > 0 && std::int64_t(mean.shape(0)) % k == 0, "there must be one line per context and class");
-    return {k, int(mean.shape(1)), mean.data(), scale.data(), top.data()};
+    return {k, int(mean.shape(1)), mean.data(), inverse.data(), top.data()};
 }
 
 Contexts checked_contexts(const Rows &values, const Lines &lines, const Normals &normals, std::int64_t n_lines) {
@@ -96,9 +273,9 @@ Contexts checked_contexts(const Rows &values, const Lines &lines, const Normals 
     return {m, int(lines.shape(1)), checked_rows(values, m, normals.n), lines.data()};
 }
 
-void sums(const Rows &values, const Lines &lines, const Rows &mean, const Rows &scale, const Rows &top, int k,
+void sums(const Rows &values, const Lines &lines, const Rows &mean, const Rows &inverse, const Rows &top, int k,
           const Integers &set, const Integers &child, const Contiguous &log_weight, const Doubles &out, int n_jobs) {
-    const Normals normals = checked_normals(mean, scale, top, k);
+    const Normals normals = checked_normals(mean, inverse, top, k);
     const Contexts rows = checked_contexts(values, lines, normals, std::int64_t(mean.shape(0)));
     const std::int64_t n = std::int64_t(set.shape(0));
     expect(std::int64_t(child.shape(0)) == n && std::int64_t(log_weight.shape(0)) == n, "terms differ in number");
@@ -113,9 +290,9 @@ void sums(const Rows &values, const Lines &lines, const Rows &mean, const Rows &
     log_density_sums(normals, rows, {n, set.data(), child.data(), log_weight.data()}, to, n_jobs);
 }
 
-void products(const Rows &values, const Lines &lines, const Rows &mean, const Rows &scale, const Rows &top, int k,
+void products(const Rows &values, const Lines &lines, const Rows &mean, const Rows &inverse, const Rows &top, int k,
               int set, int skip, const Doubles &out, int n_jobs) {
-    const Normals normals = checked_normals(mean, scale, top, k);
+    const Normals normals = checked_normals(mean, inverse, top, k);
     const Contexts rows = checked_contexts(values, lines, normals, std::int64_t(mean.shape(0)));
     expect(set >= 0 && set < rows.n_sets, "there is no such set");
     double *to = as_output(out, rows.n_rows, k);
@@ -123,18 +300,45 @@ void products(const Rows &values, const Lines &lines, const Rows &mean, const Ro
     add_log_densities(normals, rows, set, skip, to, n_jobs);
 }
 
+void ratios(const Rows &values, const Rows &mean, const Rows &inverse, const Rows &top, const Doubles &out,
+            const Doubles &highest) {
+    const int k = int(mean.shape(0));
+    const std::int64_t m = std::int64_t(values.shape(0));
+    const Normals normals = checked_normals(mean, inverse, top, k);
+    const double *rows = checked_rows(values, m, normals.n);
+    double *to = as_output(out, m, k), *tops = highest.data();
+    expect(highest.ndim() == 1 && std::int64_t(highest.shape(0)) == m, "there must be one number per row");
+    nb::gil_scoped_release release;
+    log_density_ratios(normals, m, rows, to, tops);
+}
+
 }  // namespace
 
 void bind_gaussian(nb::module_ &m) {
-    m.def("log_density_sums", &sums, nb::arg("values"), nb::arg("lines"), nb::arg("mean"), nb::arg("scale"),
+    m.def("log_density_sums", &sums, nb::arg("values"), nb::arg("lines"), nb::arg("mean"), nb::arg("inverse"),
           nb::arg("top"), nb::arg("n_classes"), nb::arg("set"), nb::arg("child"), nb::arg("log_weight"),
           nb::arg("out").noconvert(), nb::arg("n_jobs") = 1);
-    m.def("add_log_densities", &products, nb::arg("values"), nb::arg("lines"), nb::arg("mean"), nb::arg("scale"),
+    m.def("add_log_densities", &products, nb::arg("values"), nb::arg("lines"), nb::arg("mean"), nb::arg("inverse"),
           nb::arg("top"), nb::arg("n_classes"), nb::arg("set"), nb::arg("skip"), nb::arg("out").noconvert(),
           nb::arg("n_jobs") = 1);
-    m.def("stream_moments", &run, nb::arg("rows"), nb::arg("labels"), nb::arg("weights").none(),
-          nb::arg("weight").noconvert(), nb::arg("mean").noconvert(), nb::arg("squares").noconvert(),
-          nb::arg("low").noconvert(), nb::arg("high").noconvert(), nb::arg("out").noconvert(),
-          nb::arg("asked").none() = nb::none(), nb::arg("fade").none() = nb::none(), nb::arg("per_class") = false,
-          nb::arg("leaving").none() = nb::none(), nb::arg("gone").none() = nb::none());
+    m.def("log_density_ratios", &ratios, nb::arg("values"), nb::arg("mean"), nb::arg("inverse"), nb::arg("top"),
+          nb::arg("ratios").noconvert(), nb::arg("highest").noconvert());
+    m.def("exact_bounds", &exact_bounds, nb::arg("values"), nb::arg("raw"), nb::arg("bounds").noconvert());
+    m.def("exact_add", &exact_add, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("values"), nb::arg("raw"),
+          nb::arg("lines"), nb::arg("subtract") = false);
+    m.def("exact_normalise", &exact_normalise, nb::arg("digits").noconvert(), nb::arg("windows"));
+    m.def("exact_scale", &exact_scale, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("first"),
+          nb::arg("step"), nb::arg("mantissa"), nb::arg("exponent"));
+    m.def("exact_read", &exact_read, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("lines"),
+          nb::arg("weight").noconvert(), nb::arg("mean").noconvert(), nb::arg("deviation").noconvert(),
+          nb::arg("n_jobs") = 1);
+    m.def("exact_read_without", &exact_read_without, nb::arg("digits").noconvert(), nb::arg("windows"),
+          nb::arg("lines"), nb::arg("values"), nb::arg("raw"), nb::arg("weight").noconvert(),
+          nb::arg("mean").noconvert(), nb::arg("deviation").noconvert(), nb::arg("n_jobs") = 1);
+    m.def("fading_scales", &scales, nb::arg("fade").none(), nb::arg("scale"), nb::arg("scales").noconvert(),
+          nb::arg("halved").noconvert());
+    m.def("stream_moments", &run, nb::arg("rows"), nb::arg("labels"), nb::arg("raw"), nb::arg("scales"),
+          nb::arg("halved"), nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("ddof"), nb::arg("scale"),
+          nb::arg("out").noconvert(), nb::arg("asked").none() = nb::none(), nb::arg("leaving").none() = nb::none(),
+          nb::arg("gone").none() = nb::none());
 }

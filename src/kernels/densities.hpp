@@ -1,21 +1,25 @@
 // Densities of numbers given their contexts: sums over parent sets, and products over numbers.
 //
-// Normal distributions are (lines, n) arrays: mean, half of the inverse variance, and the log of the density at the
-// mean. The k classes of a context are k lines one after the other; `lines` holds the first of them for every row and
-// set, or a negative number where a parent is missing. NaN is a missing number.
+// Normal distributions are (lines, n) arrays: mean, inverse of the deviation, and the log of the density at the mean.
+// The k classes of a context are k lines one after the other; `lines` holds the first of them for every row and set, or
+// a negative number where a parent is missing. NaN is a missing number.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace tanager {
 
+constexpr double most_deviations = 1e150;  // so far from the mean the square is still finite
+
 struct Normals {
     int k, n;
-    const double *mean, *scale, *top;
+    const double *mean, *inverse, *top;
 
     double log_density(std::int64_t line, int g, double x) const {
         const std::int64_t at = line * n + g;
-        const double away = x - mean[at];
-        return top[at] - away * away * scale[at];
+        const double away = std::min(std::abs((x - mean[at]) * inverse[at]), most_deviations);
+        return top[at] - 0.5 * away * away;
     }
 };
 
@@ -38,5 +42,10 @@ void log_density_sums(const Normals &normals, const Contexts &rows, const Terms 
 
 // Adds sum_g log N(x_g; context of one set) over all numbers but `skip` to out (rows, k), where its parents are there.
 void add_log_densities(const Normals &normals, const Contexts &rows, int set, int skip, double *out, int n_jobs);
+
+// Log densities of the numbers given the class alone: sums over the numbers of what each class has less than the
+// highest (rows, k), and the sums of the highest (rows).
+void log_density_ratios(const Normals &normals, std::int64_t n_rows, const double *values, double *ratios,
+                        double *highest);
 
 }  // namespace tanager

@@ -12,14 +12,24 @@ namespace {
 constexpr double tie = 1e-12;     // probabilities and log-likelihoods closer than this are alike
 constexpr double nothing = 1e-9;  // a weight that is only rounding
 constexpr double least_variance = 1e-250;
-constexpr double most = 1e100;  // numbers beyond it are missing: their squares must stay finite
+constexpr double distance_of_limit = 0x1p40;  // deviations of all rows; farther out the answer no longer changes
+constexpr double most_deviations = 1e140;     // of a pseudo-class; the square is finite
+constexpr double cancelled = 1e-6;  // of the squares: where less is left of them, rounding has too large a part in it
 
-inline bool usable(double x) { return std::abs(x) < most; }
+inline bool usable(double x) { return std::isfinite(x); }
 
 void forget(double &x, double w) { x = x - w > nothing ? x - w : 0; }
 
-// Squares less those of a value that goes; what is left of nearly all of them is rounding.
-double lessened(double squares, double by) { return squares - by > 1e-10 * squares ? squares - by : 0; }
+// Moments of the rows that are looked at, by Welford's rule.
+struct Running {
+    double weight = 0, mean = 0, squares = 0;
+    void add(double x, double w) {
+        weight += w;
+        const double d = x - mean;
+        mean += w / weight * d;
+        squares += w * d * (x - mean);
+    }
+};
 
 }  // namespace
 
@@ -29,6 +39,7 @@ Evolving::Evolving(const std::vector<int> &n_values, int n_numbers, int n_classe
     for (const int cells : capacity_) offsets_.push_back(offsets_.back() + cells);
     base_weight_.assign(std::size_t(n_), 0.0);
     base_mean_ = base_squares_ = base_weight_;
+    deviation_.assign(std::size_t(n_), 1.0);
     begin_.assign(1, 0);
     add_classes({}, n_classes);
 }
@@ -46,22 +57,33 @@ double Evolving::probability(int slot, int i, int v) const {
     return (own + 1) / (totals_[at(slot, n_columns()) + std::size_t(i)] + n_values_[i]);
 }
 
+// The row with numbers that are brought to where answers still change.
+Evolving::Row Evolving::within_reach(const Row &row, Scores &scores) const {
+    scores.numbers.assign(row.numbers, row.numbers + n_);
+    for (int i = 0; i < n_; ++i) {
+        const double reach = distance_of_limit * deviation_[std::size_t(i)], mean = base_mean_[std::size_t(i)];
+        if (base_weight_[std::size_t(i)] > 0 && usable(scores.numbers[std::size_t(i)]))
+            scores.numbers[std::size_t(i)] = std::clamp(scores.numbers[std::size_t(i)], mean - reach, mean + reach);
+    }
+    return {scores.numbers.data(), row.values};
+}
+
 // Up to what all pseudo-classes share.
 double Evolving::log_likelihood(int slot, const Row &row, bool complete) const {
     const std::size_t first = at(slot, n_);
     const double *mean = mean_.data() + first, *inverse = inverse_.data() + first;
+    const auto squared = [&](int i) {
+        const double z = std::min(std::abs((row.numbers[i] - mean[i]) * inverse[i]), most_deviations);
+        return z * z;
+    };
     double sum = 0;
     if (complete) {
-        for (int i = 0; i < n_; ++i) {
-            const double d = row.numbers[i] - mean[i];
-            sum += d * d * inverse[i];
-        }
+        for (int i = 0; i < n_; ++i) sum += squared(i);
         sum += norm_[std::size_t(slot)];
     } else {
         for (int i = 0; i < n_; ++i) {
             if (!usable(row.numbers[i])) continue;
-            const double d = row.numbers[i] - mean[i];
-            sum += d * d * inverse[i] + log_variance_[first + std::size_t(i)];
+            sum += squared(i) + log_variance_[first + std::size_t(i)];
         }
     }
     sum *= -0.5;
@@ -78,9 +100,10 @@ void Evolving::answer(const Row &row, Scores &scores) const {
     scores.classes.assign(std::size_t(k_), 1.0 / k_);
     if (order_.empty()) return;
     const bool all = complete(row);
+    const Row within = within_reach(row, scores);
     double top = -std::numeric_limits<double>::infinity(), total = 0;
     for (std::size_t a = 0; a < order_.size(); ++a) {
-        scores.pseudo[a] = std::log(prior_[std::size_t(order_[a])]) + log_likelihood(order_[a], row, all);
+        scores.pseudo[a] = std::log(prior_[std::size_t(order_[a])]) + log_likelihood(order_[a], within, all);
         top = std::max(top, scores.pseudo[a]);
     }
     for (int c = 0; c < k_; ++c) {
@@ -194,16 +217,19 @@ void Evolving::keep(const Row &row, double weight, int target, int hidden) {
         return;
     }
     const std::size_t r = std::size_t(oldest_);
-    const Row old{kept_numbers_.data() + r * n, kept_values_.data() + r * q};
-    remove_base(old, kept_weights_[r]);
-    if (kept_target_[r] >= 0) remove(kept_target_[r], old, kept_weights_[r]);
-    if (kept_hidden_[r] >= 0) remove(kept_hidden_[r], old, kept_weights_[r]);
-    std::copy_n(row.numbers, n, kept_numbers_.begin() + std::int64_t(r * n));
-    std::copy_n(row.values, q, kept_values_.begin() + std::int64_t(r * q));
-    kept_weights_[r] = weight;
-    kept_target_[r] = target;
-    kept_hidden_[r] = hidden;
+    const auto numbers = kept_numbers_.begin() + std::int64_t(r * n);
+    const auto values = kept_values_.begin() + std::int64_t(r * q);
+    const std::vector<double> old_numbers(numbers, numbers + std::int64_t(n));
+    const std::vector<int> old_values(values, values + std::int64_t(q));
+    const Row old{old_numbers.data(), old_values.data()};
+    std::copy_n(row.numbers, n, numbers);
+    std::copy_n(row.values, q, values);
+    const double gone = std::exchange(kept_weights_[r], weight);
+    const int from = std::exchange(kept_target_[r], target), also = std::exchange(kept_hidden_[r], hidden);
     oldest_ = (oldest_ + 1) % options_.window;
+    remove_base(old, gone);  // the rows that are kept are those of the window by now
+    if (from >= 0) remove(from, old, gone);
+    if (also >= 0) remove(also, old, gone);
 }
 
 // Moments by Welford's rule, with forgetting on the clock of the cell.
@@ -251,10 +277,11 @@ void Evolving::remove(int slot, const Row &row, double weight) {
             set_base(slot, i);
             continue;
         }
-        const double d = x - mean_[cell];
+        const double d = x - mean_[cell], before = squares_[cell];
         mean_[cell] -= weight * d / left;
-        squares_[cell] = lessened(squares_[cell], weight * d * (x - mean_[cell]));
+        squares_[cell] -= weight * d * (x - mean_[cell]);
         weight_[cell] = left;
+        if (squares_[cell] < cancelled * before) relearn(slot, i);
         set_variance(slot, i);
     }
     for (int i = 0; i < n_columns(); ++i) {
@@ -275,7 +302,13 @@ void Evolving::update_base(const Row &row, double weight) {
         const double d = x - base_mean_[i];
         base_mean_[i] += weight / base_weight_[i] * d;
         base_squares_[i] = keep * base_squares_[i] + weight * d * (x - base_mean_[i]);
+        set_deviation(i);
     }
+}
+
+void Evolving::set_deviation(int i) {
+    const double variance = spread(i);
+    deviation_[std::size_t(i)] = variance > 0 ? std::sqrt(variance) : 1;
 }
 
 void Evolving::remove_base(const Row &row, double weight) {
@@ -287,11 +320,45 @@ void Evolving::remove_base(const Row &row, double weight) {
             base_weight_[i] = base_mean_[i] = base_squares_[i] = 0;
             continue;
         }
-        const double d = x - base_mean_[i];
+        const double d = x - base_mean_[i], before = base_squares_[i];
         base_mean_[i] -= weight * d / left;
-        base_squares_[i] = lessened(base_squares_[i], weight * d * (x - base_mean_[i]));
+        base_squares_[i] -= weight * d * (x - base_mean_[i]);
         base_weight_[i] = left;
+        if (base_squares_[i] < cancelled * before) {
+            const auto [own, mean, squares] = of_window(-1, i);
+            if (own > 0) base_mean_[i] = mean;
+            base_squares_[i] = squares;
+        }
     }
+    for (int i = 0; i < n_; ++i) set_deviation(i);
+}
+
+// The moments of a column in the rows of the window, of one pseudo-class or (-1) of all.
+std::tuple<double, double, double> Evolving::of_window(int slot, int i) const {
+    Running running;
+    for (std::int64_t j = 0; j < kept_; ++j) {
+        const std::size_t r = std::size_t((oldest_ + j) % kept_);
+        const double x = kept_numbers_[r * std::size_t(n_) + std::size_t(i)];
+        if (!usable(x)) continue;
+        if (slot < 0 || kept_target_[r] == slot) running.add(x, kept_weights_[r]);
+        if (slot >= 0 && kept_hidden_[r] == slot) running.add(x, kept_weights_[r]);
+    }
+    return {running.weight, running.mean, running.squares};
+}
+
+// A value has left that nearly all the squares were of: what is left of them is rounding. The rows of the window say
+// what they are, beside the pseudo-observations, which are of all rows so far.
+void Evolving::relearn(int slot, int i) {
+    const std::size_t cell = at(slot, n_) + std::size_t(i);
+    const auto [own, mean, squares] = of_window(slot, i);
+    const double first = std::max(0.0, weight_[cell] - own);
+    Running running{own, mean, squares};
+    if (first > nothing) {
+        running.add(base_mean(i), first);
+        running.squares += first * base_variance(i);
+    }
+    mean_[cell] = running.mean;
+    squares_[cell] = running.squares;
 }
 
 // The step of a running mean over all rows, the last ones of a window, or with forgetting.
@@ -332,12 +399,12 @@ double Evolving::floor(int i) const {
     return variance > 0 ? std::max(options_.var_floor * variance, least_variance) : 1;
 }
 
-// S / (W - 1) as in eq. (7), S / W with forgetting or where that would be of less than two rows.
+// S / W, or with ddof = 1 S / (W - 1) as in eq. (7), from two rows on: the rule of tanager.counts.normals.
 void Evolving::set_variance(int slot, int i) {
     const std::size_t cell = at(slot, n_) + std::size_t(i);
-    const double w = weight_[cell], spread = squares_[cell] / (options_.alpha == 0 && w >= 2 ? w - 1 : w);
+    const double w = weight_[cell], spread = squares_[cell] / (w >= 2 ? w - options_.ddof : w);
     variance_[cell] = std::max(spread, floor(i));
-    inverse_[cell] = 1 / variance_[cell];
+    inverse_[cell] = 1 / std::sqrt(variance_[cell]);
     log_variance_[cell] = std::log(variance_[cell]);
 }
 
@@ -345,7 +412,7 @@ void Evolving::set_base(int slot, int i) {
     const std::size_t cell = at(slot, n_) + std::size_t(i);
     mean_[cell] = base_mean(i);
     variance_[cell] = std::max(base_variance(i), floor(i));
-    inverse_[cell] = 1 / variance_[cell];
+    inverse_[cell] = 1 / std::sqrt(variance_[cell]);
     log_variance_[cell] = std::log(variance_[cell]);
 }
 

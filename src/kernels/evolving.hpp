@@ -13,6 +13,8 @@
 //
 // The base of a fresh Gaussian is the mean and variance of all rows so far, or given by the options.
 #pragma once
+#include <tuple>
+
 #include "evolving_state.hpp"
 
 namespace tanager {
@@ -29,7 +31,7 @@ class Evolving {
     };
     // Memory for the scores of one row; one per thread.
     struct Scores {
-        std::vector<double> pseudo, classes, losses;
+        std::vector<double> pseudo, classes, losses, numbers;
     };
 
     int n_numbers() const { return n_; }
@@ -63,6 +65,7 @@ class Evolving {
   private:
     double log_likelihood(int slot, const Row &row, bool complete) const;
     bool complete(const Row &row) const;
+    Row within_reach(const Row &row, Scores &scores) const;
     int decide(Scores &scores) const;
     int best_of(int c, const Scores &scores) const;
     void learn_unlabelled(const Row &row, double weight, Scores &scores);
@@ -71,6 +74,9 @@ class Evolving {
     void remove(int slot, const Row &row, double weight);
     void update_base(const Row &row, double weight);
     void remove_base(const Row &row, double weight);
+    std::tuple<double, double, double> of_window(int slot, int i) const;
+    void relearn(int slot, int i);
+    void set_deviation(int i);
     void keep(const Row &row, double weight, int target, int hidden);
     void move_priors(double weight, int target, int hidden);
     void maybe_promote();
@@ -110,8 +116,8 @@ class Evolving {
     // slots
     std::vector<int> class_of_, fresh_;  // fresh_: cells of weight 0
     std::vector<std::int64_t> born_, since_, last_;
-    std::vector<double> prior_, seen_, norm_;  // norm_: sum of log variances
-    std::vector<double> weight_, mean_, squares_, variance_, inverse_, log_variance_;
+    std::vector<double> prior_, seen_, norm_;                                          // norm_: sum of log variances
+    std::vector<double> weight_, mean_, squares_, variance_, inverse_, log_variance_;  // inverse_: of deviations
     std::vector<double> counts_, totals_;
     std::vector<int> free_;
 
@@ -124,7 +130,7 @@ class Evolving {
     std::vector<int> order_, begin_;  // the active slots of known classes, class by class
 
     // all rows
-    std::vector<double> base_weight_, base_mean_, base_squares_;
+    std::vector<double> base_weight_, base_mean_, base_squares_, deviation_;
     double clock_ = 0;  // weight behind the priors
     std::int64_t cool_, rows_ = 0, next_born_ = 0;
 

@@ -97,7 +97,7 @@ double Evolving::distance(int a, int b) const {
     for (int i = 0; i < n_; ++i) {
         const std::size_t ca = at(a, n_) + std::size_t(i), cb = at(b, n_) + std::size_t(i);
         const double d = mean_[ca] - mean_[cb], va = variance_[ca], vb = variance_[cb];
-        sum += 0.25 * d * d / (va + vb) + 0.5 * std::log((va + vb) / (2 * std::sqrt(va * vb)));
+        sum += 0.25 * d * d / (va + vb) + 0.5 * std::log((va + vb) / (2 * std::sqrt(va) * std::sqrt(vb)));
     }
     for (int i = 0; i < n_columns(); ++i) {
         double overlap = 0;
@@ -134,7 +134,7 @@ double Evolving::p_value(int a, int b) const {
         }
         df += std::max(0, seen - 1);
     }
-    return chi_square_tail(sum, df);
+    return sum < 1e300 ? chi_square_tail(sum, df) : 0;
 }
 
 void Evolving::merge(int from, int into) {

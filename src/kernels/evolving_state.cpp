@@ -137,6 +137,7 @@ void Evolving::add_number() {
         *cells = widened(*cells, slots, n, 0.0);
     kept_numbers_ = widened(kept_numbers_, std::size_t(kept_), n, std::numeric_limits<double>::quiet_NaN());
     for (auto *cells : {&base_weight_, &base_mean_, &base_squares_}) cells->push_back(0);
+    deviation_.push_back(1);
     if (!options_.means.empty()) options_.means.push_back(0), options_.variances.push_back(1);
     ++n_;
     for (int slot = 0; slot < int(slots); ++slot) {
@@ -218,6 +219,7 @@ void Evolving::set_state(const EvolvingState &s) {
     loss_ = s.loss, class_weight_ = s.class_weight, promoted_ = s.promoted, known_ = s.known;
     k_ = int(loss_.size());
     base_weight_ = s.base_weight, base_mean_ = s.base_mean, base_squares_ = s.base_squares;
+    for (int i = 0; i < n_; ++i) set_deviation(i);
     clock_ = s.clock[0];
     cool_ = s.counters[0], rows_ = s.counters[1], next_born_ = s.counters[2], n_changes_ = s.counters[3];
     free_.clear();
@@ -234,7 +236,7 @@ void Evolving::set_state(const EvolvingState &s) {
         fresh_[slot] = 0;
         for (int i = 0; i < n_; ++i) {
             const std::size_t cell = at(slot, n_) + std::size_t(i);
-            inverse_[cell] = 1 / variance_[cell];
+            inverse_[cell] = 1 / std::sqrt(variance_[cell]);
             log_variance_[cell] = std::log(variance_[cell]);
             fresh_[slot] += weight_[cell] == 0;
         }

@@ -16,6 +16,7 @@ struct EvolvingOptions {
     int max_pseudo = 8;                    // active pseudo-classes of a class
     double prior_weight = 1;               // pseudo-observations of a fresh Gaussian
     std::vector<double> means, variances;  // base of the numbers; empty: as in all rows so far
+    int ddof = 0;                          // squares are divided by W - ddof
     double var_floor = 1e-6;               // least variance, as a share of the variance of all rows
     double unlabelled = 0;                 // weight of rows without a label
     double confidence = 0.95;              // posterior that such a row needs

@@ -738,28 +738,75 @@ class Evolving:
     def set_state(self, state: dict[str, np.ndarray]) -> None:
         """Take over a state; one whose numbers do not fit together is refused."""
 
+# Exact sums of w, w x and w x² of every column (see src/kernels/exact_sums.hpp): digits (lines, width) in windows
+# (columns, 3, 2), changed in place. `raw` are weights times the scale.
+def exact_bounds(values: _Floats, raw: _Floats, bounds: _Integers) -> None:
+    """Stretch bounds (columns, 3: first place and the one after the last) to the digits of these rows."""
+
+def exact_add(
+    digits: _Integers, windows: _Integers, values: _Floats, raw: _Floats, lines: _Integers, subtract: bool = False
+) -> bool:
+    """Add each row to its lines (rows, any number; negative: none), or take it away; False where it has no room."""
+
+def exact_normalise(digits: _Integers, windows: _Integers) -> None:
+    """Carry, so that all digits but the highest of every sum are from 0 to 2^32 - 1."""
+
+def exact_scale(digits: _Integers, windows: _Integers, first: int, step: int, mantissa: int, exponent: int) -> None:
+    """Multiply every so many lines from the first on by mantissa 2^exponent; what is below the windows is cut off."""
+
+def exact_read(
+    digits: _Integers,
+    windows: _Integers,
+    lines: _Integers,
+    weight: _Floats,
+    mean: _Floats,
+    deviation: _Floats,
+    n_jobs: int = 1,
+) -> None:
+    """Weight, mean and deviation of some lines (lines, columns)."""
+
+def exact_read_without(
+    digits: _Integers,
+    windows: _Integers,
+    lines: _Integers,
+    values: _Floats,
+    raw: _Floats,
+    weight: _Floats,
+    mean: _Floats,
+    deviation: _Floats,
+    n_jobs: int = 1,
+) -> None:
+    """The same of lines (rows, sets), each without its row: (rows times sets, columns)."""
+
 # Gaussian columns along a stream.
+def fading_scales(fade: _Floats | None, scale: float, scales: _Floats, halved: _Integers) -> None:
+    """The scale of weights after each step of fading, and by how many bits sums are divided before it."""
+
 def stream_moments(
     rows: _Floats,
     labels: _Codes,
-    weights: _Floats | None,
-    weight: _Floats,
-    mean: _Floats,
-    squares: _Floats,
-    low: _Floats,
-    high: _Floats,
+    raw: _Floats,
+    scales: _Floats,
+    halved: _Integers,
+    digits: _Integers,
+    windows: _Integers,
+    ddof: int,
+    scale: float,
     out: _Floats,
     asked: _Floats | None = None,
-    fade: _Floats | None = None,
-    per_class: bool = False,
     leaving: tuple[_Floats, _Codes, _Floats] | None = None,
     gone: _Integers | None = None,
 ) -> None:
-    """Log densities of each row (or of `asked`) for every class, then the row is learned; moments are changed in place.
+    """Log density ratios of each row (or of `asked`) for every class, then the row is learned; digits are changed.
 
-    Before it is learned, its class or all fade by fade[r]; after it, gone[r] rows leave from the front of `leaving`
-    (numbers, labels, present weights), which ends with the rows themselves.
+    After it, gone[r] rows leave from the front of `leaving` (numbers, labels, raw weights), which ends with the rows
+    themselves.
     """
+
+def log_density_ratios(
+    values: _Floats, mean: _Floats, inverse: _Floats, top: _Floats, ratios: _Floats, highest: _Floats
+) -> None:
+    """Log densities given the class: sums of what each class has less than the highest, and sums of the highest."""
 
 # Densities of numbers given the contexts that they are in. The k classes of a context are k lines of the distributions,
 # one after the other; `lines` has the first of them for every row and set, negative where a parent is missing.
@@ -767,7 +814,7 @@ def log_density_sums(
     values: _Floats,
     lines: _Integers,
     mean: _Floats,
-    scale: _Floats,
+    inverse: _Floats,
     top: _Floats,
     n_classes: int,
     set: _Integers,
@@ -782,7 +829,7 @@ def add_log_densities(
     values: _Floats,
     lines: _Integers,
     mean: _Floats,
-    scale: _Floats,
+    inverse: _Floats,
     top: _Floats,
     n_classes: int,
     set: int,

@@ -17,7 +17,7 @@ def learned(values, **options):
 
 
 def test_mean_and_variance_of_eight_values():
-    found = learned(VALUES, prior_weight=0.0)
+    found = learned(VALUES, prior_weight=0.0, ddof=1)
     assert found["mean"] == pytest.approx(5)
     assert found["variance"] == pytest.approx(4.571429, abs=5e-7)
     assert found["squares"] / found["weight"] == pytest.approx(4)
@@ -32,7 +32,7 @@ def test_a_constant_step_started_at_the_first_value():
 
 
 def test_large_values_keep_their_small_spread():
-    found = learned([1e9 + d for d in (4, 7, 13, 16)], prior_weight=0.0)
+    found = learned([1e9 + d for d in (4, 7, 13, 16)], prior_weight=0.0, ddof=1)
     assert found["variance"] == pytest.approx(30, rel=1e-9)  # eq. (7) as printed gives -170.67
 
 

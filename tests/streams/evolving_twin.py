@@ -57,6 +57,7 @@ class Twin:
     min_hidden: float = 20
     max_pseudo: int = 8
     prior_weight: float = 1.0
+    ddof: int = 0
     means: list | None = None
     variances: list | None = None
     var_floor: float = 1e-6
@@ -124,7 +125,7 @@ class Twin:
         return mean, max(variance, self.floor(i))
 
     def set_variance(self, m, i):
-        rows = m.weight - 1 if self.alpha == 0 and m.weight >= 2 else m.weight
+        rows = m.weight - self.ddof if m.weight >= 2 else m.weight
         m.variance = max(m.squares / rows, self.floor(i))
 
     def add(self, m, x, w):

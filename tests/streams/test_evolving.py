@@ -121,12 +121,15 @@ def test_without_promotions_it_is_gaussian_naive_bayes():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 500)
     X = rng.normal(size=(500, 3)) + 3 * y[:, None]
-    model = EvolvingNaiveBayes(max_pseudo=1, prior_weight=0).fit(X, y)
-    for pseudo, c in zip(model.pseudo_classes_, (0, 1), strict=True):
-        own = X[y == c]
-        assert list(pseudo.means.values()) == pytest.approx(own.mean(axis=0))
-        assert list(pseudo.spreads.values()) == pytest.approx(own.std(axis=0, ddof=1))
-        assert pseudo.prior == pytest.approx((len(own) + 1) / 502)
+    for ddof in (0, 1):
+        model = EvolvingNaiveBayes(max_pseudo=1, prior_weight=0, ddof=ddof).fit(X, y)
+        naive = NaiveBayes(gaussian=True, ddof=ddof).fit(X, y).moments_.by_class.deviation
+        for pseudo, c in zip(model.pseudo_classes_, (0, 1), strict=True):
+            own = X[y == c]
+            assert list(pseudo.means.values()) == pytest.approx(own.mean(axis=0).tolist())
+            assert list(pseudo.spreads.values()) == pytest.approx(own.std(axis=0, ddof=ddof).tolist())
+            assert list(pseudo.spreads.values()) == pytest.approx(naive[c].tolist())
+            assert pseudo.prior == pytest.approx((len(own) + 1) / 502)
 
 
 def test_late_labels_are_answered_from_what_is_known():
@@ -191,7 +194,7 @@ def test_rules_decide_as_the_model_does(seed, options):
 
 def test_rules_read_as_sentences():
     X, y = [[1.4, "red"], [1.5, "red"], [1.6, "blue"], [4.5, "blue"], [4.7, "blue"]], ["a", "a", "a", "b", "b"]
-    model = EvolvingNaiveBayes(prior_weight=0).fit(pd.DataFrame(X, columns=["length", "colour"]), y)
+    model = EvolvingNaiveBayes(prior_weight=0, ddof=1).fit(pd.DataFrame(X, columns=["length", "colour"]), y)
     first = str(model.rules()[0])
     assert first.startswith("IF length is about 1.50 (±0.10) AND colour is red (1) or blue (0.67) THEN a   weight")
     assert first.endswith("(57% of the rows)")

@@ -47,6 +47,7 @@ def options(draw):
         "wait": draw(st.sampled_from([5, 10, 20])),
         "min_hidden": draw(st.sampled_from([1.0, 5.0])),
         "max_pseudo": draw(st.integers(1, 4)),
+        "ddof": draw(st.sampled_from([0, 1])),
         "prior_weight": draw(st.sampled_from([0.0, 1.0, 2.5])),
         "unlabelled": draw(st.sampled_from([0.0, 0.1])),
         "confidence": draw(st.sampled_from([0.6, 0.95])),

@@ -39,6 +39,8 @@ class AODE(CountsClassifier):
     gaussian : bool or list of columns, default=False
         HAODE: number columns to describe by a normal distribution given the class and the super-parent; True takes all
         of them. As super-parents they are cut into bins.
+    ddof : {0, 1}, default=0
+        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Notes
     -----
@@ -58,6 +60,7 @@ class AODE(CountsClassifier):
     subsumption: float | None = None
     subsumption_gaps: str = "skip"
     gaussian: Any = False
+    ddof: int = 0
 
     def check_options(self) -> None:
         super().check_options()

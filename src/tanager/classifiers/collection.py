@@ -33,6 +33,8 @@ class Collection(CountsClassifier):
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parents; True takes all of them.
         As parents they are cut into bins.
+    ddof : {0, 1}, default=0
+        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class Collection(CountsClassifier):
     bins: Any = field(default="refined", kw_only=True)
     weights: Any = None
     gaussian: Any = False
+    ddof: int = 0
 
     n_networks_ = property(n_networks_of)
 

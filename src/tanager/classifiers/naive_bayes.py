@@ -11,6 +11,7 @@ from tanager.counts.moments import Moments
 from tanager.encoding import Schema
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.fit_by import discriminative, fitting_of, weights_of
+from tanager.learning.gaussian_option import chosen
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.learning.rows import KeptRows
 from tanager.scoring.discriminative import check_fit_by
@@ -32,6 +33,8 @@ class NaiveBayes(CountsClassifier):
     ----------
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution per class instead of bins; True takes all of them.
+    ddof : {0, 1}, default=0
+        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
     subsumption : float or None, default=None
         NBsr: leave out, row by row, values that only repeat another value of the row, among values seen more often than
         this (50 is customary). Needs pair counts.
@@ -68,6 +71,7 @@ class NaiveBayes(CountsClassifier):
     """
 
     gaussian: Any = False
+    ddof: int = 0
     subsumption: float | None = None
     subsumption_gaps: str = "skip"
     fit_by: str = "likelihood"
@@ -95,7 +99,7 @@ class NaiveBayes(CountsClassifier):
     def encoder_options(self) -> dict[str, Any]:
         """How columns become codes; Gaussian columns stay numbers."""
         options = super().encoder_options()
-        return options | {"continuous": self.gaussian, "numeric": self.numeric} if self.gaussian else options
+        return options | {"continuous": chosen(self.gaussian), "numeric": self.numeric} if self.gaussian else options
 
     def _needs_rows(self) -> bool:
         return self.fit_by != "likelihood"

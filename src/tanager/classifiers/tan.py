@@ -41,6 +41,7 @@ class AugmentedNaiveBayes(CountsClassifier):
     fit_by: str = "likelihood"
     penalty: float = 1.0
     gaussian: Any = False
+    ddof: int = 0
 
     parents_ = property(parents_of)
     network_ = property(network_of)
@@ -112,6 +113,8 @@ class TAN(AugmentedNaiveBayes):
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parent; True takes all of them. As
         parents they are cut into bins, by which arcs are chosen, too.
+    ddof : {0, 1}, default=0
+        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Attributes
     ----------
@@ -176,6 +179,8 @@ class FAN(AugmentedNaiveBayes):
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parent; True takes all of them. As
         parents they are cut into bins, by which arcs are chosen, too.
+    ddof : {0, 1}, default=0
+        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
 
     Examples
     --------

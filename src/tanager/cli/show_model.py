@@ -38,15 +38,12 @@ def _normals(model: Any) -> dict[str, Any]:
     memory = getattr(model, "memory", None)
     if memory is None or not memory.number_names:
         return {}
-    k, moments = len(model.classes_), memory.moments  # the first k lines are those of the classes alone
-    weight, mean, squares = (getattr(moments, part)[:k] for part in ("weight", "mean", "squares"))
+    weight, mean, deviation = memory.moments.by_class
     found = []
     for at, name in enumerate(memory.number_names):
-        lines = zip(model.classes_.tolist(), weight[:, at], mean[:, at], squares[:, at], strict=True)
+        lines = zip(model.classes_.tolist(), weight[:, at], mean[:, at], deviation[:, at], strict=True)
         by_class = [
-            {"class": c, "rows": float(w), "mean": float(m), "deviation": float(s / w) ** 0.5}
-            if w > 0
-            else {"class": c}
+            {"class": c, "rows": float(w), "mean": float(m), "deviation": float(s)} if w > 0 else {"class": c}
             for c, w, m, s in lines
         ]
         found.append({"column": name, "by_class": by_class})

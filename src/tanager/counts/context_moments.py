@@ -1,11 +1,11 @@
 """ContextMoments: weight, mean and variance of number columns per class and values of parents.
 
 What joint counts are to columns with codes, these are to columns described by a normal distribution: a *context* is one
-combination of values of some parents, and every context has, for every class and every number column (*child*), the
-weight W of its rows, their mean and the sum S of squared deviations. Lines are laid out set after set, the class
-innermost:
+combination of values of some parents, and every context has, for every class and every number column (*child*), exact
+sums of its rows (``ExactSums``), from which weight, mean and deviation are read. Lines are laid out set after set, the
+class innermost:
 
-    weight, mean, squares   (lines, children)     line = start of the set + k * place of the context + class
+    line = start of the set + k * place of the context + class
 
 The first set is (), the class alone; contexts that were never seen are read there.
 """
@@ -13,60 +13,48 @@ The first set is (), the class alone; contexts that were never seen are read the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tanager.counts.block import Block
+from tanager.counts.exact_sums import Cells, ExactSums
 from tanager.counts.memory import as_bytes, check_budget
-from tanager.counts.moments import NOTHING, variance_floor
+from tanager.counts.moments import LeftOut, fade
+from tanager.counts.normals import (
+    AllRows,
+    Normals,
+    all_rows,
+    by_rule,
+    centre_of,
+    normals_of,
+    pool,
+    shrunk,
+    usable_numbers,
+    within_reach,
+)
 from tanager.errors import ModelFileError
 
 ParentSet = tuple[int, ...]
-LeftOut = tuple[np.ndarray, np.ndarray]  # labels and weights of rows that are answered as if they had not been learned
 
 # A context is read as if so many further rows were in it that are distributed as its class. Of 0.5, 1, 2, 5 and 10, one
 # had the least log loss for TAN and was within 1 % of the least for AODE and FANC, by cross-validation on the data of
 # docs/gaussian.md.
 PSEUDO_ROWS = 1.0
 
-LARGEST = 1e100  # numbers beyond are taken as this: their squares, and the sums of these, stay finite
 _ENTRIES = 2**20  # rows times sets that are added at once
-_NAMES = ("weight", "mean", "squares")
-_BYTES = 6 * 8  # of a line and child: its moments, and the normal distributions made from them
+_DIGITS = 12  # of a line and child, where numbers are ordinary; more are looked for when they are needed
+_READ = 6 * 8  # bytes of a line and child: its moments and its normal distribution, when they are read
 
 
-class Cells(NamedTuple):
-    """Weight, mean and sum of squared deviations, in arrays of one shape."""
+class _Answers(NamedTuple):
+    """What is read from all lines: moments, those of all rows, and distributions by line and by context."""
 
-    weight: np.ndarray
-    mean: np.ndarray
-    squares: np.ndarray
-
-    def each(self, change: Callable[[np.ndarray], np.ndarray]) -> Cells:
-        """All three, changed alike."""
-        return Cells(change(self.weight), change(self.mean), change(self.squares))
-
-
-class Normals(NamedTuple):
-    """Means of normal distributions, halves of their inverse variances, and logs of their densities at the mean."""
-
-    mean: np.ndarray
-    scale: np.ndarray
-    top: np.ndarray
-
-    def each(self, change: Callable[[np.ndarray], np.ndarray]) -> Normals:
-        """All three, changed alike."""
-        return Normals(change(self.mean), change(self.scale), change(self.top))
-
-    def log_density(self, values: np.ndarray) -> np.ndarray:
-        """The log density of values of the same shape; 0 where they are missing."""
-        out = values - self.mean
-        out *= out
-        out *= self.scale
-        np.subtract(self.top, out, out=out)
-        return np.where(np.isnan(values), 0.0, out)
+    cells: Cells
+    every: AllRows
+    normals: Normals
+    inside: Normals
 
 
 class ContextMoments:
@@ -80,6 +68,8 @@ class ContextMoments:
         Parent sets, in any order; () is always among them.
     n_values : array of int
         For how many values of each column there is room; it grows with the codes that come.
+    ddof : int
+        What is taken off the weight that a sum of squares is divided by, 0 or 1.
     max_memory, beside
         The budget, and how many bytes of it are taken already.
     """
@@ -91,6 +81,7 @@ class ContextMoments:
         n_values: np.ndarray,
         n_classes: int,
         *,
+        ddof: int = 0,
         max_memory: int | float | str | None = None,
         beside: float = 0.0,
         owner: str = "the model",
@@ -99,19 +90,27 @@ class ContextMoments:
         self.sets = tuple(sorted({(), *(tuple(sorted(p)) for p in sets)}, key=lambda p: (len(p), p)))
         self.n_values, self.n_classes = np.array(n_values, dtype=np.int64), n_classes
         self.max_memory, self.beside, self.owner = max_memory, beside, owner
+        self.ddof = ddof
+        self._check_budget(self.n_values, _DIGITS * len(self.children))
+        self._lay_out()
+        self.sums = ExactSums(self.n_lines, len(self.children))
+
+    def _needed(self, n_values: np.ndarray, width: int) -> float:
+        contexts = sum(math.prod(int(n_values[i]) for i in p) for p in self.sets)
+        return self.beside + float(contexts) * self.n_classes * (len(self.children) * _READ + width * 8)
+
+    def _check_budget(self, n_values: np.ndarray, width: int) -> None:
         check_budget(
-            self._needed(self.n_values),
-            max_memory,
-            f"{owner} with normal distributions of {len(self.children):,} columns",
+            self._needed(n_values, width),
+            self.max_memory,
+            f"{self.owner} with normal distributions of {len(self.children):,} columns",
             "Name fewer columns in gaussian=, cut into fewer bins, or raise max_memory.",
         )
-        self._lay_out()
-        self.weight, self.mean, self.squares = (np.zeros((self.n_lines, len(self.children))) for _ in range(3))
-        self.low, self.high = (np.full(len(self.children), bound) for bound in (np.inf, -np.inf))
 
-    def _needed(self, n_values: np.ndarray) -> float:
-        contexts = sum(math.prod(int(n_values[i]) for i in p) for p in self.sets)
-        return self.beside + float(contexts) * self.n_classes * len(self.children) * _BYTES
+    @property
+    def _width(self) -> int:
+        """Digits of a line: of the present ones, or of ordinary numbers."""
+        return max(self.sums.digits.shape[1], _DIGITS * len(self.children))
 
     def _lay_out(self) -> None:
         sizes = [math.prod(int(self.n_values[i]) for i in p) * self.n_classes for p in self.sets]
@@ -121,7 +120,7 @@ class ContextMoments:
         self._ranges = {p: slice(int(a), int(b)) for p, a, b in zip(self.sets, starts, starts[1:], strict=False)}
         self._starts = starts[:-1]
         self._by_size = self._grouped(range(len(self.sets)))
-        self._normals: Normals | None = None
+        self._answers: _Answers | None = None
 
     def _grouped(self, places: Sequence[int]) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Some sets by their size: which of ``places`` they are, where they start, and their columns."""
@@ -140,8 +139,24 @@ class ContextMoments:
         return self.children.index(i) if i in self.children else -1
 
     @property
-    def _cells(self) -> Cells:
-        return Cells(self.weight, self.mean, self.squares)
+    def cells(self) -> Cells:
+        """Weight, mean and deviation of every line and child."""
+        return self.sums.read(np.arange(self.n_lines))
+
+    @property
+    def by_class(self) -> Cells:
+        """Weight, mean and deviation (divided by n - ddof) of every class and child."""
+        return by_rule(self.sums.read(np.arange(self.n_classes)), self.ddof)
+
+    @property
+    def weight(self) -> np.ndarray:
+        """The weight of the rows of every line and child."""
+        return self.cells.weight
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Their mean, 0 where there are none."""
+        return self.cells.mean
 
     @property
     def n_columns(self) -> int:
@@ -168,78 +183,41 @@ class ContextMoments:
 
     # --- rows come and go ---------------------------------------------------------------------------------------
 
+    def reserve(self, block: Block) -> None:
+        """Have room for the values and digits of rows; where that is too much, it is refused and nothing changes."""
+        block = block.counted()
+        values, raw = usable_numbers(block.numbers), self.sums.raw(len(block), block.weights)
+        windows = self.sums.windows_for(values, raw)
+        n_values = np.maximum(self.n_values, _highest(block.codes)[: len(self.n_values)] + 1)
+        self._check_budget(n_values, max(int(windows[..., 1].sum()), _DIGITS * len(self.children)))
+        self.make_room(n_values)
+        self.sums.widen(windows)
+
     def add_block(self, block: Block) -> None:
         """Add rows; those without a label or a weight are passed over, and a missing number counts for its column."""
         block = block.counted()
         if len(block):
-            values = usable_numbers(block.numbers)
             self.make_room(_highest(block.codes) + 1)
-            self.low, self.high = np.fmin(self.low, _least(values)), np.fmax(self.high, -_least(-values))
-            for rows in self._pieces(len(block)):
-                self._merge(*self._moments_of(block.part(rows), values[rows]))
+            self._add(block, self.sums.raw(len(block), block.weights))
 
-    def remove_block(self, block: Block) -> None:
-        """Take rows away. The ranges of the columns stay as they were."""
+    def remove_block(self, block: Block, scale: float = 1.0) -> None:
+        """Take rows away; weights are multiplied by a scale, where one is given."""
         block = block.counted()
-        values = usable_numbers(block.numbers)
-        for rows in self._pieces(len(block)):
-            self._subtract(*self._moments_of(block.part(rows), values[rows]))
+        self._add(block, self.sums.raw(len(block), block.weights, scale), subtract=True)
 
-    def _pieces(self, n: int) -> list[slice]:
-        step = max(1, _ENTRIES // len(self.sets))
-        return [slice(at, at + step) for at in range(0, n, step)]
-
-    def _moments_of(self, block: Block, values: np.ndarray) -> tuple[np.ndarray, Cells]:
-        """The lines that some rows are in, and the moments of these rows there."""
-        present = ~np.isnan(values)
-        own = present * (1.0 if block.weights is None else block.weights[:, None])
-        lines = self.lines(block.codes)
-        known = lines >= 0
-        lines = (lines + block.labels[:, None])[known]
-        if len(block) == 1:
-            touched = lines
-            shape = len(touched), self.n_columns
-            cells = Cells(own, np.where(present, values, 0.0), np.zeros((1, self.n_columns)))
-            return touched, cells.each(lambda part: np.broadcast_to(part, shape))
-        from scipy.sparse import csr_matrix
-
-        rows, _ = np.nonzero(known)
-        touched, which = np.unique(lines, return_inverse=True)
-        pick = csr_matrix((np.ones(len(rows)), (which, rows)), shape=(len(touched), len(block)))
-        # Deviations from the mean of all these rows: what rounding costs is small against the least variance.
-        centre = np.divide(
-            np.where(present, values, 0.0).sum(axis=0),
-            present.sum(axis=0),
-            out=np.zeros(self.n_columns),
-            where=present.any(axis=0),
-        )
-        away = np.where(present, values - centre, 0.0)
-        weight, sums, squares = pick @ own, pick @ (own * away), pick @ (own * away**2)
-        shift = np.divide(sums, weight, out=np.zeros_like(sums), where=weight > 0)
-        return touched, Cells(weight, centre + shift, np.maximum(squares - sums * shift, 0.0))
-
-    def _merge(self, lines: np.ndarray, new: Cells) -> None:
-        """Add moments to some lines, by the rule of Chan, Golub and LeVeque."""
-        weight, mean, squares = self._cells.each(lambda part: part[lines])
-        total = weight + new.weight
-        share = np.divide(new.weight, total, out=np.zeros_like(total), where=total > 0)
-        shift = new.mean - mean
-        self.mean[lines] = mean + shift * share
-        self.squares[lines] = squares + new.squares + shift**2 * weight * share
-        self.weight[lines] = total
-        self._normals = None
-
-    def _subtract(self, lines: np.ndarray, gone: Cells) -> None:
-        left = without(self._cells.each(lambda part: part[lines]), gone)
-        self.weight[lines], self.mean[lines], self.squares[lines] = left
-        self._normals = None
+    def _add(self, block: Block, raw: np.ndarray, subtract: bool = False) -> None:
+        values, step = usable_numbers(block.numbers), max(1, _ENTRIES // len(self.sets))
+        for rows in (slice(at, at + step) for at in range(0, len(block), step)):
+            part = block.part(rows)
+            lines = self.lines(part.codes)
+            lines = np.where(lines < 0, -1, lines + part.labels[:, None].astype(np.int64))
+            self.sums.add(values[rows], raw[rows], lines, subtract=subtract)
+        self._answers = None
 
     def decay(self, factor: float | np.ndarray) -> ContextMoments:
         """Multiply the weights by a factor, or by one per class (first axis). Means stay."""
-        shape = -1, self.n_classes, self.n_columns
-        for name in ("weight", "squares"):
-            setattr(self, name, (getattr(self, name).reshape(shape) * factor).reshape(-1, self.n_columns))
-        self._normals = None
+        fade(self.sums, factor, self.n_classes)
+        self._answers = None
         return self
 
     # --- other layouts ------------------------------------------------------------------------------------------
@@ -251,7 +229,7 @@ class ContextMoments:
         if (n_values <= old).all():
             return
         roomy = np.where(n_values > old, np.maximum(n_values, 2 * old), old)
-        fits = self._needed(roomy) <= as_bytes(self.max_memory)
+        fits = self._needed(roomy, self._width) <= as_bytes(self.max_memory)
         self._become(self.moved(self.blank(n_values=roomy if fits else np.maximum(n_values, old))))
 
     def add_columns(self, n_values: np.ndarray, sets: Iterable[ParentSet]) -> None:
@@ -264,7 +242,7 @@ class ContextMoments:
 
     def blank(self, **changes: Any) -> ContextMoments:
         """Empty moments of the same kind, some things apart."""
-        names = ("children", "sets", "n_values", "n_classes", "max_memory", "beside", "owner")
+        names = ("children", "sets", "n_values", "n_classes", "ddof", "max_memory", "beside", "owner")
         return ContextMoments(**({name: getattr(self, name) for name in names} | changes))
 
     def _become(self, other: ContextMoments) -> None:
@@ -285,102 +263,138 @@ class ContextMoments:
         where = list(range(len(self.n_values))) if columns is None else list(columns)
         to_class = np.arange(self.n_classes) if classes is None else np.asarray(classes)
         child = np.array([new.children.index(where[i]) for i in self.children])
+        old_lines, new_lines = np.arange(self.n_lines), np.arange(new.n_lines)
+        taken, places = [], []
         for p in self.sets:
             target = tuple(sorted(where[i] for i in p))
             if target not in new.place:
                 continue
             known = [np.arange(self.n_values[i]) if values is None else values[i] for i in p]
             axes = sorted(range(len(p)), key=lambda q: where[p[q]])
-            index = np.ix_(*(known[q] for q in axes), to_class, child)
-            taken = (*(slice(len(known[q])) for q in axes),)
-            for name in _NAMES:
-                old = getattr(self, name)[self._ranges[p]].reshape(
-                    *self.n_values[list(p)], self.n_classes, self.n_columns
-                )
-                here = old.transpose(*axes, len(p), len(p) + 1)[taken]
-                shape = (*new.n_values[list(target)], new.n_classes, new.n_columns)
-                getattr(new, name)[new._ranges[target]].reshape(shape)[index] = here
-        new.low[child], new.high[child] = self.low, self.high
+            index = np.ix_(*(known[q] for q in axes), to_class)
+            own = old_lines[self._ranges[p]].reshape(*self.n_values[list(p)], self.n_classes)
+            own = own.transpose(*axes, len(p))[*(slice(len(known[q])) for q in axes)]
+            shape = (*new.n_values[list(target)], new.n_classes)
+            taken.append(own.ravel())
+            places.append(new_lines[new._ranges[target]].reshape(shape)[index].ravel())
+        # A child that is at place g here is at child[g] there; the others there have no rows yet.
+        order = np.argsort(child)
+        assert len(child) == new.n_columns
+        new.sums = self.sums.project(order.tolist()).moved(new.n_lines, np.concatenate(places), np.concatenate(taken))
         return new
 
     def merge(self, other: ContextMoments) -> ContextMoments:
         """Add other moments of the same layout."""
-        self._merge(np.arange(self.n_lines), other._cells)
-        self.low, self.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        self.sums.merge(other.sums)
+        self._answers = None
         return self
+
+    def at_scale(self, scale: float) -> ContextMoments:
+        """The same moments, with another scale of the weights."""
+        new = self.blank()
+        new.sums = self.sums.at_scale(scale)
+        return new
 
     # --- answers ------------------------------------------------------------------------------------------------
 
-    def normals(self, lines: np.ndarray, values: np.ndarray, left_out: LeftOut | None) -> tuple[Normals, np.ndarray]:
-        """Normal distributions for rows in some contexts (rows, sets), and where each context is among them.
+    def without(self, lines: np.ndarray, values: np.ndarray, left_out: LeftOut) -> Cells:
+        """The moments of these contexts for the class of each row, which is left out: rows, sets and columns."""
+        labels, weights = left_out
+        return self.sums.read_without(lines + labels[:, None], values, self.sums.raw(len(values), weights))
 
-        A context is read with ``PSEUDO_ROWS`` rows of its class beside its own; a class without values takes the
-        moments of all classes. Variances have the least of ``Moments``. With ``left_out`` each row is first taken out
-        of its own class. Few rows get distributions of their own, many those of all contexts, which are kept until a
-        row comes or goes.
+    def normals(self, lines: np.ndarray, values: np.ndarray) -> tuple[Normals, np.ndarray, np.ndarray]:
+        """Normal distributions for rows in some contexts (rows, sets), where each context is, and numbers to ask for.
+
+        A context is read with ``PSEUDO_ROWS`` rows of its class beside its own; else the rules are those of
+        ``tanager.counts.normals``. Few rows get distributions of their own, many those of all contexts, which are kept
+        until a row comes or goes.
         """
-        if left_out is None and (self._normals is not None or lines.size * self.n_classes >= self.n_lines):
-            return self._all_normals(), lines
-        own = np.arange(lines.size).reshape(lines.shape) * self.n_classes
-        normals = self._normals_at(np.maximum(lines, 0), values, left_out)
-        return normals.each(lambda part: part.reshape(-1, self.n_columns)), np.where(lines < 0, -1, own)
+        if self._answers is not None or lines.size * self.n_classes >= self.n_lines:
+            every = self._all.every
+            return self._all.normals, lines, within_reach(values, every)
+        own = self.sums.read(np.arange(self.n_classes))
+        every = all_rows(own, 0, self.ddof)
+        cells = self.sums.read(np.maximum(lines, 0)[:, :, None] + np.arange(self.n_classes))
+        normals = self._shrunk(cells, own, every).each(lambda part: part.reshape(-1, self.n_columns))
+        places = np.arange(lines.size).reshape(lines.shape) * self.n_classes
+        return normals, np.where(lines < 0, -1, places), within_reach(values, every)
 
-    def log_density_of_all(
-        self, lines: np.ndarray, values: np.ndarray, columns: np.ndarray, left_out: LeftOut | None
-    ) -> np.ndarray:
+    def normals_without(
+        self, lines: np.ndarray, values: np.ndarray, left_out: LeftOut, rest: Cells
+    ) -> tuple[Normals, np.ndarray, np.ndarray]:
+        """``normals`` of rows that are left out of their class, whose contexts then have the moments in ``rest``."""
+        own, every = self._classes_without(values, left_out)
+        at = np.maximum(lines, 0)[:, :, None] + np.arange(self.n_classes)
+        cells = Cells(*(part[at] for part in self._all.cells))
+        _exchange(cells, left_out[0], rest)
+        wide = every.each(lambda part: part[:, None, None])
+        normals = self._shrunk(cells, Cells(*(part[:, None] for part in own)), wide)
+        places = np.arange(lines.size).reshape(lines.shape) * self.n_classes
+        flat = normals.each(lambda part: part.reshape(-1, self.n_columns))
+        return flat, np.where(lines < 0, -1, places), within_reach(values, every)
+
+    def log_density_of_all(self, lines: np.ndarray, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Log density of each of these columns in a context of its own (rows, columns), among rows of all classes."""
-        at, x = np.maximum(lines, 0)[:, :, None] + np.arange(self.n_classes), values[:, columns]
-        cells = pool(self._cells.each(lambda part: part[at, columns[:, None]]), axis=2)
-        every = self._of_classes(columns)[1].each(lambda part: np.broadcast_to(part, x.shape))
-        if left_out is not None:
-            gone = _single(x, left_out[1][:, None])
-            cells, every = without(cells, gone), without(every, gone)
-        return self._as_normal(*shrunk(cells, *centre_of(every, every)), columns).log_density(x)
+        at = np.maximum(lines, 0)
+        if self._answers is not None or lines.size * self.n_classes >= self.n_lines:
+            every = self._all.every
+            normals = self._all.inside.each(lambda part: part[at // self.n_classes, columns])
+        else:
+            every = all_rows(self.sums.read(np.arange(self.n_classes)), 0, self.ddof)
+            cells = self.sums.read(at[:, :, None] + np.arange(self.n_classes))
+            picked = Cells(*(part[:, np.arange(len(columns)), :, columns].transpose(1, 0, 2) for part in cells))
+            normals = self._inside(pool(picked, axis=2), every.each(lambda part: part[columns]))
+        return normals.log_density(within_reach(values, every)[:, columns])
 
-    def _all_normals(self) -> Normals:
-        """The normal distributions of all lines; kept until a row comes or goes."""
-        if self._normals is None:
-            cells = self._cells.each(lambda part: part.reshape(-1, self.n_classes, self.n_columns))
-            normals = self._as_normal(*shrunk(cells, *centre_of(*self._of_classes(slice(None)))), slice(None))
-            self._normals = normals.each(lambda part: part.reshape(-1, self.n_columns))
-        return self._normals
+    def log_density_of_all_without(
+        self, lines: np.ndarray, values: np.ndarray, columns: np.ndarray, left_out: LeftOut, rest: Cells
+    ) -> np.ndarray:
+        """The same of rows that are left out of their class, whose contexts then have the moments in ``rest``."""
+        sets = np.arange(len(columns))
+        at = np.maximum(lines, 0)[:, :, None] + np.arange(self.n_classes)
+        cells = Cells(*(part[at, columns[:, None]] for part in self._all.cells))
+        for part, left in zip(cells, rest, strict=True):
+            part[np.arange(len(lines))[:, None], sets, left_out[0][:, None]] = left[:, sets, columns]
+        _, every = self._classes_without(values, left_out)
+        normals = self._inside(pool(cells, axis=2), every.each(lambda part: part[:, columns]))
+        return normals.log_density(within_reach(values, every)[:, columns])
 
-    def _of_classes(self, columns: slice | np.ndarray) -> tuple[Cells, Cells]:
-        """The moments of every class, and those of all classes together."""
-        own = self._cells.each(lambda part: part[: self.n_classes, columns])
-        return own, pool(own, axis=0)
+    def _classes_without(self, values: np.ndarray, left_out: LeftOut) -> tuple[Cells, AllRows]:
+        """The moments of every class (rows, classes, columns) and of all rows, each row left out of its class."""
+        own = self.sums.read(np.arange(self.n_classes))
+        own = Cells(*(np.repeat(part[None], len(values), axis=0) for part in own))
+        rest = self.without(np.zeros((len(values), 1), dtype=np.int64), values, left_out)
+        for part, left in zip(own, rest, strict=True):
+            part[np.arange(len(values)), left_out[0]] = left[:, 0]
+        return own, all_rows(own, 1, self.ddof)
 
-    def _normals_at(self, lines: np.ndarray, values: np.ndarray, left_out: LeftOut | None) -> Normals:
-        """The distributions of these contexts alone, with or without the rows: rows, sets, classes and columns."""
-        own, every = self._of_classes(slice(None))
-        at = lines[:, :, None] + np.arange(self.n_classes)
-        cells = self._cells.each(lambda part: part[at])
-        if left_out is not None:
-            labels, weights = left_out
-            row, gone = np.arange(len(lines)), _single(values, weights[:, None])
-            own = own.each(lambda part: np.repeat(part[None], len(lines), axis=0))
-            less = without(own.each(lambda part: part[row, labels]), gone)
-            for part, left in zip(own, less, strict=True):
-                part[row, labels] = left
-            rows = row[:, None], np.arange(lines.shape[1]), labels[:, None]
-            less = without(cells.each(lambda part: part[rows]), gone.each(lambda part: part[:, None]))
-            for part, left in zip(cells, less, strict=True):
-                part[rows] = left
-            own = own.each(lambda part: part[:, None])
-            every = without(every.each(lambda part: np.broadcast_to(part, values.shape)), gone)
-            every = every.each(lambda part: part[:, None, None])
-        return self._as_normal(*shrunk(cells, *centre_of(own, every)), slice(None))
+    @property
+    def _all(self) -> _Answers:
+        """What all lines say; kept until a row comes or goes."""
+        if self._answers is None:
+            cells = self.cells
+            by_context = Cells(*(part.reshape(-1, self.n_classes, self.n_columns) for part in cells))
+            own = Cells(*(part[0] for part in by_context))
+            every = all_rows(own, 0, self.ddof)
+            normals = self._shrunk(by_context, own, every).each(lambda part: part.reshape(-1, self.n_columns))
+            inside = self._inside(pool(by_context, axis=1), every)
+            self._answers = _Answers(cells, every, normals, inside)
+        return self._answers
 
-    def _as_normal(self, mean: np.ndarray, variance: np.ndarray, columns: slice | np.ndarray) -> Normals:
-        variance = np.maximum(variance, variance_floor(self.low, self.high)[columns])
-        return Normals(mean, 0.5 / variance, -0.5 * np.log(2 * np.pi * variance))
+    def _shrunk(self, cells: Cells, own: Cells, every: AllRows) -> Normals:
+        """Distributions of contexts beside those of their classes, and of all rows."""
+        centre = centre_of(by_rule(own, self.ddof), every)
+        return normals_of(*shrunk(by_rule(cells, self.ddof), *centre, PSEUDO_ROWS), every)
+
+    def _inside(self, cells: Cells, every: AllRows) -> Normals:
+        """Distributions of the rows of all classes in contexts."""
+        return normals_of(*shrunk(by_rule(cells, self.ddof), every.mean, every.deviation, PSEUDO_ROWS), every)
 
     # --- files --------------------------------------------------------------------------------------------------
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The state as named arrays."""
-        names = (*_NAMES, "low", "high", "n_values")
-        return {f"contexts-{name}": getattr(self, name) for name in names}
+        return self.sums.to_arrays("contexts") | {"contexts-n_values": self.n_values}
 
     def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> ContextMoments:
         """The same kind of moments with a state that ``to_arrays`` returned. Raises ModelFileError for another."""
@@ -388,62 +402,8 @@ class ContextMoments:
         if n_values.shape != self.n_values.shape or n_values.dtype != np.int64 or (n_values < self.n_values).any():
             raise ModelFileError("the contexts of its normal distributions do not match its columns")
         new = self.blank(n_values=n_values)
-        for name in (*_NAMES, "low", "high"):
-            found, empty = arrays[f"contexts-{name}"], getattr(new, name)
-            if found.shape != empty.shape or found.dtype != np.float64 or np.isnan(found).any():
-                raise ModelFileError(f"its moments ({name}) do not match its columns and classes")
-            setattr(new, name, found)
+        new.sums = ExactSums.from_arrays(arrays, "contexts", new.n_lines, self.n_columns)
         return new
-
-
-def usable_numbers(numbers: np.ndarray | None) -> np.ndarray:
-    """Numbers whose squares are finite; infinite ones are missing, as they are for ``Moments``."""
-    assert numbers is not None  # they come with the rows where columns are Gaussian
-    return np.where(np.isinf(numbers), np.nan, np.clip(numbers, -LARGEST, LARGEST))
-
-
-def pool(cells: Cells, axis: int) -> Cells:
-    """The moments of all rows along an axis."""
-    weight, mean, squares = cells
-    total = weight.sum(axis=axis)
-    middle = (weight * mean).sum(axis=axis) / np.where(total > 0, total, 1.0)
-    return Cells(total, middle, (squares + weight * (mean - np.expand_dims(middle, axis)) ** 2).sum(axis=axis))
-
-
-def _single(values: np.ndarray, weights: np.ndarray) -> Cells:
-    """The moments of single numbers; a missing one has no weight."""
-    return Cells(weights * ~np.isnan(values), np.nan_to_num(values), np.zeros_like(values))
-
-
-def without(cells: Cells, gone: Cells) -> Cells:
-    """Moments less those of some of their rows: the rule of Chan, solved for what was before it."""
-    weight, mean, squares = cells
-    total = weight - gone.weight
-    left = total > NOTHING
-    share = np.divide(gone.weight, total, out=np.zeros_like(total), where=left)
-    before = mean - (gone.mean - mean) * share
-    part = np.divide(gone.weight, weight, out=np.zeros_like(total), where=left)
-    rest = np.maximum(squares - gone.squares - (gone.mean - before) ** 2 * total * part, 0.0)
-    return Cells(total, before, rest).each(lambda cell: np.where(left, cell, 0.0))
-
-
-def centre_of(own: Cells, pooled: Cells) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of every class, or of all classes where one has no values; 0 and 1 where none has."""
-    mean, variance = np.where(pooled.weight > NOTHING, pooled.mean, 0.0), np.ones(pooled.weight.shape)
-    np.divide(pooled.squares, pooled.weight, out=variance, where=pooled.weight > NOTHING)
-    known = own.weight > NOTHING
-    spread = np.broadcast_to(variance, own.weight.shape).copy()
-    np.divide(own.squares, own.weight, out=spread, where=known)
-    return np.where(known, own.mean, mean), spread
-
-
-def shrunk(cells: Cells, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of contexts with ``PSEUDO_ROWS`` rows of their class (mean, variance) beside their own."""
-    total = cells.weight + PSEUDO_ROWS
-    away = np.where(cells.weight > NOTHING, cells.mean - mean, 0.0)
-    share = cells.weight / total
-    spread = (cells.squares + PSEUDO_ROWS * variance) / total + (1 - share) * share * away**2
-    return mean + share * away, spread
 
 
 def _highest(codes: np.ndarray) -> np.ndarray:
@@ -452,6 +412,8 @@ def _highest(codes: np.ndarray) -> np.ndarray:
     return np.where(missing, -1, codes.astype(np.int64)).max(axis=0, initial=-1)
 
 
-def _least(values: np.ndarray) -> np.ndarray:
-    """The smallest number of every column; NaN where there is none."""
-    return np.fmin.reduce(values, axis=0, initial=np.nan)
+def _exchange(cells: Cells, labels: np.ndarray, rest: Cells) -> None:
+    """Put other moments in the place of those of the class of each row: (rows, sets, classes, columns)."""
+    rows, sets = np.arange(len(labels))[:, None], np.arange(cells.mean.shape[1])
+    for part, left in zip(cells, rest, strict=True):
+        part[rows, sets, labels[:, None]] = left

@@ -145,6 +145,8 @@ def as_decay(value: Any) -> Decay | None:
     """  # noqa: E501
     if value is None or isinstance(value, Decay):
         return value
+    if isinstance(value, str):
+        seconds_in(value, "decay")  # in the words of the option
     if isinstance(value, str | timedelta):
         return Decay(half_life=value)
     if is_number(value, 0) and value > 0:
@@ -159,6 +161,8 @@ def as_window(value: Any) -> Window | None:
     """The option ``window``: a number of rows, a duration, a Window, or None."""
     if value is None or isinstance(value, Window):
         return value
+    if isinstance(value, str):
+        seconds_in(value, "window")
     if isinstance(value, str | timedelta):
         return Window(time=value)
     if is_number(value, 1) and int(value) == value:

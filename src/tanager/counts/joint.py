@@ -33,6 +33,7 @@ from tanager.counts.align import (
 from tanager.counts.memory import as_bytes, check_budget, readable
 from tanager.encoding.codes import refuse_full_codes
 from tanager.encoding.schema import Schema
+from tanager.encoding.validation import check_weights
 from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, nearest
 
 Family = tuple[int, ...]  # parents in order of importance, then the child
@@ -353,13 +354,14 @@ class JointCounts:
 
         A row with a missing label is left out. Columns of kind "codes" grow by themselves.
         """
-        self._count(codes, labels, weights, 1, n_jobs)
+        self._count(codes, labels, check_weights(weights, len(codes)), 1, n_jobs)
         return self
 
     def subtract(
         self, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int = 1
     ) -> JointCounts:
         """Take rows away again, as if they had never been seen. Rows that were never added are refused."""
+        weights = check_weights(weights, len(codes))
         self._count(codes, labels, weights, -1, n_jobs)
         tables, sparse = list(self._arrays().values()), self._sparse_tables()
         least = -_ROUNDING * self.scale

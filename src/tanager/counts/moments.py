@@ -1,132 +1,196 @@
 """Moments: weight, mean and variance of numeric columns per class, with the operations of counts.
 
-Means and squared deviations are updated by the rules of Welford and of Chan, Golub and LeVeque; sums of squares would
-lose all digits for values such as 1e9 + 4. Unlike counts, moments of the same rows agree only up to rounding.
+What is kept are exact sums (``ExactSums``): rows may be added, merged and taken away in any order, and moments of the
+same rows are the same to the last bit. Only fading rounds.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 
 import numpy as np
 
 from tanager import _kernels
 from tanager.counts.block import Block
-from tanager.errors import ModelFileError
+from tanager.counts.exact_sums import Cells, ExactSums
+from tanager.counts.normals import (
+    AllRows,
+    Normals,
+    all_rows,
+    by_rule,
+    centre_of,
+    normals_of,
+    usable_numbers,
+    within_reach,
+)
 
-NOTHING = 1e-9  # a smaller weight is what rounding leaves of a class whose rows were all removed
-_MIN_VARIANCE = 1e-9
-_MIN_DEVIATION = 1e-3  # of the range of a column
+_CELLS = 2**20  # rows, classes and columns that are worked on at once
+
+LeftOut = tuple[np.ndarray, np.ndarray]  # labels and weights of rows that are answered as if they had not been learned
 
 
 class Moments:
-    """Weight W, mean and sum of squared deviations S of every column (second axis) in every class (first axis)."""
+    """Weight, mean and deviation of every column (second axis) in every class (first axis).
 
-    def __init__(self, n_classes: int, n_columns: int) -> None:
-        self.weight = np.zeros((n_classes, n_columns))
-        self.mean = np.zeros((n_classes, n_columns))
-        self.squares = np.zeros((n_classes, n_columns))
-        self.low = np.full(n_columns, np.inf)
-        self.high = np.full(n_columns, -np.inf)
+    ``ddof`` is taken off the weight that a sum of squares is divided by: 0 (n) or 1 (n - 1).
+    """
+
+    def __init__(self, n_classes: int, n_columns: int, ddof: int = 0) -> None:
+        self.sums, self.ddof = ExactSums(n_classes, n_columns), ddof
+        self._read: Cells | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(self.sums.digits)
 
     @property
     def n_columns(self) -> int:
         """How many numbers come with a row."""
-        return self.weight.shape[1]
+        return self.sums.n_columns
+
+    @property
+    def cells(self) -> Cells:
+        """Weight, mean and deviation, as rounded from the sums."""
+        if self._read is None:
+            self._read = self.sums.read(np.arange(self.n_classes))
+        return self._read
+
+    @property
+    def weight(self) -> np.ndarray:
+        """The weight of the rows."""
+        return self.cells.weight
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Their mean, 0 where there are none."""
+        return self.cells.mean
+
+    @property
+    def by_class(self) -> Cells:
+        """Weight, mean and deviation (divided by n - ddof) of every class."""
+        return by_rule(self.cells, self.ddof)
+
+    @property
+    def squares(self) -> np.ndarray:
+        """The sum of squared deviations from the mean."""
+        with np.errstate(over="ignore"):
+            return self.cells.weight * self.cells.deviation**2
+
+    # --- rows come and go ---------------------------------------------------------------------------------------
+
+    def reserve(self, block: Block) -> None:
+        """Nothing can go wrong when rows are added here: sums take as many digits as they need."""
 
     def add_block(self, block: Block) -> None:
         """Add encoded rows."""
         assert block.numbers is not None
         self.update(block.numbers, block.labels, block.weights)
 
-    def remove_block(self, block: Block) -> None:
-        """Remove encoded rows."""
+    def remove_block(self, block: Block, scale: float = 1.0) -> None:
+        """Remove encoded rows; weights are multiplied by a scale, where one is given."""
         assert block.numbers is not None
-        self.subtract(block.numbers, block.labels, block.weights)
+        self.subtract(block.numbers, block.labels, block.weights, scale)
 
     def update(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Add rows. NaN is missing; rows with labels beyond the classes are ignored."""
-        rows = _moments_of(values, labels, weights, len(self.weight))
-        finite = np.where(np.isfinite(values), values, np.nan)
-        for j in range(values.shape[1]):
-            column = finite[:, j][~np.isnan(finite[:, j])]
-            if len(column):
-                rows.low[j], rows.high[j] = column.min(), column.max()
-        return self.merge(rows)
+        self.sums.add(usable_numbers(values), self.sums.raw(len(values), weights), self._lines(labels))
+        self._read = None
+        return self
+
+    def subtract(
+        self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, scale: float = 1.0
+    ) -> Moments:
+        """Remove rows."""
+        raw = self.sums.raw(len(values), weights, scale)
+        self.sums.add(usable_numbers(values), raw, self._lines(labels), subtract=True)
+        self._read = None
+        return self
+
+    def _lines(self, labels: np.ndarray) -> np.ndarray:
+        wide = labels.astype(np.int64)
+        return np.where(wide < self.n_classes, wide, -1)[:, None]
 
     def merge(self, other: Moments) -> Moments:
         """Add other moments over the same classes and columns."""
-        total = self.weight + other.weight
-        share = np.divide(other.weight, total, out=np.zeros_like(total), where=total > 0)
-        shift = other.mean - self.mean
-        self.mean = self.mean + shift * share
-        self.squares = self.squares + other.squares + shift**2 * self.weight * share
-        self.weight = total
-        self.low, self.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
-        return self
-
-    def subtract(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Moments:
-        """Remove rows. The range of the columns stays as it was."""
-        gone = _moments_of(values, labels, weights, len(self.weight))
-        total = self.weight - gone.weight
-        left = total > NOTHING
-        # The update by Chan's rule, solved for the moments before it; squares are clipped, as rounding may go below 0.
-        share = np.divide(gone.weight, total, out=np.zeros_like(total), where=left)
-        mean = self.mean - (gone.mean - self.mean) * share
-        between = (
-            (gone.mean - mean) ** 2 * total * np.divide(gone.weight, self.weight, out=np.zeros_like(total), where=left)
-        )
-        self.squares = np.where(left, np.maximum(self.squares - gone.squares - between, 0.0), 0.0)
-        self.mean, self.weight = np.where(left, mean, 0.0), np.where(left, total, 0.0)
+        self.sums.merge(other.sums)
+        self._read = None
         return self
 
     def decay(self, factor: float | np.ndarray) -> Moments:
         """Multiply the weights by a factor, or by one per class (first axis). Means stay."""
-        self.weight, self.squares = self.weight * factor, self.squares * factor
+        fade(self.sums, factor, self.n_classes)
+        self._read = None
         return self
+
+    # --- other layouts ------------------------------------------------------------------------------------------
 
     def move_classes(self, places: np.ndarray, n_classes: int) -> Moments:
         """The same moments among more classes: class c is now places[c]."""
-        new = Moments(n_classes, self.weight.shape[1])
-        for name in ("weight", "mean", "squares"):
-            getattr(new, name)[places] = getattr(self, name)
-        new.low, new.high = self.low, self.high
-        return new
+        return self._with(self.sums.moved(n_classes, np.asarray(places)))
 
     def project(self, columns: list[int]) -> Moments:
         """The moments of some columns, in the order given."""
-        new = Moments(len(self.weight), len(columns))
-        for name in ("weight", "mean", "squares", "low", "high"):
-            setattr(new, name, getattr(self, name)[..., columns])
+        return self._with(self.sums.project(columns))
+
+    def at_scale(self, scale: float) -> Moments:
+        """The same moments, with another scale of the weights."""
+        return self._with(self.sums.at_scale(scale))
+
+    def _with(self, sums: ExactSums) -> Moments:
+        new = copy.copy(self)
+        new.sums, new._read = sums, None
         return new
 
-    def log_density(self, values: np.ndarray, leave_out: tuple[np.ndarray, np.ndarray] | None = None) -> np.ndarray:
+    # --- answers ------------------------------------------------------------------------------------------------
+
+    def log_density(self, values: np.ndarray, leave_out: LeftOut | None = None) -> np.ndarray:
         """Sum over the columns of log N(value; mean, variance) for every class; missing cells add 0.
 
-        With ``leave_out`` (labels and weights of the rows) each row is first removed from its own class. Variances are
-        at least (0.001 of the column's range)² and 1e-9. A class without values takes the moments of all classes.
+        With ``leave_out`` (labels and weights of the rows) each row is first removed from its own class. The rules are
+        those of ``tanager.counts.normals``.
         """
-        floor = variance_floor(self.low, self.high)
-        total = np.zeros((len(values), len(self.weight)))
-        pooled = _pool(self)
-        for c in range(len(self.weight)):
-            w, mean, squares = (np.broadcast_to(a[c], values.shape) for a in (self.weight, self.mean, self.squares))
-            if leave_out is not None:
-                labels, weights = leave_out
-                own = np.where(labels == c, weights, 0.0)[:, None] * ~np.isnan(values)
-                left = w - own
-                away = values - mean
-                moved = np.divide(own * away, left, out=np.zeros_like(values), where=left > NOTHING)
-                new_mean = mean - np.nan_to_num(moved)
-                new_squares = np.maximum(squares - np.nan_to_num(own * away * (values - new_mean)), 0.0)
-                w, mean, squares = left, np.where(own > 0, new_mean, mean), np.where(own > 0, new_squares, squares)
-            known = w > NOTHING
-            mean = np.where(known, mean, pooled[0])
-            variance = np.divide(squares, w, out=np.broadcast_to(pooled[1], values.shape).copy(), where=known)
-            variance = np.maximum(variance, floor)
-            density = -0.5 * (np.log(2 * np.pi * variance) + (values - mean) ** 2 / variance)
-            total[:, c] = np.where(np.isfinite(values), density, 0.0).sum(axis=1)
-        return total
+        ratios, highest = self.log_ratios(values, leave_out)
+        return ratios + highest[:, None]
+
+    def log_ratios(self, values: np.ndarray, leave_out: LeftOut | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """``log_density`` in two parts: less the highest of all classes, column by column, and the sum of these.
+
+        A number far from all classes has log densities so low that nothing is left of others where they are added. Of
+        the ratios, which are all that probabilities need, it is left.
+        """
+        values = usable_numbers(values)
+        ratios, highest = np.empty((len(values), self.n_classes)), np.empty(len(values))
+        if leave_out is None:
+            normals, every = self._normals()
+            _kernels.log_density_ratios(within_reach(values, every), *normals, ratios, highest)
+            return ratios, highest
+        step = max(1, _CELLS // max(1, self.n_classes * self.n_columns))
+        for part in (slice(at, at + step) for at in range(0, len(values), step)):
+            out = self._without(values[part], leave_out[0][part], leave_out[1][part])
+            top = out.max(axis=1)
+            ratios[part], highest[part] = (out - top[:, None]).sum(axis=2), top.sum(axis=1)
+        return ratios, highest
+
+    def _normals(self) -> tuple[Normals, AllRows]:
+        """The distribution of every class and column, and the moments of all rows."""
+        every = all_rows(self.cells, 0, self.ddof)
+        return normals_of(*centre_of(by_rule(self.cells, self.ddof), every), every), every
+
+    def _without(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Log densities of rows, each taken out of its class: rows, classes and columns."""
+        own = Cells(*(np.repeat(part[None], len(values), axis=0) for part in self.cells))
+        rows, raw = np.arange(len(values)), self.sums.raw(len(values), weights)
+        left = self.sums.read_without(labels[:, None].astype(np.int64), values, raw)
+        for part, rest in zip(own, left, strict=True):
+            part[rows, labels] = rest[:, 0]
+        every = all_rows(own, 1, self.ddof)
+        x = within_reach(values, every)[:, None]
+        every = every.each(lambda part: part[:, None])
+        return normals_of(*centre_of(by_rule(own, self.ddof), every), every).log_density(
+            np.broadcast_to(x, own.mean.shape)
+        )
 
     def stream(
         self,
@@ -136,77 +200,61 @@ class Moments:
         out: np.ndarray,
         asked: np.ndarray | None = None,
         fade: np.ndarray | None = None,
-        per_class: bool = False,
-        leaving: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
+        leaving: tuple[np.ndarray, np.ndarray, np.ndarray, float] | None = None,
         gone: np.ndarray | None = None,
     ) -> None:
-        """Test, then train: ``log_density`` of each row (or of those in ``asked``) into ``out``, then the row is added.
+        """Test, then train: ratios of each row (or of those in ``asked``) into ``out``, then the row is added.
 
-        Before it is added everything fades by fade[r], or only its class; after it gone[r] rows leave, oldest first.
+        Before it is added everything fades by fade[r]; after it gone[r] rows leave, oldest first. ``leaving`` are the
+        rows of the window, these rows last: numbers, labels, weights times a scale, and that scale.
         """
-        for name in ("weight", "mean", "squares", "low", "high"):  # the kernel changes them in place
-            setattr(self, name, np.ascontiguousarray(getattr(self, name)))
+        sums, values = self.sums, usable_numbers(values)
+        scales, halved = sums.fading(fade, len(values))
+        raw = scales if weights is None else weights * scales
+        if halved.any():
+            sums.guard()
+        sums.reserve(values, raw)
+        queue = None
+        if leaving is not None:
+            numbers, own, old = usable_numbers(leaving[0]), leaving[1], sums.raw(0, leaving[2], leaving[3]).copy()
+            old[len(old) - len(raw) :] = raw
+            sums.reserve(numbers, old)
+            queue = numbers, own, old
         _kernels.stream_moments(
-            np.ascontiguousarray(values),
+            values,
             labels,
-            weights,
-            self.weight,
-            self.mean,
-            self.squares,
-            self.low,
-            self.high,
+            raw,
+            scales,
+            halved,
+            sums.digits,
+            sums.windows,
+            self.ddof,
+            sums.scale,
             out,
-            None if asked is None else np.ascontiguousarray(asked),
-            fade,
-            per_class,
-            leaving,
+            None if asked is None else usable_numbers(asked),
+            queue,
             gone,
         )
+        self._read = None
+        if len(scales):
+            sums.scale = float(scales[-1])
+
+    # --- files --------------------------------------------------------------------------------------------------
 
     def to_arrays(self) -> dict[str, np.ndarray]:
         """The state as named arrays."""
-        return {f"moments-{name}": value for name, value in vars(self).items()}
+        return self.sums.to_arrays("moments")
 
     def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> Moments:
         """Moments of the same size, with the state that ``to_arrays`` returned. Raises ModelFileError for another."""
-        new = Moments(*self.weight.shape)
-        for name, empty in vars(new).items():
-            found = arrays[f"moments-{name}"]
-            if found.shape != empty.shape or found.dtype != np.float64 or np.isnan(found).any():
-                raise ModelFileError(f"its moments ({name}) do not match its columns and classes")
-            setattr(new, name, found)
-        return new
+        return self._with(ExactSums.from_arrays(arrays, "moments", self.n_classes, self.n_columns))
 
 
-def variance_floor(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The least variance of columns with this range.
-
-    A constant column would have an infinite density at its value, and outweigh all others.
-    """
-    span = np.where(high > low, high - low, 0.0)
-    return np.maximum(_MIN_VARIANCE, (_MIN_DEVIATION * span) ** 2)
-
-
-def _moments_of(values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, n_classes: int) -> Moments:
-    """The moments of some rows, in two passes."""
-    out = Moments(n_classes, values.shape[1])
-    w = np.ones(len(values)) if weights is None else weights
-    for c in range(n_classes):
-        rows = labels == c
-        x, own = values[rows], np.isfinite(values[rows]) * w[rows][:, None]
-        out.weight[c] = own.sum(axis=0)
-        filled = np.where(np.isfinite(x), x, 0.0)
-        out.mean[c] = np.divide(
-            (filled * own).sum(axis=0), out.weight[c], out=np.zeros(values.shape[1]), where=out.weight[c] > 0
-        )
-        out.squares[c] = (own * (filled - out.mean[c]) ** 2).sum(axis=0)
-    return out
-
-
-def _pool(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and variance of every column over all classes."""
-    total = moments.weight.sum(axis=0)
-    safe = np.where(total > 0, total, 1.0)
-    mean = (moments.weight * moments.mean).sum(axis=0) / safe
-    squares = (moments.squares + moments.weight * (moments.mean - mean) ** 2).sum(axis=0)
-    return mean, np.where(total > 0, squares / safe, 1.0)
+def fade(sums: ExactSums, factor: float | np.ndarray, n_classes: int) -> None:
+    """Multiply the weights by a factor, or by one per class (first axis), of lines with the class innermost."""
+    if np.ndim(factor) == 0:
+        sums.fade(float(factor))
+        return
+    for c, own in enumerate(np.ravel(factor).tolist()):
+        if own != 1.0:
+            sums.multiply(own, c, n_classes)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
 from tanager.encoding.frames import is_arrow, is_pandas
-from tanager.errors import DataError
+from tanager.errors import DataError, is_number
 
 
 def one_dimensional(y: Any) -> Any:
@@ -60,6 +60,9 @@ def check_lengths(m: int, y: Any) -> None:
         )
 
 
+MOST_WEIGHT = 1e100  # so that sums of weights, and weights times the scale of what fades, stay finite
+
+
 def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
     """Row weights as floats, or None where all are 1."""
     if sample_weight is None:
@@ -74,11 +77,17 @@ def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
         raise DataError("Sample weights must be 1D array or scalar")
     if len(weights) != m:
         raise DataError(f"sample_weight.shape == ({len(weights)},), expected ({m},): one weight for each row.")
-    bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
+    bad = np.flatnonzero(~((weights >= 0) & (weights <= MOST_WEIGHT)))
     if len(bad):
         weight = float(weights[bad[0]])
-        raise DataError(f"sample_weight, row {bad[0]}: {weight}; weights must be finite and not negative.")
+        rule = "finite and not negative" if not 0 <= weight < np.inf else f"at most {MOST_WEIGHT:g}"
+        raise DataError(f"sample_weight, row {bad[0]}: {weight}; weights must be {rule}. Nothing was learned.")
     return None if (weights == 1.0).all() else np.ascontiguousarray(weights)
+
+
+def is_weight(value: object) -> TypeGuard[float]:
+    """Whether a value can be the weight of a row."""
+    return is_number(value, 0) and value <= MOST_WEIGHT
 
 
 def check_times(times: Any, m: int) -> np.ndarray | None:

@@ -21,10 +21,12 @@ from tanager.counts.estimates import Estimate, Lidstone, as_estimate
 from tanager.counts.forgetting import Clock, as_decay, as_window
 from tanager.counts.joint import JointCounts
 from tanager.counts.moments import Moments
+from tanager.counts.normals import check_ddof
 from tanager.encoding import Column, Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.labels import refuse_nul
-from tanager.encoding.validation import check_lengths, check_times, check_weights, one_dimensional
+from tanager.encoding.tables import Table
+from tanager.encoding.validation import check_lengths, check_times, check_weights, is_weight, one_dimensional
 from tanager.encoding.values import is_missing, plain
 from tanager.errors import (
     DataError,
@@ -41,7 +43,7 @@ from tanager.learning.answering import Answering, Current, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.explaining import explain
-from tanager.learning.gaussian_option import check_gaussian, cut_as_well, gaussian_columns, with_densities
+from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as_well, gaussian_columns, with_densities
 from tanager.learning.memory import Memory
 from tanager.learning.merge import merge_memories
 from tanager.learning.recut import Recutting
@@ -185,6 +187,13 @@ class CountsClassifier(Classifier):
         """Whether columns are described by normal distributions: counts alone do not hold what is learned."""
         return bool(getattr(self, "gaussian", False))
 
+    def validate_table(self, X: Any, *, reset: bool) -> Table:
+        """The table, sound in itself; the first one must have the columns that are named."""
+        table = super().validate_table(X, reset=reset)
+        if reset:
+            check_named(getattr(self, "gaussian", False), table.names or [f"x{i}" for i in range(table.n_columns)])
+        return table
+
     def check_options(self) -> None:
         """Refuse options that mean nothing, before anything is learned."""
         check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
@@ -200,6 +209,7 @@ class CountsClassifier(Classifier):
         as_recut(self.recut)
         self._check_calibrate()
         check_gaussian(getattr(self, "gaussian", False), self._not_with_gaussian())
+        check_ddof(getattr(self, "ddof", 0))
         super().check_options()
 
     def _check_calibrate(self) -> None:
@@ -366,15 +376,16 @@ class CountsClassifier(Classifier):
 
     def _no_moments(self, counts: JointCounts) -> Moments | ContextMoments | None:
         """What is to be learned of Gaussian columns beside these counts, still empty."""
-        schema, k = counts.schema, counts.n_classes
+        schema, k, ddof = counts.schema, counts.n_classes, getattr(self, "ddof", 0)
         n = sum(column.kind == "continuous" for column in schema.columns)
         if n:
-            return Moments(k, n)
+            return Moments(k, n, ddof)
         columns, sets = self._moments_shape(schema)
         if not columns:
             return None
-        budget, owner = self.max_memory, type(self).__name__
-        return ContextMoments(columns, sets, schema.n_values, k, max_memory=budget, beside=counts.nbytes, owner=owner)
+        budget, beside, owner = self.max_memory, counts.nbytes, type(self).__name__
+        shape = columns, sets, schema.n_values, k
+        return ContextMoments(*shape, ddof=ddof, max_memory=budget, beside=beside, owner=owner)
 
     def _moments_shape(self, schema: Schema) -> tuple[list[int], list[ParentSet]]:
         """Columns with codes whose numbers are learned as well, and the parent sets that they are learned given."""
@@ -526,6 +537,8 @@ class CountsClassifier(Classifier):
         check_row(row, "learn_one")
         if not self.columns_fixed:
             return super().learn_one(row, y, sample_weight, time)
+        if not is_weight(sample_weight):
+            check_weights([sample_weight], 1)
         label = self.class_codes.get(y) if isinstance(y, Hashable) else None
         if label is None:
             if is_missing(y):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +31,22 @@ def check_gaussian(gaussian: Any, others: Mapping[str, bool]) -> None:
         )
 
 
+def check_named(gaussian: Any, names: Sequence[str]) -> None:
+    """Refuse columns that a table does not have, in the words of the option."""
+    for name in [] if isinstance(gaussian, bool) else as_list(gaussian):
+        _place(name, names)
+
+
+def chosen(gaussian: Any) -> bool | list[Any]:
+    """The option as an encoder takes it: all columns of numbers or none, or a list."""
+    return gaussian if isinstance(gaussian, bool) else as_list(gaussian)
+
+
 def cut_as_well(options: dict[str, Any], gaussian: Any) -> dict[str, Any]:
     """Options of the encoder under which the columns that are named hold numbers, and are cut."""
     if isinstance(gaussian, bool):
         return options
-    return options | {"numeric": [*_listed(options.get("numeric")), *_listed(gaussian)]}
+    return options | {"numeric": [*as_list(options.get("numeric")), *as_list(gaussian)]}
 
 
 def gaussian_columns(gaussian: Any, schema: Schema) -> list[int]:
@@ -43,7 +54,7 @@ def gaussian_columns(gaussian: Any, schema: Schema) -> list[int]:
     numbers = [i for i, column in enumerate(schema.columns) if column.kind == "numeric"]
     if isinstance(gaussian, bool):
         return numbers if gaussian else []
-    places = sorted({_place(name, schema) for name in _listed(gaussian)})
+    places = sorted({_place(name, schema.names) for name in as_list(gaussian)})
     for i in places:
         if i not in numbers:
             raise OptionError(
@@ -53,15 +64,16 @@ def gaussian_columns(gaussian: Any, schema: Schema) -> list[int]:
     return places
 
 
-def _place(name: Any, schema: Schema) -> int:
-    if name in schema:
-        return schema.index(name)
-    if isinstance(name, int | np.integer) and -len(schema) <= name < len(schema):
-        return int(name) % len(schema)
-    raise OptionError(f"gaussian: X has no column {name!r} (it has {len(schema)}).{nearest(name, schema.names)}")
+def _place(name: Any, names: Sequence[str]) -> int:
+    if isinstance(name, str) and name in names:
+        return list(names).index(name)
+    if isinstance(name, int | np.integer) and not isinstance(name, bool) and -len(names) <= name < len(names):
+        return int(name) % len(names)
+    raise OptionError(f"gaussian: X has no column {name!r} (it has {len(names)}).{nearest(name, names)}")
 
 
-def _listed(columns: Any) -> list[Any]:
+def as_list(columns: Any) -> list[Any]:
+    """Columns as a list: none, one of them, or several."""
     if columns is None:
         return []
     return [columns] if isinstance(columns, str | int | np.integer) else list(columns)

@@ -132,8 +132,14 @@ class Memory:
         return self.clock.steps(n_rows, *kept, times)
 
     def _enter(self, block: Block, n_jobs: int) -> None:
+        self.reserve(block)
         self.counts.update(block.codes, block.labels, block.weights, n_jobs=n_jobs)
         self._beside_counts(block)
+
+    def reserve(self, block: Block) -> None:
+        """Have room for the numbers of rows, before any of them is counted: what is refused leaves nothing behind."""
+        if self.moments is not None and block.numbers is not None:
+            self.moments.reserve(block)
 
     def _beside_counts(self, block: Block) -> None:
         """Rows were counted: what else is to be learned of them."""
@@ -200,6 +206,7 @@ class Memory:
 
     def add_row(self, block: Block, steps: Steps | None = None) -> None:
         """``add`` for one labelled row whose codes are known to fit: the least work."""
+        self.reserve(block)
         weight = 1.0 if block.weights is None else float(block.weights[0])
         if self.clock is None:
             self.counts.learn_row(block.codes[0], int(block.labels[0]), weight)
@@ -229,7 +236,7 @@ class Memory:
             return
         codes, labels, raw = (part[:n] for part in rows.queue)
         if self.moments is not None and rows.numbers is not None:
-            self.moments.remove_block(Block(codes, labels, raw / rows.scale, None, rows.numbers[:n]))
+            self.moments.remove_block(Block(codes, labels, raw, None, rows.numbers[:n]), rows.scale)
         if n == 1:
             self.counts.forget_row(codes[0], int(labels[0]), float(raw[0]))
         else:
@@ -238,7 +245,7 @@ class Memory:
 
     def remove(self, block: Block, n_jobs: int = 1) -> None:
         """Take learned rows out again. ``times`` say when they were learned, where rows fade."""
-        block = block.weighing(self._left_of(block))
+        block, scale = block.weighing(self._left_of(block)), 1.0
         rows = self.rows
         if rows is None:
             self.counts.subtract(block.codes, block.labels, block.weights, n_jobs=n_jobs)
@@ -247,12 +254,13 @@ class Memory:
             left = rows.without(given)
             (codes, labels, raw), numbers = rows.queue, rows.numbers
             which = left < raw
-            weights = (raw - left)[which] / rows.scale
+            weights = (raw - left)[which]
             block = Block(codes[which], labels[which], weights, None, None if numbers is None else numbers[which])
-            self.counts.subtract(block.codes, block.labels, block.weights, n_jobs=n_jobs)
+            scale = rows.scale  # the moments get weights times the scale: the very numbers that they once got
+            self.counts.subtract(block.codes, block.labels, weights / scale, n_jobs=n_jobs)
             rows.weigh(left)
         if self.moments is not None and block.numbers is not None:
-            self.moments.remove_block(block)
+            self.moments.remove_block(block, scale)
 
     def _left_of(self, block: Block) -> np.ndarray | None:
         """What rows to be removed weigh now; refused where that cannot be known."""

@@ -149,13 +149,14 @@ def _moments(ours: Memory, theirs: Memory, counts: JointCounts) -> Moments | Con
         part.move_classes(class_map(memory.counts.classes, counts.classes), counts.n_classes)
         for part, memory in ((ours.moments, ours), (theirs.moments, theirs))
     )
-    return mine.merge(others.project([theirs.number_names.index(name) for name in ours.number_names]))
+    in_our_order = others.project([theirs.number_names.index(name) for name in ours.number_names])
+    return mine.at_scale(counts.scale).merge(in_our_order)
 
 
 def _contexts(mine: ContextMoments, ours: Memory, theirs: Memory, counts: JointCounts) -> ContextMoments:
     """The moments of both in the contexts of the merged counts."""
     blank = mine.blank(n_values=np.maximum(mine.n_values, counts.schema.n_values), n_classes=counts.n_classes)
-    total = blank.blank()
+    total = blank.at_scale(counts.scale)
     for part in (ours, theirs):
         own = part.counts.schema
         columns = [counts.schema.index(name) for name in own.names]

@@ -184,9 +184,9 @@ def _run(model: CountsClassifier, view: View, lap: Lap, steps: Steps) -> int:
         rows.follow(memory.counts)
         memory.keep(block)
     queue = None if steps.gone is None or rows is None else rows.queue
-    leaving = None
+    leaving, scale = None, 1.0 if rows is None else rows.scale
     if queue is not None and rows is not None and rows.numbers is not None:
-        leaving = rows.numbers, queue[1], queue[2] / rows.scale  # before the kernels write new weights
+        leaving = rows.numbers, queue[1], queue[2].copy()  # before the kernels write new weights
     scores = model._stream_scores()
     answered = None if lap.asked is None else lap.asked.codes
     if scores is None:
@@ -195,8 +195,8 @@ def _run(model: CountsClassifier, view: View, lap: Lap, steps: Steps) -> int:
         went = view.stream(block, lap.out, steps, answered=answered, queue=queue, scores=scores[0], keep=scores[1])
         model._take_stream_scores(view, *scores, went)
     if moments is not None and went:
-        gone = None if leaving is None else tuple(cells[: len(cells) - len(block) + went] for cells in leaving)
-        _run_moments(moments, lap.part(slice(went)), steps.part(slice(went)), memory.per_class, gone)
+        gone = None if leaving is None else (*(cells[: len(cells) - len(block) + went] for cells in leaving), scale)
+        _run_moments(moments, lap.part(slice(went)), steps.part(slice(went)), gone)
     if rows is not None:
         rows.drop_last(len(block) - went)
         _follow_kernels(memory, steps, went)
@@ -205,14 +205,14 @@ def _run(model: CountsClassifier, view: View, lap: Lap, steps: Steps) -> int:
     return went
 
 
-def _run_moments(moments: Moments, lap: Lap, steps: Steps, per_class: bool, leaving: Any) -> None:
+def _run_moments(moments: Moments, lap: Lap, steps: Steps, leaving: Any) -> None:
     """Let Gaussian columns add to the answers, and learn them; `leaving` are the rows of the window."""
     block = lap.block
     assert block.numbers is not None
     density = np.empty_like(lap.out)
     asked = None if lap.asked is None else lap.asked.numbers
     rows = block.numbers, block.labels, block.weights
-    moments.stream(*rows, density, asked, steps.fade, per_class, leaving, steps.gone)
+    moments.stream(*rows, density, asked, steps.fade, leaving, steps.gone)
     with np.errstate(divide="ignore"):
         lap.out[:] = normalised(np.log(lap.out) + density)
 
@@ -255,7 +255,7 @@ def _counts_then_numbers(model: CountsClassifier, query: Query) -> np.ndarray:
     if moments is None or query.numbers is None:
         return proba
     with np.errstate(divide="ignore"):
-        return normalised(np.log(proba) + moments.log_density(query.numbers))
+        return normalised(np.log(proba) + moments.log_ratios(query.numbers)[0])
 
 
 def _as_unseen(model: CountsClassifier, codes: np.ndarray) -> np.ndarray:

@@ -92,6 +92,8 @@ class OrderedCollection(CountsClassifier):
     gaussian : bool or list of columns, default=False
         Number columns to describe by a normal distribution given the class and their parents; True takes all of them.
         As parents they are cut into bins.
+    ddof : {0, 1}, default=0
+        Variances of ``gaussian`` columns are sums of squares divided by n - ddof.
     """
 
     column_order: Any = "given"
@@ -99,6 +101,7 @@ class OrderedCollection(CountsClassifier):
     weights: Any = None
     random_state: Any = None
     gaussian: Any = False
+    ddof: int = 0
 
     n_networks_ = property(n_networks_of)
 

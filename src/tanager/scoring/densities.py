@@ -22,7 +22,10 @@ import numpy as np
 
 from tanager import _kernels
 from tanager.counts.block import Block, Query
-from tanager.counts.context_moments import ContextMoments, LeftOut, usable_numbers
+from tanager.counts.context_moments import ContextMoments
+from tanager.counts.exact_sums import Cells
+from tanager.counts.moments import LeftOut
+from tanager.counts.normals import usable_numbers
 from tanager.scoring.explain import Factors, PartList, log_of_mean, member_terms, shared_out
 from tanager.scoring.forms import ParentSet, ProductOfSums, SumOfProducts
 from tanager.scoring.gaussian import normalised
@@ -247,13 +250,20 @@ class _Numbers:
 
     def __init__(self, moments: ContextMoments, rows: Rows, places: Sequence[int]) -> None:
         self.moments = moments
-        self.values = np.ascontiguousarray(usable_numbers(rows.numbers))
+        values = usable_numbers(rows.numbers)
         self.place = {moments.sets[at]: q for q, at in enumerate(places)}
         self.contexts = moments.lines(rows.codes, places)
         self.left_out: LeftOut | None = None
         if isinstance(rows, Block):
             self.left_out = rows.labels, np.ones(len(rows)) if rows.weights is None else rows.weights
-        self.normals, self.lines = moments.normals(self.contexts, self.values, self.left_out)
+        self.numbers = values
+        if self.left_out is None:
+            self.normals, self.lines, self.values = moments.normals(self.contexts, values)
+        else:
+            self.rest = moments.without(np.maximum(self.contexts, 0), values, self.left_out)
+            self.normals, self.lines, self.values = moments.normals_without(
+                self.contexts, values, self.left_out, self.rest
+            )
 
     def _of_set(self, lines: np.ndarray, parents: ParentSet) -> np.ndarray:
         own: np.ndarray = lines[:, self.place[tuple(sorted(parents))]]
@@ -277,9 +287,12 @@ class _Numbers:
 
     def inside(self, which: Sequence[int]) -> np.ndarray:
         """Log densities of numbers inside their bins (rows, sets): some of the sets, each of one number."""
-        columns = [self.moments.child_of(i) for (i,) in (list(self.place)[q] for q in which)]
+        columns = np.array([self.moments.child_of(i) for (i,) in (list(self.place)[q] for q in which)], dtype=np.int64)
         own = self.contexts[:, list(which)]
-        return self.moments.log_density_of_all(own, self.values, np.array(columns, dtype=np.int64), self.left_out)
+        if self.left_out is None:
+            return self.moments.log_density_of_all(own, self.numbers, columns)
+        rest = Cells(*(part[:, list(which)] for part in self.rest))
+        return self.moments.log_density_of_all_without(own, self.numbers, columns, self.left_out, rest)
 
     def log_density(self, parents: ParentSet, rows: np.ndarray | None = None) -> np.ndarray:
         """Log densities of every number given these parents, which are present: rows (or some), classes and numbers."""

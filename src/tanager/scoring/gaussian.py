@@ -33,15 +33,16 @@ class Gaussian:
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posteriors or log joints."""
-        joint = self.inner.score(query, log_joint=True, n_jobs=n_jobs) + self.moments.log_density(_numbers(query))
-        return joint if log_joint else normalised(joint)
+        ratios, highest = self.moments.log_ratios(_numbers(query))
+        joint = self.inner.score(query, log_joint=True, n_jobs=n_jobs) + ratios
+        return joint + highest[:, None] if log_joint else normalised(joint)
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posteriors of learned rows, each taken out of counts and moments."""
         proba = self.inner.leave_one_out(block, n_jobs=n_jobs)
         left_out = block.labels, np.ones(len(block)) if block.weights is None else block.weights
         with np.errstate(divide="ignore"):
-            return normalised(np.log(proba) + self.moments.log_density(_numbers(block.query), left_out))
+            return normalised(np.log(proba) + self.moments.log_ratios(_numbers(block.query), left_out)[0])
 
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """The log density of each Gaussian column is a part of its own."""
@@ -53,7 +54,7 @@ class Gaussian:
             alone[0, at] = numbers[0, at]
             if np.isnan(alone[0, at]):
                 continue
-            density = self.moments.log_density(alone)[0]
+            density = self.moments.log_ratios(alone)[0][0]
             parts.append((i, (), float(density[answer] - density[against])))
         return prior, parts
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from tanager import _kernels
 from tanager.counts.align import sort_labels
+from tanager.counts.normals import check_ddof
 from tanager.encoding import Column
 from tanager.encoding.chunks import n_rows, rows_of_dicts
+from tanager.encoding.validation import is_weight
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.learning.batch import Batch, StreamPart
@@ -53,6 +55,8 @@ class EvolvingNaiveBayes(Classifier):
         Most pseudo-classes of a class.
     prior_weight : float, default=1.0
         Pseudo-observations with which a normal distribution starts.
+    ddof : {0, 1}, default=0
+        Variances are sums of squares divided by n - ddof, from two rows on.
     scale : {"running", "unit"} or (means, variances), default="running"
         Where it starts: the mean and variance of all rows so far, 0 and 1, or these (in the order of the number
         columns, or dicts by name).
@@ -120,6 +124,7 @@ class EvolvingNaiveBayes(Classifier):
     min_hidden: float = 20
     max_pseudo: int = 8
     prior_weight: float = 1.0
+    ddof: int = 0
     scale: Any = "running"
     var_floor: float = 1e-6
     cost_matrix: Any = None
@@ -163,6 +168,7 @@ class EvolvingNaiveBayes(Classifier):
             raise OptionError(
                 f"alpha={self.alpha} and window={self.window} both forget. Choose one, and leave the other."
             )
+        check_ddof(self.ddof)
         check_option("similarity", self.similarity, ("bhattacharyya", "test"))
         check_option("unseen", self.unseen, ("ignore", "smooth", "error"))
         if isinstance(self.scale, str):
@@ -176,6 +182,7 @@ class EvolvingNaiveBayes(Classifier):
         options: dict[str, Any] = {name: float(getattr(self, name)) for name in names}
         options |= {"wait": int(self.wait), "max_pseudo": int(self.max_pseudo), "window": int(self.window or 0)}
         options |= {"test": self.similarity == "test", "simplify": bool(self.simplify)}
+        options["ddof"] = int(self.ddof)
         options["max_loss"] = float(self.max_error if self.max_loss is None else self.max_loss)
         options["smooth_unseen"] = self.unseen == "smooth"
         if isinstance(self.scale, str):
@@ -318,7 +325,7 @@ class EvolvingNaiveBayes(Classifier):
         """Whether a row has nothing new but perhaps values."""
         if not self.columns_fixed or self.encoder_.new_names(row):
             return False
-        return is_number(sample_weight, 0)
+        return is_weight(sample_weight)
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
         """Probability of every class known so far; an empty dict before the first row."""

@@ -14,6 +14,7 @@ from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.encoding import Column
 from tanager.encoding.chunks import rows_of_dicts
 from tanager.encoding.tables import Table, read_table
+from tanager.encoding.validation import is_weight
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.learning.batch import Batch, StreamPart
@@ -238,7 +239,7 @@ class HoeffdingTree(Classifier):
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns; a missing label teaches nothing."""
         check_row(row, "learn_one")
-        quick = self.columns_fixed and is_number(sample_weight, 0) and sample_weight > 0
+        quick = self.columns_fixed and is_weight(sample_weight) and sample_weight > 0
         label = self.class_codes.get(y) if quick and not self.encoder_.new_names(row) else None
         codes = None if label is None else self.encoder_.encode_row(row, "smooth")[None, :]
         if label is None or codes is None or self._is_new(codes)[0]:
