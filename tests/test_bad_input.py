@@ -397,3 +397,10 @@ def test_labels_that_are_lists_of_several_lengths_are_refused() -> None:
 def test_a_budget_that_is_no_size_is_refused() -> None:
     with pytest.raises(OptionError, match=r"max_memory=.* is not a size"):
         NaiveBayes(max_memory=[1]).fit([["a"], ["b"]], [0, 1])
+
+
+def test_a_pool_without_rows_to_judge_by_answers_with_its_first_candidate() -> None:
+    X, y = [["a"], ["b"], ["a"]], [0, 1, 0]
+    model = BestOf([NaiveBayes(), KDB()], pool="log").partial_fit(X, y)
+    model.count_warm_up()
+    assert np.isfinite(model.unlearn(X, y).predict_proba(X)).all()
