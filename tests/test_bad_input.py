@@ -357,3 +357,50 @@ def test_absent_names_are_missing_also_where_columns_are_called_x0_and_so_on() -
         named.partial_fit([{f"column {name}": cell for name, cell in row.items()}], [row.get("x2", "u")])
     assert model.counts_.joint("x1").tolist() == named.counts_.joint("column x1").tolist()
     assert model.predict_proba([{"x0": "a"}]).tolist() == named.predict_proba([{"column x0": "a"}]).tolist()
+
+
+@pytest.mark.parametrize("window", [99999999999999999999, 10**400, 1e300])
+def test_a_window_of_more_rows_than_can_be_counted_is_refused(window: Any) -> None:
+    with pytest.raises(OptionError, match=r"[wW]indow"):
+        NaiveBayes(window=window).fit([["a"], ["b"]], [0, 1])
+
+
+def test_whole_numbers_beyond_all_floats_are_cells_like_others() -> None:
+    model = NaiveBayes(numeric=[0], bins="frequency").fit([[10**400], [1], [2], [-(10**400)]], [0, 0, 1, 1])
+    assert np.isfinite(model.predict_proba([[10**400], [1.5]])).all()
+
+
+@pytest.mark.parametrize("label", [b"\xff", frozenset(), [1]])
+def test_a_row_may_have_a_label_of_any_type(label: Any) -> None:
+    model = NaiveBayes().fit([["a"], ["b"]], ["u", "v"])
+    for _ in range(2):
+        model.learn_one({"x0": "a"}, label)
+    assert len(model.classes_) == 3
+
+
+def test_frames_whose_columns_have_names_of_several_types_are_refused() -> None:
+    with pytest.raises(DataError, match=r"names of different types.*astype\(str\)"):
+        NaiveBayes().fit(pd.DataFrame({"a": ["p", "q"], 1: ["r", "s"]}), [0, 1])
+
+
+def test_chunks_of_a_warm_up_with_columns_of_other_types_are_refused() -> None:
+    model = NaiveBayes().partial_fit(pl.DataFrame({"a": [0.5, 1.5]}), [0, 1])
+    with pytest.raises(DataError, match="columns of other types"):
+        model.partial_fit(pl.DataFrame({"a": ["p", "q"]}), [0, 1]).predict_proba(pl.DataFrame({"a": [0.5]}))
+
+
+def test_labels_that_are_lists_of_several_lengths_are_refused() -> None:
+    with pytest.raises(DataError, match="y holds lists"):
+        NaiveBayes().fit([["a"], ["b"]], [[1], [1, 2]])
+
+
+def test_a_budget_that_is_no_size_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"max_memory=.* is not a size"):
+        NaiveBayes(max_memory=[1]).fit([["a"], ["b"]], [0, 1])
+
+
+def test_a_pool_without_rows_to_judge_by_answers_with_its_first_candidate() -> None:
+    X, y = [["a"], ["b"], ["a"]], [0, 1, 0]
+    model = BestOf([NaiveBayes(), KDB()], pool="log").partial_fit(X, y)
+    model.count_warm_up()
+    assert np.isfinite(model.unlearn(X, y).predict_proba(X)).all()

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import zipfile
 from datetime import date
 from pathlib import Path
@@ -23,7 +24,20 @@ from sklearn.base import clone
 import tanager
 from profiles import examples
 from registry import ALL, PLAIN, name_of, small_table
-from tanager import AODE, FANC, KDB, SPODE, TAN, BestOf, JointCounts, ModelFileError, NaiveBayes, archive, persist
+from tanager import (
+    AODE,
+    FANC,
+    KDB,
+    SPODE,
+    TAN,
+    BestOf,
+    JointCounts,
+    ModelFileError,
+    MultiNet,
+    NaiveBayes,
+    archive,
+    persist,
+)
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.plain import to_plain
 
@@ -516,3 +530,72 @@ def test_kept_rows_that_are_not_in_the_order_of_time_are_refused():
     assert persist.from_bytes(archive.pack(header, arrays)).predict([["a"]]).tolist() == [0]
     with pytest.raises(ModelFileError, match="not in the order of time"):
         persist.from_bytes(archive.pack(header, arrays | {"rows-times": arrays["rows-times"][::-1].copy()}))
+
+
+# --- parts that were changed and sealed again -----------------------------------------------------------------------
+
+
+def resealed(model: CountsClassifier, change: Any) -> bytes:
+    header, arrays = archive.unpack(persist.to_bytes(model), "the model")
+    change(header, arrays)
+    return archive.pack({name: own for name, own in header.items() if name not in ("format", "version")}, arrays)
+
+
+def column(header: dict[str, Any], at: int) -> dict[str, Any]:
+    return header["learned"]["counts"]["schema"]["columns"][at]
+
+
+def put(array: np.ndarray, value: float) -> None:
+    array[(0,) * array.ndim] = value
+
+
+@pytest.mark.parametrize(
+    ("model", "change", "finding"),
+    [
+        (NaiveBayes(), lambda h, a: column(h, 0).update(cuts=[[0.5]]), "cuts must be int or float"),
+        (NaiveBayes(), lambda h, a: column(h, 0).update(cuts=[None]), "cuts must be int or float"),
+        (NaiveBayes(), lambda h, a: column(h, 0).update(cuts=[float("inf")]), "means nothing"),
+        (NaiveBayes(), lambda h, a: column(h, 2).update(values=[["red"], "green", "blue"]), "values must be str"),
+        (NaiveBayes(), lambda h, a: h["learned"]["counts"].update(scale=1e308), "a number that means nothing"),
+        (NaiveBayes(), lambda h, a: put(a["classes"], 1e308), "counts .classes. are not all numbers"),
+        (NaiveBayes(), lambda h, a: put(a["singles"], -5.0), "counts .singles. are not all numbers"),
+        (NaiveBayes(), lambda h, a: put(a["classes"], 1e-320), "do not count the same rows"),
+        (TAN(), lambda h, a: put(a["pairs"][:, ::-1], 99.0), "do not count the same rows"),
+        (
+            NaiveBayes(window=40),
+            lambda h, a: put(a["rows-weights"], float("inf")),
+            "weights of rows are not all",
+        ),
+        (NaiveBayes(window=40), lambda h, a: a.pop("rows-codes"), "the rows of its window are not there"),
+        (MultiNet(), lambda h, a: h["learned"]["view"]["form"]["weight"].__setitem__(0, "inf"), "weights are not all"),
+        (
+            MultiNet(),
+            lambda h, a: h["learned"]["view"]["form"]["weight"].__setitem__(0, float("inf")),
+            "not all numbers",
+        ),
+        (MultiNet(), lambda h, a: h["learned"]["view"]["form"]["child"].__setitem__(0, None), "by something else"),
+        (TAN(), lambda h, a: h["params"].update(root=[None]), None),
+    ],
+)
+def test_a_sealed_file_with_numbers_that_mean_nothing_is_refused(model: Any, change: Any, finding: str | None) -> None:
+    X, y = small_table()
+    if "window" in model.get_params() and model.window:
+        model = clone(model).fit(X, y, sample_weight=np.where(np.arange(len(y)) % 2, 1.0, 2.0))
+    else:
+        model = clone(model).fit(X, y)
+    data = resealed(model, change)
+    if finding is None:  # an option that is looked at when it is needed
+        with pytest.raises(tanager.errors.TanagerError):
+            persist.from_bytes(data).partial_fit(X, y).predict_proba(X)
+    else:
+        assert re.search(finding, refused(data))
+
+
+def test_a_model_that_has_unlearned_all_its_rows_is_saved_and_learns_again() -> None:
+    X, y = small_table(20)
+    model = SPODE().partial_fit(X, y, classes=["low", "mid", "top"])
+    model.count_warm_up()
+    loaded = again(model.unlearn(X, y))
+    assert np.isfinite(loaded.predict_proba(X)).all()
+    loaded.partial_fit(X, y)
+    assert (loaded.predict_proba(X) == model.partial_fit(X, y).predict_proba(X)).all()

@@ -141,7 +141,8 @@ class BestOf(Delegating):
         if len(held):
             self._judge(models, lines, wide, held, rows)
         place = preferred(lines, self.criterion)
-        self._place, self._members = place, self._pool(lines) if self.pool is not None else ()
+        self._place = place  # the only member of a pool where none could be tried
+        self._members = self._pool(lines) if self.pool is not None else ()
         lines[place].note = "* chosen" if self.pool is None else lines[place].note
         self._answered = self._answers_of(lines)
         self.table_ = [line.to_dict() for line in sorted(lines, key=lambda line: line.rank(self.criterion))]

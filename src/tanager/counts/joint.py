@@ -34,7 +34,7 @@ from tanager.counts.memory import as_bytes, check_budget, readable
 from tanager.encoding.codes import refuse_full_codes
 from tanager.encoding.schema import Schema
 from tanager.encoding.validation import check_weights
-from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, nearest
+from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatch, is_whole, nearest
 
 Family = tuple[int, ...]  # parents in order of importance, then the child
 _ROUNDING = 1e-6  # what cells may be below zero when rows were taken away
@@ -49,7 +49,7 @@ def place_of(schema: Schema, name: str | int) -> int:
         if name not in schema:
             raise SchemaMismatch(f"there is no column {name!r}.{nearest(name, schema.names)}")
         return schema.index(name)
-    if not 0 <= name < len(schema):
+    if not is_whole(name) or name >= len(schema):
         raise SchemaMismatch(f"there is no column {name!r}; columns are numbered from 0 to {len(schema) - 1}.")
     return int(name)
 

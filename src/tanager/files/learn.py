@@ -152,7 +152,11 @@ def _time_column(source: Source, times: str | None) -> list[str]:
 
 
 def _seconds(table: pa.Table, times: str | None) -> np.ndarray | None:
-    return None if times is None else np.asarray(table[times])
+    if times is None:
+        return None
+    if table[times].null_count:
+        raise DataError(f"column {times!r} has a cell without a time. Every row needs one.")
+    return np.asarray(table[times])
 
 
 def update(model: Any, source: Source, *, times: str | None = None, progress: Progress | None = None) -> int:
