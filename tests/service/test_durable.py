@@ -25,6 +25,7 @@ from tanager.service import log_entries
 from tanager.service.durable import DurableModel
 from tanager.service.journal import MARK, JournalError
 from tanager.service.log_entries import LogEntry, check_entry, decode_entry, encode_entry, learn_entry
+from tanager.service.watermark import write_mark
 from waiting import PATIENCE, wait_for
 
 COLOURS = ["red", "green", "blue"]
@@ -149,7 +150,7 @@ def test_a_log_cut_at_any_byte_gives_the_model_of_the_first_entries(tmp_path_fac
     crash(durable)
     cut = round(at * ends[-1])
     os.truncate(logs(path)[0], cut)
-    (current(path) / "synced").unlink()
+    write_mark(current(path), 0)
     durable = opened(path)
     whole = sum(end <= cut for end in ends)  # all that was synced before the cut
     assert durable.sequence == durable.status()["replayed"] == whole
@@ -412,45 +413,66 @@ def test_a_manifest_of_a_newer_version_is_not_called_damaged(tmp_path):
     path = model_file(tmp_path)
     opened(path).close()
     manifest = current(path) / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"version": 2', '"version": 3'))
-    with pytest.raises(JournalError, match=r"newer tanager .format 3, this one reads up to 2.. Upgrade"):
+    manifest.write_text(manifest.read_text().replace('"version": 3', '"version": 4'))
+    with pytest.raises(JournalError, match=r"newer tanager .format 4, this one reads up to 3.. Upgrade"):
         opened(path)
 
 
-def test_a_state_folder_of_version_1_goes_on(tmp_path):
-    """Eight entries of two rows and a snapshot after four, then kill -9. Without ``synced`` and a checksum."""
-    with zipfile.ZipFile(Path(__file__).parent / "state_version_1.zip") as archive:
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_state_folder_of_an_earlier_version_goes_on_and_becomes_one_of_this_version(tmp_path, caplog, version):
+    """Eight entries of two rows and a snapshot after four, then kill -9. Version 1 has no watermark and no checksum."""
+    with zipfile.ZipFile(Path(__file__).parent / f"state_version_{version}.zip") as archive:
         archive.extractall(tmp_path)
     path = tmp_path / "model.tanager"
     durable = opened(path, segment_bytes=150)
     assert (durable.sequence, durable.replayed, durable.model.counts_.n_rows) == (8, 4, 43)
+    assert f"earlier version (format {version}) and is now of format 3: 8 entries" in caplog.text
     assert learn(durable, [{"colour": "red", "size": 0.4}], ["no"]) == 9
     crash(durable)
+    caplog.clear()
     durable = opened(path)
     assert (durable.sequence, durable.model.counts_.n_rows) == (9, 44)
+    assert "earlier version" not in caplog.text
     durable.close()
     assert not list(durable.folder.glob("retired-*"))
+    assert json.loads((current(path) / "manifest.json").read_text())["version"] == 3
 
 
-def test_a_damaged_log_is_refused_with_the_way_to_the_newest_snapshot_and_the_way_works(tmp_path):
+def test_a_state_of_version_2_that_lost_its_end_is_refused_until_the_loss_is_accepted(tmp_path):
+    with zipfile.ZipFile(Path(__file__).parent / "state_version_2.zip") as archive:
+        archive.extractall(tmp_path)
+    path = tmp_path / "model.tanager"
+    logs(path)[-1].unlink()
+    with pytest.raises(JournalError, match=r"entries up to 8 were synced.*--accept-loss"):
+        opened(path)
+    durable = opened(path, accept_loss=True)
+    assert (durable.sequence, durable.model.counts_.n_rows) == (6, 39)
+    durable.close()
+
+
+def test_a_damaged_log_is_refused_until_the_loss_is_accepted_and_what_is_lost_is_counted_and_kept(tmp_path, caplog):
     path = model_file(tmp_path)
-    durable, lessons = opened(path), lessons_of([2, 2, 2])
+    durable, lessons = opened(path), lessons_of([2, 2, 2, 2])
     learn(durable, *lessons[0])
     durable.snapshot()
     for lesson in lessons[1:]:
         learn(durable, *lesson)
     crash(durable)
     good = logs(path)[0].read_bytes()
-    second = good.index(MARK, 21)
-    logs(path)[0].write_bytes(good[: second + 30] + b"?" + good[second + 31 :])
-    with pytest.raises(JournalError, match=r"damaged at byte \d+.*newest snapshot, which holds 1 entries, copy"):
+    third = [at for at in range(len(good)) if good.startswith(MARK, at)][2]
+    logs(path)[0].write_bytes(good[: third + 30] + b"?" + good[third + 31 :])
+    with pytest.raises(JournalError, match=r"damaged at byte \d+, where entry 3 .*tanager check .*--accept-loss"):
         opened(path)
-    newest = current(path) / f"snapshot-{1:020d}.tanager"
-    path.write_bytes(newest.read_bytes())
-    path.with_name(path.name + ".state").rename(tmp_path / "old")
+    durable = opened(path, accept_loss=True)
+    assert "2 entries after entry 2 are left out" in caplog.text
+    same(durable.model, twin(path, lessons[:2]))
+    (lost,) = durable.folder.glob("lost-*")
+    assert (lost / logs(path)[0].name).stat().st_size == len(good)
+    assert learn(durable, *lessons[3]) == 3
+    crash(durable)
     durable = opened(path)
+    same(durable.model, twin(path, [*lessons[:2], lessons[3]]))
     durable.close()
-    assert durable.model.counts_.n_rows == 62
 
 
 @pytest.mark.parametrize("lost", ["all", "end"])
@@ -463,8 +485,14 @@ def test_a_log_that_lost_its_end_is_refused(tmp_path, lost, crashed):
     (crash if crashed else DurableModel.close)(durable)
     for log in logs(path)[0 if lost == "all" else -1 :]:
         log.unlink()
-    with pytest.raises(JournalError, match=r"no log|entries up to 3 were synced.*newest snapshot"):
+    with pytest.raises(JournalError, match=r"(no log|entries up to 3 were synced).*--accept-loss"):
         opened(path)
+    durable = opened(path, accept_loss=True)
+    kept = 3 if not crashed else 0 if lost == "all" else 2  # a snapshot is written when it is closed
+    same(durable.model, twin(path, lessons_of([2, 2, 2])[:kept]))
+    assert learn(durable, *lessons_of([2])[0]) == kept + 1
+    durable.close()
+    opened(path).close()
 
 
 def test_a_log_that_was_cut_before_the_newest_snapshot_is_refused(tmp_path):
@@ -473,7 +501,7 @@ def test_a_log_that_was_cut_before_the_newest_snapshot_is_refused(tmp_path):
     learn(durable, *FIRST)
     durable.close()
     os.truncate(logs(path)[0], 20)
-    (current(path) / "synced").unlink()
+    write_mark(current(path), 0)
     with pytest.raises(
         JournalError, match=r"ends with entry 0, and a snapshot holds 1: a segment is missing or was cut"
     ):
