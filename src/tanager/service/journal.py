@@ -297,9 +297,10 @@ class Journal:
             del self._firsts[-1]
             return self._begin_segment(first)
         check_head(path, data, first)
-        last, end = first - 1, HEAD_BYTES
+        last, end, synced_end = first - 1, HEAD_BYTES, 0
         for sequence, _, at in entries(data, first):
             last, end = sequence, at
+            synced_end = end if sequence <= self._synced_by_watermark else synced_end
         if synced_after(data, end) > last:
             raise JournalError(damage(path, end, last + 1))
         self._check_end(path, end, last + 1)
@@ -308,16 +309,21 @@ class Journal:
         if self.bytes_cut:
             os.ftruncate(self._file, end)
         # Whoever was killed between a write and its sync has left entries and a name that only the system's memory
-        # may hold. They count from now on.
+        # may hold. They count from now on. They are written again: where a sync has failed, the system may take them
+        # for written, and sync nothing.
+        _write(self._file, data[synced_end:end], synced_end)
         os.fsync(self._file)
         sync_folder(self.folder)
         self._synced_size, self._synced_last = self._size, self._last
 
+    @property
+    def _synced_by_watermark(self) -> int:
+        return 0 if self._watermark is None else self._watermark.number
+
     def _check_end(self, path: Path, at: int, sequence: int) -> None:
         """Refuse a log that ends before the last entry that was synced."""
-        assert self._watermark is not None
-        if self._watermark.number >= sequence:
-            raise JournalError(lost_end(self.folder, path.name, at, sequence, self._watermark.number))
+        if self._synced_by_watermark >= sequence:
+            raise JournalError(lost_end(self.folder, path.name, at, sequence, self._synced_by_watermark))
 
     def _path(self, first: int) -> Path:
         return segment_path(self.folder, first)

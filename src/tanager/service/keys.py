@@ -56,6 +56,23 @@ def request_key(key: str, request: bytes) -> RequestKey:
     return RequestKey(digest, hashlib.blake2b(request, digest_size=_REQUEST_BYTES).digest())
 
 
+def pack_bits(chosen: list[str], ids: list[str]) -> bytes:
+    """Which of some ids were chosen, a bit for each; nothing where none was.
+
+    >>> unpack_bits(pack_bits(["c"], ["a", "b", "c"]), ["a", "b", "c"])
+    ['c']
+    """
+    among = set(chosen)
+    bits = sum(1 << place for place, one in enumerate(ids) if one in among)
+    return bits.to_bytes((bits.bit_length() + 7) // 8, "little")
+
+
+def unpack_bits(packed: bytes, ids: list[str]) -> list[str]:
+    """The ids that were chosen."""
+    bits = int.from_bytes(packed, "little")
+    return [one for place, one in enumerate(ids) if bits >> place & 1]
+
+
 class LearnedKeys:
     """The requests that were learned last, by their keys. The oldest is forgotten where there are too many."""
 

@@ -89,6 +89,7 @@ class StateFolder:
         _write(self._new / _keys_name(0), keys_to_bytes(keys))
         _write(self._new / _snapshot_name(0), data)
         _write(self._new / "manifest.json", _packed(Manifest(digest)))  # last: with a manifest, it is whole
+        sync_folder(self.folder)  # its name must last before the present state is renamed
 
     def switch(self) -> Path | None:
         """Retire the present state, and use the prepared one; returns where the old one is.
