@@ -38,7 +38,7 @@ _HEAD = struct.Struct("<6sHQI")
 HEAD_BYTES = _HEAD.size
 _ENTRY = struct.Struct("<4sIQQI")
 _NUMBERS = struct.Struct("<IQQ")
-_NAME = re.compile(r"(\d{20})\.log")
+SEGMENT_NAME = re.compile(r"(\d{20})\.log")
 
 
 class JournalError(TanagerError):
@@ -50,9 +50,7 @@ class FolderLock:
 
     def __init__(self, folder: Path) -> None:
         self._file = open(folder / "lock", "a+")  # noqa: SIM115 - open as long as the lock holds
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not self._taken():
             self._file.seek(0)
             owner = self._file.read().strip() or "another one"
             self._file.close()
@@ -63,6 +61,16 @@ class FolderLock:
         self._file.truncate(0)
         self._file.write(str(os.getpid()))
         self._file.flush()
+
+    def _taken(self) -> bool:
+        for pause in (0.02, 0.1, None):  # `tanager check` asks for a moment whether the folder is locked
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except OSError:
+                if pause is not None:
+                    time.sleep(pause)
+        return False
 
     def release(self) -> None:
         """Let other processes lock the folder."""
@@ -334,7 +342,7 @@ class Journal:
 
 def segments(folder: Path) -> list[tuple[int, Path]]:
     """The segments of the log in a folder with their first entries, in order. Files of other names are none of them."""
-    found = ((_NAME.fullmatch(path.name), path) for path in folder.iterdir())
+    found = ((SEGMENT_NAME.fullmatch(path.name), path) for path in folder.iterdir())
     return sorted((int(name[1]), path) for name, path in found if name is not None)
 
 

@@ -33,7 +33,8 @@ class Segment:
     last: int  # the last good entry; first - 1 where there is none
     good_bytes: int = 0
     n_bytes: int = 0
-    n_rows: int = 0  # of the needed entries
+    n_rows: int = 0
+    n_needed_rows: int = 0
     synced: int = 0  # the last entry that was synced, by what entries behind the good ones say
     problem: str | None = None
 
@@ -90,7 +91,9 @@ def _survey_segment(path: Path, first: int, after: int, n_rows: Callable[[bytes]
     segment.good_bytes = HEAD_BYTES
     for sequence, payload, end in entries(data, first):
         segment.last, segment.good_bytes = sequence, end
-        segment.n_rows += n_rows(payload) if sequence > after else 0
+        rows = n_rows(payload)
+        segment.n_rows += rows
+        segment.n_needed_rows += rows if sequence > after else 0
     segment.synced = synced_after(data, segment.good_bytes)
     return segment
 
@@ -106,7 +109,7 @@ def _join(found: LogSurvey) -> str | None:
         if segment.problem:
             return segment.problem
         found.end = max(found.end, segment.last)
-        found.n_rows += segment.n_rows
+        found.n_rows += segment.n_needed_rows
         whole = segment.good_bytes == segment.n_bytes
         if following is not None and not (whole and segment.last == following.first - 1):
             at = segment.good_bytes

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tanager.errors import TanagerError
-from tanager.service.journal import FolderLock, Journal, JournalError, segments
+from tanager.service.journal import SEGMENT_NAME, FolderLock, Journal, JournalError
 from tanager.service.keys import KeyList, LearnedKeys, keys_from_bytes, keys_to_bytes
 from tanager.service.watermark import NAME as WATERMARK
 from tanager.writing import sync_folder, whole_file
@@ -35,7 +35,6 @@ KEPT_SNAPSHOTS = 2  # where the newest cannot be read, the one before it and a l
 MANIFEST_VERSION = 3  # since 3 there is a watermark with two slots, and every snapshot has a file of keys
 _SNAPSHOT = re.compile(r"snapshot-(\d{20})\.tanager")
 _KEYS = re.compile(r"keys-(\d{20})\.bin")
-_KNOWN = ("lock", WATERMARK, "manifest.json")
 
 
 @dataclass(frozen=True)
@@ -190,10 +189,15 @@ def read_keys(current: Path, sequence: int) -> LearnedKeys:
         raise JournalError(f"{str(path)!r} is missing.") from None
 
 
+def is_part(path: Path) -> bool:
+    """Whether a file in a state is a part of it, by its name."""
+    patterns = (SEGMENT_NAME, _SNAPSHOT, _KEYS)
+    return path.name in (WATERMARK, "manifest.json") or any(pattern.fullmatch(path.name) for pattern in patterns)
+
+
 def strays(current: Path) -> list[Path]:
     """Files that are no part of a state; they are never read."""
-    known = {path for _, path in [*segments(current), *_numbered(current, _SNAPSHOT), *_numbered(current, _KEYS)]}
-    return sorted(path for path in current.iterdir() if path not in known and path.name not in _KNOWN)
+    return sorted(path for path in current.iterdir() if path.name != "lock" and not is_part(path))
 
 
 def _numbered(folder: Path, name: re.Pattern[str]) -> list[tuple[int, Path]]:
