@@ -52,6 +52,7 @@ class SQLiteLog:
         run(f"PRAGMA journal_mode = {mode}")
         run(f"PRAGMA synchronous = {synchronous}")
         run("CREATE TABLE IF NOT EXISTS entries (sequence INTEGER PRIMARY KEY, crc INTEGER, payload BLOB) STRICT")
+        self.watermark_lags, self.damaged_slots, self.bytes_cut = False, 0, 0  # SQLite has its own ways
         self.last: int = run("SELECT max(sequence) FROM entries").fetchone()[0] or 0
 
     def append(self, payload: bytes) -> int:
@@ -65,6 +66,9 @@ class SQLiteLog:
     def sync(self) -> None:
         if self._base.in_transaction:
             self._base.execute("COMMIT")
+
+    def sync_watermark(self, older_than: float = 0.0) -> None:
+        pass
 
     def replay(self, after: int = 0) -> Iterator[tuple[int, bytes]]:
         expected = after + 1
@@ -157,8 +161,8 @@ def learns(folder: str, way: str, writers: int) -> float:
     AODE().fit(rows * 20, ["yes", "no"] * 40).save(path)
     make = WAYS[way]
     with (
-        mock.patch.object(durable, "Journal", lambda folder, *_: make(folder)),
-        mock.patch.object(state_folder, "Journal", lambda folder, *_: make(folder)),
+        mock.patch.object(durable, "Journal", lambda folder, *_, **__: make(folder)),
+        mock.patch.object(state_folder, "Journal", lambda folder, *_, **__: make(folder)),
     ):
         served = durable.DurableModel(path, sync_every=0.0)
         n = asyncio.run(_learn_side_by_side(served, rows[0], writers))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -76,12 +77,16 @@ class Answer:
 
 @dataclass(frozen=True)
 class LearnResult:
-    """How many rows were learned and are safe on disk; rows of ``unknown_ids`` are not remembered (any more)."""
+    """How many rows were learned and are safe on disk; rows of ``unknown_ids`` are not remembered (any more).
+
+    ``repeated``: they were learned by an earlier request with the same key, and not again.
+    """
 
     model: str
     learned: int
     sequence: int
     unknown_ids: list[str]
+    repeated: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,18 +98,20 @@ class _Call:
     read: Callable[[dict[str, Any]], Any] = dict
     body: Mapping[str, Any] | None = None
     headers: dict[str, str] = field(default_factory=dict)
-    repeatable: bool = True  # whether it may be sent again when the connection breaks
+    key: str | None = None  # of a request to learn
 
     @property
     def tries(self) -> Iterator[float | None]:
         """The pause after each attempt that fails; None after the last one."""
-        yield from RETRY_PAUSES if self.repeatable else ()
+        yield from RETRY_PAUSES
         yield None
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of ``request`` of httpx2."""
         headers, content = dict(self.headers), None
+        if self.key is not None:
+            headers["Idempotency-Key"] = self.key
         if self.body is not None:
             headers["Content-Type"] = "application/json"
             content = msgspec.json.encode({key: value for key, value in self.body.items() if value is not None})
@@ -162,21 +169,30 @@ class _Calls(Generic[A, L, D]):
         columns: Iterable[str] | None = None,
         weights: Any = None,
         times: Any = None,
+        key: str | None = None,
     ) -> L:
         """Let the model learn rows (as in ``predict``) with their labels; they are safe on disk when this returns.
 
-        Never sent twice: where the connection breaks, it is not known whether the rows were learned.
+        They are learned once, however often they are sent under the same key: where the connection breaks, the request
+        is sent again. Where no response came in the end, call again with the same ``key``.
+
+        Parameters
+        ----------
+        key : str, optional
+            A key of your own for this request, such as the number of an order; 1 to 200 printable ASCII characters.
+            By default a random one.
         """
         body = _table(rows, columns) | _one_or_many("label", labels)
         body |= {"weights": _numbers(weights), "times": _numbers(times)}
-        return self._learn(body)
+        return self._learn(body, key)
 
-    def label(self, ids: str | Iterable[str], labels: Any) -> L:
-        """Let the model learn rows that were predicted with these ids, now that their labels are known."""
-        return self._learn(_one_or_many("id", ids) | _one_or_many("label", labels))
+    def label(self, ids: str | Iterable[str], labels: Any, *, key: str | None = None) -> L:
+        """Let the model learn rows that were predicted with these ids, as in ``learn``."""
+        return self._learn(_one_or_many("id", ids) | _one_or_many("label", labels), key)
 
-    def _learn(self, body: dict[str, Any]) -> L:
-        result: L = self._send(_Call("POST", self._path("learn"), _learn_result, body, repeatable=False))
+    def _learn(self, body: dict[str, Any], key: str | None) -> L:
+        key = secrets.token_hex(16) if key is None else key
+        result: L = self._send(_Call("POST", self._path("learn"), _learn_result, body, key=key))
         return result
 
     def models(self) -> D:
@@ -203,7 +219,11 @@ class _Calls(Generic[A, L, D]):
 
     def _no_response(self, call: _Call, error: httpx2.TransportError) -> ServiceError:
         """The error for a request without a response."""
-        doubt = "" if call.repeatable else " It is not known whether the rows were learned."
+        doubt = (
+            ""
+            if call.key is None
+            else f" It is not known whether the rows were learned; with key={call.key!r} they can be sent again."
+        )
         if isinstance(error, httpx2.TimeoutException):
             return ServiceError("timeout", f"no response from {self.url} within {self.timeout:g} seconds.{doubt}")
         why = str(error) or type(error).__name__
@@ -215,7 +235,7 @@ class _Calls(Generic[A, L, D]):
 class Client(_Calls[Answer, LearnResult, dict[str, Any]]):
     """A client whose calls wait for the response. It keeps its connection; close it, or use it in ``with``.
 
-    Predictions are requested again when the connection breaks, learning never is. What is refused raises
+    A request is sent again when the connection breaks; what is learned counts once, by its key. What is refused raises
     ``ServiceError``.
 
     Parameters
@@ -321,7 +341,8 @@ def _answer(content: dict[str, Any]) -> Answer:
 
 
 def _learn_result(content: dict[str, Any]) -> LearnResult:
-    return LearnResult(*(content[key] for key in ("model", "learned", "sequence", "unknown_ids")))
+    names = ("model", "learned", "sequence", "unknown_ids")
+    return LearnResult(**{name: content[name] for name in names}, repeated=bool(content.get("repeated")))
 
 
 def _table(rows: Any, columns: Iterable[str] | None) -> dict[str, Any]:

@@ -218,11 +218,18 @@ def test_in_the_end_a_silent_service_is_an_error(impatient):
 
 
 @pytest.mark.parametrize("verb", ["learn", "label"])
-def test_learning_is_never_sent_twice(verb, impatient):
+def test_learning_is_sent_again_under_the_same_key(verb, impatient):
     echo = Echo(broken=1)
-    with pytest.raises(ServiceError, match="It is not known whether the rows were learned"):
-        getattr(client_of(echo), verb)("a" if verb == "label" else ROW, "yes")
-    assert len(echo.requests) == 1
+    getattr(client_of(echo), verb)("a" if verb == "label" else ROW, "yes")
+    first, again = (request.headers["idempotency-key"] for request in echo.requests)
+    assert first == again
+    getattr(client_of(echo), verb)("a" if verb == "label" else ROW, "yes")
+    assert echo.requests[-1].headers["idempotency-key"] != first
+
+
+def test_where_no_response_comes_the_error_names_the_key(impatient):
+    with pytest.raises(ServiceError, match="It is not known whether the rows were learned; with key='order-17' they"):
+        client_of(Echo(broken=99)).learn(ROW, "yes", key="order-17")
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8000", "localhost", "http://", "http://127.0.0.1:80a", None])

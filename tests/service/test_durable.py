@@ -12,8 +12,10 @@ import time
 import zipfile
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
+from crashes import crash
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +26,9 @@ from tanager.persist import to_bytes
 from tanager.service import log_entries
 from tanager.service.durable import DurableModel
 from tanager.service.journal import MARK, JournalError
+from tanager.service.keys import KeyReused, LearnedKeys, keys_from_bytes, keys_to_bytes, request_key
 from tanager.service.log_entries import LogEntry, check_entry, decode_entry, encode_entry, learn_entry
+from tanager.service.watermark import write_mark
 from waiting import PATIENCE, wait_for
 
 COLOURS = ["red", "green", "blue"]
@@ -51,16 +55,6 @@ def opened(path, **options):
 
 def learn(durable, rows, labels, *more):
     return asyncio.run(durable.learn(rows, labels, *more))
-
-
-def crash(durable):
-    """What is left when a process dies: nothing is synced, written or closed any more."""
-    durable._queue.put(None)
-    durable._writer.join()
-    with durable._snapshot_lock:
-        durable._closed = True
-        durable._journal._release()
-        durable._state.release()
 
 
 def twin(path, lessons):
@@ -149,7 +143,7 @@ def test_a_log_cut_at_any_byte_gives_the_model_of_the_first_entries(tmp_path_fac
     crash(durable)
     cut = round(at * ends[-1])
     os.truncate(logs(path)[0], cut)
-    (current(path) / "synced").unlink()
+    write_mark(current(path), 0)
     durable = opened(path)
     whole = sum(end <= cut for end in ends)  # all that was synced before the cut
     assert durable.sequence == durable.status()["replayed"] == whole
@@ -412,45 +406,66 @@ def test_a_manifest_of_a_newer_version_is_not_called_damaged(tmp_path):
     path = model_file(tmp_path)
     opened(path).close()
     manifest = current(path) / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"version": 2', '"version": 3'))
-    with pytest.raises(JournalError, match=r"newer tanager .format 3, this one reads up to 2.. Upgrade"):
+    manifest.write_text(manifest.read_text().replace('"version": 3', '"version": 4'))
+    with pytest.raises(JournalError, match=r"newer tanager .format 4, this one reads up to 3.. Upgrade"):
         opened(path)
 
 
-def test_a_state_folder_of_version_1_goes_on(tmp_path):
-    """Eight entries of two rows and a snapshot after four, then kill -9. Without ``synced`` and a checksum."""
-    with zipfile.ZipFile(Path(__file__).parent / "state_version_1.zip") as archive:
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_state_folder_of_an_earlier_version_goes_on_and_becomes_one_of_this_version(tmp_path, caplog, version):
+    """Eight entries of two rows and a snapshot after four, then kill -9. Version 1 has no watermark and no checksum."""
+    with zipfile.ZipFile(Path(__file__).parent / f"state_version_{version}.zip") as archive:
         archive.extractall(tmp_path)
     path = tmp_path / "model.tanager"
     durable = opened(path, segment_bytes=150)
     assert (durable.sequence, durable.replayed, durable.model.counts_.n_rows) == (8, 4, 43)
+    assert f"earlier version (format {version}) and is now of format 3: 8 entries" in caplog.text
     assert learn(durable, [{"colour": "red", "size": 0.4}], ["no"]) == 9
     crash(durable)
+    caplog.clear()
     durable = opened(path)
     assert (durable.sequence, durable.model.counts_.n_rows) == (9, 44)
+    assert "earlier version" not in caplog.text
     durable.close()
     assert not list(durable.folder.glob("retired-*"))
+    assert json.loads((current(path) / "manifest.json").read_text())["version"] == 3
 
 
-def test_a_damaged_log_is_refused_with_the_way_to_the_newest_snapshot_and_the_way_works(tmp_path):
+def test_a_state_of_version_2_that_lost_its_end_is_refused_until_the_loss_is_accepted(tmp_path):
+    with zipfile.ZipFile(Path(__file__).parent / "state_version_2.zip") as archive:
+        archive.extractall(tmp_path)
+    path = tmp_path / "model.tanager"
+    logs(path)[-1].unlink()
+    with pytest.raises(JournalError, match=r"entries up to 8 were synced.*--accept-loss"):
+        opened(path)
+    durable = opened(path, accept_loss=True)
+    assert (durable.sequence, durable.model.counts_.n_rows) == (6, 39)
+    durable.close()
+
+
+def test_a_damaged_log_is_refused_until_the_loss_is_accepted_and_what_is_lost_is_counted_and_kept(tmp_path, caplog):
     path = model_file(tmp_path)
-    durable, lessons = opened(path), lessons_of([2, 2, 2])
+    durable, lessons = opened(path), lessons_of([2, 2, 2, 2])
     learn(durable, *lessons[0])
     durable.snapshot()
     for lesson in lessons[1:]:
         learn(durable, *lesson)
     crash(durable)
     good = logs(path)[0].read_bytes()
-    second = good.index(MARK, 21)
-    logs(path)[0].write_bytes(good[: second + 30] + b"?" + good[second + 31 :])
-    with pytest.raises(JournalError, match=r"damaged at byte \d+.*newest snapshot, which holds 1 entries, copy"):
+    third = [at for at in range(len(good)) if good.startswith(MARK, at)][2]
+    logs(path)[0].write_bytes(good[: third + 30] + b"?" + good[third + 31 :])
+    with pytest.raises(JournalError, match=r"damaged at byte \d+, where entry 3 .*tanager check .*--accept-loss"):
         opened(path)
-    newest = current(path) / f"snapshot-{1:020d}.tanager"
-    path.write_bytes(newest.read_bytes())
-    path.with_name(path.name + ".state").rename(tmp_path / "old")
+    durable = opened(path, accept_loss=True)
+    assert "2 entries after entry 2 are left out" in caplog.text
+    same(durable.model, twin(path, lessons[:2]))
+    (lost,) = durable.folder.glob("lost-*")
+    assert (lost / logs(path)[0].name).stat().st_size == len(good)
+    assert learn(durable, *lessons[3]) == 3
+    crash(durable)
     durable = opened(path)
+    same(durable.model, twin(path, [*lessons[:2], lessons[3]]))
     durable.close()
-    assert durable.model.counts_.n_rows == 62
 
 
 @pytest.mark.parametrize("lost", ["all", "end"])
@@ -463,8 +478,14 @@ def test_a_log_that_lost_its_end_is_refused(tmp_path, lost, crashed):
     (crash if crashed else DurableModel.close)(durable)
     for log in logs(path)[0 if lost == "all" else -1 :]:
         log.unlink()
-    with pytest.raises(JournalError, match=r"no log|entries up to 3 were synced.*newest snapshot"):
+    with pytest.raises(JournalError, match=r"(no log|entries up to 3 were synced).*--accept-loss"):
         opened(path)
+    durable = opened(path, accept_loss=True)
+    kept = 3 if not crashed else 0 if lost == "all" else 2  # a snapshot is written when it is closed
+    same(durable.model, twin(path, lessons_of([2, 2, 2])[:kept]))
+    assert learn(durable, *lessons_of([2])[0]) == kept + 1
+    durable.close()
+    opened(path).close()
 
 
 def test_a_log_that_was_cut_before_the_newest_snapshot_is_refused(tmp_path):
@@ -473,11 +494,169 @@ def test_a_log_that_was_cut_before_the_newest_snapshot_is_refused(tmp_path):
     learn(durable, *FIRST)
     durable.close()
     os.truncate(logs(path)[0], 20)
-    (current(path) / "synced").unlink()
+    write_mark(current(path), 0)
     with pytest.raises(
         JournalError, match=r"ends with entry 0, and a snapshot holds 1: a segment is missing or was cut"
     ):
         opened(path)
+
+
+# --- what is said, and what is no part of a state -------------------------------------------------------------------
+
+
+def test_stray_files_in_a_state_are_named_and_not_read(tmp_path, caplog):
+    path = model_file(tmp_path)
+    durable = opened(path)
+    learn(durable, [GOOD], ["yes"])
+    durable.close()
+    names = [
+        "notes.log",
+        "1.log",
+        "snapshot-old.tanager",
+        "snapshot-.tanager",
+        "keys-1.bin",
+        "00000000000000000002.log~",
+    ]
+    for name in names:
+        (current(path) / name).write_bytes(b"?")
+    durable = opened(path)
+    assert "holds 6 files that are no part of it and are not read: 00000000000000000002.log~, 1.log" in caplog.text
+    assert durable.sequence == 1
+    durable.snapshot()
+    durable.close()
+    assert {name for name in names if (current(path) / name).exists()} == set(names)
+
+
+def test_what_a_start_repairs_is_logged_with_its_size(tmp_path, caplog):
+    path = model_file(tmp_path)
+    durable = opened(path)
+    for lesson in lessons_of([3, 4]):
+        learn(durable, *lesson)
+    crash(durable)
+    with open(logs(path)[0], "ab") as file:
+        file.write(b"torn")
+    opened(path).close()
+    assert "4 bytes behind entry 2 were cut off, of entries that were not acknowledged" in caplog.text
+    assert (
+        "was not closed: 2 entries (7 rows) of the log after the snapshot of entry 0 were learned again" in caplog.text
+    )
+    caplog.clear()
+    opened(path).close()
+    assert not caplog.text
+
+
+def test_a_new_model_file_is_logged_with_what_was_learned_on_the_old(tmp_path, caplog):
+    path = model_file(tmp_path)
+    durable = opened(path)
+    learn(durable, *rows_and_labels(7, seed=1))
+    save(NaiveBayes().fit(*FIRST), path)
+    durable.reload()
+    durable.close()
+    (retired,) = durable.folder.glob("retired-*")
+    assert f"The old model, of 67 rows with 1 entries that were learned here, is kept in {retired}." in caplog.text
+
+
+# --- keys -----------------------------------------------------------------------------------------------------------
+
+KEY = request_key("order-17", b"GOOD, yes")
+
+
+def test_a_request_that_is_sent_again_under_its_key_is_learned_once_also_after_a_crash_and_a_restart(tmp_path):
+    path = model_file(tmp_path)
+    durable = opened(path)
+    assert learn(durable, [GOOD], ["yes"], None, None, KEY) == 1
+    assert learn(durable, [GOOD], ["yes"], None, None, KEY) == 1
+    crash(durable)
+    durable = opened(path)  # the key is in the log
+    assert learn(durable, [GOOD], ["yes"], None, None, KEY) == 1
+    durable.close()
+    durable = opened(path)  # it is beside the snapshot
+    assert durable.replayed == 0
+    assert learn(durable, [GOOD], ["yes"], None, None, KEY) == 1
+    assert learn(durable, [GOOD], ["yes"]) == 2
+    assert durable.model.counts_.n_rows == 62
+    save(NaiveBayes().fit(*FIRST), path)
+    durable.reload()  # it was learned, by the old model
+    learn(durable, [GOOD], ["yes"], None, None, KEY)
+    assert durable.model.counts_.n_rows == 60
+    durable.close()
+
+
+def test_requests_with_one_key_that_come_together_are_learned_once(tmp_path):
+    durable = opened(model_file(tmp_path), sync_every=0.01)
+
+    async def together():
+        return await asyncio.gather(*(durable.learn([GOOD], ["yes"], key=KEY) for _ in range(9)))
+
+    assert asyncio.run(together()) == [1] * 9
+    assert durable.model.counts_.n_rows == 61
+    durable.close()
+
+
+def test_a_key_that_comes_back_with_another_request_is_refused(tmp_path):
+    durable = opened(model_file(tmp_path))
+    learn(durable, [GOOD], ["yes"], None, None, KEY)
+    with pytest.raises(KeyReused, match=r"for other content .entry 1.*under a new key"):
+        learn(durable, [GOOD], ["no"], None, None, request_key("order-17", b"GOOD, no"))
+    durable.close()
+
+
+def test_what_failed_is_not_remembered_under_its_key(tmp_path, monkeypatch):
+    durable = opened(model_file(tmp_path))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", failing(os.pwrite, 1))
+        with pytest.raises(JournalError, match="No space"):
+            learn(durable, [GOOD], ["yes"], None, None, KEY)
+    assert learn(durable, [GOOD], ["yes"], None, None, KEY) == 1
+    durable.close()
+    assert durable.model.counts_.n_rows == 61
+
+
+def test_the_oldest_keys_are_forgotten():
+    keys = LearnedKeys(window=3)
+    several = [request_key(str(n), b"") for n in range(5)]
+    for n, key in enumerate(several):
+        keys.add(key, n + 1, 10)
+    assert [keys.find(key) is not None for key in several] == [False, False, True, True, True]
+
+
+@given(
+    st.dictionaries(st.text(max_size=5), st.tuples(st.binary(max_size=9), st.binary(max_size=4)), max_size=5), st.data()
+)
+def test_keys_come_back_from_their_file_and_no_changed_byte_goes_unnoticed(given_keys, data):
+    keys = LearnedKeys()
+    for n, (name, (request, unknown)) in enumerate(given_keys.items()):
+        keys.add(msgspec.structs.replace(request_key(name, request), unknown=unknown), n + 1, n)
+    content = bytearray(keys_to_bytes(keys.copy()))
+    assert keys_from_bytes(content, "it").copy() == keys.copy()
+    content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    with pytest.raises(JournalError, match=r"it (is damaged|was written by a newer tanager)"):
+        keys_from_bytes(content, "it")
+
+
+@pytest.mark.parametrize("how", ["cut", "deleted"])
+def test_where_the_keys_of_the_newest_snapshot_are_lost_those_of_the_one_before_and_the_log_are_used(
+    tmp_path, how, caplog
+):
+    path = model_file(tmp_path)
+    durable = opened(path)
+    learn(durable, [GOOD], ["yes"], None, None, KEY)
+    durable.close()
+    keys = max(current(path).glob("keys-*"))
+    keys.unlink() if how == "deleted" else os.truncate(keys, 10)
+    durable = opened(path)
+    assert "The snapshot of entry 1 is set aside" in caplog.text
+    assert learn(durable, [GOOD], ["yes"], None, None, KEY) == 1
+    durable.close()
+    for keys in current(path).glob("keys-*"):
+        os.truncate(keys, 10)
+    with pytest.raises(JournalError, match="no snapshot that can be read"):
+        opened(path)
+    durable = opened(path, accept_loss=True)
+    assert durable.model.counts_.n_rows == 61
+    assert "that are sent again will be learned again" in caplog.text
+    durable.close()
+    opened(path).close()
 
 
 # --- snapshots and the model file ---------------------------------------------------------------------------------

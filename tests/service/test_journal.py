@@ -12,6 +12,9 @@ from hypothesis import strategies as st
 
 from tanager.service import journal
 from tanager.service.journal import Journal, JournalError
+from tanager.service.log_survey import survey_log
+from tanager.service.loss import accept_loss
+from tanager.service.watermark import read_mark, write_mark
 
 PAYLOADS = st.lists(st.binary(max_size=40) | st.just(journal.MARK * 3), min_size=1, max_size=8)
 
@@ -58,7 +61,7 @@ def test_a_log_cut_at_any_byte_holds_the_entries_that_were_whole_and_goes_on(tmp
         ends.append(segments(folder)[0].stat().st_size)
     log.close()
     (path,) = segments(folder)
-    (folder / "synced").unlink()  # as if a power cut had come before the sync
+    write_mark(folder, 0)  # as if a power cut had come before the sync
     cut = round(at * ends[-1])
     os.truncate(path, cut)
     whole = sum(end <= cut for end in ends)
@@ -129,9 +132,10 @@ def test_the_sentence_about_damage_says_file_place_and_the_way_out_and_the_way_o
     with pytest.raises(JournalError) as caught:
         Journal(tmp_path)
     assert f"{str(path)!r} is damaged at byte 51, where entry 2 should be" in str(caught.value)
-    assert "truncate -s 51" in str(caught.value)
-    os.truncate(path, 51)
-    (tmp_path / "synced").unlink()
+    found = survey_log(tmp_path, 0)
+    assert (found.problem, found.end, found.synced, found.n_lost) == (str(caught.value), 1, 3, 2)
+    accept_loss(found, tmp_path / "lost")
+    assert (tmp_path / "lost" / path.name).read_bytes() == content.replace(b"two", b"twe")
     assert read(tmp_path) == [(1, b"one")]
 
 
@@ -159,25 +163,86 @@ def test_a_log_that_lost_synced_entries_at_its_end_is_refused_until_the_loss_is_
     write(folder, payloads)
     (path,) = segments(folder)
     os.truncate(path, int(at * path.stat().st_size))
-    with pytest.raises(JournalError, match=rf"entries up to {len(payloads)} were synced.*delete .*synced"):
+    with pytest.raises(JournalError, match=rf"entries up to {len(payloads)} were synced"):
         Journal(folder)
-    (folder / "synced").unlink()
+    found = survey_log(folder, 0)
+    accept_loss(found, folder / "lost")
     kept = read(folder)
-    assert kept == numbered(payloads)[: len(kept)]
-    assert len(kept) < len(payloads)
+    assert kept == numbered(payloads)[: found.end]
+    assert found.n_lost == len(payloads) - len(kept) > 0
+    assert sorted(path.name for path in (folder / "lost").iterdir()) == [path.name, "synced"][-2 + found_whole(found) :]
+    write(folder, [b"next"])
+    assert read(folder) == [*kept, (len(kept) + 1, b"next")]
+
+
+def found_whole(found):
+    """Whether the last segment ends with a whole entry, so that it is not changed."""
+    return found.segments[-1].good_bytes == found.segments[-1].n_bytes > 0
+
+
+@given(payloads=st.lists(st.binary(min_size=1, max_size=20), min_size=1, max_size=7), data=st.data())
+def test_any_loss_can_be_accepted_and_all_before_it_is_kept(tmp_path_factory, payloads, data):
+    """Files are deleted, cut and changed at random; entries up to a snapshot are not needed."""
+    folder = fresh(tmp_path_factory)
+    write(folder, payloads, segment_bytes=data.draw(st.sampled_from([1, 60, 1 << 20])))
+    after = data.draw(st.integers(0, len(payloads)))
+    for path in data.draw(st.lists(st.sampled_from([*segments(folder), folder / "synced"]), min_size=1, max_size=3)):
+        content = bytearray(path.read_bytes()) if path.exists() else b""
+        how, at = data.draw(st.sampled_from(["delete", "cut", "change"])), data.draw(st.floats(0, 1, exclude_max=True))
+        if how == "delete":
+            path.unlink(missing_ok=True)
+        elif how == "cut":
+            path.write_bytes(content[: int(at * len(content))])
+        elif content:
+            content[int(at * len(content))] ^= data.draw(st.integers(1, 255))
+            path.write_bytes(content)
+    found = survey_log(folder, after)
+    refused = False
+    try:
+        kept = read(folder, after)
+        refused = kept != numbered(payloads)[after:]
+    except JournalError:
+        refused = True
+    assert refused <= (found.problem is not None)
+    if found.problem is not None:
+        accept_loss(found, folder / "lost")
+    assert after <= found.end <= max(after, len(payloads))
+    assert read(folder, after) == numbered(payloads)[after : found.end]
+    write(folder, [b"next"])
+    assert read(folder, after) == [*numbered(payloads)[after : found.end], (found.end + 1, b"next")]
 
 
 @given(payloads=PAYLOADS, content=st.none() | st.binary(max_size=20))
-def test_a_log_whose_note_of_the_last_sync_is_absent_or_torn_is_read(tmp_path_factory, payloads, content):
-    """As logs were once written, and as a power cut may leave it."""
+def test_a_log_without_a_watermark_is_refused_unless_it_is_of_an_earlier_version(tmp_path_factory, payloads, content):
     folder = fresh(tmp_path_factory)
     write(folder, payloads)
     (folder / "synced").unlink()
     if content is not None:
         (folder / "synced").write_bytes(content)
+    with pytest.raises(JournalError, match=r"synced' is missing or damaged, so it is not known"):
+        Journal(folder)
+    Journal(folder, may_lack_watermark=True).close()
     assert read(folder) == numbered(payloads)
     write(folder, [b"more"])
     assert read(folder) == numbered([*payloads, b"more"])
+
+
+@given(n=st.integers(1, 5), at=st.integers(0, 4115), change=st.integers(1, 255))
+def test_a_watermark_with_one_damaged_slot_counts_and_the_damage_is_noticed(tmp_path_factory, n, at, change):
+    folder = fresh(tmp_path_factory)
+    write(folder, [b"one"] * n)
+    content = bytearray((folder / "synced").read_bytes())
+    content[at] ^= change
+    (folder / "synced").write_bytes(content)
+    in_slot = at < 20 or at >= 4096
+    assert read_mark(folder).number in (n - 1, n)
+    log = Journal(folder)
+    assert log.damaged_slots == in_slot
+    assert log.last == n
+    log.append(b"more")
+    log.sync()
+    log.close()
+    assert read_mark(folder).number == n + 1
 
 
 def test_a_note_of_the_last_sync_that_is_too_low_loses_nothing(tmp_path):
@@ -191,8 +256,8 @@ def test_a_note_of_the_last_sync_that_is_too_low_loses_nothing(tmp_path):
 
 def test_where_the_last_sync_cannot_be_noted_the_entries_count_all_the_same(tmp_path, monkeypatch):
     log = Journal(tmp_path)
-    os.close(log._synced_file)
-    log._synced_file = os.open(tmp_path / "synced", os.O_RDONLY)
+    os.close(log._watermark._file)
+    log._watermark._file = os.open(tmp_path / "synced", os.O_RDONLY)
     log.append(b"one")
     log.sync()
     log.close()
@@ -264,16 +329,17 @@ def test_a_segment_of_a_newer_version_or_under_another_name_is_told_apart_from_d
 class Failing:
     """Stands in for a function of os, and fails at one of its calls (or from it on), half done where it writes.
 
-    Calls that note the last sync are not counted: they may fail without harm.
+    Calls for the watermark are not counted: they may fail without harm.
     """
 
-    def __init__(self, call, at, error=errno.ENOSPC, forever=False):
+    def __init__(self, call, at, error=errno.ENOSPC, forever=False, exempt=None):
         self.call, self.at, self.error, self.forever = call, at, error, forever
+        self.exempt = exempt and exempt.stat().st_ino
         self.n_calls = 0
 
     def __call__(self, *args):
-        if self.call is os_pwrite and len(args[1]) == 12:
-            return os_pwrite(*args)
+        if os.fstat(args[0]).st_ino == self.exempt:
+            return self.call(*args)
         self.n_calls += 1
         if self.n_calls == self.at or (self.forever and self.n_calls > self.at):
             if self.call is os_pwrite:
@@ -291,7 +357,7 @@ os_pwrite, os_fsync, os_ftruncate = os.pwrite, os.fsync, os.ftruncate
 def test_where_writing_fails_nothing_is_kept_and_later_entries_are(tmp_path, monkeypatch, name, at, segment_bytes):
     """Two entries per sync; every call fails once."""
     log = Journal(tmp_path, segment_bytes)
-    monkeypatch.setattr(os, name, Failing(getattr(os, name), at))
+    monkeypatch.setattr(os, name, Failing(getattr(os, name), at, exempt=tmp_path / "synced"))
     kept, refused = [], []
     for n in range(8):
         pair = [f"{n} and".encode(), f"{n} again".encode()]
@@ -320,7 +386,7 @@ def test_a_tail_that_cannot_be_cut_back_at_once_is_cut_before_the_next_entry(tmp
     monkeypatch.setattr(os, "pwrite", Failing(os_pwrite, 1, errno.EIO))
     monkeypatch.setattr(os, "ftruncate", Failing(os_ftruncate, 1, errno.EIO, forever=True))
     for _ in range(2):
-        with pytest.raises(JournalError, match="Input/output error"):
+        with pytest.raises(JournalError, match=r"Input/output error.*may be found again after a crash"):
             log.append(b"lost, and quite long")
     monkeypatch.undo()
     log.append(b"new")

@@ -119,6 +119,7 @@ class Trial:
         self.draw.shuffle(ids)
         self.ids = iter(ids)
         self.acknowledged, self.unanswered, self.refused = [], [], []
+        self.to_repeat = []  # requests with keys that were not answered
 
     def replace_model_file(self):
         self.n_files += 1
@@ -144,8 +145,9 @@ class Trial:
             time.sleep(0.002)
         self.dead, self.n_kills = True, self.n_kills + 1
 
-    def post(self, connection, path, body):
-        connection.request("POST", path, json.dumps(body), {"content-type": "application/json"})
+    def post(self, connection, path, body, key=None):
+        headers = {"content-type": "application/json"} | ({"idempotency-key": key} if key else {})
+        connection.request("POST", path, json.dumps(body), headers)
         answer = connection.getresponse()
         return answer.status, answer.read()
 
@@ -154,14 +156,16 @@ class Trial:
         draw = random.Random(seed)
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         while not self.dead:
-            some = list(itertools.islice(self.ids, draw.choice([1, 1, 1, 2, 5, 20, 70])))
+            some, body, key = self.to_repeat.pop() if self.to_repeat else self.new_request(draw)
             if not some:  # all rows are sent
                 break
-            body = {"rows": [row(n) for n in some], "labels": [draw.choice(["yes", "no"]) for _ in some]}
             try:
-                status, said = self.post(connection, "/learn", body)
+                status, said = self.post(connection, "/learn", body, key)
             except (OSError, http.client.HTTPException):
-                self.unanswered += some
+                if key:
+                    self.to_repeat.append((some, body, key))
+                else:
+                    self.unanswered += some
                 break
             self.n_answers += 1  # learners may overwrite each other's; it only says when to kill
             if status == 200:
@@ -169,6 +173,11 @@ class Trial:
             else:
                 self.refused.append(said)
         connection.close()
+
+    def new_request(self, draw):
+        some = list(itertools.islice(self.ids, draw.choice([1, 1, 1, 2, 5, 20, 70])))
+        body = {"rows": [row(n) for n in some], "labels": [draw.choice(["yes", "no"]) for _ in some]}
+        return some, body, f"from {some[0]}".replace(" ", "-") if some and draw.random() < 0.5 else None
 
     def reload(self):
         """Tell the server to take over a new file; it may be killed meanwhile."""
@@ -204,7 +213,7 @@ class Trial:
         expected = np.zeros(SIDE * SIDE)
         expected[self.acknowledged] = 1
         may_be = np.zeros(SIDE * SIDE)
-        may_be[self.unanswered] = 1
+        may_be[[*self.unanswered, *(n for some, _, _ in self.to_repeat for n in some)]] = 1
         lost, twice = np.flatnonzero(times < expected), np.flatnonzero(times > expected + may_be)
         assert (lost.tolist(), twice.tolist()) == ([], [])
         self.check_files(durable.folder)
@@ -215,20 +224,24 @@ class Trial:
             load(path)
         assert {path.name for path in folder.iterdir() if "retired" not in path.name} == {"lock", "current"}
         kinds = [path.suffix for path in (folder / "current").iterdir()]
-        assert (kinds.count(".tanager"), kinds.count(".json"), kinds.count("")) == (2, 1, 2)
-        assert len(kinds) == 5 + kinds.count(".log")
+        assert (kinds.count(".tanager"), kinds.count(".bin"), kinds.count(".json"), kinds.count("")) == (2, 2, 1, 2)
+        assert len(kinds) == 7 + kinds.count(".log")
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 5))])
-def test_what_was_acknowledged_is_learned_once_however_often_the_server_is_killed(tmp_path, forks, seed):
-    """Eleven kills: at the start, under load while snapshots are written, and around reloads."""
-    trial = Trial(tmp_path, forks.start, seed)
-    for life in range(11):
+def live_and_die(trial, n_kills):
+    """So many lives: ended at the start, under load while snapshots are written, and around reloads."""
+    for life in range(n_kills):
         kind = ["load", "start", "load", "reload"][life % 4]
         if not trial.begin(trial.draw.uniform(0, 0.2) if kind == "start" else PATIENCE):
             trial.kill()
         else:
             trial.under_load(trial.draw.randint(0, 40), reload=kind == "reload")
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 5))])
+def test_what_was_acknowledged_is_learned_once_however_often_the_server_is_killed(tmp_path, forks, seed):
+    trial = Trial(tmp_path, forks.start, seed)
+    live_and_die(trial, 11)
     assert trial.n_kills == 11
     assert len(trial.acknowledged) > 50
     trial.check()

@@ -88,7 +88,8 @@ def test_it_ends_well_and_what_was_learned_is_there_again(start, tmp_path):
     again.process.send_signal(signal.SIGHUP)  # says that there is a new file
     wait_for(lambda: again.client.post("/predict", json={"row": ROW}).json()["labels"] == ["cat"])
     assert again.stop(signal.SIGINT) == 0
-    assert again.err == "pets: a new model file was loaded\n"
+    kept = r"of 80 rows with 1 entries that were learned here, is kept in pets.tanager.state/retired-\S+\.\n"
+    assert re.fullmatch(rf"pets.tanager is a new model .*{kept}pets: a new model file was loaded\n", again.err)
 
 
 def end_in_the_middle_of_a_request(one):

@@ -104,6 +104,9 @@ NEEDED = ("starlette", "uvicorn", "httptools", "msgspec", "prometheus_client")
 @click.option(
     "--snapshot-rows", default=100_000, type=click.IntRange(1), metavar="N", help="Rows learned between two snapshots."
 )
+@click.option(
+    "--accept-loss", is_flag=True, help="Where learned rows are lost or damaged on disk, go on with those before them."
+)
 @click.option("--read-only", is_flag=True, help="Do not learn and do not write: serve the files as they are.")
 @click.option("--no-improve", is_flag=True, help="Do not improve models while there are no requests.")
 @click.option("--log", is_flag=True, help="Log every request on stderr, and connections that are dropped.")
@@ -240,6 +243,7 @@ def _served(
     *,
     state: str | None,
     snapshot_rows: int,
+    accept_loss: bool,
     read_only: bool,
     remember: int,
     remember_minutes: float,
@@ -249,12 +253,12 @@ def _served(
     from tanager.service.models import ServedModel
 
     folder = None if state is None else Path(state) / name
-    store = _store(path, folder, snapshot_rows, read_only=read_only)
+    store = _store(path, folder, snapshot_rows, accept_loss=accept_loss, read_only=read_only)
     seconds = remember_minutes * 60
     return ServedModel(name, store, remember=remember, remember_seconds=seconds, read_only=read_only)
 
 
-def _store(path: str, folder: Path | None, snapshot_rows: int, *, read_only: bool) -> ModelStore:
+def _store(path: str, folder: Path | None, snapshot_rows: int, *, accept_loss: bool, read_only: bool) -> ModelStore:
     """The model file as it is, or with all that it has learned while being served."""
     if read_only:
         from tanager.service.models import ReadOnlyModel
@@ -262,7 +266,7 @@ def _store(path: str, folder: Path | None, snapshot_rows: int, *, read_only: boo
         return ReadOnlyModel(path)
     from tanager.service.durable import DurableModel
 
-    return DurableModel(path, folder, snapshot_rows=snapshot_rows)
+    return DurableModel(path, folder, snapshot_rows=snapshot_rows, accept_loss=accept_loss)
 
 
 def _announce(screen: Screen, service: Service, listening: socket.socket, seconds: float, scheme: str) -> None:

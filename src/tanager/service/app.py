@@ -153,11 +153,12 @@ class Service:
             raise ServiceError("busy", f"{self._learning:,} requests to learn are waiting. Try again in a second.")
         self._learning += 1
         try:
-            response = await served.learn(call.body, self.limits.rows)
+            response = await served.learn(call.body, self.limits.rows, _idempotency_key(call.headers))
         finally:
             self._learning -= 1
             self.queue.last_activity = time.perf_counter()
-        self.metrics.count_learned(served.name, response.learned)
+        if not response.repeated:
+            self.metrics.count_learned(served.name, response.learned)
         return _encode(response)
 
     async def models(self, call: Call) -> bytes:
@@ -442,6 +443,17 @@ def _headers_of(failure: ServiceError) -> tuple[tuple[bytes, bytes], ...]:
 def address(client: tuple[str, int] | None) -> str:
     """Where a request came from, as the log has it."""
     return "-" if client is None else f"[{client[0]}]:{client[1]}" if ":" in client[0] else f"{client[0]}:{client[1]}"
+
+
+def _idempotency_key(headers: dict[bytes, bytes]) -> str | None:
+    """The key under which a request to learn counts once."""
+    given = headers.get(b"idempotency-key")
+    if given is None:
+        return None
+    if not 0 < len(given) <= 200 or any(not 32 < byte < 127 for byte in given):
+        sentence = "Idempotency-Key must be 1 to 200 printable ASCII characters without spaces."
+        raise ServiceError("bad_http", sentence, "Idempotency-Key")
+    return given.decode()
 
 
 def _deadline(headers: dict[bytes, bytes]) -> float | None:

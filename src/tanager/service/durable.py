@@ -4,7 +4,8 @@
                        one thread, in groups              every so many rows
 
 An entry is acknowledged when it is synced to the log and learned by the model. Opening loads the newest snapshot and
-learns the entries of the log that came after it.
+learns the entries of the log that came after it. An entry with the key of an earlier one is acknowledged with the
+number of that one, and not learned again. Whatever is repaired, taken over or left out is logged with its size.
 
 Locks are taken in this order: ``_snapshot_lock``, ``_entry_lock``, ``lock``.
 """
@@ -12,6 +13,7 @@ Locks are taken in this order: ``_snapshot_lock``, ``_entry_lock``, ``lock``.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import os
@@ -23,12 +25,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tanager.errors import TanagerError
+from tanager.errors import DataError, TanagerError
 from tanager.learning.classifier import Classifier
 from tanager.persist import from_bytes, load, to_bytes
-from tanager.service.journal import Journal, JournalError
+from tanager.service.journal import WATERMARK_SECONDS, Journal, JournalError
+from tanager.service.keys import Learned, LearnedKeys, RequestKey
 from tanager.service.log_entries import FEW_ROWS, LogEntry, check_entry, decode_entry, encode_entry, learn_entry
-from tanager.service.state_folder import StateFolder
+from tanager.service.log_survey import survey_log
+from tanager.service.loss import accept_loss
+from tanager.service.model_queries import class_sizes
+from tanager.service.state_folder import MANIFEST_VERSION, Manifest, StateFolder, strays
+from tanager.writing import sync_folder
 
 log = logging.getLogger("tanager.service")
 
@@ -58,6 +65,8 @@ class DurableModel:
         Rows after which a snapshot is written.
     segment_bytes : int, default=64 MiB
         Size of the files of the log.
+    accept_loss : bool, default=False
+        Where a part of the log is lost or damaged, go on with all that came before it. Otherwise this is an error.
 
     Attributes
     ----------
@@ -75,6 +84,7 @@ class DurableModel:
         sync_every: float = 0.002,
         snapshot_rows: int = 100_000,
         segment_bytes: int = 64 << 20,
+        accept_loss: bool = False,
     ) -> None:
         self.path = Path(path)
         self.folder = Path(f"{path}.state" if folder is None else folder)
@@ -87,6 +97,7 @@ class DurableModel:
         self._queue: queue.SimpleQueue[_PendingEntry | None] = queue.SimpleQueue()
         self._closed = False
         self.failed = self.replayed = 0
+        self._accept_loss = accept_loss
         self._open()
         self._writer = threading.Thread(target=self._write, name=f"learn {self.path.name}", daemon=True)
         self._writer.start()
@@ -109,14 +120,16 @@ class DurableModel:
         state = self._state
         if not state.exists():
             self._load(data)  # a file that cannot be loaded is refused before a state is made for it
+            _make_lasting(self.path)
             state.prepare(data, digest)
             state.switch()
-        owner = state.model_digest()
-        if owner is None:
+        manifest = state.manifest()
+        if manifest is None:
             log.warning("%s: its manifest was deleted; it is assumed to belong to %s.", state.current, self.path)
-            state.set_model_digest(digest)
-        self._recover()
-        self._digest = owner or digest
+            state.set_manifest(digest)
+            manifest = Manifest(digest)
+        self._recover(manifest)
+        self._digest = manifest.digest
         if self._digest != digest:
             try:
                 model = self._load(data)
@@ -128,34 +141,101 @@ class DurableModel:
     def _load(self, data: bytes) -> Classifier:
         return from_bytes(data, repr(str(self.path)))
 
-    def _recover(self) -> None:
+    def _recover(self, manifest: Manifest) -> None:
         """Load the newest snapshot and learn all entries of the log after it."""
-        if not any(self._state.current.glob("*.log")):
-            raise self._unrecoverable(f"{str(self._state.current)!r} holds no log: it was deleted. Put it back.")
-        self.model, self.sequence = self._newest_snapshot()
+        earlier = manifest.version < MANIFEST_VERSION
+        self._warn_of_strays()
+        self.model, self.sequence, self._keys = self._newest_snapshot(earlier)
         self._reset_counters()
+        if self._accept_loss:
+            self._leave_out_what_is_lost(earlier)
+        elif not any(self._state.current.glob("*.log")):
+            raise self._unrecoverable(f"{str(self._state.current)!r} holds no log: it was deleted. Put it back.")
         try:
-            self._journal = Journal(self._state.current, self.segment_bytes)
+            self._journal = Journal(self._state.current, self.segment_bytes, may_lack_watermark=earlier)
         except JournalError as error:
             raise self._unrecoverable(str(error)) from None
         try:
             self._replay()
+            if earlier:
+                self._upgrade(manifest)
         except BaseException:
             self._journal.close()
             raise
         # Whoever was killed between a new snapshot and the end of the oldest has left one too many.
         self._journal.drop(self._state.drop_old_snapshots())
 
-    def _newest_snapshot(self) -> tuple[Classifier, int]:
+    def _newest_snapshot(self, earlier: bool) -> tuple[Classifier, int, LearnedKeys]:
+        """The newest snapshot that can be read, with its keys; newer ones are set aside."""
+        bad: list[Path] = []
         for sequence, path in self._state.snapshots():
             try:
-                return load(path), sequence
+                model = load(path)
+                keys = self._keys_of(sequence, earlier)
             except TanagerError as error:
-                log.warning("%s It is set aside, and an older snapshot and the log are used.", error)
-                self._state.set_aside(path)
+                log.warning(
+                    "%s The snapshot of entry %d is set aside, and an older one and the log are used.", error, sequence
+                )
+                bad.append(path)
+            else:
+                for one in bad:
+                    self._state.set_aside(one)
+                return model, sequence, keys
         raise JournalError(
             f"{str(self._state.current)!r} holds no snapshot that can be read. Put one back from a copy, or move the "
             "folder away to start over with the model file."
+        )
+
+    def _keys_of(self, sequence: int, earlier: bool) -> LearnedKeys:
+        """The keys beside a snapshot. Those that are lost can be gone without, where the operator says so."""
+        try:
+            return self._state.read_keys(sequence)
+        except JournalError as error:
+            if earlier:
+                return LearnedKeys()
+            if not self._accept_loss:
+                raise
+            log.warning(
+                "%s Requests of before entry %d that are sent again will be learned again.", error, sequence + 1
+            )
+            self._state.write_keys(sequence)
+            return LearnedKeys()
+
+    def _warn_of_strays(self) -> None:
+        found = [path.name for path in strays(self._state.current)]
+        if found:
+            some = ", ".join(found[:5])
+            log.warning(
+                "%s holds %d files that are no part of it and are not read: %s", self._state.current, len(found), some
+            )
+
+    def _leave_out_what_is_lost(self, earlier: bool) -> None:
+        """Where a part of the log is lost, let it end before that part."""
+        found = survey_log(self._state.current, self.sequence, may_lack_watermark=earlier)
+        if found.problem is None:
+            return
+        aside = self._state.free_name("lost")
+        accept_loss(found, aside)
+        log.warning(
+            "%s The loss is accepted: %d entries after entry %d are left out, and the model goes on from there. What "
+            "was there is kept in %s.",
+            found.problem,
+            found.n_lost,
+            found.end,
+            aside,
+        )
+
+    def _upgrade(self, manifest: Manifest) -> None:
+        """Make a state of an earlier version one of this version; the log has its watermark by now."""
+        for sequence, _ in self._state.snapshots():
+            self._state.write_keys(sequence)
+        self._state.set_manifest(manifest.digest)
+        log.warning(
+            "%s was written by an earlier version (format %d) and is now of format %d: %d entries.",
+            self._state.current,
+            manifest.version,
+            MANIFEST_VERSION,
+            self.sequence,
         )
 
     def _reset_counters(self) -> None:
@@ -177,13 +257,33 @@ class DurableModel:
                 self.replayed += 1
         except JournalError as error:
             raise self._unrecoverable(str(error)) from None
+        self._report_repairs()
+
+    def _report_repairs(self) -> None:
+        where = self._state.current
+        if self._journal.damaged_slots:
+            log.warning("%s: one of the two slots of the watermark was damaged; the other one is used.", where)
+        if self._journal.bytes_cut:
+            log.warning(
+                "%s: %d bytes behind entry %d were cut off, of entries that were not acknowledged.",
+                where,
+                self._journal.bytes_cut,
+                self._journal.last,
+            )
+        if self.replayed:
+            log.warning(
+                "%s was not closed: %d entries (%d rows) of the log after the snapshot of entry %d were learned again.",
+                where,
+                self.replayed,
+                self._rows_since,
+                self._snapshot_sequence,
+            )
 
     def _unrecoverable(self, finding: str) -> JournalError:
-        """An error with the way out that is always open: go on from the newest snapshot."""
-        sequence, path = (self._state.snapshots() or [(0, self.path)])[0]
+        """An error with the way out that is always open: go on with what came before the damage."""
         return JournalError(
-            f"{finding} To go on from the newest snapshot, which holds {sequence} entries, copy {str(path)!r} over the "
-            f"model file and move {str(self.folder)!r} away."
+            f"{finding} To see what is there, run: tanager check {self.folder}. To go on without the entries that are "
+            "lost, start with --accept-loss; what is left of them is copied first."
         )
 
     # --- learning -----------------------------------------------------------------------------------------------
@@ -194,12 +294,14 @@ class DurableModel:
         labels: list[Any],
         weights: list[float] | None = None,
         times: list[float] | None = None,
+        key: RequestKey | None = None,
     ) -> int:
         """Learn labelled rows; returns their number in the log once they are synced to it and learned.
 
-        Rows that the model could not learn are refused, and nothing is written.
+        Rows that the model could not learn are refused, and nothing is written. Where rows were learned under the same
+        key before, nothing is learned, and the number is that of then.
         """
-        entry = LogEntry(rows, labels, weights, times)
+        entry = LogEntry(rows, labels, weights, times, key)
         if len(rows) <= FEW_ROWS and self.lock.acquire(blocking=False):
             try:
                 done = self._submit(entry)
@@ -208,6 +310,10 @@ class DurableModel:
         else:  # the event loop must not wait, neither for the lock nor for many rows to be checked
             done = await asyncio.to_thread(self._submit, entry)
         return await asyncio.wrap_future(done)
+
+    def learned_before(self, key: RequestKey) -> Learned | None:
+        """What was learned under a key; raises KeyReused where the key was that of another request."""
+        return self._keys.find(key)
 
     def _submit(self, entry: LogEntry) -> Future[int]:
         if self._closed:
@@ -226,7 +332,7 @@ class DurableModel:
         """The thread that writes and learns: entries that come close together share one sync."""
         stopped = False
         while not stopped:
-            group = [self._queue.get()]
+            group = [self._next_pending()]
             if group[0] is not None:
                 time.sleep(self.sync_every)
             while not self._queue.empty():
@@ -240,20 +346,51 @@ class DurableModel:
                     log.exception("learning into %s failed", self._state.current)
                     _fail(entries, error)
 
+    def _next_pending(self) -> _PendingEntry | None:
+        """The next entry of the queue; while there is none, the watermark is brought up to date."""
+        while True:
+            try:
+                return self._queue.get(timeout=WATERMARK_SECONDS if self._journal.watermark_lags else None)
+            except queue.Empty:
+                with self._entry_lock:
+                    self._journal.sync_watermark()
+
     def _learn_group(self, group: list[_PendingEntry]) -> None:
-        ready = [pending for pending in group if pending.done.set_running_or_notify_cancel() and self._fits(pending)]
+        running = [pending for pending in group if pending.done.set_running_or_notify_cancel()]
+        ready, repeats = self._without_repeats([pending for pending in running if self._fits(pending)])
         try:
             numbers = [self._journal.append(pending.payload) for pending in ready]
             self._journal.sync()
         except Exception as error:  # the log has dropped all of them
-            return _fail(ready, error)
+            return _fail([*ready, *repeats], error)
         for pending, sequence in zip(ready, numbers, strict=True):
             failure = self._learn(sequence, pending.entry, len(pending.payload))
             if failure is None:
                 pending.done.set_result(sequence)
             else:
                 pending.done.set_exception(failure)
+        _fail(self._without_repeats(repeats)[0], DataError("the first request with this key failed. Send it again."))
+        self._journal.sync_watermark(older_than=WATERMARK_SECONDS)
         self._snapshot_if_due()
+
+    def _without_repeats(self, group: list[_PendingEntry]) -> tuple[list[_PendingEntry], list[_PendingEntry]]:
+        """Answer entries whose keys were learned before; returns those to learn, and those that repeat one of these."""
+        ready: dict[object, _PendingEntry] = {}
+        repeats: list[_PendingEntry] = []
+        for pending in group:
+            key = pending.entry.key
+            try:
+                found = None if key is None else self._keys.find(key)
+            except TanagerError as error:
+                pending.done.set_exception(error)
+                continue
+            if found is not None:
+                pending.done.set_result(found.sequence)
+            elif key is not None and key.digest in ready:
+                repeats.append(pending)  # answered when that one is learned
+            else:
+                ready[pending if key is None else key.digest] = pending
+        return list(ready.values()), repeats
 
     def _fits(self, pending: _PendingEntry) -> bool:
         """Whether an entry still fits: a new model file may have been loaded since the entry was checked."""
@@ -280,6 +417,9 @@ class DurableModel:
             self.failed += 1
             log.warning("entry %d in %s could not be learned: %s", sequence, self._state.current, error)
             failure = error
+        else:
+            if entry.key is not None:
+                self._keys.add(entry.key, sequence, len(entry.rows))
         with self.lock:
             self.sequence = sequence
         self._entries_since += 1
@@ -295,8 +435,9 @@ class DurableModel:
             with self._entry_lock:
                 with self.lock:
                     data, sequence = to_bytes(self.model), self.sequence
+                keys = self._keys.copy()
                 since = self._entries_since, self._rows_since, self._bytes_since
-            path = self._state.write_snapshot(sequence, data)  # without locks: learning goes on meanwhile
+            path = self._state.write_snapshot(sequence, data, keys)  # without locks: learning goes on meanwhile
             with self._entry_lock:
                 self._entries_since -= since[0]
                 self._rows_since -= since[1]
@@ -354,14 +495,24 @@ class DurableModel:
                     self._replace_model(model, data, digest)
 
     def _replace_model(self, model: Classifier, data: bytes, digest: str) -> None:
+        """Retire the state, and begin a new one; keys stay, so that what is sent again is not learned a second time."""
         if self.sequence != self._snapshot_sequence:
             self.snapshot()
-        self._state.prepare(data, digest)
+        _make_lasting(self.path)
+        self._state.prepare(data, digest, self._keys.copy())
         self._journal.close()
         try:
-            self._state.switch()
+            retired = self._state.switch()
         finally:  # the new log, or the old one again
             self._journal = Journal(self._state.current, self.segment_bytes)
+        log.warning(
+            "%s is a new model file and is served from now on. The old model, of %.0f rows with %d entries that were "
+            "learned here, is kept in %s.",
+            self.path,
+            sum(class_sizes(self.model)),
+            self.sequence,
+            retired,
+        )
         with self.lock:
             self.model, self.sequence = model, 0
         self._digest = digest
@@ -400,6 +551,7 @@ class DurableModel:
             "waiting": self._queue.qsize(),
             "replayed": self.replayed,
             "failed": self.failed,
+            "keys": len(self._keys),
             "folder": str(self.folder),
         }
 
@@ -415,6 +567,21 @@ def _read(path: Path) -> tuple[tuple[int, int, int], bytes]:
     if not path.is_file():
         load(path)  # raises the same error as for any other missing model file
     return _stamp(path), path.read_bytes()
+
+
+def _make_lasting(path: Path) -> None:
+    """Sync the model file and its name before a state is made for it.
+
+    After a power cut an older file under the name would look like a new one, and retire what was learned. The file may
+    be on a disk that cannot be written; then it does not change either.
+    """
+    with contextlib.suppress(OSError):
+        file = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+        sync_folder(path.absolute().parent)
 
 
 def _fail(group: list[_PendingEntry], error: Exception) -> None:

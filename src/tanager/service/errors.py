@@ -18,6 +18,7 @@ from tanager.errors import (
     nearest,
 )
 from tanager.service.journal import JournalError
+from tanager.service.keys import KeyReused
 from tanager.service.messages import ErrorDetail, ErrorResponse
 
 CODES = {
@@ -39,6 +40,7 @@ CODES = {
     "unknown_field": (422, "the request has a field that does not exist"),
     "unknown_column": (422, "a row has a column that the model does not have"),
     "bad_value": (422, "a cell, label, weight or time cannot be used"),
+    "key_reused": (422, "the Idempotency-Key was that of another request"),
     "bad_option": (422, "the model does not support what the request asks for"),
     "bad_model_file": (422, "the model file cannot be used; the old model stays in use"),
     "nothing_learned": (422, "the model has learned nothing yet, so it cannot answer"),
@@ -70,6 +72,7 @@ class ServiceError(TanagerError):
 
 _OF_LIBRARY: dict[type[Exception], str] = {
     SchemaMismatch: "unknown_column",
+    KeyReused: "key_reused",
     DataError: "bad_value",
     OptionError: "bad_option",
     MemoryBudgetError: "too_much_memory",

@@ -22,6 +22,7 @@ from tanager.encoding.validation import check_lengths, check_times, check_weight
 from tanager.errors import DataError, SchemaMismatch, nearest
 from tanager.learning.classifier import Classifier
 from tanager.scoring.decision import check_costs, class_factors, class_priors
+from tanager.service.keys import RequestKey
 from tanager.service.messages import Label
 from tanager.service.model_queries import check_row_times, classes_of, fixed_schema, rows_until_fixed
 
@@ -33,7 +34,7 @@ _LABEL_TYPES = {str, int, float, bool}
 
 
 class LogEntry(msgspec.Struct, array_like=True):
-    """Rows with their labels and, where given, weights and times.
+    """Rows with their labels and, where given, weights, times, and the key of the request.
 
     Cells and labels are of any type here: ``check_entry`` refuses what cannot be learned, and what is read back from
     the log was checked before it was written, so decoding need not check it again.
@@ -43,6 +44,7 @@ class LogEntry(msgspec.Struct, array_like=True):
     labels: list[Any]
     weights: list[float] | None = None
     times: list[float] | None = None
+    key: RequestKey | None = None  # entries of earlier versions have none
 
 
 _encoder, _decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(LogEntry)
@@ -59,6 +61,11 @@ def encode_entry(entry: LogEntry) -> bytes:
 def decode_entry(payload: bytes) -> LogEntry:
     """The entry in these bytes."""
     return _decoder.decode(payload)
+
+
+def n_rows(payload: bytes) -> int:
+    """How many rows the entry in these bytes has."""
+    return len(_decoder.decode(payload).rows)
 
 
 # --- before an entry is written -------------------------------------------------------------------------------------

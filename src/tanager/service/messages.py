@@ -74,12 +74,16 @@ class PredictResponse(Struct):
 
 
 class LearnResponse(Struct):
-    """How many rows were learned and are safe on disk; rows of ``unknown_ids`` are not remembered (any more)."""
+    """How many rows were learned and are safe on disk; rows of ``unknown_ids`` are not remembered (any more).
+
+    ``repeated``: the request was learned before under its Idempotency-Key, and this says what was learned then.
+    """
 
     model: str
     learned: int
     sequence: int
     unknown_ids: list[str]
+    repeated: bool = False
 
 
 class ModelSummary(Struct):

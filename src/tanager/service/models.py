@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 
 import tanager
@@ -16,6 +20,7 @@ from tanager.errors import DataError, TanagerError
 from tanager.learning.classifier import Classifier
 from tanager.plain import to_plain
 from tanager.service.errors import ServiceError, quoted, without_folders
+from tanager.service.keys import Learned, RequestKey, pack_bits, request_key, unpack_bits
 from tanager.service.messages import (
     ColumnInfo,
     Label,
@@ -40,6 +45,8 @@ from tanager.service.model_queries import (
 )
 from tanager.service.rows import PendingRows, RequestRows, check_length, refuse_many, request_ids, request_rows
 
+_encode = msgspec.msgpack.Encoder().encode
+
 
 class ModelStore(Protocol):
     """Where a served model lives; see ``tanager.service.durable``."""
@@ -54,8 +61,12 @@ class ModelStore(Protocol):
         labels: list[Any],
         weights: list[float] | None = None,
         times: list[float] | None = None,
+        key: RequestKey | None = None,
     ) -> int:
         """Learn rows for good, and return their number."""
+
+    def learned_before(self, key: RequestKey) -> Learned | None:
+        """What was learned under a key."""
 
     def changed(self) -> bool:
         """Whether the model file differs from the one that is served."""
@@ -85,9 +96,13 @@ class ReadOnlyModel:
         labels: list[Any],
         weights: list[float] | None = None,
         times: list[float] | None = None,
+        key: RequestKey | None = None,
     ) -> int:
         """Refused."""
         raise _read_only()
+
+    def learned_before(self, key: RequestKey) -> Learned | None:
+        """Nothing was."""
 
     def changed(self) -> bool:
         """Whether the file has another time or size than when it was loaded; a file that is gone has not changed."""
@@ -115,6 +130,14 @@ class ReadOnlyModel:
         return {}
 
 
+@dataclass
+class _Turn:
+    """Lets requests of one key come one after the other."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    n_users: int = 0
+
+
 class ServedModel:
     """A model under its name."""
 
@@ -123,6 +146,7 @@ class ServedModel:
     ) -> None:
         self.name, self.store, self.read_only = name, store, read_only
         self.pending = PendingRows(remember, remember_seconds)
+        self._turns: dict[bytes, _Turn] = {}  # of requests with keys that are under way
         self._improved: tuple[int, int] | None = None  # the state of the model in which nothing was left to improve
 
     @property
@@ -170,28 +194,61 @@ class ServedModel:
 
     # --- learning -----------------------------------------------------------------------------------------------
 
-    async def learn(self, request: LearnRequest, max_rows: int) -> LearnResponse:
-        """Learn rows and labels, or labels of rows that were predicted before; returns when they are on disk."""
+    async def learn(self, request: LearnRequest, max_rows: int, key: str | None = None) -> LearnResponse:
+        """Learn rows and labels, or labels of rows that were predicted before; returns when they are on disk.
+
+        Under a key, the same request is learned once, however often it comes.
+        """
         if self.read_only:
             raise _read_only()
+        if key is None:
+            return await self._learn(request, max_rows)
+        whole = request_key(key, _encode(request))
+        async with self._one_at_a_time(whole):
+            before = self.store.learned_before(whole)
+            return await self._learn(request, max_rows, whole) if before is None else self._repeated(request, before)
+
+    @contextlib.asynccontextmanager
+    async def _one_at_a_time(self, key: RequestKey) -> AsyncIterator[None]:
+        """A request that comes again while the first is under way waits for its outcome."""
+        turn = self._turns.setdefault(key.digest, _Turn())
+        turn.n_users += 1
+        try:
+            async with turn.lock:
+                yield
+        finally:
+            turn.n_users -= 1
+            if not turn.n_users:
+                del self._turns[key.digest]
+
+    def _repeated(self, request: LearnRequest, before: Learned) -> LearnResponse:
+        unknown = unpack_bits(before.unknown, request_ids(request) or [])
+        return LearnResponse(self.name, before.n_rows, before.sequence, unknown, repeated=True)
+
+    async def _learn(self, request: LearnRequest, max_rows: int, key: RequestKey | None = None) -> LearnResponse:
         rows, ids = request_rows(request, max_rows), request_ids(request)
         if (rows is None) == (ids is None):
             raise ServiceError("wrong_shape", 'give rows ("row" or "rows") or ids ("id" or "ids"), one of the two.')
         refuse_many("ids", ids or (), max_rows)
         labels = _labels(request, single=request.row is not None or request.id is not None)
         if rows is not None:
-            return await self._learn_rows(rows, labels, request.weights, request.times)
+            return await self._learn_rows(rows, labels, request.weights, request.times, key)
         assert ids is not None
-        return await self._learn_ids(ids, labels, request)
+        return await self._learn_ids(ids, labels, request, key)
 
     async def _learn_rows(
-        self, rows: RequestRows, labels: list[Label], weights: list[float] | None, times: list[float] | None
+        self,
+        rows: RequestRows,
+        labels: list[Label],
+        weights: list[float] | None,
+        times: list[float] | None,
+        key: RequestKey | None,
     ) -> LearnResponse:
         for name, given in (("labels", labels), ("weights", weights), ("times", times)):
             check_length(name, given, len(rows))
         schema = self._check_rows(rows, labels)
         try:
-            sequence = await self.store.learn(rows.dicts(), labels, weights, times)
+            sequence = await self.store.learn(rows.dicts(), labels, weights, times, key)
         except DataError:
             if schema is not None:
                 rows.check_cells(schema, "ignore")
@@ -209,7 +266,9 @@ class ServedModel:
             rows.check_names(schema.name_set)
         return schema
 
-    async def _learn_ids(self, ids: list[str], labels: list[Label], request: LearnRequest) -> LearnResponse:
+    async def _learn_ids(
+        self, ids: list[str], labels: list[Label], request: LearnRequest, key: RequestKey | None
+    ) -> LearnResponse:
         """Labels of remembered rows; where they cannot be learned, the rows stay remembered."""
         for name, given in (("labels", labels), ("weights", request.weights), ("times", request.times)):
             check_length(name, given, len(ids), "ids")
@@ -222,8 +281,10 @@ class ServedModel:
         weights, times = (
             None if part is None else [part[r] for r in kept] for part in (request.weights, request.times)
         )
+        if key is not None:
+            key = msgspec.structs.replace(key, unknown=pack_bits(unknown, ids))
         try:
-            learned = await self._learn_rows(RequestRows(rows), [labels[r] for r in kept], weights, times)
+            learned = await self._learn_rows(RequestRows(rows), [labels[r] for r in kept], weights, times, key)
         except BaseException:
             self.pending.add([one for one, _ in found], rows, time.monotonic())
             raise

@@ -19,6 +19,12 @@ _DEADLINE: dict[str, Any] = {
     "description": "Unix time in seconds by which the response should be ready.",
     "schema": {"type": "number"},
 }
+_KEY: dict[str, Any] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "A key of the client's own for this request: sent again under it, it is learned once.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+}
 
 
 Schemas = dict[Any, dict[str, Any]]  # the schema of every Struct
@@ -65,6 +71,8 @@ def _operation(route: RouteSpec, reference: Schemas, *, token: bool) -> dict[str
         parameters.append({"name": "name", "in": "path", "required": True, "schema": {"type": "string"}})
     if route.handler == "predict":
         parameters.append(_DEADLINE)
+    if route.handler == "learn":
+        parameters.append(_KEY)
     if parameters:
         operation["parameters"] = parameters
     if route.request:

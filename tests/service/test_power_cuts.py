@@ -1,0 +1,80 @@
+"""Power cuts at any moment: nothing acknowledged is lost, nothing learned twice. ``fuzz/state.py`` makes thousands."""
+
+import errno
+import os
+
+import pytest
+from crashes import run_story
+from power import Disk
+
+from tanager.service import journal, state_folder
+from tanager.service.journal import JournalError
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_a_power_cut_leaves_all_that_was_acknowledged_is_there_once(tmp_path, seed):
+    assert run_story(tmp_path, seed, n_lives=4, n_steps=20, n_cuts=10) == 40
+
+
+@pytest.mark.parametrize("place", [journal, state_folder])
+def test_a_folder_that_is_not_synced_would_be_noticed(tmp_path, monkeypatch, place):
+    """The judge is judged."""
+    monkeypatch.setattr(place, "sync_folder", lambda folder: None)
+    with pytest.raises((AssertionError, JournalError)):
+        run_stories(tmp_path)
+
+
+def run_stories(folder):
+    for seed in range(20):
+        (folder / str(seed)).mkdir()
+        run_story(folder / str(seed), seed, n_lives=3, n_steps=15, n_cuts=20)
+
+
+def images(disk, folder, n=60):
+    """What could be left after the last call, each as a dict of names and contents."""
+    for seed in range(n):
+        disk.image(len(disk.events), folder / f"image-{seed}", seed)
+        yield {path.name: path.read_bytes() for path in (folder / f"image-{seed}").iterdir()}
+
+
+def test_what_was_not_synced_may_be_left_in_any_part_and_what_was_synced_is_there(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "old").write_bytes(b"safe")
+    with Disk(root) as disk:
+        with open(root / "file", "wb") as file:
+            file.write(b"a" * 512 + b"b" * 512)
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(root / "old", root / "new")
+        (tmp_path / "1").mkdir()
+        nameless = list(images(disk, tmp_path / "1"))
+        folder = os.open(root, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+        file = os.open(root / "file", os.O_RDWR)
+        os.pwrite(file, b"c" * 1024, 0)
+        (tmp_path / "2").mkdir()
+        named = list(images(disk, tmp_path / "2"))
+        os.close(file)
+    assert {frozenset(image) for image in nameless} == {
+        frozenset(names) for names in (["old"], ["new"], ["old", "file"], ["new", "file"])
+    }
+    assert {image["file"] for image in nameless if "file" in image} == {b"a" * 512 + b"b" * 512}
+    assert all(set(image) == {"new", "file"} and image["new"] == b"safe" for image in named)
+    assert {image["file"][::512] for image in named} == {b"ab", b"cb", b"ac", b"cc"}
+
+
+def test_a_sync_that_fails_may_leave_nothing_for_the_next_one(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "file").write_bytes(b"")
+    with Disk(root) as disk:
+        file = os.open(root / "file", os.O_RDWR)
+        os.pwrite(file, b"lost", 0)
+        disk.fail_syncs = [errno.EIO]
+        with pytest.raises(OSError, match="Input/output"):
+            os.fsync(file)
+        os.fsync(file)
+        os.close(file)
+        assert {image["file"] for image in images(disk, tmp_path)} >= {b"", b"lost"}
