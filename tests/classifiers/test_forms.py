@@ -7,7 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import oracle
@@ -192,6 +192,7 @@ def test_large_tables_of_a_multi_net_answer_as_the_counts_do(n_classes):
 
 @given(form=forms(4, 3))
 def test_a_form_comes_back_from_plain_data(form):
+    assume(not getattr(form, "only", ()) or len(set(form.child)) == len(form.child))  # a class has one term of a column
     assert form_from_plain(form_to_plain(form)) == form
 
 

@@ -38,7 +38,7 @@ class Held:
     def __init__(self, model):
         self.model, self.lock, self.sequence = model, threading.RLock(), 0
 
-    async def learn(self, rows, labels, weights=None, times=None):
+    async def learn(self, rows, labels, weights=None, times=None, key=None):
         entry = LogEntry(rows, labels, weights, times)
         check_entry(self.model, entry)
         learn_entry(self.model, entry, self.lock)

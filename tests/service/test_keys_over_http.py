@@ -50,7 +50,7 @@ def test_requests_of_one_key_at_the_same_time_count_once(ask, service, body):
 
     async def together():
         transport = httpx2.ASGITransport(service.app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return await asyncio.gather(
                 *(client.post("/learn", json=body, headers={"idempotency-key": "k"}) for _ in range(5))
             )

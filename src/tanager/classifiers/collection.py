@@ -58,8 +58,7 @@ class Collection(CountsClassifier):
         return [p[:size] for _, p, _ in self._resolve(schema) for size in range(len(p) + 1)]
 
     def _resolve(self, schema: Schema) -> Sets:
-        given = dict(self.parent_sets or {})
-        weights = dict(self.weights or {})
+        given, weights = dict(self.parent_sets or {}), dict(self.weights or {})
         sets: Sets = []
 
         def place(name: str | int) -> int:

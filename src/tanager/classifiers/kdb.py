@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tanager.counts.estimates import BackOff, Estimate, LearnedBackOff
+from tanager.counts.estimates import BackOff, Estimate
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
@@ -33,7 +33,7 @@ class KDB(CountsClassifier):
         Most parents beside the class; 0 is naive Bayes.
     threshold : float, default=0.0
         Take only parents with more than this conditional information; 0 takes them all.
-    smoothing : float, Estimate or None, default=LearnedBackOff(2, prior=0.5)
+    smoothing : float, Estimate, "learned" or None, default="learned"
         Families fall back to fewer parents, as much as left-out rows ask for. None is ``BackOff(1)``, one for all.
 
     Attributes
@@ -61,7 +61,7 @@ class KDB(CountsClassifier):
     bins: Any = "refined"
     k: int = 2
     threshold: float = 0.0
-    smoothing: float | Estimate | None = LearnedBackOff(2.0, prior=0.5)
+    smoothing: float | Estimate | str | None = "learned"
 
     default_estimate = BackOff(1.0)
     may_choose_once: ClassVar[bool] = True

@@ -188,6 +188,8 @@ def parse_smoothing(value: Any) -> Any:
         return value
     from tanager.counts.estimates import ESTIMATES
 
+    if value == "learned":
+        return value
     kind, colon, strength = value.partition(":")
     try:
         if kind not in ESTIMATES:

@@ -65,7 +65,7 @@ class CountsClassifier(Classifier):
 
     Parameters
     ----------
-    smoothing : float, Estimate or None, default=1.0
+    smoothing : float, Estimate, "learned" or None, default=1.0
         Pseudo-count added to every cell (1 is Laplace's rule, 0 trusts the data alone), or an estimate such as
         ``MEstimate``, ``PriorCounts``, ``BackOff``, ``LearnedBackOff`` or ``BDeu``. None is the one that the classifier
         was published with.
@@ -102,7 +102,7 @@ class CountsClassifier(Classifier):
         Threads for counting and for batches of predictions; -1 uses all cores.
     """
 
-    smoothing: float | Estimate | None = 1.0
+    smoothing: float | Estimate | str | None = 1.0
     unseen: str = "ignore"
     cost_matrix: Any = None
     class_weight: Any = None

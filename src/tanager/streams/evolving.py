@@ -111,8 +111,8 @@ class EvolvingNaiveBayes(Classifier):
     >>> X = np.where(y == "a", 0.0, side)[:, None] + rng.normal(size=(4000, 1)) / 2
     >>> model = EvolvingNaiveBayes().fit(X, y)
     >>> print(model.rules())
-    IF x0 is about 0.02 (±0.50) THEN a   weight 0.841 (48% of the rows)
-    IF x0 is about -0.2 (±1.2) THEN a   weight 0.0157 (2.2% of the rows)
+    IF x0 is about 0.02 (±0.50) THEN a   weight 0.84 (48% of the rows)
+    IF x0 is about -0.2 (±1.2) THEN a   weight 0.0163 (2.2% of the rows)
     IF x0 is about 0.0 (±3.0) THEN b   weight 0.143 (50% of the rows)
     """
 
