@@ -143,3 +143,15 @@ def test_options_that_mean_nothing_are_refused():
     for options, words in (({"pool": "max"}, "pool="), ({"max_work": "much"}, "cells to be read")):
         with pytest.raises(OptionError, match=words):
             BestOf(**options).fit(X, y)
+
+
+def test_a_pool_whose_structure_is_of_other_rows_than_its_counts_is_loaded(tmp_path):
+    """Rows went away, and the structure is not due to be learned again: the file holds the one of all rows."""
+    rng = np.random.default_rng(3)
+    table, label = rng.integers(0, 3, (80, 5)), rng.integers(0, 2, 80)
+    table[40:, 1], table[:40, 2] = table[40:, 0], table[:40, 0]
+    model = BestOf([NaiveBayes(), KDB()], pool="log", refresh=10_000).fit(table, label)
+    model.predict_proba(table)
+    model.unlearn(table[40:75], label[40:75])
+    model.save(tmp_path / "model")  # members learn their structure again from the counts when it is loaded
+    np.testing.assert_allclose(load(tmp_path / "model").predict_proba(table).sum(axis=1), 1.0)

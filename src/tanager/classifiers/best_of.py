@@ -258,8 +258,8 @@ class BestOf(Delegating):
         model.unseen, model.n_jobs, model.target_name_ = self.unseen, self.n_jobs, self.target_name_
         return model
 
-    def _take_members(self, counts: Sequence[JointCounts | None] | None = None) -> None:
-        """Attach those that answer to our memory, which is to hold all that they read."""
+    def _take_members(self, counts: Sequence[JointCounts | None] | None = None, *, keep: bool = False) -> None:
+        """Attach those that answer to our memory, which is to hold all that they read, and ``keep`` what it holds."""
         memory, candidates = self.memory, self._all_candidates()
         places = [place for place, _ in self._members] or [self._place]
         for own in [] if counts is None else [counts[place] for place in places]:
@@ -269,7 +269,8 @@ class BestOf(Delegating):
         if self._members:
             shape = joint_shape([NaiveBayes(), *models], memory.counts.schema)
             families = {family for model in models for family in model.structure_.families()}
-            wanted = sorted({*shape["families"], *families}, key=lambda family: (len(family), family))
+            held = memory.counts.families if keep else ()  # a structure in a file may be that of fewer rows
+            wanted = sorted({*shape["families"], *families, *held}, key=lambda family: (len(family), family))
             memory.count_families(wanted, shape, self.n_threads)
             models = [self._attach(clone(candidates[place]), memory.counts, plain=True) for place in places]
         self._models = models
@@ -296,7 +297,7 @@ class BestOf(Delegating):
         self._members = tuple((int(place), float(weight)) for place, weight in data.get("pool", ()))
         self.table_ = [dict(line) for line in data.get("table", ())]
         candidates[max(self._place, *(place for place, _ in self._members), 0)]  # refuses a place that there is not
-        self._take_members()
+        self._take_members(keep=True)
 
     def table(self) -> str:
         """The candidates and what left-out rows say of them, best first, as text."""
