@@ -41,6 +41,8 @@ FUZZERS := files tables calls
 MINUTES ?= 1
 fuzz: build
 	@set -e; for name in $(FUZZERS); do $(BIN)/python -m fuzz.$$name --minutes $(MINUTES); done
+	$(BIN)/python -m fuzz.requests --count 20000
+	$(BIN)/python -m fuzz.state --cuts 200 --kills 30
 
 # What the benchmarks are measured against, beyond what the tests need.
 $(VENV)/.bench: $(VENV)/.ready

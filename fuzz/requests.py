@@ -454,7 +454,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=20_000, help="requests to send")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--models", default="aode,anytime,window", help=f"of {', '.join(MODELS)}")
+    parser.add_argument("--models", default="aode,anytime,window,gaussian", help=f"of {', '.join(MODELS)}")
     options = parser.parse_args()
     start = time.perf_counter()
     done = run(options.count, options.seed, options.models.split(","))
