@@ -151,9 +151,9 @@ Twofold twofold(Wide number, std::int64_t exponent) {
     const int zeros =
         number >> 64 ? std::countl_zero(std::uint64_t(number >> 64)) : 64 + std::countl_zero(std::uint64_t(number));
     number <<= zeros;
-    const auto above = std::int64_t(std::uint64_t(number >> 65));
+    const auto above = std::uint64_t(number >> 65);
     const double high = double(above), below = double(std::uint64_t(number >> 1) >> 1) * 0x1p-63;
-    return {high, double(above - std::int64_t(high)) + below, exponent - zeros + 65};
+    return {high, double(std::int64_t(above - std::uint64_t(high))) + below, exponent - zeros + 65};
 }
 
 Twofold twofold(const Magnitude &m) {
