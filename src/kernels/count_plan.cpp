@@ -18,8 +18,8 @@ constexpr std::size_t kCacheBudget = std::size_t{5} << 18;  // 1.25 MB of slices
 
 }  // namespace
 
-CountingPlan::CountingPlan(const Store &store, const Batch &rows, Method method, double sign, std::size_t n_workers)
-    : store(store), bits(bits_at(chosen_cpu_level())), n_classes(std::size_t(store.k)), sign(sign) {
+CountingPlan::CountingPlan(const Store &to, const Batch &rows, Method method, double added, std::size_t n_workers)
+    : store(to), bits(bits_at(chosen_cpu_level())), n_classes(std::size_t(to.k)), sign(added) {
     for (const int values : store.n_values) slots.push_back(std::size_t(values) + 1);
     expect_slices(rows);
     choose_slices(rows, method);

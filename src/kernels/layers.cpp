@@ -17,7 +17,7 @@ constexpr std::size_t kMostFields = 32;
 constexpr std::size_t kMostRecent = 256;
 constexpr std::size_t kRecentBytes = std::size_t{1} << 24;
 
-int bits_of(std::size_t n_values) { return std::bit_width(n_values); }  // n_values itself means missing
+int bits_of(std::size_t n_values) { return int(std::bit_width(n_values)); }  // n_values itself means missing
 
 template <class Code>
 void read_keys(const Sample &sample, const std::vector<RowPartition::Field> &fields, std::vector<std::uint64_t> &keys,

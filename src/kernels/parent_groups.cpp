@@ -153,7 +153,7 @@ template <class Lane>
     const double *entries = entries_.data();
     for (std::int64_t p = 0; p < rows.n_rows; ++p) {
         const int r = rows.rows[p], y = rows.label[r];
-        Lane total[most];
+        Lane total[most] = {};
         for (int u = 0; u < n_lanes; ++u) total[u] = Work::load(rows.extra + u * Work::size);
         for (int g = 0; g < n_groups; ++g) {
             const double *line = entries + std::size_t(entries_of[g][r]) * full_;

@@ -30,19 +30,19 @@ std::vector<std::pair<double, const double *>> absent_counts(const Store &s, con
 
 }  // namespace
 
-int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool free) {
-    const auto key = std::make_tuple(child, parents, free);
+int ScoringPlan::add_term(int child, const std::vector<int> &parents, bool classless) {
+    const auto key = std::make_tuple(child, parents, classless);
     if (auto found = known_.find(key); found != known_.end()) return found->second;
     Term t;
-    if (!parents.empty()) t.prefix = add_term(child, {parents.begin(), parents.end() - 1}, free);
+    if (!parents.empty()) t.prefix = add_term(child, {parents.begin(), parents.end() - 1}, classless);
     t.child = child;
     t.parents = parents;
-    t.free = free;
+    t.free = classless;
     t.counts = locate(store, parents, child);
     if (parents.size() == 1) t.context = locate(store, {}, parents[0]);
     if (parents.size() == 2 && store.pairs) t.context = locate(store, {parents[0]}, parents[1]);
     if (parents.size() == 3) locate_triple(store, {parents[0], parents[1]}, parents[2], t.context);
-    double q = free ? 1 : store.k;
+    double q = classless ? 1 : store.k;
     for (int p : parents) q *= std::max(1, store.n_values[p]);
     t.cell = estimate.cell(store.n_values[child], q) * joined_share(child, parents);
     t.total = t.cell * store.n_values[child];
@@ -57,19 +57,19 @@ void ScoringPlan::learn_strengths() {
         return out;
     };
     for (Term &term : terms) {
-        const int r = store.n_values[term.child], groups = term.free ? 1 : store.k;
+        const int r = store.n_values[term.child], n_groups = term.free ? 1 : store.k;
         std::vector<const Term *> levels(term.parents.size() + 1, &term);
         for (std::size_t l = levels.size() - 1; l > 0; --l) levels[l - 1] = &terms[levels[l]->prefix];
         const auto fill = [&](int level, const int *slot, double *out) {
             const Place &place = levels[level]->counts;
             const double *at = place.context([slot](std::size_t q) { return slot[q]; });
-            for (int v = 0; v < r; ++v, at += place.child_stride, out += groups) {
+            for (int v = 0; v < r; ++v, at += place.child_stride, out += n_groups) {
                 if (term.free) *out = std::accumulate(at, at + store.k, 0.0);
-                else std::copy_n(at, groups, out);
+                else std::copy_n(at, n_groups, out);
             }
         };
-        const auto cells = gather_back_off(sizes(term.parents), r, groups, estimate.unit, fill);
-        term.strengths = scoring::learn_strengths(cells, estimate.strength, estimate.prior);
+        const auto counted = gather_back_off(sizes(term.parents), r, n_groups, estimate.unit, fill);
+        term.strengths = scoring::learn_strengths(counted, estimate.strength, estimate.prior);
     }
     if (class_parents.empty()) return;
     const auto fill = [&](int level, const int *slot, double *out) {
@@ -80,8 +80,8 @@ void ScoringPlan::learn_strengths() {
         }
         std::copy_n(at, store.k, out);
     };
-    const auto cells = gather_back_off(sizes(class_parents), store.k, 1, estimate.unit, fill);
-    const auto learned = scoring::learn_strengths(cells, estimate.strength, estimate.prior, 1);
+    const auto counted = gather_back_off(sizes(class_parents), store.k, 1, estimate.unit, fill);
+    const auto learned = scoring::learn_strengths(counted, estimate.strength, estimate.prior, 1);
     class_strengths.assign(learned.begin() + 1, learned.end());
 }
 
@@ -299,8 +299,8 @@ void ScoringPlan::rescale(double unit) {
 void ScoringPlan::refresh_missing() {
     ever_missing.resize(store.n);
     for (int i = 0; i < store.n; ++i) {
-        const double *cells = store.singles + store.missing_cell(i);
-        const char now = std::any_of(cells, cells + store.k, [](double x) { return x > 0; });
+        const double *gaps = store.singles + store.missing_cell(i);
+        const char now = std::any_of(gaps, gaps + store.k, [](double x) { return x > 0; });
         if (ever_missing[i] != now) ever_missing[i] = now;  // threads that only read counts must not write here
     }
     if (otherwise) otherwise->refresh_missing();
@@ -348,9 +348,9 @@ void ScoringPlan::class_value(const int *slot, const double *sub, const double *
     for (int q = 1; q <= known; ++q) {
         if (absent && absent[class_parents[q - 1]]) sub = nullptr;
         if (q < known && estimate.kind != Smoothing::back_off) continue;
-        const double *cells = class_counts(q, slot);
+        const double *own = class_counts(q, slot);
         const double *before = estimate.kind == Smoothing::back_off ? out : prior;
-        const auto seen = [&](int c) { return at_least_zero(cells[c] - (sub ? sub[c] : 0)); };
+        const auto seen = [&](int c) { return at_least_zero(own[c] - (sub ? sub[c] : 0)); };
         const double cell = estimate.unit * class_cells[q - 1];
         const double strength = estimate.unit * (estimate.learned ? class_strengths[q - 1] : estimate.strength);
         double total = estimate.constant() ? cell * k : strength;

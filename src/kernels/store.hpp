@@ -166,8 +166,8 @@ inline void change_row(Store &s, const int *slot, int y, Change change, std::int
     }
     for (const Triples &t : s.triples) change_triples(s, t, slot, y, change, cell);
     for (const Family &f : s.families) {
-        double *cell = f.cell(slot, y);
-        *cell = change(*cell);
+        double *count = f.cell(slot, y);
+        *count = change(*count);
     }
 }
 

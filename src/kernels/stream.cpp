@@ -16,7 +16,7 @@ class HalfPairs {
     // Worth it where the writes that are saved outweigh one mirroring.
     HalfPairs(Store &store, const ScoringPlan &plan, std::int64_t n_rows)
         : store_(store), on_(store.pairs && plan.reads_half() &&
-                             double(n_rows) * store.n * store.n > 4.0 * store.width * store.width) {}
+                             double(n_rows) * store.n * store.n > 4.0 * double(store.width) * double(store.width)) {}
     HalfPairs(const HalfPairs &) = delete;
     ~HalfPairs() { end(); }
     bool on() const { return on_; }
