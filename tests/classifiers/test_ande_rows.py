@@ -105,6 +105,7 @@ def test_columns_of_more_values_than_a_byte_holds():
     assert_alike(rows, wide, X[:60], y[:60])
 
 
+@pytest.mark.long
 def test_products_too_small_for_a_float_are_added_up_as_logs():
     """A hundred and fifty columns, 40 rows and tiny pseudo-counts: some factors are below 2^-10."""
     X, y = codes_and_labels(80, n=150)

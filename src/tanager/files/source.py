@@ -158,12 +158,12 @@ def open_dictionaries(table: pa.Table, names: Sequence[str] | None = None) -> pa
 def _check_names(name: str, columns: Sequence[str]) -> None:
     if not columns:
         raise DataError(f"{name} has no columns.")
-    for i, column in enumerate(columns):
+    first: dict[str, int] = {}
+    for i, column in enumerate(columns, start=1):
         if not column.strip():
-            raise DataError(f"{name}: column {i + 1} of {len(columns)} has no name. Name it in the header.")
-        if column in columns[:i]:
-            first = columns.index(column) + 1
-            raise DataError(f"{name}: columns {first} and {i + 1} are both named {column!r}. Rename one of them.")
+            raise DataError(f"{name}: column {i} of {len(columns)} has no name. Name it in the header.")
+        if first.setdefault(column, i) < i:
+            raise DataError(f"{name}: columns {first[column]} and {i} are both named {column!r}. Rename one of them.")
 
 
 def _learned_kind(column: Any) -> pa.DataType | None:
