@@ -16,7 +16,8 @@ from tanager.scoring.forms import Form, averaged
 class A2DE(CountsClassifier):
     """Averaged two-dependence estimators: the mean over all pairs of columns as parents of all others.
 
-    Lower bias and higher variance than AODE: choose it with many rows and few columns. Counts triples. It is ANDE(n=2).
+    Lower bias and higher variance than AODE: choose it with many rows and few columns. Counts triples. It is ANDE(n=2),
+    but for its bins.
 
     Parameters
     ----------

@@ -27,8 +27,6 @@ class ANDE(RowsOrTables):
     ----------
     n : int, default=1
         How many super-parents a member has. Sets of n + 1 columns are counted together with the class.
-    bins : default="refined"
-        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
     min_count : float, default=1.0
         Values serve as super-parents when they were seen together at least that often; where none were, ANDE with one
         super-parent less answers.
@@ -56,7 +54,6 @@ class ANDE(RowsOrTables):
     """
 
     n: int = 1
-    bins: Any = "refined"
     min_count: float = 1.0
     lazy: bool | None = None
 
