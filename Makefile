@@ -31,10 +31,15 @@ check: build
 	$(PYTEST)
 
 # All examples, long searches, every command in the documentation, many crashes, and the kernels under sanitizers.
-test-all: check
+test-all: check $(VENV)/.export
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "long or not long"
 	$(MAKE) sanitize
 	$(MAKE) fuzz
+
+# What exported models are run by; `make test` does without.
+$(VENV)/.export: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[onnx,duckdb]"
+	touch $@
 
 # Random input of every kind, a minute each; more with MINUTES=60 (see fuzz/README.md).
 FUZZERS := files tables calls

@@ -20,7 +20,7 @@ LAYERS = [
     ("learning",),
     ("classifiers",),
     ("streams",),
-    ("plot", "files"),
+    ("plot", "files", "export"),
     ("evaluate", "datasets", "generate", "plain"),
     ("persist", "river"),
     ("service", "client"),

@@ -163,7 +163,7 @@ class Moments:
         values = usable_numbers(values)
         ratios, highest = np.empty((len(values), self.n_classes)), np.empty(len(values))
         if leave_out is None:
-            normals, every = self._normals()
+            normals, every = self.normals()
             _kernels.log_density_ratios(within_reach(values, every), *normals, ratios, highest)
             return ratios, highest
         step = max(1, _CELLS // max(1, self.n_classes * self.n_columns))
@@ -173,7 +173,7 @@ class Moments:
             ratios[part], highest[part] = (out - top[:, None]).sum(axis=2), top.sum(axis=1)
         return ratios, highest
 
-    def _normals(self) -> tuple[Normals, AllRows]:
+    def normals(self) -> tuple[Normals, AllRows]:
         """The distribution of every class and column, and the moments of all rows."""
         every = all_rows(self.cells, 0, self.ddof)
         return normals_of(*centre_of(by_rule(self.cells, self.ddof), every), every), every
