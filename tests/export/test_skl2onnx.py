@@ -39,7 +39,7 @@ def run(pipeline, types, rows):
     return onnxruntime.InferenceSession(converted.SerializeToString()).run(None, rows)
 
 
-MODELS = [NaiveBayes(), TAN(), AODE(), FANC(), NBTree(), NetworkForest(n_members=4), NaiveBayes(gaussian=True)]
+MODELS = [NaiveBayes(), TAN(), AODE(), FANC(), NBTree(), NetworkForest(n_members=4)]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=name_of)

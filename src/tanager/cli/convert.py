@@ -101,7 +101,7 @@ def _write_elsewhere(screen: Screen, source: str, output: str, dialect: str, tab
         with open_output(output) as file:
             file.write(data)
     name = type(model).__name__
-    screen.say(f"{name} in {source} written to {output}: {counted(len(data), 'byte')}")
+    screen.say(f"{name} in {source} written to {output}")
     screen.document({"source": source, "output": output, "classifier": name, "bytes": len(data)})
 
 

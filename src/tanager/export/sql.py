@@ -302,7 +302,9 @@ class _Query:
         dialect, logs, odds, proba = self.dialect, self.classes("l"), self.classes("e"), self.classes("p")
         top, total, best = self.own("top"), self.own("total"), self.own("best")
         self.step("the highest", [(top, dialect.largest(logs))], *logs)
-        self.step("odds", ((e, f"exp({name} - {top})") for e, name in zip(odds, logs, strict=True)))
+        # Postgres takes it for an error where nothing is left of a number.
+        near = [f"CASE WHEN {name} - {top} < -700e0 THEN 0e0 ELSE exp({name} - {top}) END" for name in logs]
+        self.step("odds", zip(odds, map(dialect.double, near), strict=True))
         self.step("their sum", [(total, _sum(odds))], *odds)
         self.step("probabilities", ((p, f"{e} / {total}") for p, e in zip(proba, odds, strict=True)))
         costs, scale = self.description.costs, 1.0
