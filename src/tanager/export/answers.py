@@ -17,6 +17,7 @@ from tanager.classifiers.recursive_bayes import AnswerScorer, AnswerTree
 from tanager.counts.normals import within_reach
 from tanager.errors import OptionError
 from tanager.export.columns import Reading, readings
+from tanager.export.normals import NormalReader, member_densities, product_densities
 from tanager.export.tables import Reader, Sum, Table, log, member_tables, product_tables
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
@@ -24,6 +25,7 @@ from tanager.learning.part_scorer import PartScorer, TreeScorer
 from tanager.learning.value_tree import ValueTree
 from tanager.scoring import calibration, discriminative, forest, gaussian, joined_values, modes, pooled, subsumption
 from tanager.scoring.decision import check_costs, preference
+from tanager.scoring.densities import ProductOfDensities, SumOfDensities
 from tanager.scoring.forms import ProductOfSums, StagedSum, SumOfProducts
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
@@ -109,6 +111,34 @@ class Normal:
 
 
 @dataclass(frozen=True)
+class NormalSums:
+    """The answer with the logs of sums of densities added, one sum for each number; see ``tanager.export.normals``.
+
+    ``otherwise`` takes the place of a sum whose terms all lack a parent; None where that is in the terms.
+    """
+
+    inner: Answer
+    columns: tuple[int, ...]
+    terms: tuple[tuple[Table, ...], ...]
+    otherwise: tuple[Table | None, ...]
+    low: np.ndarray
+    high: np.ndarray
+
+
+@dataclass(frozen=True)
+class NormalMean:
+    """A sum of products in whose members numbers are densities: pages, and by member the tables of all numbers."""
+
+    pages: tuple[Table, ...]
+    densities: tuple[tuple[Table, ...], ...]
+    columns: tuple[int, ...]
+    low: np.ndarray
+    high: np.ndarray
+    factors: np.ndarray
+    otherwise: Answer
+
+
+@dataclass(frozen=True)
 class Calibrated:
     """The answer times a power, and offsets."""
 
@@ -141,7 +171,20 @@ class Mixture:
     factors: np.ndarray
 
 
-Answer = Product | Mean | Staged | Filled | Resolved | Grouped | Normal | Calibrated | Pooled | Mixture
+Answer = (
+    Product
+    | Mean
+    | Staged
+    | Filled
+    | Resolved
+    | Grouped
+    | Normal
+    | NormalSums
+    | NormalMean
+    | Calibrated
+    | Pooled
+    | Mixture
+)
 
 
 @dataclass(frozen=True)
@@ -318,6 +361,35 @@ def _gaussian(scorer: gaussian.Gaussian) -> Normal:
     return Normal(answer_of(scorer.inner), columns, *normals, low, high)
 
 
+def _product_of_densities(scorer: ProductOfDensities) -> NormalSums:
+    moments = scorer.moments
+    scorer.inner.weigh_classes(scorer.view.factors)
+    normals = NormalReader(Reader(scorer.inner), moments)
+    terms, otherwise = product_densities(scorer, normals)
+    return NormalSums(
+        _view(scorer.inner), moments.children, tuple(map(tuple, terms)), tuple(otherwise), normals.low, normals.high
+    )
+
+
+def _sum_of_densities(scorer: SumOfDensities) -> NormalMean:
+    """Pages in which columns of numbers say nothing but as super-parents."""
+    moments = scorer.moments
+    form = replace(scorer.form, weight=(1.0,) * len(scorer.form.members), otherwise=None)
+    coded = tuple(i for i in range(scorer.view.counts.n_features) if i not in moments.children)
+    reader = Reader(scorer.view.with_form(replace(form, children=coded)))
+    normals = NormalReader(reader, moments)
+    scorer.naive.view.weigh_classes(scorer.view.factors)
+    return NormalMean(
+        tuple(member_tables(reader)),
+        tuple(map(tuple, member_densities(scorer, normals))),
+        moments.children,
+        normals.low,
+        normals.high,
+        reader.factors(),
+        _product_of_densities(scorer.naive),
+    )
+
+
 def _discriminative(scorer: discriminative.Discriminative) -> Product:
     learned, view = scorer.parameters, scorer.view
     tables, form = learned.tables, view.form
@@ -400,6 +472,8 @@ _MAKERS: dict[type, Callable[[Any], Answer]] = {
     modes.Modes: _modes,
     subsumption.Subsumption: _subsumption,
     gaussian.Gaussian: _gaussian,
+    ProductOfDensities: _product_of_densities,
+    SumOfDensities: _sum_of_densities,
     joined_values.JoinedValues: _joined_values,
     forest.ForestScorer: _forest,
     discriminative.Discriminative: _discriminative,

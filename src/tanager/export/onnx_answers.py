@@ -21,12 +21,14 @@ from tanager.export.answers import (
     Mean,
     Mixture,
     Normal,
+    NormalMean,
+    NormalSums,
     Pooled,
     Product,
     Resolved,
     Staged,
 )
-from tanager.export.graph import LOWEST, Graph
+from tanager.export.graph import LOWEST, Graph, Input
 from tanager.export.onnx_columns import Cells
 from tanager.export.tables import Sum, Table, log
 from tanager.scoring.decision import TIE
@@ -73,6 +75,8 @@ class Writer:
             Resolved: self._resolved,
             Grouped: self._grouped,
             Normal: self._normal,
+            NormalSums: self._normal_sums,
+            NormalMean: self._normal_mean,
             Calibrated: self._calibrated,
             Pooled: self._pooled,
             Mixture: self._mixture,
@@ -99,7 +103,7 @@ class Writer:
                 for t, own in zip(tables, known, strict=True)
             ]
             own_slots = slots.name
-            if columns != list(range(len(slots.n_slots))):
+            if columns != list(range(len(slots.n_slots))) or len(shape) > 1:
                 own_slots = graph("Gather", slots.name, np.array(columns).reshape(shape), axis=1)
             if set(steps) != {1}:
                 own_slots = graph("Mul", own_slots, np.array(steps, dtype=np.int32).reshape(shape))
@@ -303,15 +307,62 @@ class Writer:
 
     def _normal(self, answer: Normal, slots: Slots) -> str:
         graph = self.graph
-        x = self.cells.numbers_of(answer.columns)
-        there = graph("Less", graph("Abs", x), np.inf)
-        x = graph("Min", graph("Max", graph("Where", there, x, answer.low), answer.low), answer.high)
-        away = graph("Mul", graph("Sub", graph("Unsqueeze", x, np.array([1])), answer.mean), answer.inverse)
-        away = graph("Min", graph("Max", away, -MOST), MOST)
-        density = graph("Add", graph("Mul", graph("Mul", away, away), -0.5), answer.top)
+        x, there = self._numbers(answer)
+        density = self._density(graph("Unsqueeze", x, np.array([1])), answer.mean, answer.inverse, answer.top)
         ratio = graph("Sub", density, graph.largest(density, 1))
         ratio = graph("Where", graph("Unsqueeze", there, np.array([1])), ratio, 0.0)
         return graph("Add", self.write(answer.inner, slots), graph.sum(ratio, 2))
+
+    def _numbers(self, answer: Normal | NormalSums | NormalMean) -> tuple[str, str]:
+        """Numbers within reach, and whether they are there, (rows, columns)."""
+        graph = self.graph
+        x = self.cells.numbers_of(answer.columns)
+        there = graph("Less", graph("Abs", x), np.inf)
+        return graph("Min", graph("Max", graph("Where", there, x, answer.low), answer.low), answer.high), there
+
+    def _density(self, x: str, mean: Input, inverse: Input, top: Input) -> str:
+        """Logs of normal densities."""
+        graph = self.graph
+        away = graph("Mul", graph("Sub", x, mean), inverse)
+        away = graph("Min", graph("Max", away, -MOST), MOST)
+        return graph("Add", graph("Mul", graph("Mul", away, away), -0.5), top)
+
+    def _read_densities(self, x: str, tables: Sequence[Table], slots: Slots, shape: tuple[int, ...]) -> str:
+        """Logs of the densities of numbers (rows, 1, ..., 1, columns, 1) in tables of that shape."""
+        graph, k = self.graph, tables[0].cells.shape[-1] // 3
+        cells, axis = _flat(tables), np.array([len(shape) + 1])
+        if any(table.columns for table in tables):
+            read = graph("Gather", cells, self._index(tables, slots, shape))
+        else:
+            read = graph.constant(cells.reshape(1, *shape, -1))
+        parts = [graph("Slice", read, np.array([at * k]), np.array([at * k + k]), axis) for at in range(3)]
+        return self._density(x, *parts)
+
+    def _normal_sums(self, answer: NormalSums, slots: Slots) -> str:
+        graph, widest = self.graph, max(map(len, answer.terms))
+        x, there = self._numbers(answer)
+        numbers = graph("Unsqueeze", x, np.array([1, 3]))
+        k = answer.terms[0][0].cells.shape[-1] // 3
+        nothing = Table((), np.repeat([0.0, 0.0, -np.inf], k))
+        tables = [own[at] if at < len(own) else nothing for at in range(widest) for own in answer.terms]
+        sums = graph.log_sum_exp(self._read_densities(numbers, tables, slots, (widest, len(answer.terms))), 1)
+        if any(table is not None for table in answer.otherwise):
+            alone = [nothing if table is None else table for table in answer.otherwise]
+            other = self._read_densities(graph("Unsqueeze", x, np.array([2])), alone, slots, (len(alone),))
+            sums = graph("Where", graph("Less", graph.largest(sums, 2), LOWEST), other, sums)
+        said = graph("And", graph("Unsqueeze", there, np.array([2])), graph("Greater", graph.largest(sums, 2), LOWEST))
+        sums = graph("Where", said, sums, 0.0)
+        return graph("Add", self.write(answer.inner, slots), graph.sum(sums, 1))
+
+    def _normal_mean(self, answer: NormalMean, slots: Slots) -> str:
+        graph, shape = self.graph, (len(answer.pages), len(answer.columns))
+        x, there = self._numbers(answer)
+        tables = [table for own in answer.densities for table in own]
+        logs = self._read_densities(graph("Unsqueeze", x, np.array([1, 3])), tables, slots, shape)
+        logs = graph("Where", graph("Unsqueeze", there, np.array([1, 3])), logs, 0.0)
+        members = graph("Add", self._lines(answer.pages, slots), graph.sum(logs, 2))
+        total = graph("Add", graph.log_sum_exp(members, 1), answer.factors)
+        return self._or(total, self.write(answer.otherwise, slots))
 
     def _calibrated(self, answer: Calibrated, slots: Slots) -> str:
         graph = self.graph

@@ -317,9 +317,9 @@ class _Query:
             self.step("expected costs, less than zero", zip(gains, paid, strict=True), *proba)
             wanted = gains
         self.step("the best", [(best, dialect.largest(wanted))], *proba, *(() if costs is None else gains))
-        near = f"{best} - {dialect.number(TIE * scale)}"
+        least = f"{best} - {dialect.number(TIE * scale)}"
         labels = [dialect.literal(label) for label in self._labels()]
-        cases = [f"WHEN {wanted[c]} >= {near} THEN {labels[c]}" for c in self.description.order]
+        cases = [f"WHEN {wanted[c]} >= {least} THEN {labels[c]}" for c in self.description.order]
         named = [self._free("prediction"), *(self._free(f"p_{label}") for label in self.description.classes)]
         answers = [f"CASE {' '.join(cases)} END", *proba]
         self.step("", zip(map(dialect.name_of, named), answers, strict=True))
