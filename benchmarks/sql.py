@@ -68,7 +68,7 @@ def differences() -> None:
 
 
 def speed(n_rows: int = 100_000) -> None:
-    """Rows per second in CPU time, for 20 columns of up to five values and two classes."""
+    """Rows per second in CPU time, for 19 columns and two classes."""
     X, y = generate.tan(random_state=0).take(n_rows)
     X = pd.DataFrame(X).rename(columns=str)
     for model in (NaiveBayes(), TAN(), KDB()):

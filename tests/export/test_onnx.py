@@ -120,7 +120,7 @@ def test_models_that_look_at_rows_are_refused_with_the_way_out(name, sentence):
 @pytest.mark.parametrize("model", SUMS_OUT, ids=name_of)
 def test_models_that_sum_missing_values_out_are_refused(model):
     X, y = small_table()
-    with pytest.raises(OptionError, match="missing=.drop"):
+    with pytest.raises(OptionError, match=r"missing=.drop"):
         to_onnx(clone(model).fit(X, y))
 
 
