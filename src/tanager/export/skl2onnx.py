@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from skl2onnx import update_registered_converter
-from skl2onnx.common.data_types import DoubleTensorType, Int64TensorType, StringTensorType
 
 import tanager
 from tanager.errors import OptionError
@@ -24,6 +22,8 @@ def register_converters() -> None:
 
     Probabilities are doubles, for which ONNX has no maps: convert with ``options={"zipmap": False}``.
     """
+    from skl2onnx import update_registered_converter
+
     for name in tanager.__all__:
         cls = getattr(tanager, name)
         if isinstance(cls, type) and issubclass(cls, Classifier):
@@ -38,6 +38,8 @@ def _labels(description: Description) -> np.ndarray:
 
 def _shapes(operator: Any) -> None:
     """The types of the results."""
+    from skl2onnx.common.data_types import DoubleTensorType, Int64TensorType, StringTensorType
+
     description = describe(operator.raw_operator)
     n_rows = operator.inputs[0].get_first_dimension()
     text = _labels(description).dtype == object
@@ -62,6 +64,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
 
 def _tensors(graph: Graph, description: Description, inputs: Any) -> tuple[str | None, str | None]:
     """All text and all numbers, each in one tensor."""
+    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
+
     at, text, numbers = 0, list[str](), list[str]()
     for variable in inputs:
         is_text, width = isinstance(variable.type, StringTensorType), variable.get_second_dimension()

@@ -46,10 +46,10 @@ def to_sql(model: Any, *, dialect: str = "sqlite", table: str = "rows", keep: st
     >>> database = sqlite3.connect(":memory:")
     >>> _ = database.execute("CREATE TABLE days (sky TEXT)")
     >>> _ = database.executemany("INSERT INTO days VALUES (?)", [("sun",), (None,)])
-    >>> for row in database.execute(to_sql(model, table="days")):
-    ...     print(row)
-    ('sun', 'play', 0.75, 0.25)
-    (None, 'play', 0.5, 0.5)
+    >>> for sky, prediction, play, stay in database.execute(to_sql(model, table="days")):
+    ...     print(sky, prediction, round(play, 4), round(stay, 4))
+    sun play 0.75 0.25
+    None play 0.5 0.5
     """
     check_option("dialect", dialect, DIALECTS)
     description = describe(model)
