@@ -1,6 +1,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Compiled tests and modules are kept for the next run, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
+
 KERNELS := $(wildcard src/kernels/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test test-all check bench sanitize sanitized fuzz fuzz-sanitized clean build
