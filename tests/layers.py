@@ -24,6 +24,8 @@ LAYERS = [
     ("evaluate", "datasets", "generate", "plain"),
     ("persist", "river"),
     ("service", "client"),
+    ("following",),
+    ("kafka",),
     ("cli",),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

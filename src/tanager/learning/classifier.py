@@ -109,7 +109,7 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
         self.check_options()
-        for name in ("n_features_in_", "feature_names_in_", "encoder_"):
+        for name in ("n_features_in_", "feature_names_in_", "encoder_", "read_up_to_"):
             self.__dict__.pop(name, None)
         self.classes_ = np.array([], dtype=object)
         self.target_name_ = target
@@ -132,6 +132,19 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
     def columns_fixed(self) -> bool:
         """Whether kinds and cut points are no longer provisional."""
         return self.knows_columns and self._warm_up is None
+
+    @property
+    def read_up_to(self) -> dict[str, int]:
+        """How far sources that keep their rows were learned: the position after the last row, for each of them."""
+        return dict(self.__dict__.get("read_up_to_", {}))
+
+    def note_read_up_to(self, positions: dict[str, int]) -> None:
+        """Say how far sources were learned; it is saved with the model."""
+        sound = isinstance(positions, dict) and all(type(at) is int and at >= 0 for at in positions.values())
+        if not sound:
+            raise ModelFileError("it does not say with whole numbers how far its sources were read")
+        if positions:
+            self.__dict__["read_up_to_"] = self.read_up_to | {str(source): at for source, at in positions.items()}
 
     @property
     def n_warm_up_rows(self) -> int:
@@ -498,6 +511,8 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
             state |= self._model_state()
         if self._warm_up is not None:
             state["warm_up"] = self._warm_up
+        if self.read_up_to:
+            state["read_up_to"] = self.read_up_to
         return state
 
     def from_state(self, state: dict[str, Any]) -> None:
@@ -515,6 +530,7 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
             self.encoder_ = state["encoder"]
             self._take_model_state(state)
         self._warm_up = state.get("warm_up")
+        self.note_read_up_to(state.get("read_up_to", {}))
 
     def _model_state(self) -> dict[str, Any]:
         """What was learned beyond schema and classes."""

@@ -805,6 +805,7 @@ class CountsClassifier(Classifier):
         self.check_fitted()
         other.check_fitted()
         self._merge(other)
+        self.note_read_up_to(other.read_up_to)
         return self
 
     def _merge(self, other: Self) -> None:
