@@ -14,6 +14,7 @@ from tanager.service.log_entries import n_rows
 from tanager.service.log_survey import LogSurvey, survey_log
 from tanager.service.model_queries import class_sizes
 from tanager.service.state_folder import (
+    KEPT_SNAPSHOTS,
     MANIFEST_VERSION,
     Manifest,
     read_keys,
@@ -86,7 +87,8 @@ def _check_state(folder: Path, digest: str | None) -> Checked:
     earlier = manifest.version < MANIFEST_VERSION
     kept = _check_snapshots(found, current, earlier)
     log = survey_log(current, max(kept, default=0), n_rows=n_rows, may_lack_watermark=earlier)
-    spare = survey_log(current, min(kept, default=0), may_lack_watermark=earlier)  # what the oldest snapshot needs
+    # What the older of the two snapshots needs. A power cut may bring back one before them, but not its log.
+    spare = survey_log(current, min(kept[:KEPT_SNAPSHOTS], default=0), may_lack_watermark=earlier)
     _check_log(found, log, spare)
     found.parts += [Part(path.name, "no part of the state; not read") for path in strays(current)]
     found.parts += map(_check_aside, sorted([*folder.glob("retired-*"), *folder.glob("lost-*")]))
