@@ -205,7 +205,7 @@ class Story:
         known, served = self._outcomes(cut)
         if (folder / "model.tanager.state" / "current").is_dir():
             checked = check_state(folder / "model.tanager.state")
-            assert not (checked.damaged or checked.lost), f"tanager check: {checked.damaged}, {checked.lost} lost"
+            assert (checked.damaged, checked.lost) == ([], 0)
         with mock.patch.object(os, "fsync"):
             durable = DurableModel(folder / "model.tanager", **SMALL)
             times, version = counts(durable)
@@ -222,7 +222,6 @@ class Story:
                 again = f"lesson {lesson.n}, {known[lesson.n]}, sent again: {times[lesson.n]:g} of {lesson.n_rows} rows"
                 assert times[lesson.n] == lesson.n_rows, again
             durable.close()
-
 
     def _check_copies(self, folder, cut, retired):
         """A copy that was made has all that was acknowledged before it was begun, and nothing twice."""

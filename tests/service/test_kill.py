@@ -29,7 +29,8 @@ SIDE = 100  # rows are told apart by two columns of so many values
 N_LEARNERS = 4
 FORKS = """
 import json, os, signal, sys
-import tanager.cli.backup, tanager.service.backup, tanager.cli.serve, tanager.service.app, tanager.service.durable, tanager.service.server, uvicorn.lifespan.on
+import tanager.cli.backup, tanager.cli.serve
+import tanager.service.app, tanager.service.backup, tanager.service.durable, tanager.service.server, uvicorn.lifespan.on
 from tanager import AODE
 from tanager.cli.main import main
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -153,7 +154,7 @@ class Trial:
         folder = self.folder / "model.tanager.state"
         if (folder / "current").is_dir():
             found = check_state(folder)
-            assert not (found.damaged or found.lost), (found.damaged, found.lost)
+            assert (found.damaged, found.lost) == ([], 0)
 
     def back_up(self):
         """Start ``tanager backup``, beside what else is going on."""
