@@ -149,3 +149,13 @@ def test_what_calibrate_does_not_go_with_is_refused():
     ):
         with pytest.raises(OptionError, match=words):
             model.fit(X, y)
+
+
+def test_the_calibration_of_provisional_columns_is_not_kept_when_columns_are_fixed():
+    asked, silent = (TAN(calibrate=True, refresh=float("inf"), warm_up=60) for _ in range(2))
+    for model in (asked, silent):
+        model.partial_fit(X[:30], y[:30])
+        if model is asked:
+            model.predict_proba(X[:5])
+        model.partial_fit(X[30:], y[30:])
+    np.testing.assert_array_equal(asked.predict_proba(X), silent.predict_proba(X))

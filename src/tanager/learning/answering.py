@@ -49,9 +49,15 @@ class Answering:
 
     def __init__(self) -> None:
         self.current: Current | None = None
+        self._chosen = False  # since learning began
         self._held: Form | None = None
         self._calibration: Calibration | None = None
         self._calibrated_at = (-1, 0.0, 0.0)  # version of the counts, rows learned, and their weight
+
+    @property
+    def has_chosen(self) -> bool:
+        """Whether a structure was chosen since learning began, and answers were given: strengths are learned then."""
+        return self._chosen and (self.current is None or self.current.view.has_strengths)
 
     def forget(self) -> None:
         """What was learned is another now; a structure that is held stays."""
@@ -61,7 +67,7 @@ class Answering:
     def start_again(self) -> None:
         """Nothing is learned any more, and a structure is yet to be chosen."""
         self.forget()
-        self._held = None
+        self._held, self._calibration, self._chosen = None, None, False
 
     def add_columns(self, model: CountsClassifier, n_new: int) -> None:
         """There are further columns at the end."""
@@ -103,6 +109,7 @@ class Answering:
         view = maker.view_of(form)
         scorer = (maker._scorer_from(view, arrays) if arrays else None) or maker._scorer(view)
         current = self.current = Current(view, scorer, memory.n_learned, memory.counts.n_rows)
+        self._chosen = True
         return current
 
     # --- calibration --------------------------------------------------------------------------------------------

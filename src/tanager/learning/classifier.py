@@ -161,6 +161,19 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
             self.count_warm_up()
         return self.knows_columns
 
+    @property
+    def keeps_choice(self) -> bool:
+        """Whether later answers keep what an earlier one has chosen, so that it matters when that one was asked for."""
+        return False
+
+    @property
+    def has_chosen(self) -> bool:
+        """Whether such a choice was made."""
+        return False
+
+    def choose(self) -> None:
+        """Choose what is due, as an answer would."""
+
     def check_fitted(self) -> None:
         """Refuse a model that has learned no rows; those of a warm-up are counted first."""
         check_is_fitted(self, "classes_")

@@ -258,6 +258,22 @@ class CountsClassifier(Classifier):
         """Whether the structure is chosen for the first answer and then kept, whatever comes."""
         return self.may_choose_once and self.refresh == float("inf")
 
+    @property
+    def keeps_choice(self) -> bool:
+        """Whether later answers keep the structure of an earlier one, for ``refresh`` rows or for good."""
+        return self.refresh is not None
+
+    @property
+    def has_chosen(self) -> bool:
+        """Whether an answer has chosen a structure that later ones keep; one over provisional columns is not kept."""
+        return self.keeps_choice and self.columns_fixed and self._answering.has_chosen
+
+    def choose(self) -> None:
+        """Choose the structure, and learn strengths and the calibration, where they are due."""
+        self.check_fitted()
+        self._calibrated(fresh=False)
+        self._answers(fresh=False).view.learn_strengths()
+
     def _keeps_rows_until_chosen(self) -> bool:
         """Whether kept rows may go once the structure is chosen. Moved cut points count them again, in new bins."""
         return self.chooses_once and not self.calibrate and self.recut is None
