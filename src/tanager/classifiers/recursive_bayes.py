@@ -121,7 +121,7 @@ def _left_out_answers(model: CountsClassifier, block: Block, told: np.ndarray, l
     """The answers to rows as if those that were learned had not been."""
     answers = told.copy()
     if learned.any():
-        answers[learned] = decide(model.leave_out(block.part(learned)), model.class_count_, None)
+        answers[learned] = decide(model.leave_out(block.part(learned).once), model.class_count_, None)
     return answers
 
 
@@ -238,4 +238,4 @@ class RecursiveBayes(TreeClassifier):
 def _wrong(model: CountsClassifier, block: Block) -> np.ndarray:
     """The weight of every row that goes wrong where it is left out."""
     weights = np.ones(len(block)) if block.weights is None else block.weights
-    return np.where(decide(model.leave_out(block), model.class_count_, None) == block.labels, 0.0, weights)
+    return np.where(decide(model.leave_out(block.once), model.class_count_, None) == block.labels, 0.0, weights)
