@@ -121,7 +121,7 @@ def _left_out_answers(model: CountsClassifier, block: Block, told: np.ndarray, l
     """The answers to rows as if those that were learned had not been."""
     answers = told.copy()
     if learned.any():
-        answers[learned] = decide(model.leave_out(block.part(learned).once), model.class_count_, None)
+        answers[learned] = decide(model.leave_out(block.part(learned)), model.class_count_, None)
     return answers
 
 
