@@ -24,7 +24,8 @@ struct Shared {
     std::vector<int> slot, label;  // slots column by column
     std::vector<double> weight;    // of a row in the counts
     std::vector<double> share;     // of a row in the sums
-    double usual = 0;              // weight of most rows in the counts, where they are left out
+    std::vector<double> leaving;   // of a row in the counts: what leaves, one of two rows where it weighs two
+    double usual = 0;              // what leaves of most rows, where they are left out
     std::vector<double> pseudo, total;
     // Columns with one value, which no row lacks: as a child it has the same factor in all classes, and as a further
     // parent it changes nothing. Columns of numbers that tell nothing about the class have a single bin.
@@ -60,7 +61,7 @@ struct Shared {
     const double *pair(int j, int w, int i, int v) const {
         return s.pairs + ((s.offsets[j] + w) * s.width + s.offsets[i] + v) * k;
     }
-    double less(int r) const { return leave_out ? weight[std::size_t(r)] : 0; }
+    double less(int r) const { return leave_out ? leaving[std::size_t(r)] : 0; }
     // P(x_i | y, context), less a row; `lost` are the rows of the context without x_i.
     double value(int i, double own, double context, double lost, double less) const {
         return (std::max(own - less, 0.0) + pseudo[i]) / (std::max(context - lost - less, 0.0) + total[i]);
@@ -81,7 +82,8 @@ struct Shared {
             label.push_back(rows.labels.at(known[r]));
             share.push_back(rows.weights[known[r]]);
             weight.push_back(estimate.unit * share.back());
-            ++times[weight.back()];
+            leaving.push_back(estimate.unit * std::min(share.back(), 1.0));
+            ++times[leaving.back()];
         }
         int most = 0;
         for (const auto &[own_weight, n_times] : times)

@@ -64,6 +64,11 @@ class Block:
         """The same rows with other weights."""
         return Block(self.codes, self.labels, weights, self.times, self.numbers)
 
+    @property
+    def once(self) -> Block:
+        """What leaves where each row is left out: of a row of weight two, which is two rows, one of them."""
+        return self if self.weights is None else self.weighing(np.minimum(self.weights, 1.0))
+
     def counted(self) -> Block:
         """Only the rows that count: those with a label and a weight above zero."""
         which = self.labelled

@@ -161,15 +161,14 @@ class Answering:
             kept["held"] = True
         return kept | {"current": up_to_date, "weight": current.weight} | beside | model._choice(), arrays
 
-    def take_state(self, model: CountsClassifier, data: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    def take_state(self, model: CountsClassifier, data: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Current:
         """Take back what ``to_state`` gave."""
         if "calibration" in data and model.calibrate:
             self._calibration = Calibration.from_plain(data["calibration"], model.counts_.n_classes)
             current, learned, weight = data["calibrated"]
             self._calibrated_at = (model.counts_.version if current else -1, float(learned), float(weight))
         if "form" not in data:
-            self._take(model, self._form(model), arrays)
-            return
+            return self._take(model, self._form(model), arrays)
         if data.get("held"):
             self._take_held(model, data["form"])
         model._take_choice(data)
@@ -180,6 +179,7 @@ class Answering:
         current.view.form_version = model.counts_.version if data.get("current") else -1
         current.n_learned = float(data["rows"])
         current.weight = float(data.get("weight", current.n_learned))
+        return current
 
     def _take_held(self, model: CountsClassifier, form: Form) -> None:
         """Hold a structure of a model file, whose families must be there: there are no rows to count them in."""

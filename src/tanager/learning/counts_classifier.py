@@ -432,7 +432,7 @@ class CountsClassifier(Classifier):
         memory = self._learned
         if memory.until_chosen and memory.clock is None and memory.rows is not None:
             memory.rows = None
-            memory.read = lambda: (self.known_rows(X, y, unseen="error") for X, y in read())
+            memory.read = lambda: (self.known_rows(X, y, unseen="as learned") for X, y in read())
 
     def check_learned(self) -> None:
         """After all rows: refuse options that do not fit the classes, and let the structure follow all rows."""
@@ -756,7 +756,7 @@ class CountsClassifier(Classifier):
         ``decay`` alone, ``times`` says when they were learned: their times, or their numbers from 1 where rows fade
         with further rows.
         """
-        block = self.known_rows(X, y, sample_weight, times, unseen="error")
+        block = self.known_rows(X, y, sample_weight, times, unseen="as learned")
         self._learned.remove(block, self.n_threads)
         self._warm_up = None  # its rows would be counted again
         self._recutting = None  # and so would those that new cut points are learned from
@@ -883,7 +883,7 @@ class CountsClassifier(Classifier):
         state = self._learned.to_state()
         if self._recutting is not None and self._recutting.watches:
             state["arrays"] |= self._recutting.to_arrays(self)
-        state["view"], arrays = self._answering.to_state(self)
+        state["view"], arrays = self.structure_state()
         state["arrays"] |= arrays
         return state
 
@@ -903,8 +903,15 @@ class CountsClassifier(Classifier):
     def from_state(self, state: dict[str, Any]) -> None:
         """Take back what ``to_state`` gave. Unsound data are refused."""
         super().from_state(state)
-        if state.get("view") is not None:
-            self._answering.take_state(self, state["view"], state["arrays"])
+        self.take_structure(state.get("view"), state["arrays"])
+
+    def structure_state(self) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+        """The structure that answers, where it cannot be chosen again from the counts as they are; and its arrays."""
+        return self._answering.to_state(self)
+
+    def take_structure(self, state: dict[str, Any] | None, arrays: Mapping[str, np.ndarray]) -> Scorer | None:
+        """Take back what ``structure_state`` gave, over the same counts; what answers with it, if anything."""
+        return None if state is None else self._answering.take_state(self, state, arrays).scorer
 
     def _choice(self) -> dict[str, Any]:
         """What ``_structure`` has chosen beside the form, as plain data."""

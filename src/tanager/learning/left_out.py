@@ -95,7 +95,7 @@ class LeftOut:
         self._model, self._criterion = model, criterion
         block = rows.block
         self.labels, self.weights = block.labels, block.weights
-        self._once = block.weighing(None if block.weights is None else np.minimum(block.weights, 1.0))
+        self._once = block.once
         self._columns = np.asfortranarray(block.codes)  # factors are made column by column
         self._total = max(rows.weight, TINY)
         self._preference = preference(model.counts_.class_counts).tolist()
