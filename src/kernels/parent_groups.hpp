@@ -95,7 +95,7 @@ class ParentTables {
   private:
     const ParentGroups &groups_;
     const int width_, full_;
-    const bool wide_;  // registers of four
+    const bool wide_;      // registers of four
     bool grouped_ = true;  // rows read a line for each group, rather than one for each column
     std::vector<double> lines_, entries_, counted_;
     std::vector<const std::int32_t *> entries_of_;

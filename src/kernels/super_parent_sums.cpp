@@ -210,7 +210,8 @@ class ChildSums {
         if (parents) {
             if (!inverted_) invert(at);
             inverted_ = true;
-            tables_.make(at.place, {cells_.data(), inverse_.data(), t_.pseudo[std::size_t(at.i)], t_.usual}, reader.n_rows);
+            tables_.make(at.place, {cells_.data(), inverse_.data(), t_.pseudo[std::size_t(at.i)], t_.usual},
+                         reader.n_rows);
         }
         tables_.read(parents ? at.place : 0, reader);
     }
