@@ -897,7 +897,7 @@ def score_changes(
     weights: _Floats | None,
     preference: Sequence[int],
     factors: Sequence[Factor],
-    changes: Sequence[Sequence[int]],
+    changes: Sequence[Sequence[int]] | None,
     out: _Floats,
     probabilities: bool = True,
     n_jobs: int = 1,
@@ -906,8 +906,8 @@ def score_changes(
 ) -> None:
     """How rows would be answered if factors were added to the logs of the joint; nothing is changed.
 
-    A change is a set of factors, which were made with the same labels. For every change three sums over the rows: the
-    weight of wrong answers, and with `probabilities` P and (with `logs`) log P of the true class. The class that comes
-    first in `preference` wins a tie. With `only_best`, and without `probabilities`, wrong answers of a change may be
-    fewer than they are, where they are more than those of the best.
+    A change is a set of factors, which were made with the same labels; without `changes` every factor is one. For every
+    change three sums over the rows: the weight of wrong answers, and with `probabilities` P and (with `logs`) log P of
+    the true class. The class that comes first in `preference` wins a tie. With `only_best`, and without
+    `probabilities`, wrong answers of a change may be fewer than they are, where they are more than those of the best.
     """
