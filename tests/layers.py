@@ -20,10 +20,10 @@ LAYERS = [
     ("learning",),
     ("classifiers",),
     ("streams",),
-    ("plot", "files"),
+    ("plot", "files", "cluster"),
     ("evaluate", "datasets", "generate", "plain"),
     ("persist", "river"),
-    ("service", "client"),
+    ("service", "client", "dask", "spark"),
     ("cli",),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

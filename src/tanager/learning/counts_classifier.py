@@ -446,11 +446,21 @@ class CountsClassifier(Classifier):
         if classes is not None:
             self.add_classes(classes)
         self._follow_vocabulary()
-        block = Block(codes, batch.labels, batch.weights, batch.times, self._numbers(X))
-        self._rows_come(block)
-        self._learned.add(block, self.n_threads)
+        self.learn_block(Block(codes, batch.labels, batch.weights, batch.times, self._numbers(X)))
         if raw:  # codes are not looked at before they are counted: the counts have met what is new
             self.encoder_.adopt(self.counts_.schema)
+
+    def learn_block(self, block: Block) -> None:
+        """Learn rows that are encoded already, in values and classes that are known."""
+        self._rows_come(block)
+        self._learned.add(block, self.n_threads)
+
+    def take_memory(self, memory: Memory) -> Self:
+        """Answer from what models of the same options, columns and classes have learned elsewhere."""
+        self._memory, self.classes_ = memory, memory.counts.classes
+        self.encoder_.adopt(memory.counts.schema)
+        self._answering.start_again()
+        return self
 
     def _rows_come(self, block: Block) -> None:
         """Rows are about to be counted; a subclass may look at them first."""
