@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from part_tables import Parted, parted
+from sklearn.base import clone
 
 from profiles import examples
 from registry import NAMES, STREAMING, make, small_table
 from tanager import AODE, KDB, TAN, DataError, DataWarning, MemoryBudgetError, NaiveBayes, OptionError, SelectiveKDB
-from tanager.cluster import fit, run_here
+from tanager.cluster import fit, run_here, update
 from tanager.cluster.wire import merge_in_order, pack, unpack
 from tanager.learning.counts_classifier import CountsClassifier
 
@@ -195,3 +196,34 @@ def test_what_travels_is_small():
     counts = fit(AODE(), run_here(cut_up(*small_table(60))), named=False).memory
     assert len(pack(counts)) < counts.counts.nbytes / 2
     assert unpack(pack(counts)).counts == counts.counts
+
+
+@given(parted(min_rows=4), parted())
+@examples(40)
+def test_further_parts_are_learned_as_partial_fit_learns_them(first, more):
+    more = Parted(more.X.rename_columns([f"a{i}" for i in range(more.X.num_columns)]), more.y, None, more.ends)
+    names = first.X.column_names
+    X = pa.table(
+        {
+            name: more.X[name].cast(first.X[name].type)
+            if name in more.X.column_names and more.X[name].type == first.X[name].type
+            else pa.nulls(len(more.y), first.X[name].type)
+            for name in names
+        }
+    )
+    more = Parted(X, more.y, None, more.ends)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        for model in (AODE(), NaiveBayes(gaussian=True), NaiveBayes(calibrate=True)):
+            one = alone(clone(model), first).partial_fit(more.X, more.y)
+            ours = update(here(clone(model), first), run_here(more.parts))
+            assert_same(ours, one, more.X)
+
+
+def test_a_structure_that_was_chosen_once_goes_on_learning_in_parts():
+    X, y = small_table(90)
+    ours = fit(KDB(), run_here(cut_up(X[:60], y[:60])), named=False)
+    update(ours, run_here(cut_up(X[60:], y[60:], (3, 20))))
+    one = KDB(refresh=float("inf")).fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
+    assert ours.counts_ == one.counts_
+    np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))

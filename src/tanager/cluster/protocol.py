@@ -30,6 +30,7 @@ from tanager.counts.memory import check_budget
 from tanager.encoding import Schema
 from tanager.encoding import summary as summaries
 from tanager.encoding.encoder import Encoder
+from tanager.encoding.labels import join_classes
 from tanager.encoding.summary import Summary
 from tanager.errors import DataError, DataWarning, OptionError
 from tanager.learning.counts_classifier import CountsClassifier
@@ -126,6 +127,43 @@ def fit(
     assert plan.schema is not None
     _finish(model, plan, unpack(found), run)
     return model
+
+
+def update(model: Any, run: Engine, *, max_distinct: int = MOST_DISTINCT) -> Any:
+    """Learn further rows in parts, as ``partial_fit`` would learn them: new values and classes are welcome."""
+    refuse_order(model)
+    model.check_fitted()
+    asked = clone(model).set_params(schema=None)
+    named = hasattr(model, "feature_names_in_")
+    plan = Plan(asked, model.target_name_, _check_distinct(max_distinct, model), named=named)
+    found = run(partial(summarize_part, plan), merge_summaries)
+    if found is None:
+        return model
+    summary: Summary = unpack(found)
+    schema = summaries.grow_schema(model.encoder_.schema, summary, model.max_values)
+    classes = join_classes(model.classes_, summary.classes)
+    plan = replace(plan, model=clone(model), schema=schema, classes=classes)
+    _learn_more(model, plan, run)
+    return model
+
+
+def _learn_more(model: CountsClassifier, plan: Plan, run: Engine) -> None:
+    assert plan.schema is not None
+    assert plan.classes is not None
+    memory = model.memory
+    if memory.has_let_rows_go:  # pairs and the families of its structure alone
+        own = memory.counts
+        shape: dict[str, Any] = {name: getattr(own, name) for name in ("order", "anchors", "families", "spare")}
+        blank = JointCounts(plan.schema, plan.classes, sparse=tuple(own.sparse), **shape)
+        model.add_memory(Memory(_count_again(plan, run, blank)))
+        return
+    found = unpack(run(partial(count_part, plan), merge_counts) or b"")
+    if isinstance(found, Block):
+        model.add_classes(plan.classes)
+        model.take_vocabulary(plan.schema)
+        model.learn_block(found)
+    else:
+        model.add_memory(found)
 
 
 def run_here(parts: Sequence[Iterable[Rows]]) -> Engine:

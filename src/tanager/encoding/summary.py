@@ -159,6 +159,19 @@ def learn_schema(summary: Summary, encoder: Encoder) -> Schema:
     return Schema(tuple(_learned(summary, i, rules) for i in range(len(summary.columns))))
 
 
+def grow_schema(schema: Schema, summary: Summary, max_values: int) -> Schema:
+    """A schema with the values of further rows that are new in open columns, as ``Encoder.update`` takes them in."""
+    places = {name: i for i, name in enumerate(summary.names)}
+    columns = []
+    for at, column in enumerate(schema.columns):
+        i = places[column.name] if summary.named else at
+        known = codec(column)
+        limit = None if summary.limits is None else int(summary.limits[i])
+        cells = summary.columns[i].cells
+        columns.append((known.grown(cells, max_values) if limit is None else known.with_limit(limit)).column)
+    return Schema(tuple(columns))
+
+
 # --- entries of a column --------------------------------------------------------------------------------------------
 
 
