@@ -181,7 +181,10 @@ def _summed_up(cells: Cells, labels: np.ndarray, weights: np.ndarray, most: int)
         cells = Numbers(_plain_numbers(cells.values), cells.what)
     present = _present(cells)
     labels, weights = labels[present], weights[present]
-    return _limited(_grouped(ColumnSummary(cells.take(present), labels, weights, n_present=len(labels))), most)
+    seen = ColumnSummary(cells.take(present), labels, weights, n_present=len(labels))
+    if isinstance(seen.cells, Numbers) and len(np.unique(seen.cells.values[: 2 * most])) > most:
+        return _in_cells(replace(seen, shift=0, high=seen.cells.values), most)  # spares an index of all of them
+    return _limited(_grouped(seen), most)
 
 
 def _present(cells: Cells) -> np.ndarray | slice:
@@ -206,8 +209,7 @@ def _grouped(seen: ColumnSummary) -> ColumnSummary:
         distinct, place = None, seen.cells.index
     else:
         distinct, place = _distinct(seen.cells.values)
-    pairs, index = _distinct(place.astype(np.int64) * n + seen.labels + 1)
-    weights = np.bincount(index, seen.weights, len(pairs))
+    pairs, weights = _sums(place.astype(np.int64) * n + seen.labels + 1, seen.weights)
     at, labels = pairs // n, pairs % n - 1
     if isinstance(seen.cells, Categories):
         cells: Cells = replace(seen.cells, index=at.astype(np.int32), exact=False)
@@ -215,6 +217,18 @@ def _grouped(seen: ColumnSummary) -> ColumnSummary:
         assert distinct is not None
         cells = Numbers(distinct[at], seen.cells.what)
     return replace(seen, cells=cells, labels=labels, weights=weights)
+
+
+def _sums(pairs: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct pairs in order of appearance, and what each weighs."""
+    size = int(pairs.max(initial=-1)) + 1
+    if size > 2 * len(pairs) + 4096:
+        distinct, index = _distinct(pairs)
+        return distinct, np.bincount(index, weights, len(distinct))
+    first = np.full(size, len(pairs))
+    first[pairs[::-1]] = np.arange(len(pairs))[::-1]  # written last, the first stays
+    distinct = pairs[np.sort(first[first < len(pairs)])]
+    return distinct, np.bincount(pairs, weights, size)[distinct]
 
 
 def _distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -326,29 +340,36 @@ def _places(numbers: np.ndarray) -> np.ndarray:
 
 
 def _in_cells(seen: ColumnSummary, most: int) -> ColumnSummary:
-    """Entries of cells that are as narrow as ``most`` allows, in ascending order. Infinite numbers are left out."""
+    """Entries of cells that are as narrow as ``most`` allows, in ascending order.
+
+    Infinite numbers and rows without a class are left out: cut points are finite, and found by classes.
+    """
     assert isinstance(seen.cells, Numbers)
     assert seen.high is not None
     numbers = seen.cells.values.astype(np.float64)
-    finite = np.isfinite(numbers)
-    places = _places(numbers[finite])
-    shift = _narrowest(np.sort(places), seen.shift or 0, most)
-    order = np.lexsort((seen.labels[finite], places >> shift))
-    keys = (places >> shift)[order]
-    low, high = numbers[finite][order], seen.high[finite][order].astype(np.float64)
-    labels, weights = seen.labels[finite][order], seen.weights[finite][order]
-    new = np.ones(len(keys), dtype=bool)
-    new[1:] = (keys[1:] != keys[:-1]) | (labels[1:] != labels[:-1])
-    starts = np.flatnonzero(new)
-    if not len(starts):  # all infinite
-        return replace(seen, cells=Numbers(low, seen.cells.what), labels=labels, weights=weights, shift=0, high=high)
+    usable = np.isfinite(numbers) & (seen.labels >= 0)
+    low, high = numbers[usable], seen.high[usable].astype(np.float64)
+    labels, weights, places = seen.labels[usable], seen.weights[usable], _places(low)
+    ordered = np.sort(places)
+    shift = _narrowest(ordered, seen.shift or 0, most)
+    ordered >>= shift
+    new = np.ones(len(ordered), dtype=bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    keys = ordered[new]
+    at = np.searchsorted(keys, places >> shift)
+    n = int(labels.max(initial=0)) + 1
+    sums = np.bincount(at * n + labels, weights, len(keys) * n)
+    pairs = np.flatnonzero(sums)
+    lowest, highest = np.full(len(keys), np.inf), np.full(len(keys), -np.inf)
+    np.minimum.at(lowest, at, low)
+    np.maximum.at(highest, at, high)
     return replace(
         seen,
-        cells=Numbers(np.minimum.reduceat(low, starts), seen.cells.what),
-        labels=labels[starts],
-        weights=np.add.reduceat(weights, starts),
+        cells=Numbers(lowest[pairs // n], seen.cells.what),
+        labels=pairs % n,
+        weights=sums[pairs],
         shift=shift,
-        high=np.maximum.reduceat(high, starts),
+        high=highest[pairs // n],
     )
 
 
@@ -396,16 +417,9 @@ def _learned(summary: Summary, i: int, rules: Rules) -> Column:
     known = seen.labels >= 0
     labels, weights = seen.labels[known], seen.weights[known]
     if seen.shift is not None:
-        taken = replace(
-            seen, cells=seen.cells.take(known), labels=labels, weights=weights, high=_taken(seen.high, known)
-        )
-        return _cut_between_cells(name, i, taken, rules, summary.most)
+        return _cut_between_cells(name, i, seen, rules, summary.most)
     column = learn_column(name, i, seen.cells.take(known), rules, labels, weights)
     return codec(column).grown(seen.cells, rules.max_values).column
-
-
-def _taken(cells: np.ndarray | None, which: np.ndarray) -> np.ndarray | None:
-    return None if cells is None else cells[which]
 
 
 def _cut_between_cells(name: str, i: int, seen: ColumnSummary, rules: Rules, most: int) -> Column:
