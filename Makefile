@@ -34,10 +34,15 @@ check: build
 	$(PYTEST)
 
 # All examples, long searches, every command in the documentation, many crashes, and the kernels under sanitizers.
-test-all: check
+test-all: check $(VENV)/.cluster
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "long or not long"
 	$(MAKE) sanitize
 	$(MAKE) fuzz
+
+# Dask and Spark, which `make test` does without; Spark needs Java 17 (see CONTRIBUTING.md).
+$(VENV)/.cluster: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dask,spark]"
+	touch $@
 
 # Random input of every kind, a minute each; more with MINUTES=60 (see fuzz/README.md).
 FUZZERS := files tables calls

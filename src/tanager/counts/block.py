@@ -81,14 +81,14 @@ def in_blocks(blocks: Iterable[Block], size: int) -> Iterator[Block]:
     """The same rows, ``size`` at a time: float sums over blocks then do not depend on how the rows came."""
     rest: list[Block] = []
     for block in blocks:
-        rows = _joined([*rest, block])
+        rows = joined([*rest, block])
         whole = len(rows) - len(rows) % size
         yield from (rows.part(slice(start, start + size)) for start in range(0, whole, size))
         rest = [rows.part(slice(whole, None))] if whole < len(rows) else []
     yield from rest
 
 
-def _joined(blocks: list[Block]) -> Block:
+def joined(blocks: list[Block]) -> Block:
     """Blocks with the same arrays, one after the other."""
     if len(blocks) == 1:
         return blocks[0]

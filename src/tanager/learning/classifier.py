@@ -216,6 +216,23 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
         self.note_columns()
         return self
 
+    def fit_columns(
+        self, schema: Schema, classes: np.ndarray | None, target: str | None = None, *, named: bool = True
+    ) -> Self:
+        """Take columns and classes as they were found elsewhere, in all rows that will come; nothing is counted yet.
+
+        For parts of a table that are learned apart, to be put together. ``named``: the table itself names its columns.
+        """
+        self.start(classes, target)
+        options = self.encoder_options()
+        given = options.pop("schema") is not None
+        self.encoder_ = Encoder.from_schema(schema, given=given, **options)
+        self._start_model()
+        self.note_columns()
+        if named:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
+        return self
+
     def read_again_by(self, read: Callable[[], Iterable[tuple[Any, Any]]]) -> None:
         """Tables and labels that are about to be learned can be read again; a subclass may make use of that."""
 

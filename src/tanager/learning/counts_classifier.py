@@ -45,7 +45,7 @@ from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.explaining import explain
 from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as_well, gaussian_columns, with_densities
 from tanager.learning.memory import Memory
-from tanager.learning.merge import merge_memories
+from tanager.learning.merge import add_memory, merge_memories
 from tanager.learning.recut import Recutting
 from tanager.learning.recut_option import MovedCuts, as_recut
 from tanager.learning.rows import KeptRows
@@ -462,11 +462,34 @@ class CountsClassifier(Classifier):
         if classes is not None:
             self.add_classes(classes)
         self._follow_vocabulary()
-        block = Block(codes, batch.labels, batch.weights, batch.times, self._numbers(X))
-        self._rows_come(block)
-        self._learned.add(block, self.n_threads)
+        self.learn_block(Block(codes, batch.labels, batch.weights, batch.times, self._numbers(X)))
         if raw:  # codes are not looked at before they are counted: the counts have met what is new
             self.encoder_.adopt(self.counts_.schema)
+
+    def learn_block(self, block: Block) -> None:
+        """Learn rows that are encoded already, in values and classes that are known."""
+        self._rows_come(block)
+        self._learned.add(block, self.n_threads)
+
+    def take_vocabulary(self, schema: Schema) -> None:
+        """Columns have values that are yet to come: make room for them, or refuse."""
+        self.encoder_.adopt(schema)
+        self._follow_vocabulary()
+
+    def take_memory(self, memory: Memory) -> Self:
+        """Answer from what models of the same options, columns and classes have learned elsewhere."""
+        self._memory, self.classes_ = memory, memory.counts.classes
+        self.encoder_.adopt(memory.counts.schema)
+        self._answering.start_again()
+        return self
+
+    def add_memory(self, other: Memory) -> Self:
+        """Add what such a model has learned of further rows; its columns and classes are ours, and perhaps more."""
+        add_memory(self._learned, other)
+        self.classes_ = self.counts_.classes
+        self.encoder_.adopt(self.counts_.schema)
+        self._answering.forget()
+        return self
 
     def _rows_come(self, block: Block) -> None:
         """Rows are about to be counted; a subclass may look at them first."""

@@ -47,6 +47,16 @@ def merge_memories(ours: Memory, theirs: Memory, shape: Callable[[Schema], dict[
     return merged
 
 
+def add_memory(ours: Memory, theirs: Memory) -> None:
+    """Add what another memory of the same options has learned to ours, in place; neither keeps rows or forgets."""
+    if ours.moments is None:
+        ours.counts.merge(theirs.counts)
+        return
+    counts = ours.counts + theirs.counts
+    ours.moments = _moments(ours, theirs, counts)
+    ours.counts = counts
+
+
 def _with_families(ours: Memory, theirs: Memory, shape: Callable[[Schema], dict[str, Any]], n_jobs: int) -> Memory:
     """Theirs without rows, and with the families alone that ours go on learning; refused where these are not there."""
     places = ours.counts.places_of(theirs.counts)
