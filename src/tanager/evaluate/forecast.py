@@ -84,8 +84,15 @@ def _forest(size: TableSize) -> float:
 
 
 def _network_forest(size: TableSize) -> float:
-    families = min(200 * size.n_columns, max(60 * size.n_columns, 4000))
-    return 0.1 + families * (1e-4 + 4e-8 * size.n_rows + 2e-8 * min(size.n_rows, 5000) * size.n_classes)
+    m, n, k = size.n_rows, max(1, size.n_columns), size.n_classes
+    judged = min(m, 5000)
+    members = min(200, max(60, 4000 // n), max(20, 40_000_000 // max(1, judged * k * n)))
+    return 0.1 + members * min(n, 64) * (1e-4 + 4e-8 * m + 2e-8 * judged * k)
+
+
+def _boosted(size: TableSize) -> float:
+    # Numbers have many places to split at, columns of zeros and ones a single one.
+    return 0.04 + 1e-9 * size.n_rows * (9000 * size.n_numbers + 1500 * (size.width - size.n_numbers))
 
 
 def _gradient(size: TableSize) -> float:
@@ -131,7 +138,7 @@ _COSTS: dict[str, Callable[[TableSize], float]] = {
     "HoeffdingTree": _Cost(cells=200, cells_classes=12),
     "EvolvingNaiveBayes": _Cost(cells=3000, cells_classes=300),
     "DecisionTreeClassifier": _Cost(cells=400, start=2e7),
-    "AdaBoostClassifier": _Cost(cells=9000, start=4e7),
+    "AdaBoostClassifier": _boosted,
     "NetworkForest": _network_forest,
     "RandomForestClassifier": _forest,
     "HistGradientBoostingClassifier": _gradient,
