@@ -176,7 +176,7 @@ class FSSJ(Joining):
 
     def _moves(self, blocks: list[JoinedColumns], n: int) -> tuple[list[JoinedColumns], list[_Partners]]:
         """Add a column by itself, or join it to a block."""
-        unused = [(i,) for i in sorted(set(range(n)) - {i for block in blocks for i in block})]
+        unused: list[JoinedColumns] = [(i,) for i in sorted(set(range(n)) - {i for block in blocks for i in block})]
         return unused, [(column, blocks) for column in unused]
 
 

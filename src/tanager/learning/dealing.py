@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from tanager.counts.block import Block
 from tanager.counts.sample import Sample
+from tanager.learning.rows import KeptRows
+
+
+def dealt_parts(sample: Sample, rows: KeptRows, n_parts: int, seed: int) -> Iterator[tuple[KeptRows, KeptRows]]:
+    """For each part in turn the rows without it, and those in it. The sample is of these rows, the class last."""
+    dealt = deal(sample, n_parts, seed)
+    total = dealt.sum(axis=0)
+    return ((_weighted(rows, total - own), _weighted(rows, own)) for own in dealt)
 
 
 def deal(sample: Sample, n_parts: int, seed: int, numbers: np.ndarray | None = None) -> np.ndarray:
@@ -47,3 +58,10 @@ def _ranks(sample: Sample, i: int) -> np.ndarray:
     rank = np.full(int(np.iinfo(sample.codes.dtype).max) + 1, len(names), dtype=np.uint64)
     rank[: len(names)] = np.argsort(np.argsort(names, kind="stable"))
     return rank[sample.codes[:, i]]
+
+
+def _weighted(rows: KeptRows, weights: np.ndarray) -> KeptRows:
+    """The rows that have a weight."""
+    kept, block = weights > 1e-12, rows.block
+    plain = np.where(np.abs(weights - 1) < 1e-9, 1.0, weights)[kept]
+    return KeptRows.of(Block(block.codes[kept], block.labels[kept], plain))
