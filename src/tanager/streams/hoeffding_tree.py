@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from tanager.archive import finite
+from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.encoding import Column
 from tanager.encoding.chunks import rows_of_dicts
@@ -374,7 +374,8 @@ class HoeffdingTree(Classifier):
     def _take_model_state(self, state: dict[str, Any]) -> None:
         self._start_model()
         data, models = state["state"], state["models"]
-        self._class_weight = np.array(finite("weights of classes", data["weight"], 0.0))
-        if len(self._class_weight) != len(self.classes_) or not all(isinstance(m, CountsClassifier) for m in models):
-            raise ModelFileError("its leaves do not fit its classes")
+        expected = saved.items(saved.number(0.0), len(self.classes_))
+        self._class_weight = np.array(saved.field("weights of its classes", data, "weight", expected))
+        if not all(isinstance(model, CountsClassifier) for model in models):
+            raise ModelFileError("its leaves are no classifiers that read counts")
         self._tree.take_plain(data["tree"], models)

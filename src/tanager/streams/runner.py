@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.block import Block
 from tanager.encoding.values import is_missing
 from tanager.learning.batch import StreamPart
@@ -39,6 +40,9 @@ class Share:
     def mean(self) -> float:
         """The share; 0 before the first row."""
         return self.count / self.of if self.of else 0.0
+
+
+SHARE = saved.row(saved.number(1.0), saved.number(0.0), saved.number(0.0))  # in a file
 
 
 class Duel:
@@ -142,7 +146,13 @@ class Runner:
     @classmethod
     def from_state(cls, state: dict[str, Any], model: Classifier) -> Runner:
         """What ``state`` gave, and the model."""
-        runner = cls(model, int(state["began"]), 1)
-        runner.block = [np.nan if wrong is None else float(wrong) for wrong in state["block"]]
-        runner.recent, runner.long_run = (Share(*map(float, share)) for share in state["shares"])
+        expected = {
+            "began": saved.whole(),
+            "block": saved.items(saved.maybe(saved.number(0.0, 1.0))),
+            "shares": saved.row(SHARE, SHARE),
+        }
+        began, block, shares = saved.read("answers of its models", state, expected).values()
+        runner = cls(model, began, 1)
+        runner.block = [np.nan if wrong is None else wrong for wrong in block]
+        runner.recent, runner.long_run = (Share(*share) for share in shares)
         return runner
