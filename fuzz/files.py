@@ -5,6 +5,7 @@ A file is refused with one sentence, or it is a model that answers with probabil
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import io
@@ -140,9 +141,10 @@ def _change_one(header: Any, arrays: dict[str, np.ndarray], rng: random.Random) 
     inside = sorted(name for name in arrays if name.startswith("model-"))
     if inside and rng.random() < 0.5:
         name = rng.choice(inside)
-        own, cells = archive.unpack(arrays[name].tobytes(), "the model inside")
-        _change_one(own, cells, rng)
-        arrays[name] = np.frombuffer(_seal(own, cells), dtype=np.uint8)
+        with contextlib.suppress(ModelFileError):  # it is damaged already
+            own, cells = archive.unpack(arrays[name].tobytes(), "the model inside")
+            _change_one(own, cells, rng)
+            arrays[name] = np.frombuffer(_seal(own, cells), dtype=np.uint8)
     elif arrays and rng.random() < 0.5:
         _change_array(arrays, rng)
     else:

@@ -104,6 +104,7 @@ class AnytimeClassifier(CountsClassifier):
             check_option("member_order", self.member_order, ("cv", "mi", "random", "given"))
         elif not isinstance(self.member_order, Sequence | np.ndarray):
             raise OptionError(f'member_order={self.member_order!r}: give "cv", "mi", "random", "given" or a list.')
+        generator_of(self.random_state)  # refuses what is none, also where it is not used
         check_option("mix", self.mix, ("joint", "posterior", "replace"))
         check_option("stop", self.stop, ("all", "loo", "margin", "budget"))
         if self.weights is not None:

@@ -360,6 +360,11 @@ class DriftAware(Classifier):
         return None if self._back is None else self._back.model
 
     @property
+    def class_count_(self) -> np.ndarray:
+        """How much the rows of each class weigh that the model which answers has learned."""
+        return self._front.model.class_count_ if self._front.knows() else np.zeros(len(self.classes_))
+
+    @property
     def has_learned(self) -> bool:
         """Whether there are classes to answer with."""
         return self.started and len(self.classes_) > 0
