@@ -1,6 +1,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Compiled tests and modules are kept for the next run, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
+
 KERNELS := $(wildcard src/kernels/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test test-all check bench sanitize sanitized fuzz fuzz-sanitized clean build
@@ -31,10 +34,15 @@ check: build
 	$(PYTEST)
 
 # All examples, long searches, every command in the documentation, many crashes, and the kernels under sanitizers.
-test-all: check
+test-all: check $(VENV)/.cluster
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "long or not long"
 	$(MAKE) sanitize
 	$(MAKE) fuzz
+
+# Dask and Spark, which `make test` does without; Spark needs Java 17 (see CONTRIBUTING.md).
+$(VENV)/.cluster: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dask,spark]"
+	touch $@
 
 # Random input of every kind, a minute each; more with MINUTES=60 (see fuzz/README.md).
 FUZZERS := files tables calls

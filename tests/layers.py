@@ -20,10 +20,12 @@ LAYERS = [
     ("learning",),
     ("classifiers",),
     ("streams",),
-    ("plot", "files"),
+    ("plot", "files", "cluster"),
     ("evaluate", "datasets", "generate", "plain"),
     ("persist", "river"),
-    ("service", "client"),
+    ("service", "client", "dask", "spark"),
+    ("following",),
+    ("kafka",),
     ("cli",),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -32,6 +33,7 @@ from tanager import (
     DataError,
     DriftAware,
     EvolvingNaiveBayes,
+    HoeffdingTree,
     MemoryBudgetError,
     NaiveBayes,
     NBTree,
@@ -389,6 +391,17 @@ def test_a_window_of_more_rows_than_can_be_counted_is_refused(window: Any) -> No
 def test_whole_numbers_beyond_all_floats_are_cells_like_others() -> None:
     model = NaiveBayes(numeric=[0], bins="frequency").fit([[10**400], [1], [2], [-(10**400)]], [0, 0, 1, 1])
     assert np.isfinite(model.predict_proba([[10**400], [1.5]])).all()
+
+
+@pytest.mark.parametrize(
+    "model", [NaiveBayes(), EvolvingNaiveBayes(), HoeffdingTree(), DriftAware(NaiveBayes())], ids=name_of
+)
+@pytest.mark.parametrize("label", [["u", "v"], ("u", ["v"]), {"u": 1}, pd.Series(["u", "v"])], ids=repr)
+def test_a_row_with_a_label_that_cannot_be_looked_up_is_learned_or_refused(model: Any, label: Any) -> None:
+    model = clone(model).fit([{"a": "p"}, {"a": "q"}] * 4, ["u", "v"] * 4)
+    with contextlib.suppress(DataError):
+        model.learn_one({"a": "p"}, label)
+    assert np.allclose(model.predict_proba([{"a": "p"}]).sum(), 1.0)
 
 
 @pytest.mark.parametrize("label", [b"\xff", frozenset(), [1]])

@@ -240,4 +240,4 @@ class RecursiveBayes(TreeClassifier):
 def _wrong(model: CountsClassifier, block: Block) -> np.ndarray:
     """The weight of every row that goes wrong where it is left out."""
     weights = np.ones(len(block)) if block.weights is None else block.weights
-    return np.where(decide(model.leave_out(block), model.class_count_, None) == block.labels, 0.0, weights)
+    return np.where(decide(model.leave_out(block.once), model.class_count_, None) == block.labels, 0.0, weights)

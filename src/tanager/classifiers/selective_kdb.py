@@ -112,8 +112,7 @@ class SelectiveKDB(KDB):
     def _lost(self, view: View, order: list[int], parents: list[tuple[int, ...]], rows: Block) -> np.ndarray:
         """What some rows add to the loss: one factor more for each column, and for each number of parents."""
         labels, weights = rows.labels, rows.weights
-        # A weight of two is two rows: one of them is left out.
-        once = rows.weighing(None if weights is None else np.minimum(weights, 1.0))
+        once = rows.once
         classes = self.view_of(ProductOfSums((), (), ()))
         start = np.maximum(classes.leave_one_out(once, log_joint=True), np.log(TINY))
         joint = [start.copy() for _ in range(self.k + 1)]

@@ -61,6 +61,8 @@ class ExactSums:
         bounds[..., 0], bounds[..., 1] = _NO_PLACE, -_NO_PLACE
         _kernels.exact_bounds(values, raw, bounds)
         bounds[..., 1] += 1  # a digit for carries
+        if self.guarded:
+            bounds[..., 0] -= _GUARD
         return self._covering(bounds)
 
     def _covering(self, bounds: np.ndarray) -> np.ndarray:
@@ -74,6 +76,11 @@ class ExactSums:
     def reserve(self, values: np.ndarray, raw: np.ndarray) -> None:
         """Have room for these rows; no sum changes."""
         self.widen(self.windows_for(values, raw))
+
+    def with_room(self, values: np.ndarray, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Digits and windows that have room for these rows; ours stay as they are."""
+        windows = self.windows_for(values, raw)
+        return (self.digits if np.array_equal(windows, self.windows) else self._in(windows)), windows
 
     def raw(self, n_rows: int, weights: np.ndarray | None, scale: float = 1.0) -> np.ndarray:
         """Weights times our scale, from weights (None: all 1) that are times another one."""
@@ -203,8 +210,7 @@ class ExactSums:
 
     def read_without(self, lines: np.ndarray, values: np.ndarray, raw: np.ndarray, n_jobs: int = 1) -> Cells:
         """The same of lines (rows, sets), each without its row."""
-        windows = self.windows_for(values, raw)
-        digits = self.digits if np.array_equal(windows, self.windows) else self._in(windows)
+        digits, windows = self.with_room(values, raw)
         at = np.ascontiguousarray(lines, dtype=np.int64)
         cells = Cells(*(np.empty((at.size, self.n_columns)) for _ in range(3)))
         _kernels.exact_read_without(digits, windows, at, values, raw, *cells, n_jobs)

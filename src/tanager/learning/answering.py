@@ -58,9 +58,15 @@ class Answering:
 
     def __init__(self) -> None:
         self.current: Current | None = None
+        self._chosen = False  # since learning began
         self._held: Form | None = None
         self._calibration: Calibration | None = None
         self._calibrated_at = (-1, 0.0, 0.0)  # version of the counts, rows learned, and their weight
+
+    @property
+    def has_chosen(self) -> bool:
+        """Whether a structure was chosen since learning began, and answers were given: strengths are learned then."""
+        return self._chosen and (self.current is None or self.current.view.has_strengths)
 
     def forget(self) -> None:
         """What was learned is another now; a structure that is held stays."""
@@ -70,7 +76,7 @@ class Answering:
     def start_again(self) -> None:
         """Nothing is learned any more, and a structure is yet to be chosen."""
         self.forget()
-        self._held = None
+        self._held, self._calibration, self._chosen = None, None, False
 
     def add_columns(self, model: CountsClassifier, n_new: int) -> None:
         """There are further columns at the end."""
@@ -112,6 +118,7 @@ class Answering:
         view = maker.view_of(form)
         scorer = (maker._scorer_from(view, arrays) if arrays else None) or maker._scorer(view)
         current = self.current = Current(view, scorer, memory.n_learned, memory.counts.n_rows)
+        self._chosen = True
         return current
 
     # --- calibration --------------------------------------------------------------------------------------------
@@ -163,7 +170,7 @@ class Answering:
             kept["held"] = True
         return kept | {"current": up_to_date, "weight": current.weight} | beside | model._choice(), arrays
 
-    def take_state(self, model: CountsClassifier, data: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    def take_state(self, model: CountsClassifier, data: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Current:
         """Take back what ``to_state`` gave."""
         if "calibration" in data and model.calibrate:
             self._calibration = Calibration.from_plain(data["calibration"], model.counts_.n_classes)
@@ -171,8 +178,7 @@ class Answering:
             current, learned, weight = saved.field("figures of its calibration", data, "calibrated", expected)
             self._calibrated_at = (model.counts_.version if current else -1, learned, weight)
         if "form" not in data:
-            self._take(model, self._form(model), arrays)
-            return
+            return self._take(model, self._form(model), arrays)
         if data.get("held"):
             self._take_held(model, data["form"])
         model._take_choice(data)
@@ -184,6 +190,7 @@ class Answering:
             current.view.take_strengths([list(strengths) for strengths in own["strengths"]])
         current.view.form_version = model.counts_.version if own["current"] else -1
         current.n_learned, current.weight = own["rows"], own["weight"]
+        return current
 
     def _take_held(self, model: CountsClassifier, form: Form) -> None:
         """Hold a structure of a model file, whose families must be there: there are no rows to count them in."""

@@ -547,7 +547,7 @@ class AnytimeClassifier(CountsClassifier):
             return super().unlearn(X, y, sample_weight, times)
         validation = self.validation
         validation.run(None)
-        found = validation.scores_of(self.known_rows(X, y, sample_weight, unseen="error"))
+        found = validation.scores_of(self.known_rows(X, y, sample_weight, unseen="as learned"))
         super().unlearn(X, y, sample_weight, times)
         validation.scores.give_back(found)
         return self

@@ -7,14 +7,17 @@ import numpy as np
 from tanager.counts.sample import Sample
 
 
-def deal(sample: Sample, n_parts: int, seed: int) -> np.ndarray:
+def deal(sample: Sample, n_parts: int, seed: int, numbers: np.ndarray | None = None) -> np.ndarray:
     """The weight of every row in each part (parts, rows), dealt out in turn class by class.
 
     Rows that are the same follow each other, and a row of weight two is dealt like two rows; so the parts depend on
-    what the rows are, not on the order in which they came. The last variable is the class.
+    what the rows are, not on the order in which they came. The last variable is the class; ``numbers`` are the cells of
+    Gaussian columns, by which rows of the same codes differ.
     """
     weights = np.ones(len(sample.codes)) if sample.weights is None else sample.weights
-    order = np.lexsort((_mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))  # by class, then at random
+    beside = () if numbers is None else tuple(numbers.T)
+    # by class, then at random
+    order = np.lexsort((*beside, _mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))
     end = np.cumsum(weights[order])
     start = end - weights[order]
     dealt = np.empty((n_parts, len(weights)))

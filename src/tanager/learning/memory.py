@@ -69,6 +69,7 @@ class Memory:
         self.rows = KeptRows() if keeps_rows or window is not None else None
         self.until_chosen = until_chosen and window is None
         self.read: Callable[[], Iterable[Block]] | None = None  # gives learned rows again, where none are kept
+        self.count_apart: Callable[[JointCounts], JointCounts] | None = None  # counts them again, where they are
         self.listener: Callable[[Block], None] | None = None  # is told of rows that were added
 
     @property
@@ -363,8 +364,11 @@ class Memory:
         counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
         # Kept rows have weights times the scale of the counts, which they follow as it grows.
         counts.scale, counts.halvings, counts.version = old.scale, old.halvings, old.version
-        for block in self.look_again():
-            counts.update(block.codes, block.labels, block.weights, n_jobs=n_jobs)
+        if self.count_apart is not None:
+            counts = self.count_apart(counts)
+        else:
+            for block in self.look_again():
+                counts.update(block.codes, block.labels, block.weights, n_jobs=n_jobs)
         check_budget(
             counts.nbytes,
             self.max_memory,
@@ -377,7 +381,7 @@ class Memory:
         """A structure with these families was chosen for good: they are counted from now on, and no row is kept."""
         if not self.until_chosen or not self.can_look_again:
             return
-        self.rows = self.read = None
+        self.rows = self.read = self.count_apart = None
         if set(families) != set(self.counts.families):
             self.counts = self.counts.narrowed(self.counts.order, families)
 

@@ -261,8 +261,9 @@ class _Numbers:
             self.normals, self.lines, self.values = moments.normals(self.contexts, values)
         else:
             self.rest = moments.without(np.maximum(self.contexts, 0), values, self.left_out)
+            self.classes = moments.classes_without(values, self.left_out)
             self.normals, self.lines, self.values = moments.normals_without(
-                self.contexts, values, self.left_out, self.rest
+                self.contexts, values, self.left_out[0], self.rest, self.classes
             )
 
     def _of_set(self, lines: np.ndarray, parents: ParentSet) -> np.ndarray:
@@ -292,7 +293,9 @@ class _Numbers:
         if self.left_out is None:
             return self.moments.log_density_of_all(own, self.numbers, columns)
         rest = Cells(*(part[:, list(which)] for part in self.rest))
-        return self.moments.log_density_of_all_without(own, self.numbers, columns, self.left_out, rest)
+        return self.moments.log_density_of_all_without(
+            own, self.numbers, columns, self.left_out[0], rest, self.classes[1]
+        )
 
     def log_density(self, parents: ParentSet, rows: np.ndarray | None = None) -> np.ndarray:
         """Log densities of every number given these parents, which are present: rows (or some), classes and numbers."""

@@ -311,7 +311,7 @@ class EvolvingNaiveBayes(Classifier):
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns. ``time`` is not used."""
         check_row(row, "learn_one")
-        label = self.class_codes.get(y) if self._goes_quickly(row, sample_weight) else None
+        label = self.code_of(y) if self._goes_quickly(row, sample_weight) else None
         if label is not None:
             numbers = self.encoder_.continuous_row(row)
             self._kernel.learn_one(self.encoder_.update_row(row)[self._coded], numbers, label, sample_weight)

@@ -240,7 +240,7 @@ class HoeffdingTree(Classifier):
         """Learn one row. Absent keys are missing, new keys are new columns; a missing label teaches nothing."""
         check_row(row, "learn_one")
         quick = self.columns_fixed and is_weight(sample_weight) and sample_weight > 0
-        label = self.class_codes.get(y) if quick and not self.encoder_.new_names(row) else None
+        label = self.code_of(y) if quick and not self.encoder_.new_names(row) else None
         codes = None if label is None else self.encoder_.encode_row(row, "smooth")[None, :]
         if label is None or codes is None or self._is_new(codes)[0]:
             return super().learn_one(row, y, sample_weight, time)

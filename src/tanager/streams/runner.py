@@ -121,10 +121,12 @@ class Runner:
         self.model.learn_one(row, y, weight, time)
 
     def _check_answer(self, proba: dict[Any, float], y: Any, weight: float) -> None:
-        if weight == 0 or (y not in proba and is_missing(y)):
+        known = self.model.code_of(y) is not None and y in proba
+        if weight == 0 or (not known and is_missing(y)):
             self.block.append(np.nan)
         else:
-            self.block.append(float(proba.get(y, 0.0) < max(proba.values(), default=0.0) - TIE))
+            own = proba[y] if known else 0.0
+            self.block.append(float(own < max(proba.values(), default=0.0) - TIE))
 
     def end_block(self) -> np.ndarray:
         """The answers of the block that ends here, now part of the shares."""
