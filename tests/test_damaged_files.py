@@ -29,6 +29,7 @@ from tanager import (
     NaiveBayes,
     NBTree,
     NetworkForest,
+    OptionError,
     SelectiveKDB,
     SelectiveNaiveBayes,
     SemiNaiveBayes,
@@ -165,3 +166,9 @@ def test_a_damaged_field_is_named(case: str) -> None:
     with pytest.raises(ModelFileError, match=r"^'m.tanager' is damaged: [^\n]*; it was cut short or changed") as caught:
         persist.from_bytes(data, "'m.tanager'")
     assert re.search(finding, str(caught.value)), str(caught.value)
+
+
+def test_what_is_wrong_is_said_in_one_line() -> None:
+    line = r"^'m.tanager' is damaged: gaussian=NaiveBayes\(bins=1, n=2\); it was"
+    with pytest.raises(ModelFileError, match=line), archive.reading("'m.tanager'"):
+        raise OptionError("gaussian=NaiveBayes(bins=1,\n                    n=2).")

@@ -67,7 +67,9 @@ def reading(source: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        finding = str(error).rstrip(".") if isinstance(error, TanagerError) else "its parts do not fit together"
+        finding = "its parts do not fit together"
+        if isinstance(error, TanagerError):
+            finding = " ".join(str(error).split()).rstrip(".")  # one line, whatever it shows
         raise ModelFileError(f"{source} is damaged: {finding}; it {_DAMAGED}.") from error
 
 
