@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import tanager
-from tanager import archive
+from tanager import archive, saved
 from tanager.counts.align import labels_from_plain, labels_to_plain
 from tanager.encoding import Encoder, Schema
 from tanager.errors import ModelFileError
@@ -196,17 +196,15 @@ def _warm_up_to_plain(warm: WarmUp) -> tuple[dict[str, Any], dict[str, np.ndarra
 
 
 def _warm_up_from_plain(data: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> WarmUp:
-    labels, weights = arrays["warm-labels"], arrays["warm-weights"]
-    counted, stage = int(data["counted"]), int(data["stage"])
+    what, n_rows = "first rows of its stream", len(arrays["warm-labels"])
+    cells = {"warm-labels": saved.array("u2", n_rows), "warm-weights": saved.array("f8", n_rows, least=0.0)}
+    if "warm-times" in arrays:
+        cells["warm-times"] = saved.numbers(n_rows)
+    labels, weights, *times = saved.read(what, arrays, cells).values()
     warm = WarmUp()
-    times = arrays.get("warm-times")
-    warm.append(Batch(table_from_plain(data["table"], arrays, "warm-table"), labels, weights, times))
-    unknown = (labels >= n_classes) & (labels != 65535)
-    sound = labels.shape == weights.shape == (warm.n_rows,) and labels.dtype == np.uint16 and not unknown.any()
-    sound = sound and (times is None or (times.shape == labels.shape and times.dtype == np.float64))
-    archive.finite_cells("weights of its first rows", weights, 0.0)
-    archive.finite_cells("times of its first rows", np.zeros(0) if times is None else times, -np.inf, np.inf)
-    if not sound or weights.dtype != np.float64 or not (0 <= counted <= warm.n_rows and 0 <= stage <= warm.n_rows):
-        raise ModelFileError("its first rows do not fit together")
-    warm.counted, warm.stage = counted, stage
+    warm.append(Batch(table_from_plain(data["table"], arrays, "warm-table"), labels, weights, *times))
+    sizes = {"counted": saved.whole(0, n_rows), "stage": saved.whole(0, n_rows)}
+    warm.counted, warm.stage = saved.read(what, data, sizes).values()
+    if warm.n_rows != n_rows or ((labels >= n_classes) & (labels != 65535)).any():
+        raise ModelFileError("the first rows of its stream do not fit its classes")
     return warm

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 from sklearn.base import clone
 
+from tanager import saved
 from tanager.classifiers.a2de import A2DE
 from tanager.classifiers.aode import AODE
 from tanager.classifiers.fanc import FANC
@@ -20,11 +21,11 @@ from tanager.classifiers.tan import FAN, TAN
 from tanager.classifiers.waode import WAODE
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
-from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option, is_number
+from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch, check_option, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.delegate import Delegating
 from tanager.learning.held_out import HeldOut, chooses_by_rows, folded, left_out
-from tanager.learning.judging import MIN_ROWS, Judged, forecast, preferred, rows_within
+from tanager.learning.judging import LINE, MIN_ROWS, Judged, forecast, preferred, rows_within
 from tanager.learning.pooling import linear_pool, log_pool
 from tanager.learning.rows import KeptRows
 from tanager.learning.shared_counts import joint_shape
@@ -304,11 +305,17 @@ class BestOf(Delegating):
         return choice | {"pool": [[place, weight] for place, weight in self._members], "members": members}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
-        candidates = self._all_candidates()
-        self._place = int(data["best"])
-        self._members = tuple((int(place), float(weight)) for place, weight in data.get("pool", ()))
-        self.table_ = [dict(line) for line in data.get("table", ())]
-        candidates[max(self._place, *(place for place, _ in self._members), 0)]  # refuses a place that there is not
+        place = saved.whole(0, len(self._all_candidates()) - 1)
+        expected = {
+            "best": place,
+            "pool": saved.items(saved.row(place, saved.number(0.0)), distinct=True),
+            "table": saved.items(saved.record(LINE)),
+        }
+        absent: dict[str, Any] = {"pool": [], "table": []}
+        self._place, self._members, table = saved.read("figures of its choice", absent | data, expected).values()
+        self.table_ = list(table)
+        if self._members and sum(weight for _, weight in self._members) <= 0:
+            raise ModelFileError("no member of its pool has a weight")
         self._take_members(stored=data.get("members"))
 
     def table(self) -> str:

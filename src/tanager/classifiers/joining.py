@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.left_out import Change, Factor, LeftOut, best_change, check_search
 from tanager.learning.rows import KeptRows
-from tanager.learning.subset_search import Step
+from tanager.learning.subset_search import STEPS, Step
 from tanager.scoring.forms import Form, ProductOfSums
 
 MOST_CELLS = 250_000  # combinations of values, times classes, that joined columns may have
@@ -89,7 +90,7 @@ class Joining(CountsClassifier):
         return {"steps": [list(step) for step in self.steps_]}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
-        self.steps_ = tuple(Step(*step) for step in data["steps"])
+        self.steps_ = tuple(Step(*step) for step in saved.field("steps of its search", data, "steps", STEPS))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from tanager import saved
 from tanager.classifiers.general_network import GeneralNetwork
 from tanager.classifiers.multinet import MultiNet
 from tanager.counts.joint import JointCounts, sparse_families
@@ -65,6 +66,15 @@ class _Trial:
         figures = {"accuracy": self.right / rows, "mean_probability": self.own / rows, "log_loss": -self.log / rows}
         size = {"arcs": self.n_arcs, "columns": self.n_columns}
         return {"setting": self.setting, **figures, **size, "note": self.note, "asked": self.asked}
+
+
+_LINE = {  # of the table, in a file
+    "setting": saved.text(),
+    **dict.fromkeys(("accuracy", "mean_probability", "log_loss", "asked"), saved.figure()),
+    **dict.fromkeys(("arcs", "columns"), saved.whole()),
+    "note": saved.text(),
+}
+_CHOICE = {"setting": saved.whole(), "table": saved.items(saved.record(_LINE))}
 
 
 @dataclass(eq=False, repr=False)
@@ -299,11 +309,12 @@ class Wrapped(Delegating):
         return {"setting": [line["note"] for line in self.table_].index("* chosen"), "table": self.table_}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
-        self.table_ = [dict(line) for line in data["table"]]
+        setting, table = saved.read("figures of its choice", data, _CHOICE).values()
+        self.table_ = list(table)
         if [line["note"] for line in self.table_].count("* chosen") != 1:
             raise ModelFileError("its table does not say which setting was chosen")
         model = self._own_model()
-        chosen = list(self._settings(model.own_learner))[int(data["setting"])][1]
+        chosen = list(self._settings(model.own_learner))[setting][1]
         self.best_ = self.adopt(model.set_params(learner=chosen))
 
     def table(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tanager.archive import finite
+from tanager import saved
 from tanager.errors import ModelFileError, SchemaMismatch
 from tanager.learning.held_out import HeldOut, chooses_by_rows, held_out_answers
 from tanager.scoring.calibration import Calibration, log_factors
@@ -21,6 +21,15 @@ from tanager.scoring.view import View
 
 if TYPE_CHECKING:
     from tanager.learning.counts_classifier import CountsClassifier
+
+_ROWS = saved.number(0.0)  # weights of rows
+_VIEW = {
+    "factor": saved.items(saved.number(0.0)),
+    "rows": _ROWS,
+    "weight": _ROWS,
+    "current": saved.flag(),
+    "strengths": saved.maybe(saved.items(saved.items(saved.number(0.0)))),
+}
 
 
 CALIBRATION_RATIO = 1.25  # rows may grow by this before a stream's calibration is learned again
@@ -165,20 +174,22 @@ class Answering:
         """Take back what ``to_state`` gave."""
         if "calibration" in data and model.calibrate:
             self._calibration = Calibration.from_plain(data["calibration"], model.counts_.n_classes)
-            current, learned, weight = data["calibrated"]
-            self._calibrated_at = (model.counts_.version if current else -1, float(learned), float(weight))
+            expected = saved.row(saved.flag(), _ROWS, _ROWS)
+            current, learned, weight = saved.field("figures of its calibration", data, "calibrated", expected)
+            self._calibrated_at = (model.counts_.version if current else -1, learned, weight)
         if "form" not in data:
             return self._take(model, self._form(model), arrays)
         if data.get("held"):
             self._take_held(model, data["form"])
         model._take_choice(data)
         current = self._take(model, data["form"], arrays)
-        current.view.weigh_classes(finite("factors of classes", data["factor"], 0.0))
-        if "strengths" in data:
-            current.view.take_strengths([finite("strengths", own, 0.0) for own in data["strengths"]])
-        current.view.form_version = model.counts_.version if data.get("current") else -1
-        current.n_learned = float(data["rows"])
-        current.weight = float(data.get("weight", current.n_learned))
+        absent = {"current": False, "weight": data["rows"], "strengths": None}  # in older files
+        own = saved.read("figures of its structure", absent | data, _VIEW)
+        current.view.weigh_classes(list(own["factor"]))
+        if own["strengths"] is not None:
+            current.view.take_strengths([list(strengths) for strengths in own["strengths"]])
+        current.view.form_version = model.counts_.version if own["current"] else -1
+        current.n_learned, current.weight = own["rows"], own["weight"]
         return current
 
     def _take_held(self, model: CountsClassifier, form: Form) -> None:

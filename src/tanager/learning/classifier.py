@@ -342,6 +342,13 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
             cached = self._codes_of_classes = (self.classes_, codes)
         return cached[1]
 
+    def code_of(self, label: Any) -> int | None:
+        """The code of a label; None where it is none of the classes."""
+        try:
+            return self.class_codes.get(label)
+        except TypeError:  # a list, or something else that cannot be a class
+            return None
+
     # --- columns, and the first rows of a stream ----------------------------------------------------------------
 
     def encoder_options(self) -> dict[str, Any]:

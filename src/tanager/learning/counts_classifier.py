@@ -9,7 +9,7 @@ where it is asked for, the ``Recutting`` of number columns.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
@@ -578,7 +578,7 @@ class CountsClassifier(Classifier):
             return super().learn_one(row, y, sample_weight, time)
         if not is_weight(sample_weight):
             check_weights([sample_weight], 1)
-        label = self.class_codes.get(y) if isinstance(y, Hashable) else None
+        label = self.code_of(y)
         if label is None:
             if is_missing(y):
                 return self
