@@ -56,7 +56,7 @@ struct Shared {
     }
 
     int n_rows() const { return int(label.size()); }
-    const int *slots(int i) const { return &slot[std::size_t(i) * label.size()]; }
+    const int *slots(int i) const { return slot.data() + std::size_t(i) * label.size(); }
     const double *singles(int i, int v) const { return s.singles + (s.offsets[i] + v) * k; }
     const double *pair(int j, int w, int i, int v) const {
         return s.pairs + ((s.offsets[j] + w) * s.width + s.offsets[i] + v) * k;
