@@ -144,12 +144,12 @@ class Answering:
             version, learned, weight = self._calibrated_at
             at = [version == counts.version, learned, weight]
             beside = {"calibration": self._calibration.to_plain(), "calibrated": at}
+        strengths = current.view.given_strengths()
+        if strengths is not None:  # learned from the counts as they were: rows may come before the next answer
+            beside["strengths"] = strengths
         if up_to_date and not model.saves_structure and self._held is None:
             return beside, arrays
         kept: dict[str, Any] = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}
-        strengths = current.view.given_strengths()
-        if strengths is not None and not up_to_date:  # else they are learned from the same counts again
-            kept["strengths"] = strengths
         if self._held is not None:
             kept["held"] = True
         return kept | {"current": up_to_date, "weight": current.weight} | beside | model._choice(), arrays
@@ -161,14 +161,15 @@ class Answering:
             current, learned, weight = data["calibrated"]
             self._calibrated_at = (model.counts_.version if current else -1, float(learned), float(weight))
         if "form" not in data:
-            return self._take(model, self._form(model), arrays)
+            current = self._take(model, self._form(model), arrays)
+            _take_strengths(current, data)
+            return current
         if data.get("held"):
             self._take_held(model, data["form"])
         model._take_choice(data)
         current = self._take(model, data["form"], arrays)
         current.view.weigh_classes(finite("factors of classes", data["factor"], 0.0))
-        if "strengths" in data:
-            current.view.take_strengths([finite("strengths", own, 0.0) for own in data["strengths"]])
+        _take_strengths(current, data)
         current.view.form_version = model.counts_.version if data.get("current") else -1
         current.n_learned = float(data["rows"])
         current.weight = float(data.get("weight", current.n_learned))
@@ -180,6 +181,11 @@ class Answering:
             raise ModelFileError("its counts do not hold the families of its structure")
         self._held = form
         model.memory.let_rows_go(form.families())
+
+
+def _take_strengths(current: Current, data: Mapping[str, Any]) -> None:
+    if "strengths" in data:
+        current.view.take_strengths([finite("strengths", own, 0.0) for own in data["strengths"]])
 
 
 def _same_answers(model: CountsClassifier, current: Current, form: Form) -> bool:
