@@ -302,7 +302,8 @@ class SuperParent {
         base.assign(t_.columns.size() * m_.size(), 0.0);
         for (std::size_t place = 0; place < t_.columns.size(); ++place) {
             const int times = 1 + t_.constants_before[std::size_t(t_.columns[place])];
-            sums_.visit(int(place), {t_}, all_.data(), t_.n_rows(), times, true, nullptr, &base[place * m_.size()]);
+            sums_.visit(int(place), {t_}, all_.data(), t_.n_rows(), times, true, nullptr,
+                        base.data() + place * m_.size());
         }
     }
 
@@ -348,7 +349,7 @@ class SuperParent {
         }
         return sum;
     }
-    double *line(std::vector<double> &of, int r) const { return &of[std::size_t(r) * std::size_t(t_.width)]; }
+    double *line(std::vector<double> &of, int r) const { return of.data() + std::size_t(r) * std::size_t(t_.width); }
 
     // P(y) P(x_s | y)
     void start(int r, int s, int v, bool missing) {
