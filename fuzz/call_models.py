@@ -98,7 +98,7 @@ def tolerance(model: Any) -> float:
 
 def has_one_structure(model: Any) -> bool:
     """Whether nothing is chosen or searched for by the rows: answers are sums over them."""
-    if model._adaptive() or model.calibrate or getattr(model, "subsumption", None):
+    if model._adaptive() or model.calibrate or model.class_weight or getattr(model, "subsumption", None):
         return False
     return not isinstance(model.estimate, LearnedBackOff) and model.estimate != Lidstone(0.0)
 

@@ -45,9 +45,9 @@ class Pool:
         self.n_usual = len(X)
         self.models = zoo.models() + [build(len(NAMES)) for build in zoo.registry.INSTANCES.values()]
 
-    def place(self, rng: random.Random) -> int:
-        """A row, now and then one with something new."""
-        usual = rng.randrange(ONE_IN) > 0
+    def place(self, rng: random.Random, *, usual: bool) -> int:
+        """A row, now and then one with something new, unless only usual ones will do."""
+        usual = rng.randrange(ONE_IN) > 0 or usual
         return rng.randrange(self.n_usual) if usual else rng.randrange(self.n_usual, len(self.X))
 
 
@@ -83,8 +83,9 @@ class Sequence:
         rows = []
         for _ in range(self.rng.randint(1, most)):
             self.now += 1.0 if not self.forgetting.timed else self.rng.choice([0.0, 0.5, 2.0, 5.0])
+            place = self.pool.place(self.rng, usual=self.names_classes)
             further = self.as_dicts and self.rng.random() < 0.02
-            rows.append(Row(self.pool.place(self.rng), weight, self.now, further=further))
+            rows.append(Row(place, weight, self.now, further=further))
         return rows
 
     def table(self, rows: list[Row]) -> tuple[Any, np.ndarray]:

@@ -611,3 +611,15 @@ def test_a_model_that_has_unlearned_all_its_rows_is_saved_and_learns_again() -> 
     assert np.isfinite(loaded.predict_proba(X)).all()
     loaded.partial_fit(X, y)
     assert (loaded.predict_proba(X) == model.partial_fit(X, y).predict_proba(X)).all()
+
+
+def test_strengths_of_a_loaded_model_are_those_of_the_rows_that_it_was_saved_with():
+    """They were learned again at the first answer, from rows that had come since, though the structure was not due."""
+    X, y = small_table(90)
+    schema = KDB().fit(X, y).encoder_.schema
+    model = KDB(smoothing="learned", refresh=1000, schema=schema).fit(X[:40], y[:40])
+    model.predict_proba(X)
+    loaded = persist.from_bytes(persist.to_bytes(model))
+    for each in (model, loaded):
+        each.partial_fit(X[40:], y[40:])
+    np.testing.assert_allclose(loaded.stream_proba(X), model.stream_proba(X), rtol=1e-12)

@@ -56,7 +56,7 @@ struct Shared {
     }
 
     int n_rows() const { return int(label.size()); }
-    const int *slots(int i) const { return &slot[std::size_t(i) * label.size()]; }
+    const int *slots(int i) const { return slot.data() + std::size_t(i) * label.size(); }
     const double *singles(int i, int v) const { return s.singles + (s.offsets[i] + v) * k; }
     const double *pair(int j, int w, int i, int v) const {
         return s.pairs + ((s.offsets[j] + w) * s.width + s.offsets[i] + v) * k;
@@ -303,7 +303,8 @@ class SuperParent {
         base.assign(t_.columns.size() * m_.size(), 0.0);
         for (std::size_t place = 0; place < t_.columns.size(); ++place) {
             const int times = 1 + t_.constants_before[std::size_t(t_.columns[place])];
-            sums_.visit(int(place), {t_}, all_.data(), t_.n_rows(), times, true, nullptr, &base[place * m_.size()]);
+            sums_.visit(int(place), {t_}, all_.data(), t_.n_rows(), times, true, nullptr,
+                        base.data() + place * m_.size());
         }
     }
 
@@ -366,7 +367,7 @@ class SuperParent {
         }
         return sum;
     }
-    double *line(std::vector<double> &of, int r) const { return &of[std::size_t(r) * std::size_t(t_.width)]; }
+    double *line(std::vector<double> &of, int r) const { return of.data() + std::size_t(r) * std::size_t(t_.width); }
 
     // P(y) P(x_s | y)
     void start(int r, int s, int v, bool missing) {

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from tanager.learning.counts_classifier import CountsClassifier
 
 _ROWS = saved.number(0.0)  # weights of rows
+_STRENGTHS = saved.items(saved.items(saved.number(0.0)))
 _VIEW = {
     "factor": saved.items(saved.number(0.0)),
     "rows": _ROWS,
     "weight": _ROWS,
     "current": saved.flag(),
-    "strengths": saved.maybe(saved.items(saved.items(saved.number(0.0)))),
 }
 
 
@@ -160,12 +160,12 @@ class Answering:
             version, learned, weight = self._calibrated_at
             at = [version == counts.version, learned, weight]
             beside = {"calibration": self._calibration.to_plain(), "calibrated": at}
+        strengths = current.view.given_strengths()
+        if strengths is not None:  # learned from the counts as they were: rows may come before the next answer
+            beside["strengths"] = strengths
         if up_to_date and not model.saves_structure and self._held is None:
             return beside, arrays
         kept: dict[str, Any] = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}
-        strengths = current.view.given_strengths()
-        if strengths is not None and not up_to_date:  # else they are learned from the same counts again
-            kept["strengths"] = strengths
         if self._held is not None:
             kept["held"] = True
         return kept | {"current": up_to_date, "weight": current.weight} | beside | model._choice(), arrays
@@ -178,16 +178,17 @@ class Answering:
             current, learned, weight = saved.field("figures of its calibration", data, "calibrated", expected)
             self._calibrated_at = (model.counts_.version if current else -1, learned, weight)
         if "form" not in data:
-            return self._take(model, self._form(model), arrays)
+            current = self._take(model, self._form(model), arrays)
+            _take_strengths(current, data)
+            return current
         if data.get("held"):
             self._take_held(model, data["form"])
         model._take_choice(data)
         current = self._take(model, data["form"], arrays)
-        absent = {"current": False, "weight": data["rows"], "strengths": None}  # in older files
+        absent = {"current": False, "weight": data["rows"]}  # in older files
         own = saved.read("figures of its structure", absent | data, _VIEW)
         current.view.weigh_classes(list(own["factor"]))
-        if own["strengths"] is not None:
-            current.view.take_strengths([list(strengths) for strengths in own["strengths"]])
+        _take_strengths(current, data)
         current.view.form_version = model.counts_.version if own["current"] else -1
         current.n_learned, current.weight = own["rows"], own["weight"]
         return current
@@ -198,6 +199,12 @@ class Answering:
             raise ModelFileError("its counts do not hold the families of its structure")
         self._held = form
         model.memory.let_rows_go(form.families())
+
+
+def _take_strengths(current: Current, data: Mapping[str, Any]) -> None:
+    if data.get("strengths") is not None:
+        strengths = saved.field("figures of its structure", data, "strengths", _STRENGTHS)
+        current.view.take_strengths([list(own) for own in strengths])
 
 
 def _same_answers(model: CountsClassifier, current: Current, form: Form) -> bool:

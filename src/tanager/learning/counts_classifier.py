@@ -753,6 +753,10 @@ class CountsClassifier(Classifier):
         """Rows that were learned before, encoded; refused where a class was never learned."""
         self.check_fitted()
         codes = self._encode(X, unseen)
+        if unseen is None and self.unseen == "smooth":  # closed columns have learned unknown values as missing
+            closed = np.array([column.closed for column in self.encoder_.schema.columns])
+            unknown = closed & (codes == self.encoder_.schema.n_values)
+            codes = np.where(unknown, np.iinfo(codes.dtype).max, codes).astype(codes.dtype)
         y = one_dimensional(y)
         check_lengths(len(codes), y)
         labels, classes, _ = encode_more_labels(y, self.classes_)
@@ -878,7 +882,8 @@ class CountsClassifier(Classifier):
                 "answers are calibrated by rows that are left out, and counts do not hold them. Fit on the rows, or "
                 "leave out calibrate=."
             )
-        if model._moments_shape(counts.schema)[0]:
+        numbers = any(column.kind == "continuous" for column in counts.schema.columns)
+        if numbers or model._moments_shape(counts.schema)[0]:
             raise OptionError(
                 "counts do not hold the numbers of Gaussian columns. Fit on the rows, or leave out gaussian=."
             )
