@@ -89,6 +89,8 @@ sanitize: sanitized
 
 fuzz-sanitized: sanitized
 	@set -e; for name in $(FUZZERS); do $(SANITIZED_PYTHON) -m fuzz.$$name --minutes $(MINUTES); done
+	@$(SANITIZED_PYTHON) -m fuzz.requests --count 4000
+	@$(SANITIZED_PYTHON) -m fuzz.state --cuts 200 --kills 22
 
 clean:
 	rm -rf build $(VENV)

@@ -69,7 +69,8 @@ class Forks:
     """Starts servers quickly."""
 
     def __init__(self):
-        self.process = subprocess.Popen([sys.executable, "-c", FORKS], stdin=-1, stdout=-1, text=True)
+        words = [sys.executable, *(["-S"] if sys.flags.no_site else []), "-c", FORKS]  # as we are: see `make sanitized`
+        self.process = subprocess.Popen(words, stdin=-1, stdout=-1, text=True)
         assert self.process.stdout.readline() == "ready\n"
 
     def start(self, words, log):
