@@ -87,9 +87,42 @@ void put(const Product &product, bool negative, const Part &part, std::int64_t *
     }
 }
 
+// The same of a whole number below 2^64 or (`wide`) 2^128, times 2^exponent: what a row of weight 1 brings.
+template <bool wide>
+inline void put_whole(Wide number, int exponent, bool negative, const Part &part, std::int64_t *line) {
+    const int shift = exponent & 31;
+    const std::int64_t sign = -std::int64_t(negative), place = (exponent >> 5) - part.low;
+    if (place < 0 || place + (wide ? 5 : 3) > part.size) {
+        put({{std::uint64_t(number), std::uint64_t(number >> 64), 0}, exponent}, negative, part, line);
+        return;
+    }
+    std::int64_t *to = line + part.begin + place;
+    const auto add = [=](int j, std::uint64_t digit) { to[j] += (std::int64_t(digit) ^ sign) - sign; };
+    const Wide low = Wide(std::uint64_t(number)) << shift;
+    add(0, std::uint64_t(low) & std::uint64_t(digit_mask));
+    add(1, std::uint64_t(low) >> digit_bits);
+    if constexpr (wide) {
+        const Wide high = (Wide(std::uint64_t(number >> 64)) << shift) + (low >> 64);
+        add(2, std::uint64_t(high) & std::uint64_t(digit_mask));
+        add(3, std::uint64_t(high) >> digit_bits);
+        add(4, std::uint64_t(high >> 64));
+    } else {
+        add(2, std::uint64_t(low >> 64));
+    }
+}
+
 void add_number(const Part *parts, const Odd &weight, double number, bool subtract, std::int64_t *line) {
-    put({{weight.mantissa, 0, 0}, weight.exponent}, subtract, parts[0], line);
     const Odd x = odd(number);
+    if (weight.mantissa == 1) {
+        const std::int64_t place = (weight.exponent >> 5) - parts[0].low, one = std::int64_t(1)
+                                                                                << (weight.exponent & 31);
+        if (place >= 0) line[parts[0].begin + place] += subtract ? -one : one;
+        if (x.mantissa == 0) return;
+        put_whole<false>(x.mantissa, weight.exponent + x.exponent, x.negative != subtract, parts[1], line);
+        put_whole<true>(Wide(x.mantissa) * x.mantissa, weight.exponent + 2 * x.exponent, subtract, parts[2], line);
+        return;
+    }
+    put({{weight.mantissa, 0, 0}, weight.exponent}, subtract, parts[0], line);
     if (x.mantissa == 0) return;
     const Product first = times(weight, x);
     put(first, x.negative != subtract, parts[1], line);

@@ -26,6 +26,7 @@ Moments::Moments(exact::Sums sums, double ddof, double scale)
     normals_.resize(k * n);
     running_all_.resize(n);
     every_.resize(n);
+    lightest_.resize(n);
     followed_.resize(n);
     stale_.resize(k);
     spread_out_.resize(k);
@@ -45,6 +46,7 @@ void Moments::change(const double *row, int y, double raw, bool remove) {
         if (remove) own.remove(row[i], raw), all.remove(row[i], raw);
         else own.add(row[i], raw), all.add(row[i], raw);
         followed_[std::size_t(i)] = true;
+        lightest_[std::size_t(i)] = std::min(lightest_[std::size_t(i)], own.weight());
     }
     spread_out_[std::size_t(y)] = stale_[std::size_t(y)] = all_stale_ = true;
 }
@@ -114,21 +116,25 @@ void Moments::read_exactly(int i) {
 void Moments::read_every(int i) {
     exact::Running &running = running_all_[std::size_t(i)];
     const exact::Cell *cells = cells_.data() + at(i, 0);
+    const bool light = is_light(lightest_[std::size_t(i)], running.weight()) && has_light(cells, running.weight());
     exact::Cell all;
-    if (has_light(cells, running.weight())) {  // its rows do not count, or will do so no more
-        all = pooled(cells);
-        running.distrust();
-    } else if (!running.read(all)) {
+    if (light || !running.read(all)) {
         all = pooled(cells);
         running = exact::Running(all);
+        lightest_[std::size_t(i)] = all.weight;
+        for (int c = 0; c < k_; ++c)
+            if (cells[c].weight > 0) lightest_[std::size_t(i)] = std::min(lightest_[std::size_t(i)], cells[c].weight);
+        if (light) running.distrust();  // it lacks rows that may come to count
     }
     every_[std::size_t(i)] = every(all);
 }
 
-// Whether there is a class with so few of all rows that these do not count, or nearly so.
+// Whether a class has so few of all rows that these do not count, or nearly so.
+bool Moments::is_light(double weight, double total) { return weight < 2 * no_share * total; }
+
 bool Moments::has_light(const exact::Cell *cells, double total) const {
-    const auto light = [=](const exact::Cell &cell) { return cell.weight > 0 && cell.weight < 2 * no_share * total; };
-    return std::any_of(cells, cells + k_, light);
+    return std::any_of(cells, cells + k_,
+                       [=](const auto &cell) { return cell.weight > 0 && is_light(cell.weight, total); });
 }
 
 double Moments::corrected(const exact::Cell &cell) const {
@@ -184,12 +190,13 @@ double Moments::log_ratios(const double *row, double *out) {
     for (int i = 0; i < n_; ++i) {
         if (!std::isfinite(row[i])) continue;
         const Normal *normals = normals_.data() + at(i, 0);
-        double away = log_densities(row[i], every_[std::size_t(i)], normals);
-        if (away > far && followed_[std::size_t(i)]) {
+        Logs logs = log_densities(row[i], every_[std::size_t(i)], normals);
+        if (logs.farthest > far && followed_[std::size_t(i)]) {
             read_exactly(i);
-            log_densities(row[i], every_[std::size_t(i)], normals);
+            logs = log_densities(row[i], every_[std::size_t(i)], normals);
         }
-        highest += add_ratios(out);
+        for (int c = 0; c < k_; ++c) out[c] += own_[std::size_t(c)] - logs.top;
+        highest += logs.top - half_log_two_pi;
     }
     return highest;
 }
@@ -210,37 +217,32 @@ double Moments::log_ratios_without(const double *row, int y, double raw, double 
         if (has_light(others_.data(), all.weight()) || !all.read(pool)) pool = pooled(others_.data());
         std::copy_n(normals_.data() + at(i, 0), k_, left_.data());
         left_[std::size_t(y)] = normal(cell);
-        log_densities(row[i], every(pool), left_.data());
-        highest += add_ratios(out);
+        const Logs logs = log_densities(row[i], every(pool), left_.data());
+        for (int c = 0; c < k_; ++c) out[c] += own_[std::size_t(c)] - logs.top;
+        highest += logs.top - half_log_two_pi;
     }
     return highest;
 }
 
-// The rules of tanager.counts.normals, for one column. Returns the largest distance from a mean, in deviations.
-double Moments::log_densities(double x, const Every &every, const Normal *normals) {
-    const double reach = distance * every.deviation;
+// The rules of tanager.counts.normals, for one column.
+Moments::Logs Moments::log_densities(double x, const Every &every, const Normal *normals) {
+    const double reach = distance * every.deviation, least_weight = nothing * scale_;
     x = std::clamp(x, every.mean - reach, every.mean + reach);
-    double farthest = 0;
+    Logs out{-HUGE_VAL, 0};
     for (int c = 0; c < k_; ++c) {
         const Normal &own = normals[c];
         double mean = own.mean, inverse = own.inverse, log_deviation = own.log_deviation;
-        const bool known = own.weight > nothing * scale_;
+        const bool known = own.weight > least_weight;
         if (!known || !(own.deviation >= every.least)) {
             const double deviation = known ? every.least : std::max(every.deviation, every.least);
             if (!known) mean = every.mean;
             inverse = 1 / deviation, log_deviation = std::log(deviation);
         }
-        const double z = std::min(std::abs(x - mean) * inverse, most);
-        farthest = std::max(farthest, z);
-        own_[std::size_t(c)] = -0.5 * z * z - log_deviation;
+        const double z = std::min(std::abs(x - mean) * inverse, most), log = -0.5 * z * z - log_deviation;
+        out = {std::max(out.top, log), std::max(out.farthest, z)};
+        own_[std::size_t(c)] = log;
     }
-    return farthest;
-}
-
-double Moments::add_ratios(double *out) const {
-    const double top = *std::max_element(own_.begin(), own_.end());
-    for (int c = 0; c < k_; ++c) out[c] += own_[std::size_t(c)] - top;
-    return top - half_log_two_pi;
+    return out;
 }
 
 // --- streams -------------------------------------------------------------------------------------------------------

@@ -43,6 +43,11 @@ class Moments {
         double mean, deviation, least;
     };
 
+    // Of one number: the highest log density of a class, and the largest distance from a mean, in deviations.
+    struct Logs {
+        double top, farthest;
+    };
+
     std::size_t at(int i, int y) const { return std::size_t(i) * std::size_t(k_) + std::size_t(y); }
     void change(const double *row, int y, double raw, bool remove);
     void normalise(int y);
@@ -51,13 +56,13 @@ class Moments {
     void read(int y, int i);
     void read_every(int i);
     void read_exactly(int i);
+    static bool is_light(double weight, double total);
     bool has_light(const exact::Cell *cells, double total) const;
     double corrected(const exact::Cell &cell) const;
     Normal normal(const exact::Cell &cell) const;
     Every every(const exact::Cell &all) const;
     exact::Cell pooled(const exact::Cell *cells) const;
-    double log_densities(double x, const Every &every, const Normal *normals);
-    double add_ratios(double *out) const;
+    Logs log_densities(double x, const Every &every, const Normal *normals);
 
     exact::Sums sums_;
     int k_, n_;
@@ -69,7 +74,8 @@ class Moments {
     // Columns.
     std::vector<exact::Running> running_all_;
     std::vector<Every> every_;
-    std::vector<char> followed_;  // whether rows have come or gone since its sums were all read
+    std::vector<double> lightest_;  // no class with rows has less weight
+    std::vector<char> followed_;    // whether rows have come or gone since its sums were all read
     // Classes whose cells have changed, and whose digits are not normal; and whether any rows have changed.
     std::vector<char> stale_, spread_out_;
     bool all_stale_ = true;

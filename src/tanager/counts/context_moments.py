@@ -21,7 +21,7 @@ import numpy as np
 from tanager.counts.block import Block
 from tanager.counts.exact_sums import Cells, ExactSums
 from tanager.counts.memory import as_bytes, check_budget
-from tanager.counts.moments import LeftOut, fade
+from tanager.counts.moments import LeftOut, fade, never_learned
 from tanager.counts.normals import (
     AllRows,
     Normals,
@@ -204,6 +204,13 @@ class ContextMoments:
         """Take rows away; weights are multiplied by a scale, where one is given."""
         block = block.counted()
         self._add(block, self.sums.raw(len(block), block.weights, scale), subtract=True)
+
+    def remove_learned(self, block: Block) -> None:
+        """Take rows away that do not fade; where these cannot have been learned, DataError, and nothing is changed."""
+        self.remove_block(block)
+        if not self.sums.possible(np.arange(self.n_classes)):  # every row is in the lines of its class
+            self.add_block(block)
+            raise never_learned()
 
     def _add(self, block: Block, raw: np.ndarray, subtract: bool = False) -> None:
         values, step = usable_numbers(block.numbers), max(1, _ENTRIES // len(self.sets))

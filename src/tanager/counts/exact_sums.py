@@ -220,6 +220,19 @@ class ExactSums:
         weight, mean, deviation = (part.reshape(*shape, self.n_columns) for part in cells)
         return Cells(weight / self.scale, mean, deviation)
 
+    def possible(self, lines: np.ndarray) -> bool:
+        """Whether these lines may be sums over rows: no weight or square is below 0, and no rows have sums of 0."""
+        digits, size = self.digits[np.unique(lines)], self.windows[..., 1]
+        end = np.cumsum(size.ravel()).reshape(size.shape)
+        for (w, _, b), ends in zip(size, end, strict=True):
+            weight = digits[:, ends[0] - w : ends[0]]
+            moments = digits[:, ends[0] : ends[2]]
+            if (w and (weight[:, -1] < 0).any()) or (b and (moments[:, -1] < 0).any()):
+                return False
+            if (moments[~weight.any(axis=1)] != 0).any():
+                return False
+        return True
+
     # --- files --------------------------------------------------------------------------------------------------
 
     def to_arrays(self, prefix: str) -> dict[str, np.ndarray]:

@@ -18,6 +18,7 @@ from tanager.counts.normals import (
     by_rule,
     usable_numbers,
 )
+from tanager.errors import DataError
 
 LeftOut = tuple[np.ndarray, np.ndarray]  # labels and weights of rows that are answered as if they had not been learned
 
@@ -84,6 +85,13 @@ class Moments:
         """Remove encoded rows; weights are multiplied by a scale, where one is given."""
         assert block.numbers is not None
         self.subtract(block.numbers, block.labels, block.weights, scale)
+
+    def remove_learned(self, block: Block) -> None:
+        """Remove rows that do not fade. Where these cannot have been learned: DataError, and nothing is changed."""
+        self.remove_block(block)
+        if not self.sums.possible(np.unique(block.labels[block.labels < self.n_classes]).astype(np.int64)):
+            self.add_block(block)
+            raise never_learned()
 
     def update(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Add rows. NaN is missing; rows with labels beyond the classes are ignored."""
@@ -214,6 +222,14 @@ class Moments:
     def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> Moments:
         """Moments of the same size, with the state that ``to_arrays`` returned. Raises ModelFileError for another."""
         return self._with(ExactSums.from_arrays(arrays, "moments", self.n_classes, self.n_columns))
+
+
+def never_learned() -> DataError:
+    """What is said of numbers that cannot be taken off the sums."""
+    return DataError(
+        "the numbers of a row to be unlearned were never learned with its class; nothing was changed. Give rows as "
+        "they were learned, with the same weights."
+    )
 
 
 def fade(sums: ExactSums, factor: float | np.ndarray, n_classes: int) -> None:

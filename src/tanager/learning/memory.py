@@ -246,22 +246,36 @@ class Memory:
 
     def remove(self, block: Block, n_jobs: int = 1) -> None:
         """Take learned rows out again. ``times`` say when they were learned, where rows fade."""
-        block, scale = block.weighing(self._left_of(block)), 1.0
+        block = block.weighing(self._left_of(block))
         rows = self.rows
         if rows is None:
-            self.counts.subtract(block.codes, block.labels, block.weights, n_jobs=n_jobs)
-        else:
-            given = block.weighing(np.ones(len(block))) if block.weights is None and self.window is None else block
-            left = rows.without(given)
-            (codes, labels, raw), numbers = rows.queue, rows.numbers
-            which = left < raw
-            weights = (raw - left)[which]
-            block = Block(codes[which], labels[which], weights, None, None if numbers is None else numbers[which])
-            scale = rows.scale  # the moments get weights times the scale: the very numbers that they once got
-            self.counts.subtract(block.codes, block.labels, weights / scale, n_jobs=n_jobs)
-            rows.weigh(left)
+            self._remove_unkept(block, n_jobs)
+            return
+        given = block.weighing(np.ones(len(block))) if block.weights is None and self.window is None else block
+        left = rows.without(given)
+        (codes, labels, raw), numbers = rows.queue, rows.numbers
+        which = left < raw
+        weights = (raw - left)[which]
+        block = Block(codes[which], labels[which], weights, None, None if numbers is None else numbers[which])
+        scale = rows.scale  # the moments get weights times the scale: the very numbers that they once got
+        self.counts.subtract(block.codes, block.labels, weights / scale, n_jobs=n_jobs)
+        rows.weigh(left)
         if self.moments is not None and block.numbers is not None:
             self.moments.remove_block(block, scale)
+
+    def _remove_unkept(self, block: Block, n_jobs: int) -> None:
+        """Take rows out of counts and moments. Either may find that they were never learned; then nothing changes."""
+        moments = None if block.numbers is None else self.moments
+        if moments is not None and self.decay is None:
+            moments.remove_learned(block)
+        elif moments is not None:
+            moments.remove_block(block)
+        try:
+            self.counts.subtract(block.codes, block.labels, block.weights, n_jobs=n_jobs)
+        except DataError:
+            if moments is not None:
+                moments.add_block(block)
+            raise
 
     def _left_of(self, block: Block) -> np.ndarray | None:
         """What rows to be removed weigh now; refused where that cannot be known."""
