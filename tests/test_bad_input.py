@@ -271,6 +271,7 @@ def test_answers_before_anything_was_learned(model: CountsClassifier, method: st
         (AODE(schema="x"), "schema='x' is a str; give a Schema"),
         (AODE(categorical=["skyy"]), "categorical: X has no column 'skyy'.*Did you mean 'sky'?"),
         (AODE(numeric=[7]), "numeric: X has no column 7"),
+        (AODE(ordinal=[["size"]]), r"ordinal=\[\['size'\]\]: give the order of each column"),
         (AODE(numeric=3), "numeric=3: give names or places of columns, as a list"),
         (NaiveBayes(gaussian=["typo"]), "gaussian: X has no column 'typo'"),
         (NaiveBayes(decay=0), "decay=0"),

@@ -122,6 +122,7 @@ CASES = {
         lambda h, a: fill(a["anytime-first"], float("nan")),
         "cells from nan to nan at anytime-first",
     ),
+    "divisor of variances": (NaiveBayes(gaussian=True), lambda h, a: h["params"].update(ddof=10**30), "ddof=1000"),
     # names and lists
     "a class twice": (EvolvingNaiveBayes(), lambda h, a: name_twice(h), "classes is there twice"),
     "a class of counts twice": (NaiveBayes(), lambda h, a: name_twice(h), "classes is there twice"),

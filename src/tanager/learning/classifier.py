@@ -554,6 +554,7 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
 
     def from_state(self, state: dict[str, Any]) -> None:
         """Take back what ``to_state`` gave. Unsound data are refused."""
+        self.check_options()  # which were in the file, too
         self.start(target=state["target"])
         self.classes_ = state["classes"]
         n, names = state["n_features_in"], state["feature_names_in"]
