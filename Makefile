@@ -1,6 +1,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Compiled tests and modules are kept for the next run, whatever the shell says.
+unexport PYTHONDONTWRITEBYTECODE
+
 KERNELS := $(wildcard src/kernels/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test test-all check bench sanitize sanitized fuzz fuzz-sanitized clean build
@@ -31,7 +34,7 @@ check: build
 	$(PYTEST)
 
 # All examples, long searches, every command in the documentation, many crashes, and the kernels under sanitizers.
-test-all: check $(VENV)/.export
+test-all: check $(VENV)/.cluster $(VENV)/.export
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "long or not long"
 	$(MAKE) sanitize
 	$(MAKE) fuzz
@@ -39,6 +42,11 @@ test-all: check $(VENV)/.export
 # What exported models are run by; `make test` does without.
 $(VENV)/.export: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[onnx,duckdb]"
+	touch $@
+
+# Dask and Spark, which `make test` does without; Spark needs Java 17 (see CONTRIBUTING.md).
+$(VENV)/.cluster: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dask,spark]"
 	touch $@
 
 # Random input of every kind, a minute each; more with MINUTES=60 (see fuzz/README.md).
@@ -86,6 +94,8 @@ sanitize: sanitized
 
 fuzz-sanitized: sanitized
 	@set -e; for name in $(FUZZERS); do $(SANITIZED_PYTHON) -m fuzz.$$name --minutes $(MINUTES); done
+	@$(SANITIZED_PYTHON) -m fuzz.requests --count 4000
+	@$(SANITIZED_PYTHON) -m fuzz.state --cuts 200 --kills 22
 
 clean:
 	rm -rf build $(VENV)

@@ -1,4 +1,6 @@
-"""Learning time of every classifier, next to scikit-learn's random forest on the codes of the same table.
+"""Learning time of every classifier, next to scikit-learn's random forest on the same table.
+
+The forest gets columns of numbers as they are, as ours do, and codes in place of text, which it does not take.
 
 ``python -m benchmarks.learners [part of a name]`` prints one line for each classifier, the ratios side by side;
 ``TANAGER_DATA`` names the folder with the real data sets, without which there are the generated tables alone.
@@ -17,6 +19,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.harness import Line, best_times, seconds
@@ -129,12 +132,12 @@ MOST_SECONDS = 30  # of the processor, for all runs of a fit; what takes longer 
 
 @dataclass(frozen=True)
 class Data:
-    """A table for our classifiers, and its codes for the forest."""
+    """A table for our classifiers, and the same as an array of numbers for the forest."""
 
     name: str
     X: Any
     y: np.ndarray
-    codes: np.ndarray
+    numbers: np.ndarray
 
 
 def interacting_rows(n_rows: int, n_columns: int, n_classes: int, n_values: int) -> tuple[np.ndarray, np.ndarray]:
@@ -155,8 +158,17 @@ def tables() -> Iterator[Data]:
         yield Data(f"{shape[0]:,} x {shape[1]}", X, y, X)
     for name in REAL if os.environ.get("TANAGER_DATA") else ():
         data = load_dataset(name)
-        encoder = NaiveBayes().fit(data.X, data.y).encoder_
-        yield Data(name, data.X, data.y, encoder.transform(data.X))
+        yield Data(name, data.X, data.y, as_numbers(data.X))
+
+
+def as_numbers(table: pa.Table) -> np.ndarray:
+    """Numbers as they are, and the codes of text; NaN where a cell is missing."""
+    columns = []
+    for column in table.columns:
+        if pa.types.is_dictionary(column.type):
+            column = pa.chunked_array([chunk.indices for chunk in column.unify_dictionaries().chunks])
+        columns.append(column.cast(pa.float64()).to_numpy())
+    return np.column_stack(columns)
 
 
 def learn(model: Any, data: Data) -> None:
@@ -170,7 +182,7 @@ def learning_times(data: Data, wanted: str = "", repeats: int = 2) -> Iterator[t
     Infinite where it was stopped, NaN where it refuses: too much memory, or too long by its own measure.
     """
     forest = RandomForestClassifier(random_state=0)
-    yield from best_times({FOREST: partial(forest.fit, data.codes, data.y)}, repeats).items()
+    yield from best_times({FOREST: partial(forest.fit, data.numbers, data.y)}, repeats).items()
     signal.signal(signal.SIGPROF, _stop)
     for model in (model for model in MODELS if wanted in repr(model)):
         name = repr(model)

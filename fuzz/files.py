@@ -5,6 +5,7 @@ A file is refused with one sentence, or it is a model that answers with probabil
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import io
@@ -20,6 +21,7 @@ from sklearn.exceptions import NotFittedError
 
 from fuzz import harness, zoo
 from tanager import archive, persist
+from tanager.cli import show_model
 from tanager.errors import ModelFileError, TanagerError
 
 ODD: list[Any] = [
@@ -73,6 +75,9 @@ def _use(model: Any, rng: random.Random) -> str:
         lambda: zoo.check_answers(model, model.leave_one_out(X, y), len(X)),
         lambda: persist.from_bytes(persist.to_bytes(model)),
         lambda: copy.deepcopy(model).merge(model),
+        lambda: model.test_then_train(X, y),
+        lambda: model.improve(),
+        lambda: _show(model),
     ]
     for act in rng.sample(acts, 3):
         try:
@@ -89,7 +94,16 @@ def _use(model: Any, rng: random.Random) -> str:
 
 def _lacks(model: Any, error: AttributeError) -> bool:
     """Whether a classifier simply has no such method."""
-    return type(error.obj) is type(model) and error.name in ("unlearn", "leave_one_out", "merge", "explain")
+    return type(error.obj) is type(model) and error.name in (
+        *("unlearn", "leave_one_out", "merge", "explain", "improve"),
+    )
+
+
+def _show(model: Any) -> None:
+    """What ``tanager show`` says, and what it says about its choice."""
+    json.dumps(show_model.model_report(model), default=str)
+    if hasattr(model, "table"):
+        model.table()
 
 
 def _check_one(answer: dict[Any, float]) -> None:
@@ -118,11 +132,23 @@ def _damaged_bytes(model: Model, rng: random.Random) -> bytes:
 def _changed_parts(model: Model, rng: random.Random) -> bytes:
     header, arrays = copy.deepcopy(model.header), dict(model.arrays)
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        if arrays and rng.random() < 0.5:
-            _change_array(arrays, rng)
-        else:
-            _change_tree(header, rng)
+        _change_one(header, arrays, rng)
     return _seal(header, arrays)
+
+
+def _change_one(header: Any, arrays: dict[str, np.ndarray], rng: random.Random) -> None:
+    """Change the header, an array, or such a part of a model inside of the model."""
+    inside = sorted(name for name in arrays if name.startswith("model-"))
+    if inside and rng.random() < 0.5:
+        name = rng.choice(inside)
+        with contextlib.suppress(ModelFileError):  # it is damaged already
+            own, cells = archive.unpack(arrays[name].tobytes(), "the model inside")
+            _change_one(own, cells, rng)
+            arrays[name] = np.frombuffer(_seal(own, cells), dtype=np.uint8)
+    elif arrays and rng.random() < 0.5:
+        _change_array(arrays, rng)
+    else:
+        _change_tree(header, rng)
 
 
 def _seal(header: Any, arrays: dict[str, np.ndarray]) -> bytes:
@@ -139,19 +165,30 @@ def _seal(header: Any, arrays: dict[str, np.ndarray]) -> bytes:
     return bytes(data)
 
 
-def _places(tree: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Every container in a tree of JSON with every key or place in it."""
+Places = dict[str, list[tuple[Any, Any]]]
+
+
+def _places(tree: Any, found: Places, path: str = "") -> Places:
+    """Every container in a tree of JSON with every key or place in it, by their path; items of a list have the same."""
     own = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     for key, item in own:
-        found.append((tree, key))
-        _places(item, found)
+        at = f"{path}/{key if isinstance(tree, dict) else ''}"
+        found.setdefault(at, []).append((tree, key))
+        _places(item, found, at)
     return found
 
 
+def _place(places: Places, rng: random.Random) -> tuple[Any, Any]:
+    """Any place, or any field: the many values of columns shall not hide fields that are there once."""
+    if rng.random() < 0.3:
+        return rng.choice([place for own in places.values() for place in own])
+    return rng.choice(places[rng.choice(sorted(places))])
+
+
 def _change_tree(tree: Any, rng: random.Random) -> None:
-    places = _places(tree, [])
-    holder, key = rng.choice(places)
-    other, other_key = rng.choice(places)
+    places = _places(tree, {})
+    holder, key = _place(places, rng)
+    other, other_key = _place(places, rng)
     value = holder[key]
     how = rng.randrange(8)
     if how == 0:

@@ -46,7 +46,7 @@ def kill(n: int, seed: int) -> tuple[int, int, list[str]]:
     """Kill servers so many times; returns how often, how many rows were acknowledged, and what went wrong."""
     from test_kill import Forks, Trial, live_and_die
 
-    done, rows, failures = 0, 0, []
+    done, rows, copies, failures = 0, 0, 0, []
     forks = Forks()
     try:
         while done < n:
@@ -58,7 +58,8 @@ def kill(n: int, seed: int) -> tuple[int, int, list[str]]:
                 except Exception as error:
                     failures.append(f"--kills 1 --seed {seed}: {_one_line(error)}")
             done, rows, seed = done + trial.n_kills, rows + len(trial.acknowledged), seed + 1
-            _say(f"{done:,} kills, {rows:,} acknowledged rows, {len(failures)} failures")
+            copies += trial.n_copies
+            _say(f"{done:,} kills, {rows:,} acknowledged rows, {copies:,} backups, {len(failures)} failures")
     finally:
         forks.close()
     return done, rows, failures

@@ -5,6 +5,7 @@ A table is refused with one sentence, or it is learned, and then its own rows ge
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
@@ -308,27 +309,51 @@ def _from_memory(rng: random.Random, folder: Path) -> None:
     form = rng.choice(["pandas", "pandas", "polars", "columns", "dicts", "dicts", "lists", "array", "codes", "arrow"])
     names, columns = _columns(rng, plain=form in ("polars", "arrow"))
     m = len(columns[0])
-    y: Any = [rng.choice(["u", "v", "w"]) for _ in range(m)] if rng.random() < 0.8 else _cells(rng, m, plain=False)
+    y: Any = [rng.choice(["u", "v", "w"]) for _ in range(m)] if rng.random() < 0.8 else _labels(rng, m)
     try:
         X = _table(rng, form, names, columns)
     except UnicodeError:  # half of a character, which frames do not take
         return
     model = _model(rng)
-    weights = [rng.choice([0, 1, 2.5, 1e-300, 1e100]) for _ in range(m)] if rng.random() < 0.2 else None
+    beside = _beside(rng, m)
     if rng.random() < 0.5:
-        model.fit(X, y, sample_weight=weights)
+        model.fit(X, y, **beside)
     else:
         half = _table(rng, form, names, [column[: m // 2] for column in columns]) if m > 1 else X
-        model.partial_fit(half, y[: m // 2] if m > 1 else y)
-        model.partial_fit(X, y, sample_weight=weights)
+        model.partial_fit(half, y[: m // 2] if m > 1 and isinstance(y, list) else y)
+        model.partial_fit(X, y, **beside)
     _check(model, X)
+    if rng.random() < 0.1:  # other columns, or other cells
+        other = _table(rng, form, *_columns(rng, plain=form in ("polars", "arrow")))
+        with contextlib.suppress(TanagerError):
+            _check(model, other)
     if form == "dicts":
         for row in X[:3]:
             answer = model.predict_proba_one(row)
             assert all(math.isfinite(p) for p in answer.values()), answer
-            model.learn_one(row, y[0])
+            model.learn_one(row, y[0] if isinstance(y, list) else y)
             model.predict_proba_one({name: rng.choice(OBJECTS[:7]) for name in names})
     _check(model, X)
+
+
+def _labels(rng: random.Random, m: int) -> Any:
+    """Odd labels: any cells, too few or too many of them, a table, or none."""
+    cells = _cells(rng, m, plain=False)
+    shapes = [[[cell] for cell in cells], [cells], pd.DataFrame({"y": pd.Series(cells, dtype=object)}), {"y": cells}]
+    odd = [cells[1:], [*cells, "u"], "uvw"[: min(m, 3)], 3, None, pl.Series(["u"] * m), pa.array(["u"] * m), *shapes]
+    return cells if rng.random() < 0.6 else rng.choice(odd)
+
+
+def _beside(rng: random.Random, m: int) -> dict[str, Any]:
+    """Weights and times, some of them odd."""
+    beside: dict[str, Any] = {}
+    if rng.random() < 0.2:
+        odd = [math.nan, math.inf, -1, None, "1", 1e300] if rng.random() < 0.3 else []
+        beside["sample_weight"] = [rng.choice([0, 1, 2.5, 1e-300, 1e100, *odd]) for _ in range(m)]
+    if rng.random() < 0.1:
+        odd = [math.nan, math.inf, None, "x", 1e308, pd.NaT] if rng.random() < 0.5 else []
+        beside["times"] = [rng.choice([0, 1, 2.5, datetime(2020, 1, 1), *odd]) for _ in range(m)]
+    return beside
 
 
 def _table(rng: random.Random, form: str, names: list[str], columns: list[list[Any]]) -> Any:
@@ -409,10 +434,26 @@ def _model(rng: random.Random) -> Any:
     if rng.random() < 0.2:
         options["categorical"] = rng.choice(["all", ["a"], [0], [-1], ["nosuch"]])
     if rng.random() < 0.1:
-        options["numeric"] = rng.choice([["a"], [0], ["class"]])
+        options["numeric"] = rng.choice([["a"], [0], ["class"], "all", 3, "a"])
+    if rng.random() < 0.1:
+        options["ordinal"] = rng.choice(
+            [{"a": ["p", "q"]}, {"a": []}, {"a": "pq"}, {"nosuch": ["p"]}, ["a"], {0: [1, 1]}]
+        )
+    if rng.random() < 0.1:
+        options["gaussian"] = rng.choice([["a"], ["typo"], [0], [-1], "a", 3, [None], True])
+    if rng.random() < 0.1:
+        options["class_weight"] = rng.choice(["balanced", {"u": 2}, {"u": math.nan}, {"u": -1}, {"x": 1}, [1], "x"])
+    if rng.random() < 0.1:
+        options["priors"] = rng.choice([[0.5, 0.5], [1, 0, 0], {"u": 1}, [math.nan, 1, 1], "x", [1e300, 1e300, 1]])
+    if rng.random() < 0.1:
+        options["cost_matrix"] = rng.choice([[[0, 1], [1, 0]], [[0, 1, 1]] * 3, [[math.nan] * 3] * 3, "x", [[]]])
+    if rng.random() < 0.05:
+        options["max_memory"] = rng.choice(["1 KB", "1.2.3", "", 0, -1, 1e400, None, "9" * 400])
+    if rng.random() < 0.05:
+        options["random_state"] = rng.choice([0, -1, "x", 1.5, 2**70, None])
     kind = rng.choice([NaiveBayes, NaiveBayes, AODE, TAN, KDB, EvolvingNaiveBayes, HoeffdingTree, "gaussian"])
     if kind == "gaussian":
-        return NaiveBayes(gaussian=True, **options)
+        kind, options = NaiveBayes, {"gaussian": True} | options
     known = kind().get_params()
     return kind(**{name: value for name, value in options.items() if name in known})
 

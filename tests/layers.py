@@ -11,7 +11,7 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "tanager"
 LAYERS = [
-    ("errors", "_kernels", "archive", "writing", "shortcuts"),
+    ("errors", "_kernels", "archive", "saved", "writing", "shortcuts"),
     ("encoding",),
     ("counts",),
     ("networks",),
@@ -20,10 +20,12 @@ LAYERS = [
     ("learning",),
     ("classifiers",),
     ("streams",),
-    ("plot", "files", "export"),
+    ("plot", "files", "cluster", "export"),
     ("evaluate", "datasets", "generate", "plain"),
     ("persist", "river"),
-    ("service", "client"),
+    ("service", "client", "dask", "spark"),
+    ("following",),
+    ("kafka",),
     ("cli",),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from typing import Any
@@ -24,10 +25,15 @@ from tanager import (
     SPC,
     SPODE,
     TAN,
+    TBMATAN,
     TC,
+    AnytimeAODE,
     BestOf,
     Collection,
     DataError,
+    DriftAware,
+    EvolvingNaiveBayes,
+    HoeffdingTree,
     MemoryBudgetError,
     NaiveBayes,
     NBTree,
@@ -247,6 +253,9 @@ def test_answers_before_anything_was_learned(model: CountsClassifier, method: st
         (AODE(n_bins=0), "n_bins=0 must be a whole number from 1"),
         (AODE(smoothing="laplace"), "smoothing='laplace' is not an option; give a number"),
         (AODE(smoothing=-1), "must be a finite number of at least 0"),
+        (AODE(smoothing=1e-300), "from 1e-100 to 1e.100 where it is not 0"),
+        (AODE(smoothing=10**400), "from 1e-100 to 1e.100 where it is not 0"),
+        (AODE(smoothing=np.nan), "must be a finite number"),
         (AODE(min_count="a"), "min_count='a': give a number of rows of at least 0"),
         (AODE(min_count=float("nan")), "min_count=nan"),
         (AODE(subsumption="a"), "subsumption='a': give a number of rows"),
@@ -258,9 +267,23 @@ def test_answers_before_anything_was_learned(model: CountsClassifier, method: st
         (AODE(n_jobs="all"), "n_jobs='all': give a number of threads, -1 for all cores"),
         (AODE(n_jobs=0), "n_jobs=0: give a number of threads"),
         (AODE(max_memory="lots"), "max_memory='lots' is not a size"),
+        (AODE(max_memory="0.1.0"), "max_memory='0.1.0' is not a size"),
         (AODE(schema="x"), "schema='x' is a str; give a Schema"),
         (AODE(categorical=["skyy"]), "categorical: X has no column 'skyy'.*Did you mean 'sky'?"),
         (AODE(numeric=[7]), "numeric: X has no column 7"),
+        (AODE(ordinal=[["size"]]), r"ordinal=\[\['size'\]\]: give the order of each column"),
+        (AODE(numeric=3), "numeric=3: give names or places of columns, as a list"),
+        (NaiveBayes(gaussian=["typo"]), "gaussian: X has no column 'typo'"),
+        (NaiveBayes(decay=0), "decay=0"),
+        (NaiveBayes(decay=float("nan")), "decay=nan"),
+        (NaiveBayes(decay="2 q"), "decay='2 q'"),
+        (FANC(random_state="x"), "random_state='x': give a whole number from 0"),
+        (SPC(random_state=1.5), "random_state=1.5: give a whole number from 0"),
+        (AnytimeAODE(random_state=[1]), r"random_state=\[1\]: give a whole number from 0"),
+        (NBTree(random_state="x"), "random_state='x': give a whole number"),
+        (TBMATAN(ess=float("nan")), "ess=nan: give an equivalent sample size above 0"),
+        (TBMATAN(ess=float("inf")), "ess=inf: give an equivalent sample size above 0"),
+        (TBMATAN(ess=-1), "ess=-1: give an equivalent sample size above 0"),
         (AODE(categorical=["size"], numeric=["size"]), "column 'size' is requested as both"),
         (AODE(cost_matrix=[[0, 1]]), r"cost_matrix has shape \(1, 2\), expected \(2, 2\).*\['u', 'v'\]"),
         (AODE(cost_matrix=[[0, 1], [1]]), "cost_matrix=.* rows of different lengths"),
@@ -296,6 +319,7 @@ def test_answers_before_anything_was_learned(model: CountsClassifier, method: st
         (Collection({"skyy": [[]]}), "parent_sets: there is no column 'skyy'.*Did you mean 'sky'?"),
         (Collection({"sky": [["siez"]]}), "parent_sets: there is no column 'siez'.*Did you mean 'size'?"),
         (Collection({"sky": [None]}), "a set without the class is refused"),
+        (Collection({"sky": [["size", "size"]]}), r"parent_sets of 'sky': \['size', 'size'\] names a column twice"),
         (Collection({"sky": [["size"]], "size": [["sky"]]}), "no order of the columns puts parents first"),
         (SuperParentTAN(min_gain=-1), "min_gain=-1: give a gain of at least 0"),
         (BestOf(["x"]), "candidates: 'x' is no classifier of tanager"),
@@ -370,6 +394,17 @@ def test_whole_numbers_beyond_all_floats_are_cells_like_others() -> None:
     assert np.isfinite(model.predict_proba([[10**400], [1.5]])).all()
 
 
+@pytest.mark.parametrize(
+    "model", [NaiveBayes(), EvolvingNaiveBayes(), HoeffdingTree(), DriftAware(NaiveBayes())], ids=name_of
+)
+@pytest.mark.parametrize("label", [["u", "v"], ("u", ["v"]), {"u": 1}, pd.Series(["u", "v"])], ids=repr)
+def test_a_row_with_a_label_that_cannot_be_looked_up_is_learned_or_refused(model: Any, label: Any) -> None:
+    model = clone(model).fit([{"a": "p"}, {"a": "q"}] * 4, ["u", "v"] * 4)
+    with contextlib.suppress(DataError):
+        model.learn_one({"a": "p"}, label)
+    assert np.allclose(model.predict_proba([{"a": "p"}]).sum(), 1.0)
+
+
 @pytest.mark.parametrize("label", [b"\xff", frozenset(), [1]])
 def test_a_row_may_have_a_label_of_any_type(label: Any) -> None:
     model = NaiveBayes().fit([["a"], ["b"]], ["u", "v"])
@@ -404,3 +439,47 @@ def test_a_pool_without_rows_to_judge_by_answers_with_its_first_candidate() -> N
     model = BestOf([NaiveBayes(), KDB()], pool="log").partial_fit(X, y)
     model.count_warm_up()
     assert np.isfinite(model.unlearn(X, y).predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("model", [NaiveBayes(), AODE(), EvolvingNaiveBayes(), DriftAware(NaiveBayes())], ids=name_of)
+@pytest.mark.parametrize("y", [[Y], [[a, a] for a in Y], np.array([Y, Y]).T])
+@pytest.mark.parametrize("learn", ["fit", "partial_fit", "test_then_train"])
+def test_a_table_of_labels_is_refused(model: Any, y: Any, learn: str) -> None:
+    with pytest.raises(DataError):
+        getattr(clone(model), learn)(X, y)
+
+
+@pytest.mark.parametrize("model", [NaiveBayes(window="1 h"), NaiveBayes(decay="1 h"), AODE()], ids=name_of)
+@pytest.mark.parametrize("times", [[1.0, None, 2.0, 3.0], [1.0, np.nan, 2.0, 3.0], ["x"] * 4, [1.0]])
+@pytest.mark.parametrize("learn", ["fit", "partial_fit", "test_then_train"])
+def test_times_with_gaps_are_refused(model: Any, times: Any, learn: str) -> None:
+    with pytest.raises(DataError):
+        getattr(clone(model), learn)(X, Y, times=times)
+
+
+@pytest.mark.parametrize("change", ["update", "subtract"])
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -1.0, 1e200])
+def test_counts_refuse_weights_that_are_none_and_stay_as_they_are(change: str, weight: float) -> None:
+    model = NaiveBayes().fit(TABLE, Y)
+    counts, before = model.counts_, model.counts_.to_bytes()
+    codes = model.encoder_.transform(TABLE, "smooth", "it")
+    with pytest.raises(DataError, match="weight"):
+        getattr(counts, change)(codes, np.zeros(4, dtype=np.uint16), np.array([1.0, weight, 1.0, 1.0]))
+    assert counts.to_bytes() == before
+
+
+def test_all_values_of_uint16_are_told_another_way_out_than_uint16() -> None:
+    codes = np.arange(2**16, dtype=np.uint16)[:, None]
+    with pytest.raises(DataError, match=r"all 65,536 values of uint16 are in use.*Give rare values one code") as caught:
+        NaiveBayes().fit(codes, np.arange(2**16) % 2)
+    assert "astype" not in str(caught.value)
+
+
+def test_heavy_rows_that_have_left_a_window_leave_answers_that_are_probabilities() -> None:
+    """What is left of counts beside weights of 1e100 is rounding; answers are still numbers."""
+    rows, labels = [["a", "p"], ["b", "q"], ["a", "q"], ["b", "p"], ["c", "p"], ["a", "q"]], [*"uvwuvw"]
+    weights = [1e100, 2.5, 1e100, 2.5, 1e-300, 2.5]
+    for model in (NaiveBayes, TAN, AODE, KDB, FANC):
+        for smoothing in (0, 1e-100, 1.0, 1e100):
+            proba = model(smoothing=smoothing, window=2).fit(rows, labels, sample_weight=weights).predict_proba(rows)
+            assert np.allclose(proba.sum(axis=1), 1.0)

@@ -297,3 +297,8 @@ def test_a_tree_that_is_no_view_of_counts_says_how_to_draw_it():
     model = HoeffdingTree().fit([["a"], ["b"]], [0, 1])
     with pytest.raises(OptionError, match=r"HoeffdingTree is a tree of classifiers.*plot_tree"):
         network_text(model)
+
+
+def test_values_beyond_all_floats_have_an_order() -> None:
+    model = TAN(categorical="all").fit([[10**400, 1], [1, 2], [2, 1], [10**400, 2]] * 5, [0, 1, 0, 1] * 5)
+    assert len(drawable_networks(model)[0].strengths) == 3

@@ -87,8 +87,9 @@ void count_all(const AnsweredRows &rows, const Changes &change, std::size_t n, b
 }
 
 void score_changes(const Floats &joint, const AnyArray &labels, const std::optional<WeightArray> &weights,
-                   const std::vector<int> &preference, const std::vector<const Factor *> &factors, const Sets &changes,
-                   const Doubles &out_, bool probabilities, int n_jobs, bool logs, bool only_best) {
+                   const std::vector<int> &preference, const std::vector<const Factor *> &factors,
+                   const std::optional<Sets> &changes, const Doubles &out_, bool probabilities, int n_jobs, bool logs,
+                   bool only_best) {
     const std::int64_t n_rows = std::int64_t(joint.shape(0)), k = std::int64_t(joint.shape(1));
     expect(k > 0 && k < 65536, "there must be classes");
     const AnsweredRows rows{n_rows,    int(k), joint.data(), as_classes(labels, n_rows, k), as_weights(weights, n_rows),
@@ -103,17 +104,20 @@ void score_changes(const Floats &joint, const AnyArray &labels, const std::optio
         expect(std::int64_t(factor->lines->size()) == n_rows, "a factor needs one line number per row");
         expect(factor->k == k, "a factor needs one number per class in each line");
     }
-    for (const auto &change : changes)
-        for (const int f : change)
-            expect(f >= 0 && std::size_t(f) < factors.size(), "a change names an unknown factor");
-    double *out = as_output(out_, std::int64_t(changes.size()), 3);
+    if (changes)
+        for (const auto &change : *changes)
+            for (const int f : change)
+                expect(f >= 0 && std::size_t(f) < factors.size(), "a change names an unknown factor");
+    const std::size_t n = changes ? changes->size() : factors.size();
+    double *out = as_output(out_, std::int64_t(n), 3);
     nb::gil_scoped_release release;
     const auto change = [&](std::size_t q) {
         std::vector<const Factor *> own;
-        for (const int f : changes[q]) own.push_back(factors[std::size_t(f)]);
+        if (!changes) own.push_back(factors[q]);
+        else
+            for (const int f : (*changes)[q]) own.push_back(factors[std::size_t(f)]);
         return own;
     };
-    const std::size_t n = changes.size();
     if (!probabilities) return count_all(rows, change, n, only_best, n_jobs, out);
     in_turn(n, n_jobs, [&](std::size_t, std::size_t q) {
         const ChangeScore score = score_change(rows, change(q), true, logs);
@@ -138,6 +142,6 @@ void bind_changes(nb::module_ &m) {
                      [](const Factor &factor) { return factor.lines->nbytes() + factor.table.size() * sizeof(double); })
         .def("add_to", &add_factor, nb::arg("out").noconvert(), nb::arg("sign") = 1.0);
     m.def("score_changes", &score_changes, nb::arg("joint"), nb::arg("labels"), nb::arg("weights").none(),
-          nb::arg("preference"), nb::arg("factors"), nb::arg("changes"), nb::arg("out").noconvert(),
+          nb::arg("preference"), nb::arg("factors"), nb::arg("changes").none(), nb::arg("out").noconvert(),
           nb::arg("probabilities") = true, nb::arg("n_jobs") = 1, nb::arg("logs") = true, nb::arg("only_best") = false);
 }

@@ -57,6 +57,7 @@ exact::Sums checked_sums(const Digits &digits, const Windows &windows) {
 }
 
 constexpr std::int64_t no_place = 1 << 20;
+constexpr std::int64_t most_rows = std::int64_t(1) << 30;  // that digits can take before they are made normal
 
 // Rows may be spelled where their digits are inside the windows, and below the highest digit of each.
 bool has_room(const exact::Sums &sums, const double *rows, const double *raw, std::int64_t m) {
@@ -101,7 +102,7 @@ bool exact_add(const Digits &digits, const Windows &windows, const Rows &rows, c
     const exact::Sums sums = checked_sums(digits, windows);
     const std::int64_t m = std::int64_t(rows.shape(0)), n_sets = std::int64_t(lines.shape(1));
     const double *values = checked_rows(rows, m, sums.n), *weights = checked_raw(raw, m);
-    expect(std::int64_t(lines.shape(0)) == m && m < (std::int64_t(1) << 30), "there must be one row of lines per row");
+    expect(std::int64_t(lines.shape(0)) == m && m < most_rows, "there must be one row of lines per row");
     for (std::int64_t at = 0; at < m * n_sets; ++at)
         expect(lines.data()[at] < sums.n_lines, "a line is beyond the sums");
     if (!has_room(sums, values, weights, m)) return false;
@@ -189,18 +190,35 @@ void exact_read_without(const Digits &digits, const Windows &windows, const Line
     const CellsOut out = checked_cells(weight, mean, deviation, m * n_sets, sums.n);
     const std::int64_t *from = lines.data();
     nb::gil_scoped_release release;
+    // Many rows in few lines: these are read once, and each row is taken off in doubles, where that is good enough.
+    std::vector<exact::Cell> cells;
+    if (m * n_sets >= 2 * sums.n_lines) {
+        cells.resize(std::size_t(sums.n_lines * sums.n));
+        parallel_rows(sums.n_lines, n_jobs, [&](std::int64_t begin, std::int64_t end) {
+            exact::Scratch scratch;
+            for (std::int64_t at = begin * sums.n; at < end * sums.n; ++at)
+                cells[std::size_t(at)] = exact::read(sums, sums.line(at / sums.n), int(at % sums.n), scratch);
+        });
+    }
     parallel_rows(m, n_jobs, [&](std::int64_t begin, std::int64_t end) {
         exact::Scratch scratch;
-        std::vector<std::int64_t> row(std::size_t(sums.width)), rest(row.size());
-        for (std::int64_t r = begin; r < end; ++r) {
-            exact::spell(sums, values + r * sums.n, weights[r], row.data());
-            for (std::int64_t q = 0; q < n_sets; ++q) {
-                const std::int64_t at = r * n_sets + q;
-                std::copy_n(sums.line(from[at]), sums.width, rest.data());
-                exact::subtract(rest.data(), row.data(), sums.width);
-                exact::normalise(sums, rest.data());
-                for (int i = 0; i < sums.n; ++i) out.put(at * sums.n + i, exact::read(sums, rest.data(), i, scratch));
+        const auto without = [&](std::int64_t line, int i, double x, double w) {
+            exact::Cell left;
+            if (!cells.empty()) {
+                const exact::Cell &all = cells[std::size_t(line * sums.n + i)];
+                if (!std::isfinite(x)) return all;
+                exact::Running running(all);
+                running.remove(x, w);
+                const bool good = running.read(left);
+                left.deviation = exact::beyond_rounding(left.deviation, left.mean);
+                if (good) return left;
             }
+            return exact::read_without(sums, sums.line(line), i, x, w, scratch);
+        };
+        for (std::int64_t at = begin * n_sets; at < end * n_sets; ++at) {
+            const std::int64_t r = at / n_sets;
+            for (int i = 0; i < sums.n; ++i)
+                out.put(at * sums.n + i, without(from[at], i, values[r * sums.n + i], weights[r]));
         }
     });
 }
@@ -214,13 +232,34 @@ void scales(std::optional<Contiguous> fade, double scale, const Doubles &out,
     fading_scales(m, factors, scale, out.data(), halved.data());
 }
 
-void run(const Rows &rows, const AnyArray &labels, const Contiguous &raw, const Contiguous &scales_,
+// The old rows of a queue, and when they and those of the block leave.
+Queue checked_queue(const std::tuple<Rows, AnyArray, Contiguous> &old, const Integers &gone, const GaussianBlock &block,
+                    int n, int k) {
+    const auto &[numbers, labels, weights] = old;
+    const std::int64_t q = std::int64_t(numbers.shape(0)), m = block.n_rows;
+    const double *raw = checked_raw(weights, q);
+    Queue queue{q, checked_rows(numbers, q, n), checked_labels(labels, q, k), {raw, raw + q}, gone.data()};
+    queue.raw.insert(queue.raw.end(), block.raw, block.raw + m);
+    for (const int y : queue.labels) expect(y >= 0, "rows without a label cannot leave");
+    expect(std::int64_t(gone.shape(0)) == m, "there must be a number of rows that leave for every row");
+    std::int64_t left = 0;
+    for (std::int64_t r = 0; r < m; ++r) {
+        expect(gone.data()[r] >= 0 && gone.data()[r] <= q + m, "fewer than no rows leave, or too many");
+        left += gone.data()[r];
+        expect(left <= q + r + 1, "a row leaves before it has come");
+    }
+    return queue;
+}
+
+// False, and nothing is done, where there is no room for the digits of the rows.
+bool run(const Rows &rows, const AnyArray &labels, const Contiguous &raw, const Contiguous &scales_,
          const Integers &halved, const Digits &digits, const Windows &windows, double ddof, double scale,
          const Doubles &out_, std::optional<Rows> asked, std::optional<std::tuple<Rows, AnyArray, Contiguous>> leaving,
          std::optional<Integers> gone) {
     exact::Sums sums = checked_sums(digits, windows);
     const int k = int(sums.n_lines), n = sums.n;
     const std::int64_t m = std::int64_t(rows.shape(0));
+    expect(m < most_rows, "there are too many rows");
     double *out = as_output(out_, m, k);
     GaussianBlock block{m,
                         checked_rows(rows, m, n),
@@ -234,28 +273,39 @@ void run(const Rows &rows, const AnyArray &labels, const Contiguous &raw, const 
     for (std::int64_t r = 0; r < m; ++r)
         expect(block.scales[r] > 0 && block.halved[r] >= 0 && block.halved[r] < 30000, "a scale is out of bounds");
     expect(scale > 0 && (ddof == 0 || ddof == 1), "ddof is 0 or 1");
-    expect_room(sums, block.rows, block.raw, m);
     expect(leaving.has_value() == gone.has_value(), "rows that leave need steps that say when");
     std::optional<Queue> queue;
-    if (leaving) {
-        const auto &[numbers, own, old] = *leaving;
-        const std::int64_t q = std::int64_t(numbers.shape(0));
-        expect(q >= m && std::int64_t(gone->shape(0)) == m, "the queue must hold all rows of the block");
-        const double *weights = checked_raw(old, q);
-        queue = Queue{checked_rows(numbers, q, n), checked_labels(own, q, k), {weights, weights + q}, gone->data()};
-        std::copy_n(block.raw, m, queue->raw.end() - m);
-        for (const int y : queue->labels) expect(y >= 0, "rows without a label cannot leave");
-        expect_room(sums, queue->rows, queue->raw.data(), q);
-        std::int64_t left = 0;
-        for (std::int64_t r = 0; r < m; ++r) {
-            expect(gone->data()[r] >= 0 && gone->data()[r] <= q, "fewer than no rows leave, or too many");
-            left += gone->data()[r];
-            expect(left <= q - m + r + 1, "a row leaves before it has come");
-        }
-    }
+    if (leaving) queue = checked_queue(*leaving, *gone, block, n, k);
+    if (!has_room(sums, block.rows, block.raw, m)) return false;
+    if (queue && !has_room(sums, queue->rows, queue->raw.data(), queue->n_old)) return false;
     nb::gil_scoped_release release;
     Moments moments(std::move(sums), ddof, scale);
     stream(moments, block, queue ? &*queue : nullptr, out);
+    return true;
+}
+
+// Answers of naive Bayes; with labels and weights those of rows that are left out of their class. False where there is
+// no room for the digits of such a row.
+bool ratios(const Digits &digits, const Windows &windows, double ddof, double scale, const Rows &rows,
+            const Doubles &out_, const Doubles &highest_, std::optional<AnyArray> labels_,
+            std::optional<Contiguous> raw_) {
+    exact::Sums sums = checked_sums(digits, windows);
+    const int k = int(sums.n_lines), n = sums.n;
+    const std::int64_t m = std::int64_t(rows.shape(0));
+    const double *values = checked_rows(rows, m, n), *raw = raw_ ? checked_raw(*raw_, m) : nullptr;
+    double *out = as_output(out_, m, k), *highest = highest_.data();
+    expect(highest_.ndim() == 1 && std::int64_t(highest_.shape(0)) == m, "there must be one number per row");
+    expect(scale > 0 && (ddof == 0 || ddof == 1), "ddof is 0 or 1");
+    expect(labels_.has_value() == raw_.has_value(), "rows that are left out have labels and weights");
+    const std::vector<int> labels = labels_ ? checked_labels(*labels_, m, k) : std::vector<int>();
+    for (const int y : labels) expect(y >= 0, "rows without a label cannot be left out");
+    if (raw && !has_room(sums, values, raw, m)) return false;
+    nb::gil_scoped_release release;
+    Moments moments(std::move(sums), ddof, scale);
+    for (std::int64_t r = 0; r < m; ++r, values += n, out += k)
+        highest[r] = raw ? moments.log_ratios_without(values, labels[std::size_t(r)], raw[r], out)
+                         : moments.log_ratios(values, out);
+    return true;
 }
 
 Normals checked_normals(const Rows &mean, const Rows &inverse, const Rows &top, int k) {
@@ -300,18 +350,6 @@ void products(const Rows &values, const Lines &lines, const Rows &mean, const Ro
     add_log_densities(normals, rows, set, skip, to, n_jobs);
 }
 
-void ratios(const Rows &values, const Rows &mean, const Rows &inverse, const Rows &top, const Doubles &out,
-            const Doubles &highest) {
-    const int k = int(mean.shape(0));
-    const std::int64_t m = std::int64_t(values.shape(0));
-    const Normals normals = checked_normals(mean, inverse, top, k);
-    const double *rows = checked_rows(values, m, normals.n);
-    double *to = as_output(out, m, k), *tops = highest.data();
-    expect(highest.ndim() == 1 && std::int64_t(highest.shape(0)) == m, "there must be one number per row");
-    nb::gil_scoped_release release;
-    log_density_ratios(normals, m, rows, to, tops);
-}
-
 }  // namespace
 
 void bind_gaussian(nb::module_ &m) {
@@ -321,8 +359,6 @@ void bind_gaussian(nb::module_ &m) {
     m.def("add_log_densities", &products, nb::arg("values"), nb::arg("lines"), nb::arg("mean"), nb::arg("inverse"),
           nb::arg("top"), nb::arg("n_classes"), nb::arg("set"), nb::arg("skip"), nb::arg("out").noconvert(),
           nb::arg("n_jobs") = 1);
-    m.def("log_density_ratios", &ratios, nb::arg("values"), nb::arg("mean"), nb::arg("inverse"), nb::arg("top"),
-          nb::arg("ratios").noconvert(), nb::arg("highest").noconvert());
     m.def("exact_bounds", &exact_bounds, nb::arg("values"), nb::arg("raw"), nb::arg("bounds").noconvert());
     m.def("exact_add", &exact_add, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("values"), nb::arg("raw"),
           nb::arg("lines"), nb::arg("subtract") = false);
@@ -337,6 +373,9 @@ void bind_gaussian(nb::module_ &m) {
           nb::arg("mean").noconvert(), nb::arg("deviation").noconvert(), nb::arg("n_jobs") = 1);
     m.def("fading_scales", &scales, nb::arg("fade").none(), nb::arg("scale"), nb::arg("scales").noconvert(),
           nb::arg("halved").noconvert());
+    m.def("moment_ratios", &ratios, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("ddof"),
+          nb::arg("scale"), nb::arg("values"), nb::arg("ratios").noconvert(), nb::arg("highest").noconvert(),
+          nb::arg("labels").none() = nb::none(), nb::arg("raw").none() = nb::none());
     m.def("stream_moments", &run, nb::arg("rows"), nb::arg("labels"), nb::arg("raw"), nb::arg("scales"),
           nb::arg("halved"), nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("ddof"), nb::arg("scale"),
           nb::arg("out").noconvert(), nb::arg("asked").none() = nb::none(), nb::arg("leaving").none() = nb::none(),

@@ -58,12 +58,12 @@ void add_families(const Batch &rows, const Store &store, double sign) {
             std::fill(before.begin(), before.end(), 0);
             for (std::size_t q = 0; q < first.size(); ++q) {
                 const std::int64_t step = f.strides[q] / inner;
-                const std::int32_t *own = &columns[std::size_t(first[q]) * m];
+                const std::int32_t *own = columns.data() + std::size_t(first[q]) * m;
                 for (std::size_t r = 0; r < m; ++r) before[r] += own[r] * step;
             }
             made = first;
         }
-        const std::int32_t *own = &columns[std::size_t(f.attributes.back()) * m];
+        const std::int32_t *own = columns.data() + std::size_t(f.attributes.back()) * m;
         for (std::size_t r = 0; r < m; ++r)
             f.cells[before[r] * inner + own[r] * f.strides.back() + labels[r]] += weights[r];
     }

@@ -76,22 +76,4 @@ void add_log_densities(const Normals &normals, const Contexts &rows, int set, in
     parallel_rows(rows.n_rows, n_jobs, work, rows_per_thread);
 }
 
-void log_density_ratios(const Normals &normals, std::int64_t n_rows, const double *values, double *ratios,
-                        double *highest) {
-    const int k = normals.k, n = normals.n;
-    std::vector<double> own(static_cast<std::size_t>(k));
-    for (std::int64_t r = 0; r < n_rows; ++r, ratios += k) {
-        std::fill_n(ratios, k, 0.0);
-        highest[r] = 0;
-        for (int g = 0; g < n; ++g) {
-            const double x = values[r * n + g];
-            if (std::isnan(x)) continue;
-            double top = -std::numeric_limits<double>::infinity();
-            for (int c = 0; c < k; ++c) top = std::max(top, own[std::size_t(c)] = normals.log_density(c, g, x));
-            for (int c = 0; c < k; ++c) ratios[c] += own[std::size_t(c)] - top;
-            highest[r] += top;
-        }
-    }
-}
-
 }  // namespace tanager

@@ -43,9 +43,4 @@ void log_density_sums(const Normals &normals, const Contexts &rows, const Terms 
 // Adds sum_g log N(x_g; context of one set) over all numbers but `skip` to out (rows, k), where its parents are there.
 void add_log_densities(const Normals &normals, const Contexts &rows, int set, int skip, double *out, int n_jobs);
 
-// Log densities of the numbers given the class alone: sums over the numbers of what each class has less than the
-// highest (rows, k), and the sums of the highest (rows).
-void log_density_ratios(const Normals &normals, std::int64_t n_rows, const double *values, double *ratios,
-                        double *highest);
-
 }  // namespace tanager

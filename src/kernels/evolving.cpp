@@ -14,9 +14,11 @@ constexpr double nothing = 1e-9;  // a weight that is only rounding
 constexpr double least_variance = 1e-250;
 constexpr double distance_of_limit = 0x1p40;  // deviations of all rows; farther out the answer no longer changes
 constexpr double most_deviations = 1e140;     // of a pseudo-class; the square is finite
-constexpr double cancelled = 1e-6;  // of the squares: where less is left of them, rounding has too large a part in it
+constexpr double cancelled = 1e-3;  // of the squares: where less is left of them, rounding has too large a part in it
 
 inline bool usable(double x) { return std::isfinite(x); }
+
+inline void keep_largest(double &largest, double x) { largest = std::max(largest, x); }
 
 void forget(double &x, double w) { x = x - w > nothing ? x - w : 0; }
 
@@ -232,6 +234,12 @@ void Evolving::keep(const Row &row, double weight, int target, int hidden) {
     if (also >= 0) remove(also, old, gone);
 }
 
+// The largest squares since they were last learned from rows; forgotten where slots or columns have moved.
+std::vector<double> &Evolving::most(std::vector<double> &squares, std::size_t n) {
+    if (squares.size() != n) squares.assign(n, 0);
+    return squares;
+}
+
 // Moments by Welford's rule, with forgetting on the clock of the cell.
 void Evolving::update(int slot, const Row &row, double weight) {
     const double keep = 1 - options_.alpha;
@@ -249,6 +257,7 @@ void Evolving::update(int slot, const Row &row, double weight) {
         const double d = x - mean_[cell];
         mean_[cell] += weight / weight_[cell] * d;
         squares_[cell] = keep * squares_[cell] + weight * d * (x - mean_[cell]);
+        if (options_.window > 0) keep_largest(most(most_, weight_.size())[cell], squares_[cell]);
         set_variance(slot, i);
     }
     for (int i = 0; i < n_columns(); ++i) {
@@ -281,7 +290,12 @@ void Evolving::remove(int slot, const Row &row, double weight) {
         mean_[cell] -= weight * d / left;
         squares_[cell] -= weight * d * (x - mean_[cell]);
         weight_[cell] = left;
-        if (squares_[cell] < cancelled * before) relearn(slot, i);
+        double &largest = most(most_, weight_.size())[cell];
+        keep_largest(largest, before);
+        if (squares_[cell] < cancelled * largest) {
+            relearn(slot, i);
+            largest = squares_[cell];
+        }
         set_variance(slot, i);
     }
     for (int i = 0; i < n_columns(); ++i) {
@@ -302,6 +316,8 @@ void Evolving::update_base(const Row &row, double weight) {
         const double d = x - base_mean_[i];
         base_mean_[i] += weight / base_weight_[i] * d;
         base_squares_[i] = keep * base_squares_[i] + weight * d * (x - base_mean_[i]);
+        if (options_.window > 0)
+            keep_largest(most(base_most_, base_weight_.size())[std::size_t(i)], base_squares_[std::size_t(i)]);
         set_deviation(i);
     }
 }
@@ -324,10 +340,13 @@ void Evolving::remove_base(const Row &row, double weight) {
         base_mean_[i] -= weight * d / left;
         base_squares_[i] -= weight * d * (x - base_mean_[i]);
         base_weight_[i] = left;
-        if (base_squares_[i] < cancelled * before) {
+        double &largest = most(base_most_, base_weight_.size())[std::size_t(i)];
+        keep_largest(largest, before);
+        if (base_squares_[i] < cancelled * largest) {
             const auto [own, mean, squares] = of_window(-1, i);
             if (own > 0) base_mean_[i] = mean;
             base_squares_[i] = squares;
+            largest = squares;
         }
     }
     for (int i = 0; i < n_; ++i) set_deviation(i);
@@ -346,7 +365,7 @@ std::tuple<double, double, double> Evolving::of_window(int slot, int i) const {
     return {running.weight, running.mean, running.squares};
 }
 
-// A value has left that nearly all the squares were of: what is left of them is rounding. The rows of the window say
+// Values have left that nearly all the squares were of: what is left of them is rounding. The rows of the window say
 // what they are, beside the pseudo-observations, which are of all rows so far.
 void Evolving::relearn(int slot, int i) {
     const std::size_t cell = at(slot, n_) + std::size_t(i);

@@ -76,6 +76,7 @@ class Evolving {
     void remove_base(const Row &row, double weight);
     std::tuple<double, double, double> of_window(int slot, int i) const;
     void relearn(int slot, int i);
+    static std::vector<double> &most(std::vector<double> &squares, std::size_t n);
     void set_deviation(int i);
     void keep(const Row &row, double weight, int target, int hidden);
     void move_priors(double weight, int target, int hidden);
@@ -135,6 +136,7 @@ class Evolving {
     std::int64_t cool_, rows_ = 0, next_born_ = 0;
 
     // window, a ring
+    std::vector<double> most_, base_most_;  // squares, see `most`
     std::vector<double> kept_numbers_, kept_weights_;
     std::vector<int> kept_values_, kept_target_, kept_hidden_;
     std::int64_t kept_ = 0, oldest_ = 0;

@@ -12,9 +12,6 @@ using Wide = unsigned __int128;
 
 constexpr std::int64_t digit_bits = 32;
 constexpr std::int64_t digit_mask = 0xffffffff;
-// Sums that have faded are cut below the last digit. A spread so small beside the mean is what that leaves of none: two
-// doubles that differ do so by 2^-53 of them at least.
-constexpr double rounding = 0x1p-60;
 constexpr double largest = 0x1p1022;
 
 // ± mantissa 2^exponent, with an odd mantissa, or 0.
@@ -51,22 +48,85 @@ Product times(const Product &a, const Odd &b) {
     return {{std::uint64_t(low), std::uint64_t(high), std::uint64_t(high >> 64)}, a.exponent + b.exponent};
 }
 
+// The product without its lowest bits, so many that its last place is that of the first one left.
+Product cut_off(Product a, std::int64_t bits) {
+    for (; bits >= 64; bits -= 64, a.exponent += 64) a = {{a.words[1], a.words[2], 0}, a.exponent};
+    if (bits == 0) return a;
+    const auto joined = [bits](std::uint64_t low, std::uint64_t high) { return low >> bits | high << (64 - bits); };
+    return {{joined(a.words[0], a.words[1]), joined(a.words[1], a.words[2]), a.words[2] >> bits},
+            a.exponent + int(bits)};
+}
+
 int length(std::uint64_t x) { return 64 - std::countl_zero(x); }
 
-// Digits of a product, which its window has room for.
+// Adds the digits of ± product to a sum, whose window has room for them, but perhaps not for zeros above them. Digits
+// below the window are cut off: sums that have faded have lost those, too.
 void put(const Product &product, bool negative, const Part &part, std::int64_t *line) {
     const int shift = product.exponent & 31;
-    std::int64_t *to = line + part.begin + ((product.exponent >> 5) - part.low);
+    const std::int64_t sign = -std::int64_t(negative), place = (product.exponent >> 5) - part.low;
+    std::int64_t *to = line + part.begin + place;
+    const auto next = [&](std::uint64_t digit) { *to++ += (std::int64_t(digit) ^ sign) - sign; };
+    const auto low_half = [](std::uint64_t word) { return word & std::uint64_t(digit_mask); };
     const int n_words = product.words[2] ? 3 : product.words[1] ? 2 : 1;
-    Wide rest = 0;
-    for (int j = 0; j < n_words; ++j) {
-        rest += Wide(product.words[j]) << shift;
-        for (int half = 0; half < 2; ++half, ++to, rest >>= digit_bits) {
-            const std::int64_t digit = std::int64_t(std::uint64_t(rest) & std::uint64_t(digit_mask));
-            if (digit != 0) *to += negative ? -digit : digit;
-        }
+    if (place < 0) {
+        put(cut_off(product, std::int64_t(-32) * place - shift), negative, part, line);
+        return;
     }
-    if (rest != 0) *to += negative ? -std::int64_t(rest) : std::int64_t(rest);
+    Wide rest = Wide(product.words[0]) << shift;
+    for (int j = 1; j < n_words; ++j) {
+        next(low_half(std::uint64_t(rest)));
+        next(std::uint64_t(rest) >> digit_bits);
+        rest = (rest >> 64) + (Wide(product.words[j]) << shift);
+    }
+    if (place + 2 * n_words < part.size) {  // the usual case; where digits end cannot be foretold
+        next(low_half(std::uint64_t(rest)));
+        next(std::uint64_t(rest) >> digit_bits);
+        next(std::uint64_t(rest >> 64));
+    } else {
+        for (; rest != 0; rest >>= digit_bits) next(low_half(std::uint64_t(rest)));
+    }
+}
+
+// The same of a whole number below 2^64 or (`wide`) 2^128, times 2^exponent: what a row of weight 1 brings.
+template <bool wide>
+inline void put_whole(Wide number, int exponent, bool negative, const Part &part, std::int64_t *line) {
+    const int shift = exponent & 31;
+    const std::int64_t sign = -std::int64_t(negative), place = (exponent >> 5) - part.low;
+    if (place < 0 || place + (wide ? 5 : 3) > part.size) {
+        put({{std::uint64_t(number), std::uint64_t(number >> 64), 0}, exponent}, negative, part, line);
+        return;
+    }
+    std::int64_t *to = line + part.begin + place;
+    const auto add = [=](int j, std::uint64_t digit) { to[j] += (std::int64_t(digit) ^ sign) - sign; };
+    const Wide low = Wide(std::uint64_t(number)) << shift;
+    add(0, std::uint64_t(low) & std::uint64_t(digit_mask));
+    add(1, std::uint64_t(low) >> digit_bits);
+    if constexpr (wide) {
+        const Wide high = (Wide(std::uint64_t(number >> 64)) << shift) + (low >> 64);
+        add(2, std::uint64_t(high) & std::uint64_t(digit_mask));
+        add(3, std::uint64_t(high) >> digit_bits);
+        add(4, std::uint64_t(high >> 64));
+    } else {
+        add(2, std::uint64_t(low >> 64));
+    }
+}
+
+void add_number(const Part *parts, const Odd &weight, double number, bool subtract, std::int64_t *line) {
+    const Odd x = odd(number);
+    if (weight.mantissa == 1) {
+        const std::int64_t place = (weight.exponent >> 5) - parts[0].low, one = std::int64_t(1)
+                                                                                << (weight.exponent & 31);
+        if (place >= 0) line[parts[0].begin + place] += subtract ? -one : one;
+        if (x.mantissa == 0) return;
+        put_whole<false>(x.mantissa, weight.exponent + x.exponent, x.negative != subtract, parts[1], line);
+        put_whole<true>(Wide(x.mantissa) * x.mantissa, weight.exponent + 2 * x.exponent, subtract, parts[2], line);
+        return;
+    }
+    put({{weight.mantissa, 0, 0}, weight.exponent}, subtract, parts[0], line);
+    if (x.mantissa == 0) return;
+    const Product first = times(weight, x);
+    put(first, x.negative != subtract, parts[1], line);
+    put(times(first, x), subtract, parts[2], line);
 }
 
 // --- reading -------------------------------------------------------------------------------------------------------
@@ -253,18 +313,15 @@ void Extremes::stretch(std::int64_t *bounds) const {
 
 void spell(const Sums &sums, const double *row, double weight, std::int64_t *out) {
     std::fill_n(out, sums.width, 0);
+    add_row(sums, row, weight, false, out);
+}
+
+void add_row(const Sums &sums, const double *row, double weight, bool subtract, std::int64_t *line) {
     const Odd w = odd(weight);
     if (w.mantissa == 0) return;
     const Part *parts = sums.parts.data();
-    for (int i = 0; i < sums.n; ++i, parts += 3) {
-        if (!std::isfinite(row[i])) continue;
-        put({{w.mantissa, 0, 0}, w.exponent}, false, parts[0], out);
-        const Odd x = odd(row[i]);
-        if (x.mantissa == 0) continue;
-        const Product first = times(w, x);
-        put(first, x.negative, parts[1], out);
-        put(times(first, x), false, parts[2], out);
-    }
+    for (int i = 0; i < sums.n; ++i, parts += 3)
+        if (std::isfinite(row[i])) add_number(parts, w, row[i], subtract, line);
 }
 
 void add(std::int64_t *to, const std::int64_t *row, std::int64_t width) {
@@ -276,14 +333,18 @@ void subtract(std::int64_t *from, const std::int64_t *row, std::int64_t width) {
 }
 
 void normalise(const Sums &sums, std::int64_t *line) {
-    for (const Part &part : sums.parts) {
-        std::int64_t *own = line + part.begin, carry = 0;
-        for (std::int64_t j = 0; j + 1 < part.size; ++j) {
+    for (int i = 0; i < sums.n; ++i) normalise(sums, line, i);
+}
+
+void normalise(const Sums &sums, std::int64_t *line, int column) {
+    for (const Part *part = sums.parts.data() + 3 * column, *end = part + 3; part < end; ++part) {
+        std::int64_t *own = line + part->begin, carry = 0;
+        for (std::int64_t j = 0; j + 1 < part->size; ++j) {
             carry += own[j];
             own[j] = carry & digit_mask;
             carry >>= digit_bits;
         }
-        if (part.size > 0) own[part.size - 1] += carry;
+        if (part->size > 0) own[part->size - 1] += carry;
     }
 }
 
@@ -319,12 +380,25 @@ Cell read(const Sums &sums, const std::int64_t *line, int column, Scratch &scrat
     if (!(w.high > 0)) return {0, 0, 0};
     const double inverse = 1 / w.high;
     const Twofold mean = quotient(first, w, inverse);
-    Cell cell{std::min(largest, as_double(w)), std::clamp(as_double(mean), -largest, largest), 0};
-    if (!(second.high > 0)) return cell;
+    Cell cell{std::min(largest, as_double(w)), std::clamp(as_double(mean), -largest, largest), 0,
+              times_power(mean.low, mean.exponent)};
+    if (!(second.high > 0)) return cell;  // all are 0
     double deviation = root_of_difference(quotient(second, w, inverse), mean);
     if (deviation < 0) deviation = exact_root(parts, line, w, scratch);
-    if (deviation > rounding * std::abs(cell.mean)) cell.deviation = std::min(deviation, largest);
+    cell.deviation = beyond_rounding(std::min(deviation, largest), cell.mean);
+    if (cell.deviation == 0) cell.rest = 0;  // the mean is the number that all rows have
     return cell;
+}
+
+Cell read_without(const Sums &sums, const std::int64_t *line, int column, double x, double weight, Scratch &scratch) {
+    const Part *parts = sums.parts.data() + 3 * column;
+    const std::int64_t begin = parts[0].begin, end = parts[2].begin + parts[2].size;
+    if (std::int64_t(scratch.line.size()) < sums.width) scratch.line.resize(std::size_t(sums.width));
+    std::copy(line + begin, line + end, scratch.line.begin() + begin);
+    const Odd w = odd(weight);
+    if (w.mantissa != 0 && std::isfinite(x)) add_number(parts, w, x, true, scratch.line.data());
+    normalise(sums, scratch.line.data(), column);
+    return read(sums, scratch.line.data(), column, scratch);
 }
 
 }  // namespace tanager::exact

@@ -9,8 +9,10 @@
 //   windows (columns, 3, 2)  the place of the lowest digit, and the number of digits
 //
 // Between calls digits are normal: from 0 to 2^32 - 1, but for the highest, which has the sign of the sum. A row never
-// reaches the highest digit, so that it only takes carries, of which it can hold 2^62.
+// reaches the highest digit, so that it only takes carries, of which it can hold 2^62. Within a call up to 2^30 rows
+// may be added before digits are made normal again.
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -29,14 +31,22 @@ struct Sums {
     std::int64_t *line(std::int64_t at) const { return digits + at * width; }
 };
 
-// What the sums say: total weight (times the scale of the weights), mean, and the root of sum w (x - mean)² / W.
+// What the sums say: total weight (times the scale of the weights), mean, and the root of sum w (x - mean)² / W. `rest`
+// is what rounding has taken from the mean.
 struct Cell {
-    double weight, mean, deviation;
+    double weight, mean, deviation, rest = 0;
 };
+
+// Sums that have faded are cut below the last digit. A spread so small beside the mean is what that leaves of none: two
+// doubles that differ do so by 2^-53 of them at least.
+inline double beyond_rounding(double deviation, double mean) {
+    return deviation > 0x1p-60 * std::abs(mean) ? deviation : 0;
+}
 
 // Room for the reading of a cell; one per thread.
 struct Scratch {
     std::vector<std::uint64_t> weight, first, second, left, right;
+    std::vector<std::int64_t> line;
 };
 
 // The lowest and highest bits of the numbers and weights of some rows, and so the digits that their sums may have.
@@ -63,13 +73,21 @@ class Extremes {
 // The digits of a row, as wide as a line. NaN is missing.
 void spell(const Sums &sums, const double *row, double weight, std::int64_t *out);
 
+// Adds a row to a line, or takes it away; digits are not normal then.
+void add_row(const Sums &sums, const double *row, double weight, bool subtract, std::int64_t *line);
+
 void add(std::int64_t *to, const std::int64_t *row, std::int64_t width);
 void subtract(std::int64_t *from, const std::int64_t *row, std::int64_t width);
 void normalise(const Sums &sums, std::int64_t *line);
+void normalise(const Sums &sums, std::int64_t *line, int column);
 
 // Multiplies a line by 2^exponent times a whole number below 2^53. Digits below the windows are cut off.
 void scale(const Sums &sums, std::int64_t *line, std::uint64_t mantissa, int exponent, Scratch &scratch);
 
+// Of digits that are normal in this column.
 Cell read(const Sums &sums, const std::int64_t *line, int column, Scratch &scratch);
+
+// The same without one number, of whatever digits.
+Cell read_without(const Sums &sums, const std::int64_t *line, int column, double x, double weight, Scratch &scratch);
 
 }  // namespace tanager::exact

@@ -6,7 +6,7 @@ namespace tanager::scoring {
 
 namespace {
 
-constexpr int kRowsPerTable = 32, kFewRows = 2048, kManyRows = 16384;
+constexpr int kRowsPerTable = 128, kFewRows = 2048, kManyRows = 16384;
 
 int padded(int k) { return (k + 3) / 4 * 4; }
 

@@ -24,7 +24,8 @@ class MemberRows {
     // Blocks of at most so many rows.
     MemberRows(const ScoringPlan &plan, std::int64_t n_rows);
     // How many rows to take at a time: few, so that what is known about them stays in the cache as well; more where
-    // super-parents have many values, lest a table is made for each row.
+    // super-parents have many values, lest a table is made for few rows. The counts of all members, far larger than any
+    // cache, are read once for each block.
     static int block_rows(const ScoringPlan &plan, std::int64_t n_rows);
     const int most_rows;
     void clear() { n_rows_ = 0; }

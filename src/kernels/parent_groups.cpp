@@ -41,8 +41,8 @@ void ParentGroups::add_column(const int *slot, int most) {
 ParentTables::ParentTables(const ParentGroups &groups, int width, bool own)
     : groups_(groups), width_(width), full_(own ? 2 * width : width),
       wide_(chosen_cpu_level() != CpuLevel::plain && full_ % 4 == 0), lines_(std::size_t(groups.n_lines) * full_),
-      entries_(std::size_t(groups.n_entries) * full_), counted_(std::size_t(groups.n_entries) * width_), sum_(full_),
-      at_(groups.groups.size()), entries_of_(groups.groups.size()) {}
+      entries_(std::size_t(groups.n_entries) * full_), counted_(std::size_t(groups.n_entries) * width_),
+      entries_of_(groups.groups.size()) {}
 
 namespace {
 
@@ -72,25 +72,51 @@ struct LineWork {
     [[gnu::always_inline]] static void add(const double *a, const double *b, int n, double *out) {
         for (int c = 0; c < n; c += size) store(load(a + c) + load(b + c), out + c);
     }
-    // N registers of a sum.
-    template <int N>
-    [[gnu::always_inline]] static void sum(const double *start, const double *const *line, int n, int c, double *out) {
-        Lane total[N];
-        for (int u = 0; u < N; ++u) total[u] = load(start + c + u * size);
-        for (int g = 0; g < n; ++g)
-            for (int u = 0; u < N; ++u) total[u] += load(line[g] + c + u * size);
-        for (int u = 0; u < N; ++u) store(total[u], out + c + u * size);
+    // N registers of the sum of a row, from class c on, over lines line(g). With `has_own` that of class y is of the
+    // numbers less a row, behind the others. All of it stays in registers: a number that was written to memory by
+    // itself holds up whoever reads it as one of four, and all rows behind.
+    template <int N, class Line>
+    [[gnu::always_inline]] static void sum(const SumReader &rows, std::int64_t p, int n_lines, int width, bool has_own,
+                                           int c, const Line &line) {
+        const int r = rows.rows[p], y = rows.label[r], cell = width + y;
+        Lane total[N], place;
+        for (int u = 0; u < N; ++u) total[u] = load(rows.extra + c + u * size);
+        double own = has_own ? rows.extra[cell] : 0;
+        for (int g = 0; g < n_lines; ++g) {
+            const double *at = line(r, g);
+            for (int u = 0; u < N; ++u) total[u] += load(at + c + u * size);
+            if (has_own) own += at[cell];
+        }
+        if (rows.own && !std::isnan(rows.own[p])) own = rows.own[p];
+        for (int x = 0; x < size; ++x) place[x] = x;
+        for (int u = 0; u < N; ++u) {
+            const Lane all_own = Lane{} + own;
+            if (has_own) total[u] = place == double(y - c - u * size) ? all_own : total[u];
+            const std::size_t at = std::size_t(r) * std::size_t(width) + std::size_t(c + u * size);
+            if (rows.base) total[u] += load(rows.base + at);
+            if (rows.multiplies) total[u] *= load(rows.out + at);
+            store(total[u], rows.out + at);
+        }
     }
-    [[gnu::always_inline]] static void sum_all(const double *start, const double *const *line, int n, int width,
-                                               double *out) {
+    template <int N, class Line>
+    [[gnu::always_inline]] static void sum_rows(const SumReader &rows, int n_lines, int width, bool has_own, int c,
+                                                const Line &line) {
+        if (has_own)
+            for (std::int64_t p = 0; p < rows.n_rows; ++p) sum<N>(rows, p, n_lines, width, true, c, line);
+        else
+            for (std::int64_t p = 0; p < rows.n_rows; ++p) sum<N>(rows, p, n_lines, width, false, c, line);
+    }
+    template <class Line>
+    [[gnu::always_inline]] static void sum_all(const SumReader &rows, int n_lines, int width, bool has_own,
+                                               const Line &line) {
         int c = 0;
-        for (; c + 6 * size <= width; c += 4 * size) sum<4>(start, line, n, c, out);
+        for (; c + 6 * size <= width; c += 4 * size) sum_rows<4>(rows, n_lines, width, has_own, c, line);
         switch ((width - c) / size) {
-            case 5: return sum<5>(start, line, n, c, out);
-            case 4: return sum<4>(start, line, n, c, out);
-            case 3: return sum<3>(start, line, n, c, out);
-            case 2: return sum<2>(start, line, n, c, out);
-            default: return sum<1>(start, line, n, c, out);
+            case 5: return sum_rows<5>(rows, n_lines, width, has_own, c, line);
+            case 4: return sum_rows<4>(rows, n_lines, width, has_own, c, line);
+            case 3: return sum_rows<3>(rows, n_lines, width, has_own, c, line);
+            case 2: return sum_rows<2>(rows, n_lines, width, has_own, c, line);
+            default: return sum_rows<1>(rows, n_lines, width, has_own, c, line);
         }
     }
     [[gnu::always_inline]] static void give(const double *sum, const SumReader &rows, int r, int width) {
@@ -123,7 +149,7 @@ template <class Lane>
         if (full > width) to_probabilities(l, width, counts.less);
     }
     std::fill_n(counts.cells, std::size_t(n_lines) * width, 0.0);
-    const int n_groups = groups_.groups_before(place);
+    const int n_groups = grouped_ ? groups_.groups_before(place) : 0;
     for (int g = 0; g < n_groups; ++g) {
         const ParentGroups::Group &group = groups_.groups[std::size_t(g)];
         double *first = entries + std::size_t(group.first_entry) * full;
@@ -176,36 +202,30 @@ template <class Lane>
 
 template <class Lane>
 [[gnu::always_inline]] inline void ParentTables::read_with(int place, const SumReader &rows) {
-    const int width = width_, full = full_, n_groups = groups_.groups_before(place);
-    const double *entries = entries_.data();
-    const double **at = at_.data();
-    const std::int32_t **entries_of = entries_of_.data();
-    double *sum = sum_.data();
-    for (int g = 0; g < n_groups; ++g) entries_of[g] = groups_.entries_of(g, place);
-    if (width == 2) return read_two<Lane>(place, rows);
-    for (std::int64_t p = 0; p < rows.n_rows; ++p) {
-        const int r = rows.rows[p];
-        for (int g = 0; g < n_groups; ++g) at[g] = entries + std::size_t(entries_of[g][r]) * full;
-        LineWork<Lane>::sum_all(rows.extra, at, n_groups, width, sum);
-        if (full > width) {
-            const int y = rows.label[r], cell = width + y;
-            if (rows.own && !std::isnan(rows.own[p])) sum[y] = rows.own[p];
-            else {
-                double own = rows.extra[cell];
-                for (int g = 0; g < n_groups; ++g) own += at[g][cell];
-                sum[y] = own;
-            }
-        }
-        LineWork<Lane>::give(sum, rows, r, width);
+    const std::size_t full = std::size_t(full_);
+    const bool has_own = full_ > width_;
+    if (!grouped_) {
+        const double *lines = lines_.data();
+        const std::int32_t *of_rows = groups_.line.data();
+        const std::size_t n = groups_.columns.size();
+        return LineWork<Lane>::sum_all(rows, place, width_, has_own, [=](int r, int q) __attribute__((always_inline)) {
+            return lines + std::size_t(of_rows[std::size_t(r) * n + std::size_t(q)]) * full;
+        });
     }
+    const int n_groups = groups_.groups_before(place);
+    const double *entries = entries_.data();
+    const std::int32_t **entries_of = entries_of_.data();
+    for (int g = 0; g < n_groups; ++g) entries_of[g] = groups_.entries_of(g, place);
+    if (width_ == 2) return read_two<Lane>(place, rows);
+    LineWork<Lane>::sum_all(rows, n_groups, width_, has_own, [=](int r, int g) __attribute__((always_inline)) {
+        return entries + std::size_t(entries_of[g][r]) * full;
+    });
 }
 
 // A row is counted for every column; or for every group, whose combinations are then added up.
 void ParentTables::count(int place, const CountedRows &rows, double *cells) {
     const int n_groups = groups_.groups_before(place);
-    std::int64_t n_entries = 0;
-    for (int g = 0; g < n_groups; ++g) n_entries += groups_.groups[std::size_t(g)].n_entries;
-    if (rows.n_rows * (place - n_groups) > 2 * n_entries * width_) count_groups(place, rows, cells);
+    if (rows.n_rows * (place - n_groups) > 2 * entries_before(n_groups) * width_) count_groups(place, rows, cells);
     else count_lines(place, rows, cells);
 }
 
@@ -250,7 +270,10 @@ void ParentTables::sum_out(const ParentGroups::Group &group, int place, double *
     std::fill_n(counted, width, 0.0);
 }
 
-void ParentTables::make(int place, const ParentCounts &counts) {
+void ParentTables::make(int place, const ParentCounts &counts, std::int64_t n_rows) {
+    const int n_groups = groups_.groups_before(place);
+    // Two classes have two numbers in a line, and rows of single lines would read them one by one.
+    grouped_ = width_ == 2 || n_rows * (place - n_groups) > entries_before(n_groups) * (full_ / 4);
 #if defined(__x86_64__)
     if (wide_) return make_avx2(place, counts);
 #endif

@@ -86,8 +86,8 @@ class ParentTables {
     // Adds rows to the cells of their values in the columns before `place`.
     void count(int place, const CountedRows &rows, double *cells);
 
-    // The lines of the columns before `place`, added up group by group.
-    void make(int place, const ParentCounts &counts);
+    // The lines of the columns before `place`; added up group by group where so many rows are worth it.
+    void make(int place, const ParentCounts &counts, std::int64_t n_rows);
     void read(int place, const SumReader &rows);
     // A sum that was made otherwise, for row r.
     void give(const double *sum, const SumReader &rows, int r) const;
@@ -95,11 +95,14 @@ class ParentTables {
   private:
     const ParentGroups &groups_;
     const int width_, full_;
-    const bool wide_;  // registers of four
-    std::vector<double> lines_, entries_, counted_, sum_;
-    std::vector<const double *> at_;
+    const bool wide_;      // registers of four
+    bool grouped_ = true;  // rows read a line for each group, rather than one for each column
+    std::vector<double> lines_, entries_, counted_;
     std::vector<const std::int32_t *> entries_of_;
 
+    std::int64_t entries_before(int group) const {
+        return group < int(groups_.groups.size()) ? groups_.groups[std::size_t(group)].first_entry : groups_.n_entries;
+    }
     void count_lines(int place, const CountedRows &rows, double *cells) const;
     void count_groups(int place, const CountedRows &rows, double *cells);
     void sum_out(const ParentGroups::Group &group, int place, double *cells);

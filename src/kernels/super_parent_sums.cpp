@@ -24,7 +24,8 @@ struct Shared {
     std::vector<int> slot, label;  // slots column by column
     std::vector<double> weight;    // of a row in the counts
     std::vector<double> share;     // of a row in the sums
-    double usual = 0;              // weight of most rows in the counts, where they are left out
+    std::vector<double> leaving;   // of a row in the counts: what leaves, one of two rows where it weighs two
+    double usual = 0;              // what leaves of most rows, where they are left out
     std::vector<double> pseudo, total;
     // Columns with one value, which no row lacks: as a child it has the same factor in all classes, and as a further
     // parent it changes nothing. Columns of numbers that tell nothing about the class have a single bin.
@@ -55,12 +56,12 @@ struct Shared {
     }
 
     int n_rows() const { return int(label.size()); }
-    const int *slots(int i) const { return &slot[std::size_t(i) * label.size()]; }
+    const int *slots(int i) const { return slot.data() + std::size_t(i) * label.size(); }
     const double *singles(int i, int v) const { return s.singles + (s.offsets[i] + v) * k; }
     const double *pair(int j, int w, int i, int v) const {
         return s.pairs + ((s.offsets[j] + w) * s.width + s.offsets[i] + v) * k;
     }
-    double less(int r) const { return leave_out ? weight[std::size_t(r)] : 0; }
+    double less(int r) const { return leave_out ? leaving[std::size_t(r)] : 0; }
     // P(x_i | y, context), less a row; `lost` are the rows of the context without x_i.
     double value(int i, double own, double context, double lost, double less) const {
         return (std::max(own - less, 0.0) + pseudo[i]) / (std::max(context - lost - less, 0.0) + total[i]);
@@ -81,7 +82,8 @@ struct Shared {
             label.push_back(rows.labels.at(known[r]));
             share.push_back(rows.weights[known[r]]);
             weight.push_back(estimate.unit * share.back());
-            ++times[weight.back()];
+            leaving.push_back(estimate.unit * std::min(share.back(), 1.0));
+            ++times[leaving.back()];
         }
         int most = 0;
         for (const auto &[own_weight, n_times] : times)
@@ -210,7 +212,8 @@ class ChildSums {
         if (parents) {
             if (!inverted_) invert(at);
             inverted_ = true;
-            tables_.make(at.place, {cells_.data(), inverse_.data(), t_.pseudo[std::size_t(at.i)], t_.usual});
+            tables_.make(at.place, {cells_.data(), inverse_.data(), t_.pseudo[std::size_t(at.i)], t_.usual},
+                         reader.n_rows);
         }
         tables_.read(parents ? at.place : 0, reader);
     }
@@ -300,15 +303,25 @@ class SuperParent {
         base.assign(t_.columns.size() * m_.size(), 0.0);
         for (std::size_t place = 0; place < t_.columns.size(); ++place) {
             const int times = 1 + t_.constants_before[std::size_t(t_.columns[place])];
-            sums_.visit(int(place), {t_}, all_.data(), t_.n_rows(), times, true, nullptr, &base[place * m_.size()]);
+            sums_.visit(int(place), {t_}, all_.data(), t_.n_rows(), times, true, nullptr,
+                        base.data() + place * m_.size());
         }
     }
 
+    // Child after child, of all rows: the base of one child is small enough for the cache.
     double sum(int s) {
         buckets_.fill(all_.data(), all_.size(), t_.slots(s), t_.s.n_slots[s]);
+        each_value(s, [&](int v) { start(s, v); });
+        int since = 0;
+        for (std::size_t place = 0; place < t_.columns.size(); ++place) {
+            if (t_.columns[place] == s) continue;
+            fetch(&t_.base[place * m_.size()]);
+            each_value(s, [&](int v) { multiply(int(place), s, v); });
+            if (++since % 4 == 0)
+                for (int r = 0; r < t_.n_rows(); ++r) steady(line(m_, r), line(e_, r), t_.k);
+        }
         double sum = 0;
-        for (int v = 0; v < t_.s.n_slots[s]; ++v)
-            if (buckets_.size(v) > 0) sum += rows_of_value(s, v);
+        each_value(s, [&](int v) { sum += own_classes(v); });
         return sum;
     }
 
@@ -320,33 +333,41 @@ class SuperParent {
     std::vector<double> m_, e_;  // (rows, width): mantissas and powers of two
     std::vector<double> less_, answer_;
 
-    double rows_of_value(int s, int v) {
-        const int *rows = buckets_.of(v), n_rows = buckets_.size(v);
+    template <class Visit>
+    void each_value(int s, const Visit &visit) const {
+        for (int v = 0; v < t_.s.n_slots[s]; ++v)
+            if (buckets_.size(v) > 0) visit(v);
+    }
+    // Inlined, because a call of a function that does nothing but this is left out by gcc.
+    [[gnu::always_inline]] void fetch(const double *base) const {
+        for (std::size_t at = 0; at < m_.size(); at += 8) __builtin_prefetch(base + at);
+    }
+    void start(int s, int v) {
+        const bool missing = v == t_.s.missing_slot(s);
+        for (int p = 0; p < buckets_.size(v); ++p) start(buckets_.of(v)[p], s, v, missing);
+    }
+    // By the factors of a child, for the rows with a value of s.
+    void multiply(int place, int s, int v) {
+        const int i = t_.columns[std::size_t(place)];
         const bool missing = v == t_.s.missing_slot(s), constant = t_.constant[std::size_t(s)];
-        for (int p = 0; p < n_rows; ++p) start(rows[p], s, v, missing);
-        int since = 0;
-        for (std::size_t place = 0; place < t_.columns.size(); ++place) {
-            const int i = t_.columns[place];
-            if (i == s) continue;
-            // The base has P(x_i | y, x_s) where s comes before i. With s and a constant column it is the same once
-            // more. A constant s doubles all sums, once it is taken out of them, which is the same in all classes.
-            const bool before = t_.place[std::size_t(s)] < t_.place[std::size_t(i)];
-            const int times = constant ? -before : missing ? 0 : !before + t_.constants_before[std::size_t(i)];
-            const CommonValue common{t_, constant || missing ? -1 : s, v};
-            sums_.visit(int(place), common, rows, n_rows, times, !constant && !missing, &t_.base[place * m_.size()],
-                        m_.data());
-            if (++since % 4 == 0)
-                for (int p = 0; p < n_rows; ++p) steady(line(m_, rows[p]), line(e_, rows[p]), t_.k);
-        }
+        // The base has P(x_i | y, x_s) where s comes before i. With s and a constant column it is the same once
+        // more. A constant s doubles all sums, once it is taken out of them, which is the same in all classes.
+        const bool before = t_.place[std::size_t(s)] < t_.place[std::size_t(i)];
+        const int times = constant ? -before : missing ? 0 : !before + t_.constants_before[std::size_t(i)];
+        const CommonValue common{t_, constant || missing ? -1 : s, v};
+        sums_.visit(place, common, buckets_.of(v), buckets_.size(v), times, !constant && !missing,
+                    &t_.base[std::size_t(place) * m_.size()], m_.data());
+    }
+    double own_classes(int v) {
         double sum = 0;
-        for (int p = 0; p < n_rows; ++p) {
-            const int r = rows[p];
+        for (int p = 0; p < buckets_.size(v); ++p) {
+            const int r = buckets_.of(v)[p];
             finish(line(m_, r), line(e_, r), t_.k, 1, false, answer_.data());
             sum += t_.share[std::size_t(r)] * answer_[std::size_t(t_.label[std::size_t(r)])];
         }
         return sum;
     }
-    double *line(std::vector<double> &of, int r) const { return &of[std::size_t(r) * std::size_t(t_.width)]; }
+    double *line(std::vector<double> &of, int r) const { return of.data() + std::size_t(r) * std::size_t(t_.width); }
 
     // P(y) P(x_s | y)
     void start(int r, int s, int v, bool missing) {

@@ -11,7 +11,7 @@
 namespace tanager::scoring {
 
 // One sum per column into out. Counts of triples must be there, and pseudo-counts constant, positive and the same for
-// all parents. With leave_out each row is taken out of the counts first, with its weight times the unit.
+// all parents. With leave_out each row is taken out of the counts first, once: of a row of weight two, one leaves.
 void super_parent_sums(const Store &store, const Estimate &estimate, bool smooth_unseen, const std::vector<int> &order,
                        const Batch &rows, bool leave_out, int n_jobs, double *out);
 

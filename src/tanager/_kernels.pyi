@@ -796,17 +796,28 @@ def stream_moments(
     asked: _Floats | None = None,
     leaving: tuple[_Floats, _Codes, _Floats] | None = None,
     gone: _Integers | None = None,
-) -> None:
+) -> bool:
     """Log density ratios of each row (or of `asked`) for every class, then the row is learned; digits are changed.
 
-    After it, gone[r] rows leave from the front of `leaving` (numbers, labels, raw weights), which ends with the rows
-    themselves.
+    After it, gone[r] rows leave: those in `leaving` (numbers, labels, raw weights) first, then the rows themselves.
+    False, and nothing is done, where there is no room for the digits of a row.
     """
 
-def log_density_ratios(
-    values: _Floats, mean: _Floats, inverse: _Floats, top: _Floats, ratios: _Floats, highest: _Floats
-) -> None:
-    """Log densities given the class: sums of what each class has less than the highest, and sums of the highest."""
+def moment_ratios(
+    digits: _Integers,
+    windows: _Integers,
+    ddof: int,
+    scale: float,
+    values: _Floats,
+    ratios: _Floats,
+    highest: _Floats,
+    labels: _Codes | None = None,
+    raw: _Floats | None = None,
+) -> bool:
+    """Log densities given the class: sums of what each class has less than the highest, and sums of the highest.
+
+    With labels and raw weights every row is first taken out of its class; False where there is no room for its digits.
+    """
 
 # Densities of numbers given the contexts that they are in. The k classes of a context are k lines of the distributions,
 # one after the other; `lines` has the first of them for every row and set, negative where a parent is missing.
@@ -886,7 +897,7 @@ def score_changes(
     weights: _Floats | None,
     preference: Sequence[int],
     factors: Sequence[Factor],
-    changes: Sequence[Sequence[int]],
+    changes: Sequence[Sequence[int]] | None,
     out: _Floats,
     probabilities: bool = True,
     n_jobs: int = 1,
@@ -895,8 +906,8 @@ def score_changes(
 ) -> None:
     """How rows would be answered if factors were added to the logs of the joint; nothing is changed.
 
-    A change is a set of factors, which were made with the same labels. For every change three sums over the rows: the
-    weight of wrong answers, and with `probabilities` P and (with `logs`) log P of the true class. The class that comes
-    first in `preference` wins a tie. With `only_best`, and without `probabilities`, wrong answers of a change may be
-    fewer than they are, where they are more than those of the best.
+    A change is a set of factors, which were made with the same labels; without `changes` every factor is one. For every
+    change three sums over the rows: the weight of wrong answers, and with `probabilities` P and (with `logs`) log P of
+    the true class. The class that comes first in `preference` wins a tie. With `only_best`, and without
+    `probabilities`, wrong answers of a change may be fewer than they are, where they are more than those of the best.
     """

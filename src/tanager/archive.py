@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from tanager.errors import ModelFileError, TanagerError, is_number
+from tanager.errors import ModelFileError, TanagerError
 
 FORMAT = "tanager"
 VERSION = 1
 _HEX = 64  # characters of a SHA-256
-LARGEST = 1e150  # of numbers that answers are made from: a product of two is still finite
 _DAMAGED = "was cut short or changed after it was written; get a fresh copy or save the model again"
 
 
@@ -62,31 +61,15 @@ def unpack(data: bytes, source: str) -> tuple[dict[str, Any], dict[str, np.ndarr
         return header, {name.removesuffix(".npy"): _array(member) for name, member in members.items()}
 
 
-def finite(what: str, numbers: Any, least: float = -LARGEST, most: float = LARGEST) -> list[float]:
-    """Numbers of a file, each between these bounds; `what` they are is named where one is not.
-
-    >>> finite("weights", [1, 0.5], least=0)
-    [1.0, 0.5]
-    """
-    sound = isinstance(numbers, list | tuple) and all(is_number(number, least) and number <= most for number in numbers)
-    if not sound:
-        raise ModelFileError(f"its {what} are not all numbers from {least:g} to {most:g}")
-    return [float(number) for number in numbers]
-
-
-def finite_cells(what: str, cells: np.ndarray, least: float = -LARGEST, most: float = LARGEST) -> None:
-    """Refuse an array of a file with a cell outside of these bounds, or that is no number."""
-    if cells.size and not (cells.dtype.kind in "iuf" and least <= cells.min() and cells.max() <= most):
-        raise ModelFileError(f"its {what} are not all numbers from {least:g} to {most:g}")
-
-
 @contextmanager
 def reading(source: str) -> Iterator[None]:
     """Whatever goes wrong in here becomes one sentence: the file is damaged."""
     try:
         yield
     except Exception as error:
-        finding = str(error).rstrip(".") if isinstance(error, TanagerError) else "its parts do not fit together"
+        finding = "its parts do not fit together"
+        if isinstance(error, TanagerError):
+            finding = " ".join(str(error).split()).rstrip(".")  # one line, whatever it shows
         raise ModelFileError(f"{source} is damaged: {finding}; it {_DAMAGED}.") from error
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import tanager
-from tanager import archive
+from tanager import archive, saved
 from tanager.counts.align import labels_from_plain, labels_to_plain
 from tanager.encoding import Encoder, Schema
 from tanager.errors import ModelFileError
@@ -131,8 +131,8 @@ def _state_to_plain(state: dict[str, Any]) -> tuple[dict[str, Any], dict[str, np
         if "counts" not in data:
             data["schema"] = encoder.schema.to_dict()
     if "view" in state:
-        view = state["view"]
-        data["view"] = view if view is None or "form" not in view else view | {"form": form_to_plain(view["form"])}
+        data["view"], own = _view_to_plain(state["view"])
+        arrays |= own
     if "warm_up" in state:
         data["warm"], table = _warm_up_to_plain(state["warm_up"])
         arrays |= table
@@ -152,11 +152,39 @@ def _state_from_plain(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> di
         state["encoder"] = Encoder.from_schema(schema, given=bool(data["encoder"]["given"]), **options)
     view = data.get("view")
     if view is not None:
-        state["view"] = view if "form" not in view else view | {"form": form_from_plain(view["form"])}
+        state["view"] = _view_from_plain(view, arrays)
     if "warm" in data:
         state["warm_up"] = _warm_up_from_plain(data["warm"], arrays, len(state["classes"]))
     files = [arrays[f"model-{at}"] for at in range(sum(name.startswith("model-") for name in arrays))]
     state["models"] = [from_bytes(file.tobytes()) for file in files]
+    return state
+
+
+def _view_to_plain(view: Any, prefix: str = "") -> tuple[Any, dict[str, np.ndarray]]:
+    """A structure that was chosen, and those of the members of a pool with their arrays."""
+    if view is None or "form" not in view:
+        return view, {}
+    data: dict[str, Any] = view | {"form": form_to_plain(view["form"])}
+    arrays: dict[str, np.ndarray] = {}
+    if "members" in view:
+        data["members"] = []
+        for at, (member, own) in enumerate(view["members"]):
+            place = f"{prefix}member-{at}-"
+            plain, further = _view_to_plain(member, place)
+            data["members"].append(plain)
+            arrays |= {place + name: cells for name, cells in own.items()} | further
+    return data, arrays
+
+
+def _view_from_plain(view: Any, arrays: dict[str, np.ndarray], prefix: str = "") -> Any:
+    if view is None or "form" not in view:
+        return view
+    state = view | {"form": form_from_plain(view["form"])}
+    if "members" in view:
+        places = [f"{prefix}member-{at}-" for at in range(len(view["members"]))]
+        owns = [{n.removeprefix(place): a for n, a in arrays.items() if n.startswith(place)} for place in places]
+        members = [_view_from_plain(own, arrays, place) for own, place in zip(view["members"], places, strict=True)]
+        state["members"] = list(zip(members, owns, strict=True))
     return state
 
 
@@ -168,17 +196,15 @@ def _warm_up_to_plain(warm: WarmUp) -> tuple[dict[str, Any], dict[str, np.ndarra
 
 
 def _warm_up_from_plain(data: dict[str, Any], arrays: dict[str, np.ndarray], n_classes: int) -> WarmUp:
-    labels, weights = arrays["warm-labels"], arrays["warm-weights"]
-    counted, stage = int(data["counted"]), int(data["stage"])
+    what, n_rows = "first rows of its stream", len(arrays["warm-labels"])
+    cells = {"warm-labels": saved.array("u2", n_rows), "warm-weights": saved.array("f8", n_rows, least=0.0)}
+    if "warm-times" in arrays:
+        cells["warm-times"] = saved.numbers(n_rows)
+    labels, weights, *times = saved.read(what, arrays, cells).values()
     warm = WarmUp()
-    times = arrays.get("warm-times")
-    warm.append(Batch(table_from_plain(data["table"], arrays, "warm-table"), labels, weights, times))
-    unknown = (labels >= n_classes) & (labels != 65535)
-    sound = labels.shape == weights.shape == (warm.n_rows,) and labels.dtype == np.uint16 and not unknown.any()
-    sound = sound and (times is None or (times.shape == labels.shape and times.dtype == np.float64))
-    archive.finite_cells("weights of its first rows", weights, 0.0)
-    archive.finite_cells("times of its first rows", np.zeros(0) if times is None else times, -np.inf, np.inf)
-    if not sound or weights.dtype != np.float64 or not (0 <= counted <= warm.n_rows and 0 <= stage <= warm.n_rows):
-        raise ModelFileError("its first rows do not fit together")
-    warm.counted, warm.stage = counted, stage
+    warm.append(Batch(table_from_plain(data["table"], arrays, "warm-table"), labels, weights, *times))
+    sizes = {"counted": saved.whole(0, n_rows), "stage": saved.whole(0, n_rows)}
+    warm.counted, warm.stage = saved.read(what, data, sizes).values()
+    if warm.n_rows != n_rows or ((labels >= n_classes) & (labels != 65535)).any():
+        raise ModelFileError("the first rows of its stream do not fit its classes")
     return warm

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager import archive
+from tanager import saved
 from tanager.counts.align import checked_type
 from tanager.counts.estimates import ESTIMATES, Estimate
 from tanager.counts.forgetting import Decay, Window
@@ -180,41 +180,44 @@ def form_to_plain(form: Form) -> dict[str, Any]:
     return plain
 
 
+_PLACES = saved.items(saved.whole(0, 2**31 - 1))
+_WEIGHTS = saved.items(saved.number(0.0))
+_PRODUCT = {
+    "child": _PLACES,
+    "parents": saved.items(_PLACES),
+    "weight": _WEIGHTS,
+    "class_parents": _PLACES,
+    "only": saved.items(_PLACES),
+    "free": saved.items(saved.row(saved.whole(0, 2**31 - 1), _PLACES)),
+    "joined": saved.items(_PLACES),
+}
+_SUM = {
+    "members": saved.items(_PLACES),
+    "weight": _WEIGHTS,
+    "min_count": saved.number(0.0),
+    "children": saved.maybe(_PLACES),
+}
+_IN_TURN = {
+    "mix": saved.text("joint", "posterior", "replace"),
+    "limit": saved.whole(-1),
+    "margin": saved.maybe(saved.number(0.0)),
+}
+
+
 def form_from_plain(data: dict[str, Any]) -> Form:
     """The form that ``form_to_plain`` wrote."""
-    weight = tuple(archive.finite("weights", data["weight"], 0.0))
     if "child" in data:
-        form = ProductOfSums(
-            _places(data["child"]),
-            _tuples(data["parents"]),
-            weight,
-            _places(data.get("class_parents", [])),
-            _tuples(data.get("only", [])),
-            tuple((child, _places(parents)) for child, parents in data.get("free", [])),
-            _tuples(data.get("joined", [])),
-        )
-        _check_speakers(form)
-        return form
+        absent: dict[str, Any] = {"class_parents": [], "only": [], "free": [], "joined": []}  # in older files
+        product = ProductOfSums(**saved.read("terms of its structure", absent | data, _PRODUCT))
+        _check_speakers(product)
+        return product
+    members, weight, least, children = saved.read("members of its structure", {"children": None} | data, _SUM).values()
     rest = None if data["otherwise"] is None else form_from_plain(data["otherwise"])
-    (least,) = archive.finite("least counts", [data["min_count"]], 0.0)
-    members, turn = _tuples(data["members"]), data.get("in_turn")
-    if turn is None:
-        children = data.get("children")
-        return SumOfProducts(members, weight, least, rest, children=None if children is None else _places(children))
-    margin = math.inf if turn["margin"] is None else float(turn["margin"])
-    return StagedSum(members, weight, least, rest, turn["mix"], int(turn["limit"]), margin)
-
-
-def _tuples(lists: Any) -> tuple[tuple[int, ...], ...]:
-    if not isinstance(lists, list | tuple):
-        raise ModelFileError("its structure is no list of sets of columns")
-    return tuple(_places(items) for items in lists)
-
-
-def _places(items: Any) -> tuple[int, ...]:
-    if not isinstance(items, list | tuple) or not all(type(item) is int and 0 <= item < 2**31 for item in items):
-        raise ModelFileError("its structure names a column by something else than its place")
-    return tuple(items)
+    if data.get("in_turn") is None:
+        return SumOfProducts(members, weight, least, rest, children=children)
+    turn = saved.read("stages of its structure", data["in_turn"], _IN_TURN)
+    margin = math.inf if turn["margin"] is None else turn["margin"]
+    return StagedSum(members, weight, least, rest, turn["mix"], turn["limit"], margin)
 
 
 def _check_speakers(form: ProductOfSums) -> None:

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from registry import small_table
-from tanager import A2DE, AODE, FANC, KDB, TAN, BestOf, NaiveBayes, OptionError, load
+from tanager import A2DE, AODE, FANC, KDB, TAN, BestOf, NaiveBayes, NBTree, OptionError, load
 from tanager.learning.held_out import HeldOut
 from tanager.learning.judging import Judged, Work, forecast, mean_and_error, preferred, rows_within
 from tanager.learning.pooling import linear_pooled, log_pool, log_pooled
+from tanager.persist import from_bytes, to_bytes
 
 X, y = small_table(150)
 
@@ -155,3 +156,20 @@ def test_a_pool_whose_structure_is_of_other_rows_than_its_counts_is_loaded(tmp_p
     model.unlearn(table[40:75], label[40:75])
     model.save(tmp_path / "model")  # members learn their structure again from the counts when it is loaded
     np.testing.assert_allclose(load(tmp_path / "model").predict_proba(table).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(
+    "member", [KDB(), TAN(), NaiveBayes(fit_by="weights"), NBTree(min_rows=2, min_gain=0)], ids=repr
+)
+def test_a_pool_whose_structure_lags_behind_answers_from_a_file_as_before(member):
+    """Members of a loaded pool chose their structures again, by rows that had come since."""
+    rng = np.random.default_rng(3)
+    table = rng.integers(0, 2, (160, 5))
+    label = table[:, 0] ^ np.where(np.arange(160) < 60, table[:, 2], table[:, 1])
+    model = BestOf([NaiveBayes(), member], pool="log", refresh=1000).fit(table[:60], label[:60])
+    model.predict_proba(table)
+    model.partial_fit(table[60:], label[60:])
+    loaded = from_bytes(to_bytes(model))
+    np.testing.assert_allclose(loaded.predict_proba(table), model.predict_proba(table), rtol=1e-12)
+    again = from_bytes(to_bytes(loaded))
+    np.testing.assert_allclose(again.predict_proba(table), model.predict_proba(table), rtol=1e-12)

@@ -9,6 +9,7 @@ from tanager import (
     AODE,
     SPODE,
     TAN,
+    AdjustedNaiveBayes,
     AnytimeAODE,
     BestOf,
     GeneralNetwork,
@@ -21,6 +22,7 @@ from tanager import (
     load,
 )
 from tanager.learning.held_out import HeldOut, held_out_answers
+from tanager.persist import from_bytes, to_bytes
 
 X, y = small_table(120)
 
@@ -149,3 +151,45 @@ def test_what_calibrate_does_not_go_with_is_refused():
     ):
         with pytest.raises(OptionError, match=words):
             model.fit(X, y)
+
+
+def test_the_calibration_of_provisional_columns_is_not_kept_when_columns_are_fixed():
+    asked, silent = (TAN(calibrate=True, refresh=float("inf"), warm_up=60) for _ in range(2))
+    for model in (asked, silent):
+        model.partial_fit(X[:30], y[:30])
+        if model is asked:
+            model.predict_proba(X[:5])
+        model.partial_fit(X[30:], y[30:])
+    np.testing.assert_array_equal(asked.predict_proba(X), silent.predict_proba(X))
+
+
+def test_gaussian_models_without_a_column_of_numbers_are_calibrated():
+    """Folds were to share counts, which "do not hold numbers", though there were none."""
+    rows = X[:, [2, 4]]
+    plain = TAN(calibrate=True).fit(rows, y)
+    np.testing.assert_allclose(
+        TAN(gaussian=True, calibrate=True).fit(rows, y).predict_proba(rows), plain.predict_proba(rows)
+    )
+
+
+def test_gaussian_models_whose_rows_were_all_taken_away_are_calibrated_again():
+    model = TAN(gaussian=True, calibrate=True).partial_fit(X[:6], y[:6])
+    model.unlearn(X[:6], y[:6])
+    loaded = from_bytes(to_bytes(model))
+    loaded.partial_fit(X[6:30], y[6:30])
+    np.testing.assert_allclose(loaded.predict_proba(X).sum(axis=1), 1.0)
+
+
+def test_the_order_of_rows_changes_no_calibration_of_gaussian_models():
+    """Rows of the same codes were dealt out to folds in the order in which they came, whatever their numbers."""
+    schema = AODE().fit(X, y).encoder_.schema
+    order = np.random.default_rng(0).permutation(len(X))
+    model, other = (TAN(gaussian=True, calibrate=True, schema=schema).fit(X[at], y[at]) for at in (slice(None), order))
+    np.testing.assert_allclose(model.predict_proba(X), other.predict_proba(X), rtol=1e-6)
+
+
+def test_rows_without_weight_choose_nothing():
+    """They were kept, and thresholds lay beside them."""
+    X = [["a", "p"], ["b", "q"], ["a", "q"], ["b", "p"], ["a", "q"], ["a", "p"]]
+    model = AdjustedNaiveBayes().fit(X, [0, 1, 1, 0, 1, 0], sample_weight=[1, 1, 0, 1, 1, 0])
+    assert len(model.memory.rows) == 4

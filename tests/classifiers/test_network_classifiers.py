@@ -311,7 +311,7 @@ def test_the_structure_in_a_file_is_taken_as_it_is(tmp_path, monkeypatch):
     X, y = chained()
     model = GeneralNetwork().fit(X, y)
     model.save(tmp_path / "m.tanager")
-    monkeypatch.setattr(GeneralNetwork, "find", lambda *a: pytest.fail("learned again"))
+    monkeypatch.setattr(GeneralNetwork, "find", lambda *a, **k: pytest.fail("learned again"))
     loaded = load(tmp_path / "m.tanager")
     assert (loaded.predict_proba(X) == model.predict_proba(X)).all()
 
@@ -330,7 +330,7 @@ def test_single_rows_use_a_structure_until_the_rows_have_doubled(monkeypatch):
     model.predict_proba_one(rows[0])
     found = []
     original = GeneralNetwork.find
-    monkeypatch.setattr(GeneralNetwork, "find", lambda self, *a: found.append(1) or original(self, *a))
+    monkeypatch.setattr(GeneralNetwork, "find", lambda self, *a, **k: found.append(1) or original(self, *a, **k))
     for row, label in zip(rows[100:], y[100:].tolist(), strict=True):
         model.predict_proba_one(row)
         model.learn_one(row, label)

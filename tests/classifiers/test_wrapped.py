@@ -100,6 +100,63 @@ def test_few_rows_are_cross_validated_and_the_structure_follows_all_rows():
     assert (model.predict_proba(X) == alone.predict_proba(X)).all()
 
 
+def test_with_few_rows_the_better_half_of_the_settings_goes_on_after_each_of_two_folds():
+    X, y = chained(300)
+    grid = [0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.3]
+    model = Wrapped(GeneralNetwork(), grid=grid).fit(X, y)
+    sample = sample_of(model.memory.rows, model.counts_, model.class_name)
+    sizes = deal(sample, 5, 0).sum(axis=1)
+    asked = {len(grid): sizes[0], 4: sizes[:2].sum(), 2: sizes.sum()}  # how far the last of so many settings came
+    assert sorted(line["asked"] for line in model.table_) == sorted([asked[7]] * 3 + [asked[4]] * 2 + [asked[2]] * 2)
+    notes = [line["note"] for line in model.table_]
+    assert (notes.count("behind after 1 of 5 folds"), notes.count("behind after 2 of 5 folds")) == (3, 2)
+    # Those that went on are no worse on the first fold than those that did not, as a run of that fold alone says.
+    held = deal(sample, 5, 0)[0] > 0
+    right = {}
+    for line, tau in zip(model.table_, grid, strict=True):
+        learned = GeneralNetwork(learner=CBL(threshold=tau), schema=model.counts_.schema)
+        learned.fit({name: column[~held] for name, column in X.items()}, y[~held])
+        right[line["setting"]] = learned.score({name: column[held] for name, column in X.items()}, y[held])
+    went_on = {line["setting"] for line in model.table_ if line["asked"] > asked[7]}
+    assert min(right[setting] for setting in went_on) >= max(right[setting] for setting in right.keys() - went_on)
+
+
+def test_folds_that_are_asked_for_try_every_setting_in_all_of_them():
+    X, y = chained(300)
+    model = Wrapped(GeneralNetwork(), grid=[0.001, 0.01, 0.02, 0.05, 0.1], folds=4).fit(X, y)
+    assert {line["asked"] for line in model.table_} == {300.0}
+
+
+@pytest.mark.parametrize("n_rows", [300, 1500])
+def test_the_steps_of_the_chosen_network_are_those_of_its_rows(n_rows):
+    X, y = chained(n_rows)
+    model = Wrapped(GeneralNetwork(), grid=[0.01, 0.05]).fit(X, y)
+    sample = sample_of(model.memory.rows, model.counts_, model.class_name)
+    learned = np.flatnonzero(deal(sample, 3, 0)[0] == 0) if n_rows >= 1000 else np.arange(n_rows)
+    expected = model.best_.find(sample.take(learned), model.best_.learner)
+    assert model.best_.learned_.trace() == expected.learned[0].trace()
+    assert model.structure_ == expected.form
+
+
+def test_a_general_network_over_many_columns_is_learned_over_those_that_tell_most(monkeypatch):
+    X, y = chained(1500)
+    names = list(X)
+    sample = Sample.of(X, y)
+    telling = sorted(names, key=lambda name: -sample.information(name, "class").value)[:2]
+    few = GeneralNetwork(max_columns=2).fit(X, y)
+    assert set(few.learned_.network.names) == {*telling, "class"}
+    assert set(GeneralNetwork(max_columns=len(names)).fit(X, y).learned_.network.names) == {*names, "class"}
+    left = next(name for name in names if name not in telling)
+    named = GeneralNetwork(max_columns=2, learner=CBL(forbidden=[(left, telling[0])])).fit(X, y)
+    assert set(named.learned_.network.names) == {*telling, left, "class"}
+    monkeypatch.setattr("tanager.classifiers.wrapped.MANY_COLUMNS", 2)
+    assert set(Wrapped(GeneralNetwork()).fit(X, y).best_.learned_.network.names) == {*telling, "class"}
+    whole = Wrapped(GeneralNetwork(max_columns=99)).fit(X, y)
+    assert set(whole.best_.learned_.network.names) == {*names, "class"}
+    with pytest.raises(OptionError, match="max_columns=0"):
+        GeneralNetwork(max_columns=0).fit(X, y)
+
+
 def test_the_blanket_of_a_wrapped_general_network_gives_the_columns_of_a_multi_net():
     X, y = chained(3000)
     general = Wrapped(GeneralNetwork()).fit(X, y)

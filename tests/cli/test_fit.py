@@ -198,6 +198,16 @@ MISTAKES = {
     "folder that is not there": (["fit", "iris.csv", "-o", "no/m"], "there is no folder 'no'. Create it first."),
     "output over input": (["fit", "iris.csv", "-o", "iris.csv"], "would overwrite an input file"),
     "no model to follow": (["fit", "iris.csv", "--schema-from", "x.tanager"], "there is no file 'x.tanager'"),
+    "window beyond numbers": (["fit", "iris.csv", "--set", "window=99999999999999999999"], "indow"),
+    "smoothing beyond numbers": (
+        ["fit", "iris.csv", "--smoothing", "1e-300"],
+        "from 1e-100 to 1e+100 where it is not 0",
+    ),
+    "no encoding": (["fit", "iris.csv", "--encoding", "nosuch"], "is not the name of a text encoding"),
+    "no text encoding": (["fit", "iris.csv", "--encoding", "base64"], "is not the name of a text encoding"),
+    "empty encoding": (["fit", "iris.csv", "--encoding", ""], "is not the name of a text encoding"),
+    "no decay": (["fit", "iris.csv", "--set", "decay=0"], "decay=0"),
+    "decay in words": (["fit", "iris.csv", "--set", "decay=2 q"], "decay='2 q'"),
     "unknown format": (["fit", "iris.csv", "--format", "xls"], "format='xls' is not an option"),
     "target dropped": (["fit", "iris.csv", "--drop", "class"], "'class' is the target"),
 }

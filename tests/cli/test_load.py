@@ -49,7 +49,7 @@ class Weather(BaseHTTPRequestHandler):
         self.server.asked.append((self.path, body))
         self.server.tokens.add(self.headers["Authorization"])
         assert self.server.answering.wait(60)
-        if self.server.broken:
+        if self.server.broken or (self.path.endswith("learn") and self.loses_response()):
             self.close_connection = True
             return
         if self.server.busy:
@@ -60,6 +60,12 @@ class Weather(BaseHTTPRequestHandler):
             rows = [body["row"]] if "row" in body else [named(body, row) for row in body["rows"]]
             labels = ["yes" if row["sky"] == "sun" else "no" for row in rows]
             self.say({"labels": labels, "members": [2 * (len(self.server.asked) % 2)] * len(rows)})
+
+    def loses_response(self):
+        """Whether the response to a key is lost: for every third one, the first time."""
+        keys, key = self.server.keys, self.headers["Idempotency-Key"]
+        keys.append(key)
+        return self.server.forgetful and keys.count(key) == 1 and len(set(keys)) % 3 == 0
 
     def say(self, content, status=200):
         body = content if isinstance(content, bytes) else json.dumps(content).encode()
@@ -78,7 +84,7 @@ def weather():
     with ThreadingHTTPServer(("127.0.0.1", 0), Weather) as server:
         server.daemon_threads = True
         server.url = f"http://127.0.0.1:{server.server_port}"
-        server.asked, server.tokens, server.names = [], set(), ["weather"]
+        server.asked, server.tokens, server.names, server.keys, server.forgetful = [], set(), ["weather"], [], False
         server.answering, server.busy, server.broken = threading.Event(), False, False
         server.answering.set()
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -159,6 +165,20 @@ def test_rows_are_learned_after_their_answers(run, weather, days):
         in run("load", days, "--url", weather.url, *QUICK, "--learn", "--rows", 2).out
     )
     assert bodies(weather, "learn")[-1]["labels"] == ["yes", "no"]
+
+
+def test_rows_whose_response_was_lost_are_sent_again_under_their_key(run, weather, days):
+    weather.forgetful = True
+    (line,) = run("load", days, "--url", weather.url, *QUICK, "--learn", "--json").document["rates"]
+    assert (line["learned"], line["errors"]) == (20, {})
+    assert len(set(weather.keys)) == 20
+    assert len(weather.keys) > 20
+
+
+def test_the_same_rows_have_another_key_in_every_run(run, weather, days):
+    for _ in range(2):
+        run("load", days, "--url", weather.url, *QUICK, "--learn")
+    assert len(weather.keys) == len(set(weather.keys)) == 40
 
 
 def test_without_classes_there_is_no_accuracy(run, weather, days):

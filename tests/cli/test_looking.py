@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from csv_files import read_rows, write_rows
 
@@ -230,3 +231,17 @@ MISTAKES = {
 @pytest.mark.parametrize(("words", "sentence"), MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_of_a_new_user_gets_a_sentence_with_the_way_out(refused, fitted, words, sentence):
     assert sentence in refused(*words)
+
+
+def test_a_model_that_watches_for_drift_is_shown_asked_and_updated_like_others(run, iris):
+    X = pd.read_csv(iris)
+    y = X.pop("class")
+    model = tanager.DriftAware(tanager.NaiveBayes()).fit(X, y)
+    model.save("watchful.tanager")
+    shown = run("show", "watchful.tanager").out
+    assert "DriftAware in watchful.tanager" in shown
+    assert "learned from 150 rows: 4 columns, 3 classes" in shown
+    run("predict", "watchful.tanager", iris, "-o", "answers.csv")
+    assert [row["prediction"] for row in read_rows("answers.csv")] == model.predict(X).tolist()
+    run("update", "watchful.tanager", iris, "--target", "class")
+    assert tanager.load("watchful.tanager").class_count_.sum() == 300

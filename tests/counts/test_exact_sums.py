@@ -11,6 +11,7 @@ import exact_twin
 from profiles import examples
 from tanager.counts.exact_sums import ExactSums, sums_of_moments
 from tanager.counts.moments import Moments
+from tanager.counts.normals import all_rows, by_rule, centre_of, normals_of, within_reach
 from tanager.errors import ModelFileError
 
 # Numbers of all sizes, constants, tiny and huge ones, and those that differ in their last digit.
@@ -88,13 +89,16 @@ def test_parts_in_any_order_are_the_whole(pairs, cut, random):
 @examples(100)
 @given(rows)
 def test_a_row_left_out_is_a_row_never_seen(pairs):
+    """To 1e-13 where it is taken off in doubles, and to the last bit where too little would be left for that."""
     whole = summed(pairs)
     w, x, y = (np.array(part) for part in zip(*pairs, strict=True))
     left = whole.sums.read_without(y[:, None], x[:, None], w)
     for r in range(len(pairs)):
         rest = summed(pairs[:r] + pairs[r + 1 :])
-        for part, want in zip(left, rest.cells, strict=True):
-            assert part[r, 0, 0] == want[y[r], 0]
+        weight, mean, deviation = (part[y[r], 0] for part in rest.cells)
+        assert left.weight[r, 0, 0] == pytest.approx(weight, rel=1e-13)
+        assert left.deviation[r, 0, 0] == pytest.approx(deviation, rel=1e-13, abs=1e-323)
+        assert abs(left.mean[r, 0, 0] - mean) <= 1e-13 * deviation + 2 * math.ulp(mean)
 
 
 @examples(100)
@@ -193,6 +197,135 @@ def test_files_whose_digits_make_no_sense_are_refused():
     for name, part in (("weight", -np.ones((2, 1))), ("mean", np.full((2, 1), np.inf)), ("squares", np.ones((1, 1)))):
         with pytest.raises(ModelFileError):
             moments.with_arrays(old | {f"moments-{name}": part})
+
+
+# --- answers, row after row -----------------------------------------------------------------------------------------
+
+
+def by_the_rules(moments, x):
+    """Log ratios of numbers, from what is read of the sums and the rules in the order in which they are written.
+
+    And what a mean that is rounded otherwise would change of them.
+    """
+    every = all_rows(moments.cells, 0, moments.ddof)
+    normals = normals_of(*centre_of(by_rule(moments.cells, moments.ddof), every), every)
+    values = np.repeat(within_reach(x, every)[:, None], moments.n_classes, axis=1)
+    logs = normals.log_density(values)
+    with np.errstate(over="ignore"):
+        unit = 2 * np.spacing(np.abs(normals.mean)) * normals.inverse
+        slack = np.nan_to_num((np.abs(values - normals.mean) * normals.inverse + unit) * unit).sum(axis=2)
+    return (logs - logs.max(axis=1, keepdims=True)).sum(axis=2), 2 * slack.max(axis=1, keepdims=True)
+
+
+def agree(got, want):
+    """Odds are the same to 1e-6, those of far numbers in nine digits, but for what the rounding of means does."""
+    ratios, slack = want
+    assert (np.abs(got - ratios) <= 1e-6 + 1e-9 * np.abs(ratios) + slack).all()
+
+
+@examples(100)
+@given(rows, st.lists(numbers, min_size=1, max_size=5), st.sampled_from([0, 1]))
+def test_answers_follow_the_rules(pairs, asked, ddof):
+    moments = learn(Moments(3, 1, ddof), pairs)
+    x = np.array(asked)[:, None]
+    agree(moments.log_ratios(x)[0], by_the_rules(moments, x))
+
+
+@examples(100)
+@given(rows, st.sampled_from([0, 1]))
+def test_answers_to_rows_left_out_are_those_of_the_others(pairs, ddof):
+    whole = learn(Moments(3, 1, ddof), pairs)
+    w, x, y = (np.array(part) for part in zip(*pairs, strict=True))
+    got = whole.log_ratios(x[:, None], (y.astype(np.uint8), w))[0]
+    for r in range(len(pairs)):
+        rest = learn(Moments(3, 1, ddof), pairs[:r] + pairs[r + 1 :])
+        agree(got[r : r + 1], by_the_rules(rest, x[r : r + 1, None]))
+
+
+@examples(100)
+@given(
+    st.lists(st.tuples(weights, numbers, st.integers(0, 2)), min_size=1, max_size=40),
+    st.sampled_from([None, 1, 3, 10]),
+    st.sampled_from([1.0, 0.9, 1e-40]),
+    st.sampled_from([0, 1]),
+)
+def test_a_stream_answers_as_sums_that_are_read_before_every_row(pairs, window, factor, ddof):
+    """Rows come, leave and fade; at the end the sums are those of the rows that stayed, to the last bit."""
+    w, x, y = (np.array(part) for part in zip(*pairs, strict=True))
+    labels, m = y.astype(np.uint8), len(pairs)
+    gone = None if window is None else (np.arange(m) >= window).astype(np.int64)
+    fade = None if factor == 1.0 else np.full(m, factor)
+    out, streamed = np.empty((m, 3)), Moments(3, 1, ddof)
+    leaving = None if gone is None else (x[:, None], labels, w, 1.0)
+    streamed.stream(x[:, None], labels, w, out, None, fade, leaving, gone)
+    slow = Moments(3, 1, ddof)
+    raw = []  # weights times the scale that they came with
+    for r in range(m):
+        agree(out[r : r + 1], by_the_rules(slow, x[r : r + 1, None]))
+        before = slow.sums.scale
+        slow.decay(factor)
+        if slow.sums.scale < before:  # sums were cut: what follows is rounded
+            assert np.isfinite(out).all()
+            return
+        raw.append(w[r] * slow.sums.scale)
+        slow.update(x[r : r + 1, None], labels[r : r + 1], w[r : r + 1])
+        if window is not None and r >= window:
+            old = slice(r - window, r - window + 1)
+            slow.subtract(x[old, None], labels[old], np.array([raw[r - window]]), slow.sums.scale)
+    same(streamed, slow)
+
+
+def test_a_long_stream_is_answered_as_its_sums_say():
+    """Cells are followed in doubles for 64 rows: drift, numbers far from 0, gaps, constants, and jumps in size."""
+    rng = np.random.default_rng(3)
+    m = 1500
+    y = rng.integers(0, 3, m).astype(np.uint8)
+    columns = [
+        rng.normal(size=m) + np.arange(m) / 50,
+        1e9 + rng.normal(size=m).round(2),
+        np.where(rng.random(m) < 0.3, np.nan, rng.normal(size=m) * (1 + y)),
+        np.where(rng.random(m) < 0.01, 0.1 + y, 0.1),
+        rng.normal(size=m) * np.where(np.arange(m) // 100 % 2, 1.0, 1e8),
+        np.where(rng.random(m) < 0.02, 1e160, rng.normal(size=m)),
+        rng.normal(size=m) * 1e-160,
+    ]
+    X = np.column_stack(columns)
+    for window in (None, 40):
+        out, streamed, slow = np.empty((m, 3)), Moments(3, 7), Moments(3, 7)
+        gone = None if window is None else (np.arange(m) >= window).astype(np.int64)
+        leaving = None if gone is None else (X, y, np.ones(m), 1.0)
+        streamed.stream(X, y, None, out, None, None, leaving, gone)
+        for r in range(m):
+            if r % 7 == 0:
+                agree(out[r : r + 1], by_the_rules(slow, X[r : r + 1]))
+            slow.update(X[r : r + 1], y[r : r + 1])
+            if window is not None and r >= window:
+                slow.subtract(X[r - window : r - window + 1], y[r - window : r - window + 1])
+        same(streamed, slow)
+
+
+def test_rows_leave_a_window_that_have_faded_to_nothing_before():
+    """Their digits are below those that the sums still have; what is left is that of the rows that stay."""
+    rng = np.random.default_rng(0)
+    m, window = 60, 25
+    X, y = rng.normal(size=(m, 2)), rng.integers(0, 2, m).astype(np.uint8)
+    gone = (np.arange(m) >= window).astype(np.int64)
+    out, streamed = np.empty((m, 2)), Moments(2, 2)
+    streamed.stream(X, y, None, out, None, np.full(m, 1e-9), (X, y, np.ones(m), 1.0), gone)
+    assert np.isfinite(out).all()
+    fresh = Moments(2, 2).update(X[-window:], y[-window:], 1e-9 ** np.arange(window)[::-1])
+    for got, want in zip(streamed.cells, fresh.cells, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)
+
+
+def test_classes_with_the_same_rows_tie_however_far_a_number_is():
+    rows = np.random.default_rng(0).normal(size=(100, 1))
+    X, y = np.repeat(rows, 2, axis=0), np.tile(np.array([0, 1], dtype=np.uint8), 100)
+    far = np.concatenate([X, [[1e3], [1e6], [-1e9], [1e12], [1e300]]])
+    labels = np.concatenate([y, np.full(5, 255, dtype=np.uint8)])
+    out = np.empty((205, 2))
+    Moments(2, 1).stream(far, labels, None, out)
+    np.testing.assert_array_equal(out[-5:], 0.0)
 
 
 def test_an_empty_sum_reads_nothing():

@@ -295,5 +295,5 @@ GOOD = Grid(EDGES, 2).update([0.1], [0]).to_arrays()
     ],
 )
 def test_arrays_that_are_no_grid_are_refused(name, bad):
-    with pytest.raises(ModelFileError, match="its grids"):
+    with pytest.raises(ModelFileError, match="intervals of its number columns"):
         Grid.from_arrays(GOOD | {name: bad}, 2)

@@ -255,5 +255,5 @@ GOOD = QuantileSketch(3).update(np.arange(1000.0)).to_arrays()
     ],
 )
 def test_arrays_that_are_no_sketch_are_refused(name, bad):
-    with pytest.raises(ModelFileError, match="its quantile sketches"):
+    with pytest.raises(ModelFileError, match="quantiles of its number columns"):
         QuantileSketch.from_arrays(GOOD | {name: bad})

@@ -1,11 +1,12 @@
 """TimeLimit: cheap classifiers first, nothing begun that would not be done in time, and forecasts that learn."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from tanager import AODE, TAN, NaiveBayes, OptionError
+from tanager import A2DE, AODE, TAN, NaiveBayes, OptionError
 from tanager.cli.models import MODELS, make_model
 from tanager.evaluate import TimeLimit, cross_validate, cross_validate_all, peers, run
 from tanager.evaluate.forecast import _UNKNOWN, TableSize, fold_seconds
@@ -169,10 +170,18 @@ def test_a_forecast_grows_with_the_table(name):
     assert 0 < fold_seconds(model, small) < fold_seconds(model, rows) <= fold_seconds(model, large)
 
 
+def test_refined_bins_are_more_where_rows_are_many():
+    few = TableSize(n_rows=500, n_columns=10, n_values=50, n_classes=2, width=10, n_numbers=10)
+    many = replace(few, n_rows=5000)
+    assert few.cut_for(A2DE()) == few  # sqrt(500 / 2 / 25) < 5
+    assert many.cut_for(A2DE()).n_values == 100  # sqrt(5000 / 2 / 25) = 10 bins
+    assert many.cut_for(A2DE(bins="mdl")) == many.cut_for(NaiveBayes()) == many
+
+
 def test_the_size_of_a_table_is_read_from_its_cells():
     X = {"sky": ["sun", "rain", None] * 20, "degrees": np.linspace(0, 1, 60)}
     plan = make_plan("d", {"nb": NaiveBayes()}, (X, ["a", "b"] * 30), Folds(2, 1), 2, None)
-    assert TableSize.of(plan) == TableSize(n_rows=60, n_columns=2, n_values=7, n_classes=2, width=3)
+    assert TableSize.of(plan) == TableSize(n_rows=60, n_columns=2, n_values=7, n_classes=2, width=3, n_numbers=1)
     codes = np.array([[0, 1], [2, 0]] * 5, dtype=np.uint8)
     plan = make_plan("d", {"nb": NaiveBayes()}, (codes, ["a", "b"] * 5), Folds(2, 1), 2, None)
     assert TableSize.of(plan).n_columns == 2

@@ -48,6 +48,19 @@ def test_changes_are_scored_as_by_plain_arithmetic(seed, m, k, n_jobs):
     np.testing.assert_allclose(out[:, 0], expected[:, 0])
 
 
+@examples(20)
+@given(seed=st.integers(0, 10**6), m=st.integers(1, 20), k=st.integers(1, 6), n_jobs=st.integers(1, 3))
+def test_without_sets_every_factor_is_a_change(seed, m, k, n_jobs):
+    joint, labels, weights, preference, factors, _ = random_case(seed, m, k, 3)
+    made = [_kernels.Factor(*factor, labels) for factor in factors]
+    each, sets = np.empty((2, len(made), 3))
+    for probabilities in (True, False):
+        rest = probabilities, n_jobs, True, not probabilities
+        _kernels.score_changes(joint, labels, weights, preference, made, None, each, *rest)
+        _kernels.score_changes(joint, labels, weights, preference, made, [[f] for f in range(len(made))], sets, *rest)
+        assert (each == sets).all()
+
+
 @pytest.mark.parametrize(
     ("part", "value", "words"),
     [

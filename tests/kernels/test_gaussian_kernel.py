@@ -8,7 +8,7 @@ from tanager.counts.exact_sums import ExactSums
 
 
 def arguments(**changes):
-    """Three rows of two columns and two classes, all leaving a queue of four; some argument exchanged."""
+    """Three rows of two columns and two classes; one came before and leaves first. Some argument exchanged."""
     sums = ExactSums(2, 2)
     sums.reserve(np.array([[0.0, 1.0], [8.0, 8.0]]), np.array([0.5, 4.0]))
     given = {
@@ -23,22 +23,35 @@ def arguments(**changes):
         "scale": 1.0,
         "out": np.zeros((3, 2)),
         "asked": np.zeros((3, 2)),
-        "leaving": (np.zeros((4, 2)), np.array([0, 0, 1, 1], dtype=np.uint8), np.ones(4)),
+        "leaving": (np.zeros((1, 2)), np.array([0], dtype=np.uint8), np.ones(1)),
         "gone": np.array([1, 1, 1]),
     }
     return given | changes
 
 
 def test_sound_arguments_are_taken():
-    _kernels.stream_moments(**arguments())
+    assert _kernels.stream_moments(**arguments())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rows": np.full((3, 2), 1e100)},
+        {"rows": np.full((3, 2), 1e-100)},
+        {"raw": np.array([1.0, 1e200, 1.0])},
+        {"leaving": (np.full((1, 2), 1e100), np.array([0], dtype=np.uint8), np.ones(1))},
+    ],
+)
+def test_rows_without_room_in_the_sums_are_not_learned(changes):
+    given = arguments(**changes)
+    assert not _kernels.stream_moments(**given)
+    assert not given["digits"].any()
 
 
 @pytest.mark.parametrize(
     "changes",
     [
         {"rows": np.zeros((3, 3))},
-        {"rows": np.full((3, 2), 1e100)},
-        {"rows": np.full((3, 2), 1e-100)},
         {"digits": np.zeros((2, 3), dtype=np.int64)},
         {"digits": np.zeros((2, 16))},
         {"windows": np.zeros((2, 3, 2), dtype=np.int64)},
@@ -50,7 +63,6 @@ def test_sound_arguments_are_taken():
         {"raw": np.ones(2)},
         {"raw": np.array([1.0, np.nan, 1.0])},
         {"raw": np.array([1.0, -1.0, 1.0])},
-        {"raw": np.array([1.0, 1e200, 1.0])},
         {"scales": np.zeros(3)},
         {"scales": np.ones(2)},
         {"halved": np.array([0, -1, 0])},
@@ -66,16 +78,67 @@ def test_sound_arguments_are_taken():
         {"gone": np.array([1, 1])},
         {"gone": None},
         {"leaving": None},
-        {"leaving": (np.zeros((2, 2)), np.array([0, 0], dtype=np.uint8), np.ones(2))},
-        {"leaving": (np.zeros((4, 2)), np.array([0, 0, 9, 1], dtype=np.uint8), np.ones(4))},
-        {"leaving": (np.zeros((4, 2)), np.array([0, 0, 255, 1], dtype=np.uint8), np.ones(4))},
-        {"leaving": (np.zeros((4, 2)), np.array([0, 0, 1, 1], dtype=np.uint8), np.ones(3))},
+        {"leaving": (np.zeros((1, 3)), np.array([0], dtype=np.uint8), np.ones(1))},
+        {"leaving": (np.zeros((1, 2)), np.array([9], dtype=np.uint8), np.ones(1))},
+        {"leaving": (np.zeros((1, 2)), np.array([255], dtype=np.uint8), np.ones(1))},
+        {"leaving": (np.zeros((1, 2)), np.array([0], dtype=np.uint8), np.ones(2))},
+        {"leaving": (np.zeros((1, 2)), np.array([0], dtype=np.uint8), np.array([np.nan]))},
     ],
     ids=lambda changes: next(iter(changes)),
 )
 def test_unsound_arguments_are_refused(changes):
     with pytest.raises((ValueError, TypeError)):
         _kernels.stream_moments(**arguments(**changes))
+
+
+def ratio_arguments(**changes):
+    """Three rows that are left out of two classes; some argument exchanged."""
+    sums = ExactSums(2, 2)
+    sums.reserve(np.array([[0.0, 1.0], [8.0, 8.0]]), np.array([0.5, 4.0]))
+    given = {
+        "digits": sums.digits,
+        "windows": sums.windows,
+        "ddof": 0,
+        "scale": 1.0,
+        "values": np.arange(6.0).reshape(3, 2),
+        "ratios": np.zeros((3, 2)),
+        "highest": np.zeros(3),
+        "labels": np.array([0, 1, 1], dtype=np.uint8),
+        "raw": np.ones(3),
+    }
+    return given | changes
+
+
+def test_rows_are_left_out_where_there_is_room_for_their_digits():
+    assert _kernels.moment_ratios(**ratio_arguments())
+    assert not _kernels.moment_ratios(**ratio_arguments(values=np.full((3, 2), 1e100)))
+    assert _kernels.moment_ratios(**ratio_arguments(values=np.full((3, 2), 1e100), labels=None, raw=None))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"digits": np.zeros((2, 3), dtype=np.int64)},
+        {"windows": np.zeros((2, 3, 2), dtype=np.int64)},
+        {"ddof": 2},
+        {"scale": 0.0},
+        {"values": np.zeros((3, 3))},
+        {"ratios": np.zeros((2, 2))},
+        {"ratios": np.zeros((3, 3))},
+        {"highest": np.zeros(2)},
+        {"labels": None},
+        {"labels": np.array([0, 1], dtype=np.uint8)},
+        {"labels": np.array([0, 1, 2], dtype=np.uint8)},
+        {"labels": np.array([0, 1, 255], dtype=np.uint8)},
+        {"raw": None},
+        {"raw": np.ones(2)},
+        {"raw": np.array([1.0, -1.0, 1.0])},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_unsound_rows_to_leave_out_are_refused(changes):
+    with pytest.raises((ValueError, TypeError)):
+        _kernels.moment_ratios(**ratio_arguments(**changes))
 
 
 SUMS = {

@@ -5,7 +5,8 @@ import copy
 import numpy as np
 import pytest
 
-from tanager import AODE, TAN, DataError, EvolvingNaiveBayes, NaiveBayes, OptionError, load
+import exact_twin
+from tanager import AODE, FANC, SPC, TAN, DataError, EvolvingNaiveBayes, NaiveBayes, OptionError, load
 from tanager.counts.forgetting import as_decay, as_window
 from tanager.counts.joint import JointCounts
 
@@ -178,6 +179,58 @@ def test_a_column_that_does_not_vary_says_nothing():
     np.testing.assert_allclose(both.predict_proba(far), alone.predict_proba(X[:, [5]]), rtol=1e-12)
 
 
+@pytest.mark.parametrize("model", [AODE(gaussian=True), TAN(gaussian=True), FANC(gaussian=True), SPC(gaussian=True)])
+def test_one_far_number_leaves_answers_finite_and_sensible(model):
+    """Each column in turn is far away: probabilities sum to one, and explanations are finite."""
+    rng = np.random.default_rng(4)
+    y = np.arange(120) % 3
+    X = rng.normal(size=(120, 4)) + y[:, None]
+    model = copy.deepcopy(model).set_params(bins="frequency").fit(X, y)
+    for far in (1e3, -1e6, 1e12, -1e100, 1.7e308, 5e-324):
+        for i in range(4):
+            row = X[:3].copy()
+            row[:, i] = far
+            sound(model.predict_proba(row))
+            assert np.isfinite(model.predict_log_joint(row)).all()
+    sound(model.leave_one_out(X, y))
+
+
+@pytest.mark.parametrize("model", [TAN(gaussian=True), FANC(gaussian=True)])
+def test_a_far_number_does_not_drown_the_others_where_it_tells_nothing(model):
+    """The first column has the same numbers in both classes and in every bin of the second one."""
+    first, second = np.meshgrid([0.5, 2.5, 1.0, 2.0], [1.1, 2.2, 3.1, 8.1, 9.2, 7.4])
+    X = np.column_stack([first.ravel(), second.ravel()])
+    y = np.where(X[:, 1] < 5, "a", "b")
+    model = copy.deepcopy(model).set_params(bins="frequency").fit(X, y)
+    assert model.predict([[1e9, 2.0]]) == model.predict([[1.0, 2.0]]) == "a"
+    assert model.predict([[1e9, 8.0]]) == model.predict([[1.0, 8.0]]) == "b"
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.01, 0.003, 1e-6])
+def test_a_window_of_evolving_naive_bayes_forgets_what_is_ever_smaller(ratio):
+    """Every row takes nearly all squares with it, and none so many that one step would show it."""
+    m, window = 40, 5
+    x = np.maximum(ratio ** np.arange(m), 1e-120) * 1e60
+    x[20:] = x[20] * np.random.default_rng(0).normal(size=20)
+    state = EvolvingNaiveBayes(window=window).fit(x[:, None], np.arange(m) % 2)._kernel.state()
+    mean, deviation = x[-window:].mean(), x[-window:].std()
+    assert abs(state["base_mean"][0] - mean) <= 1e-9 * deviation
+    np.testing.assert_allclose(state["base_squares"][0], window * deviation**2, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_window_of_evolving_naive_bayes_has_the_moments_of_its_rows(kind):
+    rng = np.random.default_rng(1)
+    x, window = np.clip(numbers(kind, 80, rng), -1e90, 1e90), 15
+    state = EvolvingNaiveBayes(window=window).fit(x[:, None], np.arange(80) % 3)._kernel.state()
+    want = exact_twin.moments([(1.0, v) for v in x[-window:].tolist()])
+    mean, deviation = float(want[1]), exact_twin.root(want[2])
+    bound = 1e-9 * deviation + 80 * np.spacing(abs(mean))  # every row rounds the mean
+    assert abs(state["base_mean"][0] - mean) <= bound
+    if deviation > 1e-150:  # the square of a smaller one is 0
+        np.testing.assert_allclose(state["base_squares"][0], window * deviation**2, rtol=4 * bound / deviation)
+
+
 # --- what is refused ------------------------------------------------------------------------------------------------
 
 
@@ -211,6 +264,22 @@ def test_counts_refuse_weights_that_mean_nothing():
         with pytest.raises(DataError, match="weight"):
             counts.subtract(np.zeros((1, 1), np.uint8), np.zeros(1, np.uint8), np.array([weight]))
     assert counts.n_rows == 0
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("row", [1e6, -30.0, 0.123])
+def test_numbers_that_cannot_have_been_learned_are_not_unlearned(name, row):
+    """Squares would be below 0, or left over where no row is."""
+    X = np.array([[1.25, 2.5], [2.75, 1.5], [5.25, 6.5]])
+    model = made(name, bins="width").fit(X, [0, 0, 1])
+    before = [part.copy() for part in model.memory.moments.cells]
+    with pytest.raises(DataError, match="never learned"):
+        model.unlearn([[row, 6.5]], [1])
+    for got, want in zip(model.memory.moments.cells, before, strict=True):
+        np.testing.assert_array_equal(got, want)
+    model.unlearn(X[2:], [1]).partial_fit(X[2:], [1])
+    for got, want in zip(model.memory.moments.cells, before, strict=True):
+        np.testing.assert_array_equal(got, want)
 
 
 @pytest.mark.parametrize("model", [NaiveBayes, AODE, TAN])

@@ -9,7 +9,7 @@ import oracle
 from profiles import examples
 from registry import NAMES, make
 from strategies import tables
-from tanager import A2DE, AODE, FANC, TAN, BackOff, BDeu, MEstimate, NaiveBayes, PriorCounts
+from tanager import A2DE, AODE, FANC, LBR, TAN, BackOff, BDeu, MEstimate, NaiveBayes, OptionError, PriorCounts
 from tanager.counts.estimates import as_estimate
 from tanager.learning.part_scorer import PartScorer
 from tanager.scoring.forest import ForestScorer
@@ -103,3 +103,21 @@ def test_decayed_counts_leave_rows_out_at_their_present_weight():
     half = AODE().fit(X, y, sample_weight=[0.5] * 3)
     np.testing.assert_allclose(model.leave_one_out(X, y, [0.5] * 3), half.leave_one_out(X, y, [0.5] * 3), rtol=1e-12)
     assert isinstance(model.view_, View)
+
+
+@pytest.mark.filterwarnings("ignore:column 'x0'")
+def test_rows_whose_values_a_given_schema_does_not_know_are_left_out_as_they_were_learned():
+    """They were left out as unseen, though these cells were learned as missing: "was never learned"."""
+    X, y = [["a", "p"], ["b", "q"], ["a", "q"], ["never", "q"]], [0, 1, 1, 1]
+    schema = NaiveBayes().fit(X[:3], y[:3]).encoder_.schema
+    for model in (NaiveBayes(unseen="smooth", schema=schema), LBR(unseen="smooth", schema=schema)):
+        left_out = model.fit(X, y).leave_one_out(X, y)[3:]
+        never = model.fit(X[:3], y[:3]).predict_proba([[None, "q"]])
+        np.testing.assert_allclose(left_out, never, rtol=1e-9)
+
+
+def test_counts_with_gaussian_columns_do_not_answer_alone():
+    """They did, without the numbers."""
+    model = NaiveBayes(gaussian=True).fit([[0.5, "a"], [1.5, "b"], [2.5, "a"]], [0, 1, 1])
+    with pytest.raises(OptionError, match="do not hold the numbers"):
+        NaiveBayes.from_counts(model.counts_, gaussian=True)

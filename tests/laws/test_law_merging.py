@@ -98,3 +98,16 @@ def test_the_name_of_the_target_is_kept(tmp_path):
     model.save(tmp_path / "walk.tanager")
     assert load(tmp_path / "walk.tanager").target_name_ == "walk"
     assert AODE().fit([["a"], ["b"]], [0, 1]).target_name_ is None
+
+
+def test_a_merge_that_is_refused_lets_no_time_pass():
+    """The rows that were too old at the time of the other model had left, though it had other columns."""
+    X, y = [["a"], ["b"], ["a"]], [0, 1, 0]
+    model = NaiveBayes(window="10 s").fit(X, y, times=[0.0, 1.0, 2.0])
+    other = NaiveBayes(window="10 s").fit([["a", "b"]], [0], times=[11.5])
+    before = model.predict_proba(X)
+    with pytest.raises(SchemaMismatch):
+        model.merge(other)
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    model.merge(NaiveBayes(window="10 s").fit([["b"]], [1], times=[11.5]))
+    assert model.counts_.n_rows == 2

@@ -12,6 +12,8 @@ from power import EIO, ENOSPC, Disk
 
 from tanager import NaiveBayes, load
 from tanager.persist import to_bytes
+from tanager.service.backup import back_up
+from tanager.service.check import check_state
 from tanager.service.durable import DurableModel
 from tanager.service.journal import JournalError
 from tanager.service.keys import request_key
@@ -57,6 +59,14 @@ def counts(durable):
     return {n: float(times[places[f"n{n}"]]) for n in range(MOST)}, float(found[0][places["base"]])
 
 
+def retired_counts(durable):
+    """How often every lesson was learned in what is retired."""
+    total, _ = counts(durable)
+    now = durable.model.counts_.joint("lesson").sum(axis=0)
+    places = places_of_values(durable.model)
+    return {n: total[n] - float(now[places[f"n{n}"]]) + 1 for n in range(MOST)}
+
+
 def places_of_values(model):
     """The same in all models: all values are known from the beginning."""
     return {value: place for place, value in enumerate(model.encoder_.schema["lesson"].values)}
@@ -67,7 +77,7 @@ class Story:
 
     def __init__(self, folder, seed):
         self.folder, self.draw = folder, random.Random(seed)
-        self.n_lessons = self.n_images = self.version = 0
+        self.n_lessons = self.n_images = self.version = self.n_copies = 0
         self.lessons = {}
         self.known = {}  # what became of the lessons of earlier lives: "learned", "refused" or "unknown"
         self.served_version = 0
@@ -99,6 +109,8 @@ class Story:
         self.disk.image(cut, following, seed)
         shutil.rmtree(self.root)
         self.root = following
+        for copy in following.glob("copy-*"):
+            shutil.rmtree(copy)
 
     def _open(self):
         durable = DurableModel(self.root / "model.tanager", **SMALL)
@@ -107,7 +119,8 @@ class Story:
 
     def _step(self, durable):
         kind = self.draw.choices(
-            ["learn", "again", "snapshot", "kill", "close", "reload", "watermark", "trouble"], [12, 2, 2, 1, 1, 1, 1, 1]
+            ["learn", "again", "snapshot", "kill", "close", "reload", "watermark", "trouble", "copy"],
+            [12, 2, 2, 1, 1, 1, 1, 1, 1],
         )[0]
         if kind == "learn":
             self._learn(durable, [self._new_lesson() for _ in range(self.draw.choice([1, 1, 1, 3]))])
@@ -116,6 +129,8 @@ class Story:
             self._learn(durable, self.draw.sample(keyed, min(3, len(keyed))))
         elif kind == "snapshot":
             durable.snapshot()
+        elif kind == "copy":
+            self._back_up()
         elif kind == "watermark":
             durable._journal.sync_watermark()
         elif kind == "reload":
@@ -132,6 +147,15 @@ class Story:
                 self._replace_file()
             return self._open()
         return durable
+
+    def _back_up(self):
+        """What ``tanager backup`` does; the copy must last once it is made."""
+        self.n_copies += 1
+        name = f"copy-{self.n_copies}"
+        self.disk.note("copying", name)
+        checked = back_up(self.root / "model.tanager", self.root / "model.tanager.state", self.root / name)
+        assert not checked.damaged, checked.damaged
+        self.disk.note("copied", name)
 
     def _replace_file(self):
         """As ``mv`` does: without a sync of the folder."""
@@ -179,6 +203,9 @@ class Story:
         """Nothing acknowledged is lost, nothing is there twice, and what is sent again under its key is there once."""
         self.n_images += 1
         known, served = self._outcomes(cut)
+        if (folder / "model.tanager.state" / "current").is_dir():
+            checked = check_state(folder / "model.tanager.state")
+            assert (checked.damaged, checked.lost) == ([], 0)
         with mock.patch.object(os, "fsync"):
             durable = DurableModel(folder / "model.tanager", **SMALL)
             times, version = counts(durable)
@@ -187,6 +214,7 @@ class Story:
                 rows, what = self.lessons[n].n_rows, known.get(n)
                 allowed = {"learned": [rows], "unknown": [0, rows]}.get(what, [0])
                 assert times[n] in allowed, f"lesson {n}, {what}: {times[n]:g} of {rows} rows"
+            self._check_copies(folder, cut, retired_counts(durable))
             keyed = [self.lessons[n] for n in known if self.lessons[n].key is not None]
             asyncio.run(_all(durable.learn(*lesson.arguments()) for lesson in keyed))
             times, _ = counts(durable)
@@ -194,6 +222,23 @@ class Story:
                 again = f"lesson {lesson.n}, {known[lesson.n]}, sent again: {times[lesson.n]:g} of {lesson.n_rows} rows"
                 assert times[lesson.n] == lesson.n_rows, again
             durable.close()
+
+    def _check_copies(self, folder, cut, retired):
+        """A copy that was made has all that was acknowledged before it was begun, and nothing twice."""
+        begun = {}
+        for at, (kind, *rest) in enumerate(self.disk.events[:cut]):
+            if kind == "copying":
+                begun[rest[0]] = at
+            elif kind == "copied":
+                known, _ = self._outcomes(begun[rest[0]])
+                copy = DurableModel(folder / rest[0] / "model.tanager", **SMALL)
+                times, _ = counts(copy)
+                copy.close()
+                for n in range(self.n_lessons):
+                    rows = self.lessons[n].n_rows
+                    assert times[n] in (0, rows), f"lesson {n} in {rest[0]}: {times[n]:g} of {rows} rows"
+                    there = times[n] or retired[n]
+                    assert known.get(n) != "learned" or there, f"lesson {n} is not in {rest[0]}"
 
 
 async def _all(learning):

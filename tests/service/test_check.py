@@ -129,3 +129,20 @@ def test_a_backup_goes_to_a_new_folder(served, tmp_path):
     (tmp_path / "there").mkdir()
     code, said = run("backup", served, tmp_path / "there")
     assert (code, "Name a folder that does not exist yet" in said) == (2, True)
+
+
+def test_a_snapshot_that_a_power_cut_has_brought_back_is_no_damage(served):
+    first, oldest = sorted(current(served).glob("*.log"))[0], sorted(current(served).glob("snapshot-*"))[0]
+    keys = oldest.with_name(oldest.name.replace("snapshot", "keys").replace(".tanager", ".bin"))
+    kept = {path: path.read_bytes() for path in (oldest, keys)}
+    durable = DurableModel(served, sync_every=0.0, segment_bytes=1)
+    durable.snapshot()
+    crash(durable)
+    assert not first.exists()
+    for path, data in kept.items():
+        assert not path.exists()
+        path.write_bytes(data)
+    for _ in range(2):  # with its keys and without
+        found, damaged = parts(served)
+        assert (damaged, found["lost"], found["entries"]) == (set(), 0, 5)
+        keys.unlink(missing_ok=True)

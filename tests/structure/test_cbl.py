@@ -176,6 +176,8 @@ def test_progress_is_told():
         ({"max_cond": 1.5}, "max_cond=1.5: give a whole number"),
         ({"max_parents": "3"}, "max_parents='3': give a whole number"),
         ({"extend": "dag"}, "extend='dag' is not an option"),
+        ({"test": "x"}, "test='x'"),
+        ({"test": 3}, "test=3"),
         ({"shrink": True}, "shrink=True is for a known order.*Give order=, or leave it out"),
     ],
 )

@@ -46,6 +46,10 @@ CONTRADICTIONS = {
     "a name as a tier": ({"tiers": ["age"]}, "tiers must be lists of names, got 'age'"),
     "no pair": ({"forbidden": [("age", "job", "pay")]}, "forbidden must be pairs (parent, child)"),
     "text for a pair": ({"required": ["ab"]}, "required must be pairs (parent, child), got 'ab'"),
+    "no list of arcs": ({"required": 3}, "required"),
+    "a name for arcs": ({"forbidden": "age"}, "forbidden"),
+    "no list of tiers": ({"tiers": 3}, "tiers"),
+    "no names in tiers": ({"tiers": [3]}, "tiers"),
     "from itself": ({"forbidden": [("age", "age")]}, "cannot lead from 'age' to itself"),
 }
 

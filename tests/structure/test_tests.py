@@ -75,6 +75,13 @@ def test_a_test_says_what_it_compared():
     assert Pearson(0.1).text(information) == "X² = 5.50, df 2, p = 0.0639 < 0.1"
 
 
+@pytest.mark.parametrize("naive", ["x", 3, None, 1])
+@pytest.mark.parametrize("test", [GSquared, Pearson])
+def test_naive_is_true_or_false(test, naive):
+    with pytest.raises(OptionError, match=r"naive=.* is not an option; choose one of True, False"):
+        test(naive=naive)
+
+
 @pytest.mark.parametrize(
     "make",
     [lambda: Threshold(-1), lambda: Threshold("high"), lambda: GSquared(0), lambda: Pearson(1), lambda: GSquared(True)],

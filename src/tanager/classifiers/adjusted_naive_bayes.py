@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, check_option, is_number
 from tanager.learning.class_weights import fewest_errors
@@ -101,4 +102,5 @@ class AdjustedNaiveBayes(CountsClassifier):
         return {"adjustment": self._adjustment.tolist()}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
-        self._adjustment = np.array(data["adjustment"], dtype=np.float64)
+        weights = saved.field("weights of its classes", data, "adjustment", saved.items(saved.number(0.0)))
+        self._adjustment = np.array(weights, dtype=np.float64)

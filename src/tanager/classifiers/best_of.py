@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 from sklearn.base import clone
 
+from tanager import saved
 from tanager.classifiers.a2de import A2DE
 from tanager.classifiers.aode import AODE
 from tanager.classifiers.fanc import FANC
@@ -20,11 +21,11 @@ from tanager.classifiers.tan import FAN, TAN
 from tanager.classifiers.waode import WAODE
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
-from tanager.errors import MemoryBudgetError, OptionError, SchemaMismatch, check_option, is_number
+from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch, check_option, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.delegate import Delegating
 from tanager.learning.held_out import HeldOut, chooses_by_rows, folded, left_out
-from tanager.learning.judging import MIN_ROWS, Judged, forecast, preferred, rows_within
+from tanager.learning.judging import LINE, MIN_ROWS, Judged, forecast, preferred, rows_within
 from tanager.learning.pooling import linear_pool, log_pool
 from tanager.learning.rows import KeptRows
 from tanager.learning.shared_counts import joint_shape
@@ -37,6 +38,7 @@ N_FOLDS = 5
 MOST_ROWS = 5000  # that candidates are judged by
 LIGHT = 1e-3  # members of a pool that weigh less are left out
 
+MemberState = tuple[dict[str, Any] | None, dict[str, np.ndarray]]
 Answered = tuple[np.ndarray, np.ndarray, np.ndarray]  # probabilities, classes and weights of held-out rows
 
 
@@ -93,6 +95,7 @@ class BestOf(Delegating):
     form_is_all = False
 
     _members = cast("tuple[tuple[int, float], ...]", ())  # of a pool: places of candidates, and weights
+    _stored = cast("list[Scorer | None]", ())  # of a pool in a file: members that answer as they did
     _answered = cast("Answered | None", None)  # of the choice; not in files
 
     # --- options ------------------------------------------------------------------------------------------------
@@ -258,19 +261,26 @@ class BestOf(Delegating):
         model.unseen, model.n_jobs, model.target_name_ = self.unseen, self.n_jobs, self.target_name_
         return model
 
-    def _take_members(self, counts: Sequence[JointCounts | None] | None = None, *, keep: bool = False) -> None:
-        """Attach those that answer to our memory, which is to hold all that they read, and ``keep`` what it holds."""
+    def _take_members(
+        self, counts: Sequence[JointCounts | None] | None = None, stored: Sequence[MemberState] | None = None
+    ) -> None:
+        """Attach those that answer to our memory, which is to hold all that they read.
+
+        Members of a pool that were ``stored`` in a file answer with their structures, which may be those of fewer rows.
+        """
         memory, candidates = self.memory, self._all_candidates()
         places = [place for place, _ in self._members] or [self._place]
         for own in [] if counts is None else [counts[place] for place in places]:
             if own is not None and not memory.counts.holds(own.order, own.anchors, own.families):
                 memory.counts = own
         models = [self._attach(clone(candidates[place]), memory.counts, plain=bool(self._members)) for place in places]
-        if self._members:
+        self._stored = [None] * len(models)
+        if self._members and stored:
+            self._stored = [model.take_structure(*state) for model, state in zip(models, stored, strict=True)]
+        elif self._members:
             shape = joint_shape([NaiveBayes(), *models], memory.counts.schema)
             families = {family for model in models for family in model.structure_.families()}
-            held = memory.counts.families if keep else ()  # a structure in a file may be that of fewer rows
-            wanted = sorted({*shape["families"], *families, *held}, key=lambda family: (len(family), family))
+            wanted = sorted({*shape["families"], *families}, key=lambda family: (len(family), family))
             memory.count_families(wanted, shape, self.n_threads)
             models = [self._attach(clone(candidates[place]), memory.counts, plain=True) for place in places]
         self._models = models
@@ -282,22 +292,31 @@ class BestOf(Delegating):
     def _scorer(self, view: View) -> Scorer:
         if not self._members:
             return super()._scorer(view)
-        scorers = [model.uncalibrated() for model in self._models]
+        scorers = [stored or model.uncalibrated() for stored, model in zip(self._stored, self._models, strict=True)]
         return Pooled(scorers, [weight for _, weight in self._members], str(self.pool), view)
 
     # --- files and words ----------------------------------------------------------------------------------------
 
     def _choice(self) -> dict[str, Any]:
-        pooled = {"pool": [[place, weight] for place, weight in self._members]} if self._members else {}
-        return {"best": self._place, "table": self.table_} | pooled
+        choice = {"best": self._place, "table": self.table_}
+        if not self._members:
+            return choice
+        members = [model.structure_state() for model in self._models]
+        return choice | {"pool": [[place, weight] for place, weight in self._members], "members": members}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
-        candidates = self._all_candidates()
-        self._place = int(data["best"])
-        self._members = tuple((int(place), float(weight)) for place, weight in data.get("pool", ()))
-        self.table_ = [dict(line) for line in data.get("table", ())]
-        candidates[max(self._place, *(place for place, _ in self._members), 0)]  # refuses a place that there is not
-        self._take_members(keep=True)
+        place = saved.whole(0, len(self._all_candidates()) - 1)
+        expected = {
+            "best": place,
+            "pool": saved.items(saved.row(place, saved.number(0.0)), distinct=True),
+            "table": saved.items(saved.record(LINE)),
+        }
+        absent: dict[str, Any] = {"pool": [], "table": []}
+        self._place, self._members, table = saved.read("figures of its choice", absent | data, expected).values()
+        self.table_ = list(table)
+        if self._members and sum(weight for _, weight in self._members) <= 0:
+            raise ModelFileError("no member of its pool has a weight")
+        self._take_members(stored=data.get("members"))
 
     def table(self) -> str:
         """The candidates and what left-out rows say of them, best first, as text."""

@@ -77,7 +77,10 @@ class Collection(CountsClassifier):
                         f"parent_sets of {name!r}: a set without the class is refused, because in a sum it is not "
                         "neutral but flattens the answer. Use [] for the class alone."
                     )
-                sets.append((i, tuple(place(parent) for parent in parents), float(weight)))
+                members = tuple(place(parent) for parent in parents)
+                if len(set(members)) < len(members):
+                    raise OptionError(f"parent_sets of {name!r}: {list(parents)!r} names a column twice.")
+                sets.append((i, members, float(weight)))
         _refuse_cycles(sets, schema)
         return sets
 

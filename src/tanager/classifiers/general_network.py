@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tanager.counts.sample import Sample
-from tanager.errors import check_option
+from tanager.errors import check_option, check_whole
 from tanager.learning.network_learner import Found, Kept, NetworkLearner, by_information, learned_of, places
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.scoring.forms import ProductOfSums
@@ -28,6 +28,9 @@ class GeneralNetwork(NetworkLearner):
         Leave a parent out where its family would have more contexts than there are rows, or keep all parents.
     class_root : bool, default=True
         The class comes before all columns and has no parents.
+    max_columns : int or None, default=None
+        Where there are more columns, the network is learned over the class and so many that tell most about it by
+        themselves; but over all that the learner names in constraints.
     missing : {"drop", "marginal"}, default="drop"
         At prediction, a missing parent leaves the more informative parents before it; "marginal" sums it out exactly.
     smoothing : default=None
@@ -62,6 +65,7 @@ class GeneralNetwork(NetworkLearner):
     """
 
     class_root: bool = True
+    max_columns: int | None = None
 
     parents_ = property(parents_of)
     network_ = property(network_of)
@@ -71,15 +75,26 @@ class GeneralNetwork(NetworkLearner):
     def check_options(self) -> None:
         super().check_options()
         check_option("class_root", self.class_root, (True, False))
+        if self.max_columns is not None:
+            check_whole("max_columns", self.max_columns, 1)
 
     def find(self, sample: Sample, learner: Learner, *, traced: bool = True) -> Found:
         target = len(sample.names) - 1
-        nodes = [target, *range(target)]  # where all else is equal, arcs point away from the class
+        nodes = [target, *self._columns(sample, learner)]  # where all else is equal, arcs point away from the class
         learned = learner.learn(
             sample, nodes=nodes, root=target if self.class_root else None, target=target, traced=traced
         )
         form = blanket_form(places(learned.network, sample), sample, self.kept(sample, learner))
         return Found(form, (learned,))
+
+    def _columns(self, sample: Sample, learner: Learner) -> list[int]:
+        """Those that the network is learned over, in the order of the table."""
+        target = len(sample.names) - 1
+        if self.max_columns is None or target <= self.max_columns:
+            return list(range(target))
+        named = {sample.index(name) for name in learner.named_variables()} - {target}
+        ranked = sorted(range(target), key=lambda i: -sample.information_at(i, target, ()).value)
+        return sorted(named.union(ranked[: self.max_columns]))
 
 
 def blanket_form(parents: dict[int, tuple[int, ...]], sample: Sample, keep: Kept) -> ProductOfSums:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.left_out import Change, Factor, LeftOut, best_change, check_search
 from tanager.learning.rows import KeptRows
-from tanager.learning.subset_search import Step
+from tanager.learning.subset_search import STEPS, Step
 from tanager.scoring.forms import Form, ProductOfSums
 
 MOST_CELLS = 250_000  # combinations of values, times classes, that joined columns may have
@@ -48,30 +49,33 @@ class Joining(CountsClassifier):
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         blocks = self._first_blocks(counts.n_features)
         left_out = LeftOut(self, rows, self.criterion, ProductOfSums.of_blocks(blocks))
-        factors = _Moves(left_out, counts, rows)
+        moves = _Moves(left_out, counts, rows, self.max_joined)
         current, names = left_out.quality(), counts.schema.names
         steps = [Step("start", ", ".join(_name(block, names) for block in blocks), current[0])]
-        fits = _Fitting(self.max_joined, (counts.schema.n_values + 1).tolist(), counts.n_classes)
-        n, joins = counts.n_features, _Joins()
-        while moves := [move for move in self._moves(blocks, n, joins) if not move[2] or fits[move[2][0]]]:
-            factors.prepare(moves)
-            changes = [[factors[move]] for move in moves]
-            best, quality = best_change(left_out, changes)
+        while True:
+            alone, together = self._moves(blocks, counts.n_features)
+            factors = moves.factors(alone, together, {*blocks})
+            if not factors:
+                break
+            best, quality = best_change(left_out, [(factor,) for factor in factors])
             if not quality[0] > current[0] + self.min_gain:
                 break
-            left_out.make(changes[best])
-            did, old, new = moves[best]
-            blocks, current = sorted({*blocks, *new} - {*old}), quality
-            fresh = tuple((i,) for block in new for i in block if not any(i in other for other in old))
+            left_out.make([factors[best]])
+            chosen = [alone[best]] if best < len(alone) else moves.pair(together, best - len(alone))
+            old, fresh = ([block for block in chosen if (block in blocks) == there] for there in (True, False))
+            did = "join" if len(chosen) > 1 else "remove" if old else "add"
+            new = {_union(*chosen)} if len(chosen) > 1 else {*fresh}
             steps.append(Step(did, " and ".join(_name(block, names) for block in (*old, *fresh)), quality[0]))
-            factors.forget(old)
+            blocks, current = sorted({*blocks, *new} - {*old}), quality
+            moves.forget(chosen)
         self.steps_ = tuple(steps)
         return ProductOfSums.of_blocks(blocks)
 
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         raise NotImplementedError
 
-    def _moves(self, blocks: Sequence[JoinedColumns], n: int, joins: _Joins) -> list[_Move]:
+    def _moves(self, blocks: list[JoinedColumns], n: int) -> tuple[list[JoinedColumns], list[_Partners]]:
+        """Blocks to add, or to leave out if they are there, and then those to join, in the order of their trial."""
         raise NotImplementedError
 
     @property
@@ -86,7 +90,7 @@ class Joining(CountsClassifier):
         return {"steps": [list(step) for step in self.steps_]}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
-        self.steps_ = tuple(Step(*step) for step in data["steps"])
+        self.steps_ = tuple(Step(*step) for step in saved.field("steps of its search", data, "steps", STEPS))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -133,10 +137,9 @@ class BSEJ(Joining):
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         return [(i,) for i in range(n)]
 
-    def _moves(self, blocks: Sequence[JoinedColumns], n: int, joins: _Joins) -> list[_Move]:
+    def _moves(self, blocks: list[JoinedColumns], n: int) -> tuple[list[JoinedColumns], list[_Partners]]:
         """Leave a block out, or join two."""
-        removed: list[_Move] = [("remove", (block,), ()) for block in blocks]
-        return removed + [("join", pair, (_union(*pair),)) for pair in combinations(blocks, 2)]
+        return blocks, [(block, blocks[place + 1 :]) for place, block in enumerate(blocks)]
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -172,84 +175,85 @@ class FSSJ(Joining):
     def _first_blocks(self, n: int) -> list[JoinedColumns]:
         return []
 
-    def _moves(self, blocks: Sequence[JoinedColumns], n: int, joins: _Joins) -> list[_Move]:
+    def _moves(self, blocks: list[JoinedColumns], n: int) -> tuple[list[JoinedColumns], list[_Partners]]:
         """Add a column by itself, or join it to a block."""
-        unused = sorted(set(range(n)) - {i for block in blocks for i in block})
-        added: list[_Move] = [("add", (), ((i,),)) for i in unused]
-        of_blocks = [joins[block] for block in blocks]
-        return added + [of_block[i] for i in unused for of_block in of_blocks]
+        unused: list[JoinedColumns] = [(i,) for i in sorted(set(range(n)) - {i for block in blocks for i in block})]
+        return unused, [(column, blocks) for column in unused]
 
 
-_Move = tuple[str, tuple[JoinedColumns, ...], tuple[JoinedColumns, ...]]  # what is done, blocks that go, and that come
+_Partners = tuple[JoinedColumns, Sequence[JoinedColumns]]  # a block, and others that it can be joined to
 
 
-class _Joins(dict[JoinedColumns, "_JoinsOf"]):
-    """The moves that join a column to a block, made once: most blocks stay as they are from step to step."""
+class _Moves:
+    """What moves do to the answers, worked out when they are first tried: most are tried again in the next step."""
 
-    def __missing__(self, block: JoinedColumns) -> _JoinsOf:
-        own = self[block] = _JoinsOf(block)
-        return own
-
-
-class _JoinsOf(dict[int, _Move]):
-    """Those of one block, by the column."""
-
-    def __init__(self, block: JoinedColumns) -> None:
-        super().__init__()
-        self._block = block
-
-    def __missing__(self, i: int) -> _Move:
-        move = self[i] = ("join", (self._block,), (_union(self._block, (i,)),))
-        return move
-
-
-class _Fitting(dict[JoinedColumns, bool]):
-    """Whether joined columns are few enough, and have not too many combinations of values."""
-
-    def __init__(self, max_joined: int | None, sizes: Sequence[int], n_classes: int) -> None:
-        super().__init__()
-        self._most = len(sizes) if max_joined is None else max_joined
-        self._sizes, self._n_classes = sizes, n_classes
-
-    def __missing__(self, block: JoinedColumns) -> bool:
-        cells = math.prod(self._sizes[i] for i in block) * self._n_classes
-        fits = self[block] = len(block) == 1 or (len(block) <= self._most and cells <= MOST_CELLS)
-        return fits
-
-
-class _Moves(dict[_Move, Factor]):
-    """What each move does to the answers."""
-
-    def __init__(self, left_out: LeftOut, counts: JointCounts, rows: KeptRows | None) -> None:
-        super().__init__()
+    def __init__(
+        self, left_out: LeftOut, counts: JointCounts, rows: KeptRows | None, max_joined: int | None = None
+    ) -> None:
         assert rows is not None  # LeftOut has refused that
         self._left_out, self._counts, self._rows = left_out, counts, rows.block
+        self._most = counts.n_features if max_joined is None else max_joined
+        self._sizes = (counts.schema.n_values + 1).tolist()
         self._blocks: dict[JoinedColumns, Factor] = {}
+        self._without: dict[JoinedColumns, Factor] = {}
+        self._joined: dict[JoinedColumns, dict[JoinedColumns, Factor | None]] = {}  # None: too many combinations
+        self._nbytes = 0
         whole = left_out.counts_blocks()
         self._whole = frozenset[int]() if whole is None else frozenset(np.flatnonzero(whole).tolist())
+        self._all_whole = len(self._whole) == counts.n_features
 
-    def prepare(self, moves: Sequence[_Move]) -> None:
-        """Work out what these moves do: from the counts, or beyond pairs of columns from the rows."""
-        new = [move for move in moves if move not in self]
-        single = {block for _, old, joined in new for block in (*old, *(() if old else joined))} - self._blocks.keys()
-        together = [move for move in new if move[1] and move[2]]
-        wide = self._wide_counts(single | {move[2][0] for move in together})
-        blocks = sorted(single)
-        self._blocks.update(zip(blocks, self._factors(blocks, (), wide), strict=True))  # which many moves share
-        joined = [move[2][0] for move in together]
-        over = [[self._blocks[block] for block in move[1]] for move in together]
-        self.update(zip(together, self._factors(joined, over, wide), strict=True))
-        for move in new:
-            _, old, joined_now = move
-            if not joined_now:
-                self[move] = -self._blocks[old[0]]
-            elif not old:
-                self[move] = self._blocks[joined_now[0]]
+    def factors(
+        self, alone: Sequence[JoinedColumns], together: Sequence[_Partners], there: set[JoinedColumns]
+    ) -> list[Factor]:
+        """Of every move: blocks that are there are left out, others are added; then of every two that can be joined."""
+        new = [
+            (block, other)
+            for block, others in together
+            for line in (self._joined.setdefault(block, {}),)
+            for other in others
+            if other not in line
+        ]
+        self._prepare(alone, new, there)
+        found = [self._without[block] if block in there else self._blocks[block] for block in alone]
+        joined = (self._joined[block][other] for block, others in together for other in others)
+        return found + [factor for factor in joined if factor is not None]
+
+    def pair(self, together: Sequence[_Partners], place: int) -> list[JoinedColumns]:
+        """The blocks that the move at this place joins."""
+        pairs = (
+            [block, other] for block, others in together for other in others if self._joined[block][other] is not None
+        )
+        return next(islice(pairs, place, None))
+
+    def _prepare(
+        self,
+        alone: Sequence[JoinedColumns],
+        pairs: Sequence[tuple[JoinedColumns, JoinedColumns]],
+        there: set[JoinedColumns],
+    ) -> None:
+        """Work out what is new: from the counts, or from the rows."""
+        joined = [_union(*pair) for pair in pairs]
+        fitting = [q for q, block in enumerate(joined) if self._fits(block)]
+        divided = [[block for block in pairs[q] if block in there] for q in fitting]
+        single = sorted({*alone, *chain.from_iterable(divided)} - self._blocks.keys())
+        wide = self._wide_counts({*single, *(joined[q] for q in fitting)})
+        self._blocks.update(zip(single, self._factors(single, (), wide), strict=True))  # which many moves share
+        self._without.update({block: -self._blocks[block] for block in alone if block in there - self._without.keys()})
+        over = [[self._blocks[block] for block in blocks] for blocks in divided]
+        made = dict(zip(fitting, self._factors([joined[q] for q in fitting], over, wide), strict=True))
+        for q, (block, other) in enumerate(pairs):
+            self._joined[block][other] = made.get(q)
+        self._nbytes += sum(factor.nbytes for factor in made.values())
+
+    def _fits(self, block: JoinedColumns) -> bool:
+        """Whether joined columns are few enough, and have not too many combinations of values."""
+        cells = math.prod([self._sizes[i] for i in block]) * self._counts.n_classes
+        return len(block) <= self._most and cells <= MOST_CELLS
 
     def _factors(
         self, blocks: Sequence[JoinedColumns], over: Sequence[Change], wide: JointCounts | None
     ) -> list[Factor]:
-        """P(block | y), over other factors; blocks of more than two columns from the rows or the wide counts."""
+        """P(block | y), over other factors; joined columns from the rows where that can be, or from the wide counts."""
         found: dict[int, Factor] = {}
         from_rows = [q for q, block in enumerate(blocks) if self._from_rows(block)]
         made = self._left_out.block_factors(
@@ -266,8 +270,8 @@ class _Moves(dict[_Move, Factor]):
         return [found[q] for q in range(len(blocks))]
 
     def _from_rows(self, block: JoinedColumns) -> bool:
-        """Whether a block beyond pairs needs no counts of its own."""
-        return len(block) > 2 and self._whole.issuperset(block)
+        """Whether joined columns need no counts."""
+        return len(block) > 1 and (self._all_whole or self._whole.issuperset(block))
 
     def _wide_counts(self, blocks: set[JoinedColumns]) -> JointCounts | None:
         """Counts of more than two columns together, and of all that they are made of."""
@@ -288,11 +292,14 @@ class _Moves(dict[_Move, Factor]):
         return counts
 
     def forget(self, blocks: Sequence[JoinedColumns]) -> None:
-        """These blocks are gone, and moves with them; all moves go where they take much memory."""
-        size = sum(factor.nbytes for factor in self.values())
-        for move in list(self):
-            if size > CACHED_BYTES or {*move[1]} & {*blocks}:
-                del self[move]
+        """These were moved; all that were joined are forgotten where they take much memory."""
+        if self._nbytes > CACHED_BYTES:
+            self._joined, self._nbytes = {}, 0
+        for block in blocks:
+            self._joined.pop(block, None)
+            for line in self._joined.values():
+                if gone := line.pop(block, None):
+                    self._nbytes -= gone.nbytes
 
 
 def _union(*blocks: JoinedColumns) -> JoinedColumns:

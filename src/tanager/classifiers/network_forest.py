@@ -106,7 +106,7 @@ class NetworkForest(CountsClassifier):
     def _scorer_from(self, view: View, arrays: Mapping[str, np.ndarray]) -> Scorer | None:
         if "forest-groups" not in arrays:
             return None
-        self._forest = Forest.from_arrays(arrays)
+        self._forest = Forest.from_arrays(arrays, view.counts.schema.n_values)
         return ForestScorer(view, self._forest, self._kept, arrays, self.n_threads)
 
     def _kept(self) -> Block:

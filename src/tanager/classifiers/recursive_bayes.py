@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
@@ -54,12 +55,13 @@ class AnswerTree:
         return {"classes": list(self.classes), "children": children} if children else {}
 
     @classmethod
-    def from_plain(cls, data: Mapping[str, Any], n_classes: int) -> AnswerTree:
+    def from_plain(cls, data: dict[str, Any], n_classes: int) -> AnswerTree:
         """The tree that ``to_plain`` wrote; unsound data are refused."""
-        classes = tuple(int(c) for c in data.get("classes", ()))
+        expected = saved.items(saved.whole(0, n_classes - 1), distinct=True)
+        classes = saved.field("nodes of its tree", {"classes": []} | data, "classes", expected)
         children = tuple(cls.from_plain(child, n_classes) for child in data.get("children", ()))
-        if len(set(classes)) != len(children) or not all(0 <= c < n_classes for c in classes):
-            raise ModelFileError("its tree does not fit its classes")
+        if len(classes) != len(children):
+            raise ModelFileError(f"a node of its tree has {len(children)} children for {len(classes)} classes")
         return cls(classes, children)
 
 
@@ -238,4 +240,4 @@ class RecursiveBayes(TreeClassifier):
 def _wrong(model: CountsClassifier, block: Block) -> np.ndarray:
     """The weight of every row that goes wrong where it is left out."""
     weights = np.ones(len(block)) if block.weights is None else block.weights
-    return np.where(decide(model.leave_out(block), model.class_count_, None) == block.labels, 0.0, weights)
+    return np.where(decide(model.leave_out(block.once), model.class_count_, None) == block.labels, 0.0, weights)

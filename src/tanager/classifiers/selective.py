@@ -8,6 +8,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from tanager import saved
 from tanager.classifiers.tan import TAN
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
@@ -18,7 +19,7 @@ from tanager.learning.left_out import LeftOut, check_search
 from tanager.learning.left_out_sum import LeftOutSum, Roles
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.learning.rows import KeptRows
-from tanager.learning.subset_search import DIRECTIONS, Step, select
+from tanager.learning.subset_search import DIRECTIONS, STEPS, Step, select
 from tanager.scoring.forms import Form, ProductOfSums, StagedSum, SumOfProducts, naive
 
 ROLES = ("either", "both", "parents", "children")
@@ -113,7 +114,7 @@ class SelectiveNaiveBayes(CountsClassifier):
         return {"steps": [list(step) for step in self.steps_]}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
-        self.steps_ = tuple(Step(*step) for step in data["steps"])
+        self.steps_ = tuple(Step(*step) for step in saved.field("steps of its search", data, "steps", STEPS))
 
 
 @dataclass(eq=False, repr=False)
@@ -246,7 +247,7 @@ class Selective(Delegating):
         return {"steps": [list(step) for step in self.steps_]}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
-        self.steps_ = tuple(Step(*step) for step in data["steps"])
+        self.steps_ = tuple(Step(*step) for step in saved.field("steps of its search", data, "steps", STEPS))
         self.best_ = self.adopt(clone(self._model()))
 
 

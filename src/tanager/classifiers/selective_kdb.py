@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tanager import saved
 from tanager.classifiers.kdb import KDB
 from tanager.counts.block import Block, in_blocks
 from tanager.counts.joint import JointCounts
@@ -111,8 +112,7 @@ class SelectiveKDB(KDB):
     def _lost(self, view: View, order: list[int], parents: list[tuple[int, ...]], rows: Block) -> np.ndarray:
         """What some rows add to the loss: one factor more for each column, and for each number of parents."""
         labels, weights = rows.labels, rows.weights
-        # A weight of two is two rows: one of them is left out.
-        once = rows.weighing(None if weights is None else np.minimum(weights, 1.0))
+        once = rows.once
         classes = self.view_of(ProductOfSums((), (), ()))
         start = np.maximum(classes.leave_one_out(once, log_joint=True), np.log(TINY))
         joint = [start.copy() for _ in range(self.k + 1)]
@@ -140,5 +140,11 @@ class SelectiveKDB(KDB):
         return {"columns": list(self.columns_), "k": self.k_, "losses": self.losses_.tolist()}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
-        self.columns_, self.k_ = tuple(data["columns"]), int(data["k"])
-        self.losses_ = np.array(data["losses"], dtype=np.float64)
+        names = self.counts_.schema.names
+        expected = {
+            "columns": saved.items(saved.text(*names), distinct=True),
+            "k": saved.whole(),
+            "losses": saved.items(saved.items(saved.figure())),
+        }
+        self.columns_, self.k_, losses = saved.read("figures of its choice", data, expected).values()
+        self.losses_ = np.array(losses, dtype=np.float64)

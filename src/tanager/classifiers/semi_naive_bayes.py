@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.joint import JointCounts
-from tanager.errors import OptionError, is_number
+from tanager.errors import ModelFileError, OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
 from tanager.scoring.forms import Form, naive
@@ -86,4 +87,12 @@ class SemiNaiveBayes(CountsClassifier):
         return {"joined": [list(pair) for pair in self._joined]}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
-        self._joined[:] = [JoinedPair(*map(int, pair)) for pair in data["joined"]]
+        n_values = self.counts_.schema.n_values
+        column, code = saved.whole(0, len(n_values) - 1), saved.whole(0, 65535)
+        pairs = saved.items(saved.row(column, code, column, code))
+        self._joined[:] = [JoinedPair(*pair) for pair in saved.field("joined values", data, "joined", pairs)]
+        ends = [(end, value) for i, v, j, w in self._joined for end, value in ((i, v), (j, w))]
+        if len(set(ends)) < len(ends) or any(i >= j for i, _, j, _ in self._joined):
+            raise ModelFileError("a value is joined twice, or with one of its own column")
+        if any(value >= n_values[i] for i, value in ends):
+            raise ModelFileError("a value is joined that its column does not have")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from tanager import saved
 from tanager.classifiers.general_network import GeneralNetwork
 from tanager.classifiers.multinet import MultiNet
-from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts, sparse_families
 from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch, check_option
-from tanager.learning.dealing import deal
+from tanager.learning.dealing import dealt_parts
 from tanager.learning.delegate import Delegating
 from tanager.learning.network_learner import Found, NetworkLearner, sample_of
 from tanager.learning.rows import KeptRows
@@ -29,9 +29,12 @@ from tanager.structure.learner import Learner
 THRESHOLDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1)
 LEVELS = (0.2, 0.1, 0.05, 0.01, 0.001, 0.0001, 0.00001)  # of significance
 FEW_ROWS = 1000  # fewer rows are tried by cross-validation instead of a holdout
+FEW_ROWS_FOLDS = 5
+MANY_COLUMNS = 64  # a general network over more is learned from so many of them, unless it says otherwise
+HALVINGS = 2  # after so many of these folds, one by one, the better half of the settings goes on
 
 
-@dataclass
+@dataclass(eq=False)
 class _Trial:
     """One setting of the learner, and how it did on rows that it had not learned."""
 
@@ -65,6 +68,15 @@ class _Trial:
         return {"setting": self.setting, **figures, **size, "note": self.note, "asked": self.asked}
 
 
+_LINE = {  # of the table, in a file
+    "setting": saved.text(),
+    **dict.fromkeys(("accuracy", "mean_probability", "log_loss", "asked"), saved.figure()),
+    **dict.fromkeys(("arcs", "columns"), saved.whole()),
+    "note": saved.text(),
+}
+_CHOICE = {"setting": saved.whole(), "table": saved.items(saved.record(_LINE))}
+
+
 @dataclass(eq=False, repr=False)
 class Wrapped(Delegating):
     """Chooses the learner's threshold for a network classifier by holding rows out, then learns all rows.
@@ -76,15 +88,18 @@ class Wrapped(Delegating):
     Parameters
     ----------
     model : GeneralNetwork, BAN, MultiNet, ChowLiuMultiNet or None, default=None
-        What is wrapped; None is ``GeneralNetwork()``. A ``MultiNet(features="blanket")`` wraps a general network first,
-        to choose the columns, and then the multi-net over these.
+        What is wrapped; None is ``GeneralNetwork()``. With more than 64 columns, a general network is learned over the
+        64 that tell most about the class, unless it has a ``max_columns`` of its own. A
+        ``MultiNet(features="blanket")`` wraps a general network first, to choose the columns, and then the multi-net
+        over these.
     grid : sequence, mapping or None, default=None
         Thresholds to try, or values of any setting of the learner: ``{"max_parents": [1, 2, 3]}``. None tries ten
         thresholds from 0.0005 to 0.1 (without those that chance alone exceeds); with ``CBL(test=GSquared())`` levels of
         significance from 0.2 to 0.00001, with ``HillClimb`` and ``K2`` one to four parents.
     folds : int or None, default=None
-        None holds out a third of the rows, or with fewer than 1,000 rows uses 5 folds. A number of folds uses these;
-        then the structure is learned again from all rows with the best setting.
+        None holds out a third of the rows. With fewer than 1,000 rows it uses 5 folds, and after the first and the
+        second of them goes on with the better half of the settings alone. A number of folds tries all settings in all
+        of these. After folds, the structure is learned again from all rows with the best setting.
     criterion : {"accuracy", "log_loss"}, default="accuracy"
         What is best. Ties go to the larger sum of the probabilities of the true classes, then to fewer arcs, then to
         the later setting.
@@ -147,6 +162,13 @@ class Wrapped(Delegating):
     def _model(self) -> NetworkLearner:
         return GeneralNetwork() if self.model is None else self.model
 
+    def _own_model(self) -> NetworkLearner:
+        """A copy of what is wrapped. Tests of hundreds of columns, threshold by threshold, would take minutes."""
+        model = clone(self._model())
+        if isinstance(model, GeneralNetwork) and model.max_columns is None:
+            model.set_params(max_columns=MANY_COLUMNS)
+        return model
+
     def _settings(self, learner: Learner) -> Iterator[tuple[str, Learner]]:
         """Every setting of the grid in words, and the learner that has it."""
         grid = _default_grid(learner) if self.grid is None else self.grid
@@ -158,7 +180,7 @@ class Wrapped(Delegating):
             raise OptionError(
                 f"grid={self.grid!r}: give a list of thresholds, or a dict from setting to a list of values."
             )
-        for values in itertools.product(*grid.values()):
+        for values in product(*grid.values()):
             chosen = dict(zip(grid, values, strict=True))
             try:
                 yield ", ".join(f"{name} = {value}" for name, value in chosen.items()), replace(learner, **chosen)
@@ -171,12 +193,14 @@ class Wrapped(Delegating):
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         if rows is None:
             raise SchemaMismatch("Wrapped tries settings on the rows, and counts alone do not hold them. Use fit.")
-        model = clone(self._model())
+        model = self._own_model()
         sample = self._sample(counts, rows)
         parts = self._parts(sample, rows)
         columns: tuple[int, ...] | None = None
         if isinstance(model, MultiNet) and isinstance(model.features, str):
-            general = GeneralNetwork(learner=model.own_learner, missing=model.missing, smoothing=model.smoothing)
+            options: dict[str, Any] = {"missing": model.missing, "smoothing": model.smoothing}
+            options["max_columns"] = MANY_COLUMNS
+            general = GeneralNetwork(learner=model.own_learner, **options)
             chosen, found, self.features_table_ = self._choose(general, sample, parts, counts)
             columns = tuple(sorted({*found.columns, *model.kept(sample, chosen).columns} - {counts.n_features}))
             model.set_params(features=[counts.schema.names[i] for i in columns] or None)
@@ -198,26 +222,40 @@ class Wrapped(Delegating):
         """The best setting, its structure, and what was tried."""
         trials = [_Trial(*setting) for setting in self._settings(model.own_learner)]
         plain = clone(model).set_params(priors=None, class_weight=None)  # a structure is as good as its own answers
-        halves = [(self._sample(counts, learned), learned, asked) for learned, asked in parts]
-        floor = chance(halves[0][0]) if self.grid is None else 0.0
-        tried = []
-        for trial in reversed(trials):  # ties go to the later one
-            if getattr(trial.learner, "threshold", floor) < floor and trial is not trials[-1]:
-                trial.note = f"not tried: chance alone gives two columns {floor:.2g}"
-            else:
-                tried.append((trial, [model.find(own, trial.learner, traced=False) for own, _, _ in halves]))
-        for half, (_, learned, asked) in enumerate(halves):
-            forms = list(dict.fromkeys(each[half].form for _, each in tried))
-            figures = self._figures(plain, forms, learned, asked, counts)
-            for trial, each in tried:
-                trial.add(each[half], figures[each[half].form])
-        best = min((trial for trial, _ in tried), key=self._rank)
-        if len(parts) == 1:
-            found = model.find(halves[0][0], best.learner)
-        else:  # the steps can be found again in all rows, by those who ask for them
-            found = replace(model.find(sample, best.learner, traced=False), traced=False)
+        tried = trials[::-1]  # ties go to the later one
+        for done, (learned, asked) in enumerate(parts, 1):
+            own = self._sample(counts, learned)
+            if done == 1:
+                tried = self._above_chance(tried, own)
+            found = [model.find(own, trial.learner, traced=False) for trial in tried]
+            figures = self._figures(plain, list(dict.fromkeys(each.form for each in found)), learned, asked, counts)
+            for trial, each in zip(tried, found, strict=True):
+                trial.add(each, figures[each.form])
+            if self.folds is None and done <= HALVINGS and done < len(parts):
+                tried = self._better_half(tried, done)
+        best = min(tried, key=self._rank)
+        if len(parts) == 1:  # the steps can be found again in the same rows, by those who ask for them
+            chosen = replace(found[tried.index(best)], traced=False, dealt=self._holdout)
+        else:
+            chosen = replace(model.find(sample, best.learner, traced=False), traced=False)
         best.note = "* chosen"
-        return best.learner, found, [trial.line() for trial in trials]
+        return best.learner, chosen, [trial.line() for trial in trials]
+
+    def _above_chance(self, trials: list[_Trial], sample: Sample) -> list[_Trial]:
+        """Without thresholds of our own grid that columns exceed which do not depend on each other; one stays."""
+        floor = chance(sample) if self.grid is None else 0.0
+        below = [trial for trial in trials[1:] if getattr(trial.learner, "threshold", floor) < floor]
+        for trial in below:
+            trial.note = f"not tried: chance alone gives two columns {floor:.2g}"
+        return [trial for trial in trials if not trial.note]
+
+    def _better_half(self, trials: list[_Trial], done: int) -> list[_Trial]:
+        """The settings that go on to the next fold, two at least."""
+        kept = sorted(trials, key=self._rank)[: max(2, (len(trials) + 1) // 2)]
+        for trial in trials:
+            if trial not in kept:
+                trial.note = trial.note or f"behind after {done} of {FEW_ROWS_FOLDS} folds"
+        return [trial for trial in trials if trial in kept]
 
     def _rank(self, trial: _Trial) -> tuple[float, ...]:
         if trial.note or not trial.asked:
@@ -254,24 +292,29 @@ class Wrapped(Delegating):
 
     def _parts(self, sample: Sample, rows: KeptRows) -> list[tuple[KeptRows, KeptRows]]:
         """What is learned and what is asked: a third held out, or folds."""
-        n_parts = self.folds or (5 if rows.weight < FEW_ROWS else 3)
-        dealt = deal(sample, n_parts, 0 if self.random_state is None else int(self.random_state))
-        n_tried = 1 if self.folds is None and n_parts == 3 else n_parts
-        codes, labels = rows.block.codes, rows.block.labels
-        return [
-            (_weighted(codes, labels, dealt.sum(axis=0) - dealt[part]), _weighted(codes, labels, dealt[part]))
-            for part in range(n_tried)
-        ]
+        folds = self.folds or (FEW_ROWS_FOLDS if rows.weight < FEW_ROWS else 1)
+        n_parts, seed = (folds, self._seed) if folds > 1 else self._holdout
+        return list(islice(dealt_parts(sample, rows, n_parts, seed), folds))
+
+    @property
+    def _seed(self) -> int:
+        return 0 if self.random_state is None else int(self.random_state)
+
+    @property
+    def _holdout(self) -> tuple[int, int]:
+        """Into how many parts rows are dealt out, one of which is asked, and by which seed."""
+        return 3, self._seed
 
     def _choice(self) -> dict[str, Any]:
         return {"setting": [line["note"] for line in self.table_].index("* chosen"), "table": self.table_}
 
     def _take_choice(self, data: dict[str, Any]) -> None:
-        self.table_ = [dict(line) for line in data["table"]]
+        setting, table = saved.read("figures of its choice", data, _CHOICE).values()
+        self.table_ = list(table)
         if [line["note"] for line in self.table_].count("* chosen") != 1:
             raise ModelFileError("its table does not say which setting was chosen")
-        model = clone(self._model())
-        chosen = list(self._settings(model.own_learner))[int(data["setting"])][1]
+        model = self._own_model()
+        chosen = list(self._settings(model.own_learner))[setting][1]
         self.best_ = self.adopt(model.set_params(learner=chosen))
 
     def table(self) -> str:
@@ -310,9 +353,3 @@ def _figures_of(proba: np.ndarray, counts: JointCounts, asked: KeptRows) -> tupl
     right = decide(proba, counts.class_counts, None) == labels
     log = np.log(np.maximum(of_class, 1e-15))
     return float(right @ w), float(of_class @ w), float(log @ w), float(w.sum())
-
-
-def _weighted(codes: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> KeptRows:
-    """The rows that have a weight."""
-    kept = weights > 1e-12
-    return KeptRows.of(Block(codes[kept], labels[kept], np.where(np.abs(weights - 1) < 1e-9, 1.0, weights)[kept]))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
+from tanager.cli.engines import ENGINES, learn_in_parts, open_folder
 from tanager.cli.fit_report import make_report, print_next_steps, print_report
 from tanager.cli.models import (
     MODELS,
@@ -33,7 +35,7 @@ from tanager.cli.reading import (
 )
 from tanager.cli.screen import Screen, table
 from tanager.cli.structure import learner_results, print_trace, structure, structure_options
-from tanager.errors import OptionError
+from tanager.errors import DataError, OptionError, check_option
 
 FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "ordinal", "numeric")
 
@@ -62,6 +64,7 @@ FLAGS = ("smoothing", "n_bins", "max_memory", "categorical", "ordinal", "numeric
 @kind_options
 @click.option("--max-memory", metavar="SIZE", help="Fail if the counts need more memory.  [default: 2 GB]")
 @click.option("--schema-from", metavar="MODEL", help="Use kinds and cut points of this model, to merge both later.")
+@click.option("--engine", metavar="NAME", help="dask or spark: learn a folder of Parquet or CSV files in parts.")
 @click.option("--no-loo", is_flag=True, help="Skip the leave-one-out evaluation.")
 @structure_options
 @reading_options
@@ -77,8 +80,8 @@ def command(
 ) -> None:
     """Learn a model from DATA and write it to a file.
 
-    DATA is CSV, TSV, Parquet, Arrow or ARFF; text formats may be gzipped; - is stdin. Prints how the columns are
-    treated, and accuracy and log loss by leave-one-out.
+    DATA is CSV, TSV, Parquet, Arrow or ARFF; text formats may be gzipped; - is stdin. With --engine it may be a folder
+    of Parquet or CSV files. Prints how the columns are treated, and accuracy and log loss by leave-one-out.
     """
     screen = Screen(as_json=as_json)
     name = name or ("network" if given["network"] else "aode")
@@ -89,17 +92,25 @@ def command(
     if data is None:
         raise click.UsageError("Missing argument 'DATA'.", click.get_current_context())
     output = output or ("model" if data == "-" else Path(data.removesuffix(".gz")).stem) + ".tanager"
+    if given["engine"] is not None:
+        check_option("--engine", given["engine"], ENGINES)
+    elif os.path.isdir(data):
+        raise DataError(f"{data!r} is a folder. Give the path of a file, or learn all its files with --engine dask.")
     check_inputs(data, given["schema_from"], given["network"])
     check_output(output, data, given["schema_from"], given["network"])
     with screen.waiting("starting"):
         from tanager.files import learn
 
         model, source, target, drop = _prepare(data, target, name, given)
-    leave_one_out = _can_leave_one_out(screen, model, name, given)
-    with screen.progress(f"learning {source.name}") as tick, all_cores(model):
-        learned = learn(
-            model, source, target, drop=drop, times=given["times"], progress=tick, leave_one_out=leave_one_out
-        )
+    if given["engine"] is not None:
+        with screen.waiting(f"learning {source.name}"):
+            learned = learn_in_parts(model, source, target, drop)
+    else:
+        leave_one_out = _can_leave_one_out(screen, model, name, given)
+        with screen.progress(f"learning {source.name}") as tick, all_cores(model):
+            learned = learn(
+                model, source, target, drop=drop, times=given["times"], progress=tick, leave_one_out=leave_one_out
+            )
     model.save(output)
     report = {"data": source.name, "model": name, "output": output, "target": target, **make_report(learned)}
     print_report(screen, report, model.encoder_.schema)
@@ -130,9 +141,14 @@ def _prepare(data: str, target: str | None, name: str, given: dict[str, Any]) ->
     wanted = parse_settings(given["pairs"], bins=bins, **{key: given[key] for key in FLAGS})
     if given["schema_from"] is None:
         make_model(name, wanted)  # reports an invalid option before the file is opened
-        source = open_data(data, **reading, **{key: given[key] for key in KINDS})
+        if given["engine"] is None:
+            source = open_data(data, **reading, **{key: given[key] for key in KINDS})
+        else:
+            source = open_folder(data, given["engine"])
         check_columns(source, given["drop"], " (--drop)")
         target, drop = target_column(source, target), given["drop"]
+    elif given["engine"] is not None:
+        raise OptionError("--schema-from and --engine do not go together. Leave one out.")
     else:
         pattern = load_model(given["schema_from"])
         schema = pattern.encoder_.schema

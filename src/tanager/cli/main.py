@@ -32,6 +32,8 @@ COMMANDS = {
     "datasets": "List example data sets, or write one to a file.",
     "generate": "Generate rows from a known model, with drift and noise.",
     "serve": "Serve predictions and learning over HTTP.",
+    "follow": "Learn from a Kafka topic, or from the log of a service.",
+    "answer": "Answer the rows of a Kafka topic on another topic.",
     "check": "Check a model file, or what a service has learned, for damage.",
     "backup": "Copy a model with all that a service has learned on it.",
     "load": "Send requests to a service at given rates, and measure it.",

@@ -8,6 +8,11 @@ if TYPE_CHECKING:  # commands import the library when their work begins, so that
     import numpy as np
 
 
+def answering(model: Any) -> Any:
+    """The model that answers: of one that watches for drift, the one in front."""
+    return model.model_ if hasattr(type(model), "model_") else model
+
+
 def n_learned(model: Any) -> float:
     """The weight of all rows that a model has learned."""
     return float(model.class_count_.sum())
@@ -18,7 +23,8 @@ def decide(model: Any, proba: np.ndarray) -> np.ndarray:
     from tanager.scoring.decision import check_costs
     from tanager.scoring.decision import decide as decide_codes
 
-    return decide_codes(proba, model.class_count_, check_costs(model.cost_matrix, model.classes_))
+    own = answering(model)
+    return decide_codes(proba, own.class_count_, check_costs(own.cost_matrix, own.classes_))
 
 
 def class_information(model: Any) -> dict[str, float]:

@@ -93,6 +93,9 @@ def set_target(model: Any, target: str | None, path: str) -> None:
 @contextmanager
 def all_cores(model: Any) -> Iterator[None]:
     """Let a model use all cores for now; n_jobs is restored afterwards, so that it is not saved with the model."""
+    if not hasattr(model, "n_jobs"):  # the models inside have their own
+        yield
+        return
     given = model.n_jobs
     model.n_jobs = -1 if given is None else given
     try:

@@ -11,6 +11,7 @@ import asyncio
 import gc
 import math
 import os
+import secrets
 import selectors
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +25,7 @@ import msgspec
 from tanager.errors import OptionError, TanagerError
 
 MAX_CONNECTIONS = 256  # requests that are due beyond them wait in the sender, and this wait is part of their latency
+RETRY_PAUSES = (0.05, 0.2, 1.0)  # seconds before rows to learn are sent again whose response was lost
 OK, UNANSWERED, UNREACHABLE, NOT_TANAGER = "ok", "unanswered", "unreachable", "not_tanager"
 
 
@@ -84,6 +86,16 @@ class Address:
         path = f"/models/{quote(self.model, safe='')}/{verb}" if self.model else f"/{verb}"
         head = f"POST {self._base}{path} HTTP/1.1\r\n{self._lines}Content-Type: application/json\r\n"
         return f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content
+
+
+def with_key(message: bytes, key: str) -> bytes:
+    """A request to learn under a key: however often it is sent, it counts once.
+
+    >>> with_key(b"POST /learn HTTP/1.1\\r\\nHost: here\\r\\n\\r\\n{}", "7")
+    b'POST /learn HTTP/1.1\\r\\nIdempotency-Key: 7\\r\\nHost: here\\r\\n\\r\\n{}'
+    """
+    line, _, rest = message.partition(b"\r\n")
+    return line + f"\r\nIdempotency-Key: {key}\r\n".encode() + rest
 
 
 class Connection(asyncio.Protocol):
@@ -219,13 +231,14 @@ async def _send(
     address: Address, requests: Iterable[Request], due: Sequence[float], wait: float, tick: Callable[[int], None]
 ) -> list[Reply]:
     pool, replies, tasks = ConnectionPool(address), list[Reply](), list[asyncio.Task[None]]()
+    run = secrets.token_hex(8)  # the same rows may be sent, and are to be learned, several times
     start = time.perf_counter() + 0.01
     for n, (request, at) in enumerate(zip(requests, due, strict=False)):
         pause = start + at - time.perf_counter()
         if pause > 0:
             await asyncio.sleep(pause)
         replies.append(Reply(at))
-        tasks.append(asyncio.create_task(_exchange(pool, request, replies[-1], start)))
+        tasks.append(asyncio.create_task(_exchange(pool, request, replies[-1], start, f"{run}-{n}")))
         tick(n + 1)
     if tasks:
         _, late = await asyncio.wait(tasks, timeout=wait)
@@ -236,8 +249,8 @@ async def _send(
     return replies
 
 
-async def _exchange(pool: ConnectionPool, request: Request, reply: Reply, start: float) -> None:
-    """Send one request, and the one that follows it."""
+async def _exchange(pool: ConnectionPool, request: Request, reply: Reply, start: float, key: str) -> None:
+    """Send one request, and under a key the one that follows it."""
     reply.sent = time.perf_counter() - start
     try:
         status, body = await pool.request(request.message)
@@ -245,7 +258,7 @@ async def _exchange(pool: ConnectionPool, request: Request, reply: Reply, start:
         _read_response(reply, status, body)
         if request.then is not None and reply.code == OK:
             reply.learned_code = UNANSWERED
-            status, body = await pool.request(request.then)
+            status, body = await _learn(pool, with_key(request.then, key))
             reply.learned = time.perf_counter() - start - reply.done
             reply.learned_code = OK if status == 200 else _code(body)
     except asyncio.CancelledError:
@@ -257,6 +270,16 @@ async def _exchange(pool: ConnectionPool, request: Request, reply: Reply, start:
     finally:
         if math.isnan(reply.done):
             reply.done = time.perf_counter() - start
+
+
+async def _learn(pool: ConnectionPool, message: bytes) -> tuple[int, bytes]:
+    """Send rows to learn under a key; again where the connection broke: they may have been learned or not."""
+    for pause in RETRY_PAUSES:
+        try:
+            return await pool.request(message)
+        except OSError:
+            await asyncio.sleep(pause)
+    return await pool.request(message)
 
 
 def _fail(reply: Reply, code: str) -> None:

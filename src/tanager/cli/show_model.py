@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from tanager.cli.model_state import class_information, has_fuzzy_rules, n_learned
+from tanager.cli.model_state import answering, class_information, has_fuzzy_rules, n_learned
 from tanager.cli.networks import MOST_LINES, described, print_text
 from tanager.cli.rules import say_rules
 from tanager.cli.screen import Screen, counted, listed, table
@@ -19,7 +19,7 @@ def model_report(model: Any) -> dict[str, Any]:
     weights = model.class_count_.tolist()
     changed = {key: value for key, value in model.get_params(deep=False).items() if not _is_default(model, key, value)}
     kinds = {column.name: column.kind for column in model.encoder_.schema.columns}
-    information = dict(sorted(class_information(model).items(), key=lambda item: -item[1]))
+    information = dict(sorted(class_information(answering(model)).items(), key=lambda item: -item[1]))
     return {
         "classifier": type(model).__name__,
         "options": {key: _short(value) for key, value in changed.items()},
@@ -28,8 +28,8 @@ def model_report(model: Any) -> dict[str, Any]:
         "classes": [{"class": c, "rows": n} for c, n in zip(model.classes_.tolist(), weights, strict=True)],
         "columns": [{"name": name, "kind": kinds[name], "information": value} for name, value in information.items()]
         + [{"name": name, "kind": kind} for name, kind in kinds.items() if name not in information],
-        **_normals(model),
-        **_structure(model),
+        **_normals(answering(model)),
+        **_structure(answering(model)),
     }
 
 
@@ -138,6 +138,7 @@ def _pairs(counts: Any) -> dict[str, Any]:
 
 def print_model(screen: Screen, model: Any, report: dict[str, Any], top: int) -> None:
     """Classes, settings tried, informative columns, and rules, pairs or networks."""
+    model = answering(model)
     _print_summary(screen, report, top)
     if "tried" in report:
         screen.say(f"\n{model.table()}")

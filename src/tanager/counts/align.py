@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager import saved
 from tanager.encoding.labels import sort_key
 from tanager.encoding.schema import OTHER, Column, Schema
 from tanager.errors import ModelFileError, SchemaMismatch
@@ -97,13 +98,16 @@ def labels_to_plain(labels: np.ndarray) -> dict[str, object]:
 
 def labels_from_plain(data: dict[str, Any]) -> np.ndarray:
     """The labels that ``labels_to_plain`` wrote."""
-    items: list[object] = list(data["labels"])
-    dtype = checked_type(str(data["dtype"]), len(items))
-    if dtype.kind == "O":
-        array = np.empty(len(items), dtype=object)
-        array[:] = items
-        return array
-    return np.array(items, dtype=dtype)
+    name, items = saved.read("classes", data, {"dtype": saved.text(), "labels": saved.items(saved.anything())}).values()
+    array = np.empty(len(items), dtype=checked_type(name, len(items)))
+    array[:] = items
+    labels = array.tolist()
+    sound = array.dtype.kind in "biufUO" and all(type(label) in (bool, int, float, str) for label in labels)
+    if not sound or any(label != label for label in labels):
+        raise ModelFileError("its classes are not all text or numbers")
+    if len(set(labels)) < len(labels):
+        raise ModelFileError("one of its classes is there twice")
+    return array
 
 
 def checked_type(name: str, length: int) -> np.dtype:

@@ -64,6 +64,11 @@ class Block:
         """The same rows with other weights."""
         return Block(self.codes, self.labels, weights, self.times, self.numbers)
 
+    @property
+    def once(self) -> Block:
+        """What leaves where each row is left out: of a row of weight two, which is two rows, one of them."""
+        return self if self.weights is None else self.weighing(np.minimum(self.weights, 1.0))
+
     def counted(self) -> Block:
         """Only the rows that count: those with a label and a weight above zero."""
         which = self.labelled
@@ -76,14 +81,14 @@ def in_blocks(blocks: Iterable[Block], size: int) -> Iterator[Block]:
     """The same rows, ``size`` at a time: float sums over blocks then do not depend on how the rows came."""
     rest: list[Block] = []
     for block in blocks:
-        rows = _joined([*rest, block])
+        rows = joined([*rest, block])
         whole = len(rows) - len(rows) % size
         yield from (rows.part(slice(start, start + size)) for start in range(0, whole, size))
         rest = [rows.part(slice(whole, None))] if whole < len(rows) else []
     yield from rest
 
 
-def _joined(blocks: list[Block]) -> Block:
+def joined(blocks: list[Block]) -> Block:
     """Blocks with the same arrays, one after the other."""
     if len(blocks) == 1:
         return blocks[0]

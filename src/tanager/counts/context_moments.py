@@ -21,7 +21,7 @@ import numpy as np
 from tanager.counts.block import Block
 from tanager.counts.exact_sums import Cells, ExactSums
 from tanager.counts.memory import as_bytes, check_budget
-from tanager.counts.moments import LeftOut, fade
+from tanager.counts.moments import LeftOut, fade, never_learned
 from tanager.counts.normals import (
     AllRows,
     Normals,
@@ -205,6 +205,13 @@ class ContextMoments:
         block = block.counted()
         self._add(block, self.sums.raw(len(block), block.weights, scale), subtract=True)
 
+    def remove_learned(self, block: Block) -> None:
+        """Take rows away that do not fade; where these cannot have been learned, DataError, and nothing is changed."""
+        self.remove_block(block)
+        if not self.sums.possible(np.arange(self.n_classes)):  # every row is in the lines of its class
+            self.add_block(block)
+            raise never_learned()
+
     def _add(self, block: Block, raw: np.ndarray, subtract: bool = False) -> None:
         values, step = usable_numbers(block.numbers), max(1, _ENTRIES // len(self.sets))
         for rows in (slice(at, at + step) for at in range(0, len(block), step)):
@@ -320,13 +327,16 @@ class ContextMoments:
         return normals, np.where(lines < 0, -1, places), within_reach(values, every)
 
     def normals_without(
-        self, lines: np.ndarray, values: np.ndarray, left_out: LeftOut, rest: Cells
+        self, lines: np.ndarray, values: np.ndarray, labels: np.ndarray, rest: Cells, classes: tuple[Cells, AllRows]
     ) -> tuple[Normals, np.ndarray, np.ndarray]:
-        """``normals`` of rows that are left out of their class, whose contexts then have the moments in ``rest``."""
-        own, every = self._classes_without(values, left_out)
+        """``normals`` of rows that are left out of their class, whose contexts then have the moments in ``rest``.
+
+        ``classes`` are those of ``classes_without``.
+        """
+        own, every = classes
         at = np.maximum(lines, 0)[:, :, None] + np.arange(self.n_classes)
         cells = Cells(*(part[at] for part in self._all.cells))
-        _exchange(cells, left_out[0], rest)
+        _exchange(cells, labels, rest)
         wide = every.each(lambda part: part[:, None, None])
         normals = self._shrunk(cells, Cells(*(part[:, None] for part in own)), wide)
         places = np.arange(lines.size).reshape(lines.shape) * self.n_classes
@@ -349,19 +359,24 @@ class ContextMoments:
         return self._inside(pool(picked, axis=2), every.each(lambda part: part[columns])), every
 
     def log_density_of_all_without(
-        self, lines: np.ndarray, values: np.ndarray, columns: np.ndarray, left_out: LeftOut, rest: Cells
+        self,
+        lines: np.ndarray,
+        values: np.ndarray,
+        columns: np.ndarray,
+        labels: np.ndarray,
+        rest: Cells,
+        every: AllRows,
     ) -> np.ndarray:
         """The same of rows that are left out of their class, whose contexts then have the moments in ``rest``."""
         sets = np.arange(len(columns))
         at = np.maximum(lines, 0)[:, :, None] + np.arange(self.n_classes)
         cells = Cells(*(part[at, columns[:, None]] for part in self._all.cells))
         for part, left in zip(cells, rest, strict=True):
-            part[np.arange(len(lines))[:, None], sets, left_out[0][:, None]] = left[:, sets, columns]
-        _, every = self._classes_without(values, left_out)
+            part[np.arange(len(lines))[:, None], sets, labels[:, None]] = left[:, sets, columns]
         normals = self._inside(pool(cells, axis=2), every.each(lambda part: part[:, columns]))
         return normals.log_density(within_reach(values, every)[:, columns])
 
-    def _classes_without(self, values: np.ndarray, left_out: LeftOut) -> tuple[Cells, AllRows]:
+    def classes_without(self, values: np.ndarray, left_out: LeftOut) -> tuple[Cells, AllRows]:
         """The moments of every class (rows, classes, columns) and of all rows, each row left out of its class."""
         own = self.sums.read(np.arange(self.n_classes))
         own = Cells(*(np.repeat(part[None], len(values), axis=0) for part in own))

@@ -11,7 +11,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from tanager.errors import OptionError
+from tanager.errors import OptionError, is_number
+
+WEAKEST, STRONGEST = 1e-100, 1e100  # of strengths that are not 0: a count divided by one, or times one, is finite
+
+
+def _check_strength(place: str, strength: object) -> None:
+    if not is_number(strength, 0) or (strength and not WEAKEST <= strength <= STRONGEST):
+        raise OptionError(
+            f"{place}: the strength must be a finite number of at least 0, and from {WEAKEST:g} to {STRONGEST:g} "
+            "where it is not 0."
+        )
 
 
 @dataclass(frozen=True)
@@ -22,9 +32,7 @@ class Estimate:
     strength: float
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.strength) and self.strength >= 0):
-            name = type(self).__name__
-            raise OptionError(f"{name}({self.strength!r}): the strength must be a finite number of at least 0.")
+        _check_strength(f"{type(self).__name__}({self.strength!r})", self.strength)
 
 
 @dataclass(frozen=True)
@@ -82,8 +90,8 @@ class BackOff(Estimate):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.first is not None and not (np.isfinite(self.first) and self.first >= 0):
-            raise OptionError(f"BackOff(first={self.first!r}): the strength must be a finite number of at least 0.")
+        if self.first is not None:
+            _check_strength(f"BackOff(first={self.first!r})", self.first)
 
     @property
     def at_first(self) -> float:
@@ -117,7 +125,7 @@ class LearnedBackOff(Estimate):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (np.isfinite(self.prior) and self.prior >= 0):
+        if not is_number(self.prior, 0):
             raise OptionError(f"LearnedBackOff(prior={self.prior!r}): the prior must be a finite number of at least 0.")
 
 
@@ -139,9 +147,10 @@ def as_estimate(smoothing: object) -> Estimate:
         return smoothing
     if isinstance(smoothing, str) and smoothing == "learned":
         return LEARNED
-    if isinstance(smoothing, bool) or not isinstance(smoothing, int | float | np.integer | np.floating):
+    if isinstance(smoothing, bool | np.bool_) or not isinstance(smoothing, int | float | np.integer | np.floating):
         names = ", ".join(cls.__name__ for cls in ESTIMATES.values())
         raise OptionError(
             f"smoothing={smoothing!r} is not an option; give a number of at least 0, 'learned', or one of {names}."
         )
+    _check_strength(f"smoothing={smoothing!r}", smoothing)
     return Lidstone(float(smoothing))

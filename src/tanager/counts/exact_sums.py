@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tanager import _kernels
+from tanager import _kernels, saved
 from tanager.errors import ModelFileError
 
 _NO_PLACE = 2**20
@@ -61,6 +61,8 @@ class ExactSums:
         bounds[..., 0], bounds[..., 1] = _NO_PLACE, -_NO_PLACE
         _kernels.exact_bounds(values, raw, bounds)
         bounds[..., 1] += 1  # a digit for carries
+        if self.guarded:
+            bounds[..., 0] -= _GUARD
         return self._covering(bounds)
 
     def _covering(self, bounds: np.ndarray) -> np.ndarray:
@@ -74,6 +76,11 @@ class ExactSums:
     def reserve(self, values: np.ndarray, raw: np.ndarray) -> None:
         """Have room for these rows; no sum changes."""
         self.widen(self.windows_for(values, raw))
+
+    def with_room(self, values: np.ndarray, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Digits and windows that have room for these rows; ours stay as they are."""
+        windows = self.windows_for(values, raw)
+        return (self.digits if np.array_equal(windows, self.windows) else self._in(windows)), windows
 
     def raw(self, n_rows: int, weights: np.ndarray | None, scale: float = 1.0) -> np.ndarray:
         """Weights times our scale, from weights (None: all 1) that are times another one."""
@@ -203,8 +210,7 @@ class ExactSums:
 
     def read_without(self, lines: np.ndarray, values: np.ndarray, raw: np.ndarray, n_jobs: int = 1) -> Cells:
         """The same of lines (rows, sets), each without its row."""
-        windows = self.windows_for(values, raw)
-        digits = self.digits if np.array_equal(windows, self.windows) else self._in(windows)
+        digits, windows = self.with_room(values, raw)
         at = np.ascontiguousarray(lines, dtype=np.int64)
         cells = Cells(*(np.empty((at.size, self.n_columns)) for _ in range(3)))
         _kernels.exact_read_without(digits, windows, at, values, raw, *cells, n_jobs)
@@ -213,6 +219,19 @@ class ExactSums:
     def _shaped(self, cells: Cells, shape: tuple[int, ...]) -> Cells:
         weight, mean, deviation = (part.reshape(*shape, self.n_columns) for part in cells)
         return Cells(weight / self.scale, mean, deviation)
+
+    def possible(self, lines: np.ndarray) -> bool:
+        """Whether these lines may be sums over rows: no weight or square is below 0, and no rows have sums of 0."""
+        digits, size = self.digits[np.unique(lines)], self.windows[..., 1]
+        end = np.cumsum(size.ravel()).reshape(size.shape)
+        for (w, _, b), ends in zip(size, end, strict=True):
+            weight = digits[:, ends[0] - w : ends[0]]
+            moments = digits[:, ends[0] : ends[2]]
+            if (w and (weight[:, -1] < 0).any()) or (b and (moments[:, -1] < 0).any()):
+                return False
+            if (moments[~weight.any(axis=1)] != 0).any():
+                return False
+        return True
 
     # --- files --------------------------------------------------------------------------------------------------
 
@@ -227,22 +246,23 @@ class ExactSums:
         """The sums of so many lines and columns in a model file; ModelFileError where no rows can have these."""
         if f"{prefix}-weight" in arrays:  # files of 0.1 before sums were exact
             return _of_older_file(arrays, prefix, (n_lines, n_columns))
+        expected = {
+            f"{prefix}-digits": saved.array("i8", n_lines, None),
+            f"{prefix}-windows": saved.array("i8", n_columns, 3, 2, least=-512, most=1024),
+            f"{prefix}-fading": saved.array("f8", 2, least=0.0, most=saved.LARGEST_SCALE),
+        }
         new = cls(n_lines, n_columns)
-        new.digits, new.windows = (np.array(arrays[f"{prefix}-{name}"], order="C") for name in ("digits", "windows"))
-        fading = arrays[f"{prefix}-fading"]
-        if fading.shape != (2,) or fading.dtype != np.float64 or not 0 < fading[0] < 1e150 or fading[1] not in (0, 1):
-            raise ModelFileError("the scale of its moments is out of bounds")
+        new.digits, new.windows, fading = saved.read("moments", arrays, expected).values()
         new.scale, new.guarded = float(fading[0]), bool(fading[1])
-        new._check(n_lines, n_columns)
+        if new.scale < saved.SMALLEST_SCALE or fading[1] not in (0, 1):
+            raise ModelFileError(f"its moments are those of rows times {new.scale:g}, which is out of bounds")
+        new._check()
         return new
 
-    def _check(self, n_lines: int, n_columns: int) -> None:
+    def _check(self) -> None:
         digits, windows = self.digits, self.windows
-        types = digits.dtype == windows.dtype == np.int64
-        if not types or windows.shape != (n_columns, 3, 2) or digits.ndim != 2 or len(digits) != n_lines:
-            raise ModelFileError("its moments do not match its columns and classes")
         low, size = windows[..., 0], windows[..., 1]
-        if ((low < -512) | (low > 512)).any() or ((size < 0) | (size > 1024)).any() or digits.shape[1] != size.sum():
+        if (low > 512).any() or (size < 0).any() or digits.shape[1] != size.sum():
             raise ModelFileError("the digits of its moments do not fit together")
         highest = np.zeros(digits.shape[1], dtype=bool)
         highest[np.cumsum(size.ravel())[size.ravel() > 0] - 1] = True
@@ -253,11 +273,12 @@ class ExactSums:
 
 def _of_older_file(arrays: Mapping[str, np.ndarray], prefix: str, shape: tuple[int, int]) -> ExactSums:
     """Sums from weight, mean and sum of squared deviations, without rounding."""
-    parts = [arrays[f"{prefix}-{name}"] for name in ("weight", "mean", "squares")]
-    sound = all(part.shape == shape and part.dtype == np.float64 and np.isfinite(part).all() for part in parts)
-    if not sound or (parts[0] < 0).any() or (parts[2] < 0).any():
-        raise ModelFileError("its moments do not match its columns and classes, or are not finite")
-    return sums_of_moments(*parts)
+    expected = {
+        f"{prefix}-weight": saved.array("f8", *shape, least=0.0),
+        f"{prefix}-mean": saved.numbers(*shape),
+        f"{prefix}-squares": saved.array("f8", *shape, least=0.0, most=saved.FINITE),
+    }
+    return sums_of_moments(*saved.read("moments", arrays, expected).values())
 
 
 def sums_of_moments(weight: np.ndarray, mean: np.ndarray, squares: np.ndarray) -> ExactSums:

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tanager.errors import MOST, DataError, ModelFileError, OptionError, is_number
+from tanager import saved
+from tanager.errors import MOST, DataError, OptionError, is_number
 
 _SECONDS = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 _WORDS = {
@@ -267,7 +268,5 @@ class Clock:
 
     def take_plain(self, data: dict[str, Any]) -> None:
         """Restore the state that ``to_plain`` returned. Raises ModelFileError for an invalid one."""
-        self.learned, now = int(data["learned"]), data["now"]
-        self.now = None if now is None else float(now)
-        if self.learned < 0 or (self.now is not None and not math.isfinite(self.now)):
-            raise ModelFileError("its clock is invalid")
+        expected = {"learned": saved.whole(), "now": saved.maybe(saved.number(-saved.FINITE, saved.FINITE))}
+        self.learned, self.now = saved.read("rows and times of its clock", data, expected).values()

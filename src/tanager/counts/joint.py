@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager import _kernels, archive
+from tanager import _kernels, archive, saved
 from tanager.counts.align import (
     as_label_array,
     class_map,
@@ -606,6 +606,12 @@ class JointCounts:
 
     def merge(self, other: JointCounts) -> JointCounts:
         """Add other counts to these. Vocabularies are aligned by value; cut points must agree."""
+        if self._same_layout(other):
+            factor = self.scale / other.scale
+            for mine, theirs in zip(self._arrays().values(), other._arrays().values(), strict=True):
+                mine += theirs if factor == 1.0 else theirs * factor
+            self.version += 1
+            return self
         places = self.places_of(other)
         columns = tuple(
             union_column(mine, other.schema.columns[i]) for mine, i in zip(self.schema.columns, places, strict=True)
@@ -619,6 +625,17 @@ class JointCounts:
         self._absorb(other, places, self.scale / other.scale)
         self.version += 1
         return self
+
+    def _same_layout(self, other: JointCounts) -> bool:
+        """Whether every cell of ours means the same as the cell of theirs in the same place, and no table is sparse."""
+        shapes = ((own.order, own.anchors, own.families, own.n_slots.tolist()) for own in (self, other))
+        return (
+            not self.sparse
+            and not other.sparse
+            and len({repr(shape) for shape in shapes}) == 1
+            and self.schema == other.schema
+            and self.classes.tolist() == other.classes.tolist()
+        )
 
     def __add__(self, other: JointCounts) -> JointCounts:
         return self.copy().merge(other)
@@ -842,21 +859,17 @@ class JointCounts:
         new = cls.__new__(cls)
         new.schema = Schema.from_dict(header["schema"])
         new.classes = labels_from_plain(header["classes"])
-        new.order, new.spare, new.max_memory = int(header["order"]), int(header["spare"]), header["max_memory"]
-        new.anchors = tuple(int(s) for s in header["anchors"])
-        new.families = tuple(tuple(int(i) for i in family) for family in header["families"])
-        new.sparse = frozenset(tuple(int(i) for i in family) for family in header.get("sparse", ()))
-        new.scale, new.halvings, new.version = float(header["scale"]), 0, 0
-        new.n_slots = arrays[_SLOTS_IN_FILES]
+        layout = saved.read("counts", {"sparse": []} | header, _layout(len(new.schema)))
+        new.order, new.spare, new.scale, new.anchors, new.families, sparse, new.max_memory = layout.values()
+        new.sparse, new.halvings, new.version = frozenset(sparse), 0, 0
+        as_bytes(new.max_memory)  # refuses what is no size
+        slots = saved.array("i8", len(new.schema), least=1, most=2**24 - 1)
+        new.n_slots = saved.field("counts", arrays, _SLOTS_IN_FILES, slots)
         new._check_layout()
         new.offsets = np.concatenate([[0], np.cumsum(new.n_slots)]).astype(np.int64)
-        tables = {}
+        tables: dict[str, np.ndarray] = {}
         for name, shape in new._shapes().items():
-            cells = arrays.get(name)
-            if cells is None or cells.shape != shape or cells.dtype != np.float64 or not np.isfinite(cells).all():
-                raise ModelFileError(f"its table {name!r} does not fit its header")
-            archive.finite_cells(f"counts ({name})", cells, -_ROUNDING * new.scale, archive.LARGEST * new.scale)
-            tables[name] = np.ascontiguousarray(cells)
+            tables[name] = saved.field("counts", arrays, name, new._cells_in_files(*shape))
         new._take(tables)
         new._check_sums()
         for number, family in enumerate(new.families):
@@ -866,17 +879,16 @@ class JointCounts:
 
     def _read_sparse(self, name: str, family: Family, arrays: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """Contexts and blocks of a sparse table in a file; refused where they do not fit."""
-        nothing = np.zeros(0)
-        keys, cells = arrays.get(f"{name}-contexts", nothing), arrays.get(name, nothing)
-        shape = (len(keys), int(self.n_slots[family[-1]]), self.n_classes)
-        typed = keys.ndim == 1 and keys.dtype == np.int64 and cells.dtype == np.float64
-        if not typed or cells.shape != shape or not np.isfinite(cells).all():
-            raise ModelFileError(f"its table {name!r} does not fit its header")
-        archive.finite_cells(f"counts ({name})", cells, -_ROUNDING * self.scale, archive.LARGEST * self.scale)
-        inside = ((keys >= 0) & (keys < math.prod(self._parent_slots(family)))).all()
-        if not inside or not np.all(np.diff(keys) > 0):
-            raise ModelFileError(f"its table {name!r} has contexts that are not there, or twice")
-        return keys, cells
+        contexts = saved.array("i8", None, least=0, most=math.prod(self._parent_slots(family)) - 1)
+        keys = saved.field("counts", arrays, f"{name}-contexts", contexts)
+        if not np.all(np.diff(keys) > 0):
+            raise ModelFileError(f"its table {name!r} has contexts twice")
+        blocks = self._cells_in_files(len(keys), int(self.n_slots[family[-1]]), self.n_classes)
+        return keys, saved.field("counts", arrays, name, blocks)
+
+    def _cells_in_files(self, *shape: int) -> saved.Kind:
+        least, most = -_ROUNDING * self.scale, saved.LARGEST * self.scale
+        return saved.array("f8", *shape, least=least, most=most)
 
     def _check_sums(self) -> None:
         """Refuse tables that are not of the same rows: the cells of every column sum to all of them."""
@@ -892,16 +904,10 @@ class JointCounts:
 
     def _check_layout(self) -> None:
         """Refuse a header whose parts do not belong together."""
-        n, n_values = self.n_features, self.schema.n_values
-        named = {*self.anchors, *(i for family in self.families for i in family)}
-        twice = any(len(set(family)) != len(family) for family in self.families) or not self.sparse <= {*self.families}
-        fits = self.n_slots.dtype == np.int64 and self.n_slots.shape == (n,) and (n_values >= 0).all()
-        if not fits or not ((self.n_slots > n_values + self.spare) & (self.n_slots < 2**24)).all():
+        if not (self.n_slots > self.schema.n_values + self.spare).all():
             raise ModelFileError("its columns have fewer slots than values")
-        if self.order not in (1, 2, 3) or not 0 <= self.spare < 2**16 or not 0 < self.scale <= 2.0 ** (_MOST_BITS + 2):
-            raise ModelFileError("its header has a number that means nothing")
-        if twice or not all(0 <= i < n for i in named) or len(set(self.classes.tolist())) != len(self.classes):
-            raise ModelFileError("its header names a column or class that is not there, or twice")
+        if not self.sparse <= {*self.families}:
+            raise ModelFileError("its counts say of a family that it is sparse, and do not have it")
 
     def to_bytes(self) -> bytes:
         """These counts as bytes, with a checksum; ``from_bytes`` reads them back."""
@@ -916,6 +922,20 @@ class JointCounts:
             raise ModelFileError(f"the data hold a {header.get('kind')}, not counts.")
         with archive.reading("the data"):
             return cls.from_header(header["counts"], arrays)
+
+
+def _layout(n_features: int) -> dict[str, saved.Kind]:
+    """What a file says about counts of so many columns beside schema, classes and tables."""
+    columns = saved.items(saved.whole(0, n_features - 1), distinct=True)
+    return {
+        "order": saved.whole(1, 3),
+        "spare": saved.whole(0, 2**16 - 1),
+        "scale": saved.number(saved.SMALLEST_SCALE, saved.LARGEST_SCALE),
+        "anchors": columns,
+        "families": saved.items(columns, distinct=True),
+        "sparse": saved.items(columns, distinct=True),
+        "max_memory": saved.anything(),
+    }
 
 
 def _zeros(shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:

@@ -19,7 +19,7 @@ def as_bytes(budget: int | float | str | None) -> float:
     if budget is None:
         return float("inf")
     if isinstance(budget, str):
-        match = re.fullmatch(r"\s*([\d.]+)\s*([kKmMgGtT]?[bB]?)\s*", budget)
+        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([kKmMgGtT]?[bB]?)\s*", budget)
         unit = match and match[2].upper()
         if match and unit is not None:
             return float(match[1]) * _UNITS[unit if unit.endswith("B") or not unit else unit + "B"]

@@ -14,18 +14,8 @@ import numpy as np
 from tanager import _kernels
 from tanager.counts.block import Block
 from tanager.counts.exact_sums import Cells, ExactSums
-from tanager.counts.normals import (
-    AllRows,
-    Normals,
-    all_rows,
-    by_rule,
-    centre_of,
-    normals_of,
-    usable_numbers,
-    within_reach,
-)
-
-_CELLS = 2**20  # rows, classes and columns that are worked on at once
+from tanager.counts.normals import AllRows, Normals, all_rows, by_rule, centre_of, normals_of, usable_numbers
+from tanager.errors import DataError
 
 LeftOut = tuple[np.ndarray, np.ndarray]  # labels and weights of rows that are answered as if they had not been learned
 
@@ -92,6 +82,13 @@ class Moments:
         """Remove encoded rows; weights are multiplied by a scale, where one is given."""
         assert block.numbers is not None
         self.subtract(block.numbers, block.labels, block.weights, scale)
+
+    def remove_learned(self, block: Block) -> None:
+        """Remove rows that do not fade. Where these cannot have been learned: DataError, and nothing is changed."""
+        self.remove_block(block)
+        if not self.sums.possible(np.unique(block.labels[block.labels < self.n_classes]).astype(np.int64)):
+            self.add_block(block)
+            raise never_learned()
 
     def update(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Moments:
         """Add rows. NaN is missing; rows with labels beyond the classes are ignored."""
@@ -160,37 +157,22 @@ class Moments:
         A number far from all classes has log densities so low that nothing is left of others where they are added. Of
         the ratios, which are all that probabilities need, it is left.
         """
-        values = usable_numbers(values)
+        values, sums = usable_numbers(values), self.sums
         ratios, highest = np.empty((len(values), self.n_classes)), np.empty(len(values))
-        if leave_out is None:
-            normals, every = self.normals()
-            _kernels.log_density_ratios(within_reach(values, every), *normals, ratios, highest)
-            return ratios, highest
-        step = max(1, _CELLS // max(1, self.n_classes * self.n_columns))
-        for part in (slice(at, at + step) for at in range(0, len(values), step)):
-            out = self._without(values[part], leave_out[0][part], leave_out[1][part])
-            top = out.max(axis=1)
-            ratios[part], highest[part] = (out - top[:, None]).sum(axis=2), top.sum(axis=1)
+        own = None if leave_out is None else (leave_out[0], sums.raw(len(values), leave_out[1]))
+
+        def run(digits: np.ndarray, windows: np.ndarray) -> bool:
+            rows = values, ratios, highest
+            return _kernels.moment_ratios(digits, windows, self.ddof, sums.scale, *rows, *(own or ()))
+
+        if not run(sums.digits, sums.windows) and own is not None:
+            run(*sums.with_room(values, own[1]))
         return ratios, highest
 
     def normals(self) -> tuple[Normals, AllRows]:
         """The distribution of every class and column, and the moments of all rows."""
         every = all_rows(self.cells, 0, self.ddof)
         return normals_of(*centre_of(by_rule(self.cells, self.ddof), every), every), every
-
-    def _without(self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Log densities of rows, each taken out of its class: rows, classes and columns."""
-        own = Cells(*(np.repeat(part[None], len(values), axis=0) for part in self.cells))
-        rows, raw = np.arange(len(values)), self.sums.raw(len(values), weights)
-        left = self.sums.read_without(labels[:, None].astype(np.int64), values, raw)
-        for part, rest in zip(own, left, strict=True):
-            part[rows, labels] = rest[:, 0]
-        every = all_rows(own, 1, self.ddof)
-        x = within_reach(values, every)[:, None]
-        every = every.each(lambda part: part[:, None])
-        return normals_of(*centre_of(by_rule(own, self.ddof), every), every).log_density(
-            np.broadcast_to(x, own.mean.shape)
-        )
 
     def stream(
         self,
@@ -213,28 +195,22 @@ class Moments:
         raw = scales if weights is None else weights * scales
         if halved.any():
             sums.guard()
-        sums.reserve(values, raw)
         queue = None
-        if leaving is not None:
-            numbers, own, old = usable_numbers(leaving[0]), leaving[1], sums.raw(0, leaving[2], leaving[3]).copy()
-            old[len(old) - len(raw) :] = raw
-            sums.reserve(numbers, old)
-            queue = numbers, own, old
-        _kernels.stream_moments(
-            values,
-            labels,
-            raw,
-            scales,
-            halved,
-            sums.digits,
-            sums.windows,
-            self.ddof,
-            sums.scale,
-            out,
-            None if asked is None else usable_numbers(asked),
-            queue,
-            gone,
-        )
+        if leaving is not None and gone is not None:
+            old = slice(min(len(leaving[0]) - len(values), int(gone.sum())))  # of those before these rows
+            numbers, own, times_scale = (part[old] for part in leaving[:3])
+            queue = usable_numbers(numbers), own, sums.raw(0, times_scale, leaving[3])
+
+        def run() -> bool:
+            given = None if asked is None else usable_numbers(asked)
+            rows = values, labels, raw, scales, halved, sums.digits, sums.windows
+            return _kernels.stream_moments(*rows, self.ddof, sums.scale, out, given, queue, gone)
+
+        if not run():
+            sums.reserve(values, raw)
+            if queue is not None:
+                sums.reserve(queue[0], queue[2])
+            run()
         self._read = None
         if len(scales):
             sums.scale = float(scales[-1])
@@ -248,6 +224,14 @@ class Moments:
     def with_arrays(self, arrays: Mapping[str, np.ndarray]) -> Moments:
         """Moments of the same size, with the state that ``to_arrays`` returned. Raises ModelFileError for another."""
         return self._with(ExactSums.from_arrays(arrays, "moments", self.n_classes, self.n_columns))
+
+
+def never_learned() -> DataError:
+    """What is said of numbers that cannot be taken off the sums."""
+    return DataError(
+        "the numbers of a row to be unlearned were never learned with its class; nothing was changed. Give rows as "
+        "they were learned, with the same weights."
+    )
 
 
 def fade(sums: ExactSums, factor: float | np.ndarray, n_classes: int) -> None:

@@ -106,10 +106,12 @@ def pool(cells: Cells, axis: int) -> Cells:
         total = weight.sum(axis=axis)
     share = weight / np.expand_dims(np.where(total > 0, total, 1.0), axis)
     share = np.where(share > _NO_SHARE, share, 0.0)
-    # Deviations from the mean of one class: where all have the same mean, nothing is rounded.
+    # Distances from the mean of one class: where all have the same mean, or next to it, nothing is rounded.
     heaviest = np.take_along_axis(mean, np.expand_dims(share.argmax(axis=axis), axis), axis)
-    middle = np.squeeze(heaviest, axis) + (share * (mean - heaviest)).sum(axis=axis)
-    apart = np.where(share > 0, np.abs(mean - np.expand_dims(middle, axis)), 0.0)
+    beside = mean - heaviest
+    shift = (share * beside).sum(axis=axis)
+    middle = np.squeeze(heaviest, axis) + shift
+    apart = np.where(share > 0, np.abs(beside - np.expand_dims(shift, axis)), 0.0)
     deviation = np.where(share > 0, deviation, 0.0)
     widest = np.maximum(apart, deviation).max(axis=axis, initial=0.0)  # squares of ratios stay finite
     unit = np.expand_dims(np.where(widest > 0, widest, 1.0), axis)

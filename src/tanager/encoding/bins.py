@@ -101,7 +101,7 @@ def refined(
     n_classes = len(np.unique(np.asarray(labels)[keep]))
     n_bins = min(MOST_REFINED, np.sqrt(counts.sum() / (n_classes * rows_per_cell)))
     if len(distinct) <= n_bins:
-        return _middle(distinct[:-1], distinct[1:])
+        return middle(distinct[:-1], distinct[1:])
     ends = [0, *np.searchsorted(distinct, cuts, side="right").tolist(), len(distinct)]
     parts = np.floor(np.add.reduceat(counts, ends[:-1]) / counts.sum() * n_bins + 0.5).astype(int)
     more = [_even_cuts(distinct[a:b], counts[a:b], k) for a, b, k in zip(ends, ends[1:], parts, strict=False) if k > 1]
@@ -170,10 +170,10 @@ def _even_cuts(distinct: np.ndarray, counts: np.ndarray, k: int) -> np.ndarray:
     above = np.clip(np.searchsorted(ends, target), 0, len(ends) - 1)
     below = np.maximum(above - 1, 0)
     nearest = np.unique(np.where(ends[above] - target < target - ends[below], above, below))
-    return _middle(distinct[nearest], distinct[nearest + 1])
+    return middle(distinct[nearest], distinct[nearest + 1])
 
 
-def _middle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def middle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Halfway from a to b > a. Between neighbouring floats that may round up to b, which must stay above the cut."""
     m = 0.5 * a + 0.5 * b
     return np.where((a <= m) & (m < b), m, a)

@@ -19,7 +19,7 @@ from tanager.encoding import bins
 from tanager.encoding.schema import Column, Value
 from tanager.encoding.values import Cells, is_missing, not_a_number, number, plain
 
-UNSEEN = ("ignore", "smooth", "error")
+UNSEEN = ("ignore", "smooth", "error", "as learned")
 NUMBER = frozenset({int, float, bool})
 
 NOT_FOUND = -1
@@ -62,6 +62,10 @@ class Codec:
         """A codec for that many codes of an array of codes; itself when it has as many."""
         return self
 
+    def refuses(self, unseen: str) -> bool:
+        """Whether an unknown value is an error. Learning takes new values in, or, of a closed column, as missing."""
+        return unseen == "error" or (unseen == "as learned" and not self.column.closed)
+
     def _unseen_code(self, unseen: str, missing: int) -> int:
         return self.column.n_values if unseen == "smooth" else missing
 
@@ -98,7 +102,7 @@ class Vocabulary(Codec):
     def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
         categories = cells.categories
         places = self.places(categories.values)
-        if unseen == "error" and (row := categories.first_row(places == NOT_FOUND)) is not None:
+        if self.refuses(unseen) and (row := categories.first_row(places == NOT_FOUND)) is not None:
             raise errors.DataError(not_seen(self.column, categories.values[categories.index[row]], row))
         missing = int(np.iinfo(out.dtype).max)
         places[places == NOT_FOUND] = self._unseen_code(unseen, missing)
@@ -108,7 +112,7 @@ class Vocabulary(Codec):
         if is_missing(value):
             return missing
         place = int(self.places([checked(value, self.column.name)])[0])
-        if place == NOT_FOUND and unseen == "error":
+        if place == NOT_FOUND and self.refuses(unseen):
             raise errors.DataError(not_seen(self.column, value, None))
         return self._unseen_code(unseen, missing) if place == NOT_FOUND else place
 
@@ -199,7 +203,7 @@ class OwnCodes(Codec):
     def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
         whole = self._whole(cells)
         new = np.flatnonzero(whole >= self.column.n_codes)
-        if unseen == "error" and len(new):
+        if self.refuses(unseen) and len(new):
             raise errors.DataError(not_seen(self.column, int(whole[new[0]]), int(new[0])))
         missing = int(np.iinfo(out.dtype).max)
         whole[new] = self._unseen_code(unseen, missing)
@@ -214,7 +218,7 @@ class OwnCodes(Codec):
             raise errors.DataError(not_a_code(self.column.name, x, None))
         if x < self.column.n_codes:
             return int(x)
-        if unseen == "error":
+        if self.refuses(unseen):
             raise errors.DataError(not_seen(self.column, int(x), None))
         return self._unseen_code(unseen, missing)
 

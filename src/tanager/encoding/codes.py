@@ -71,7 +71,7 @@ def encode_codes(table: Table, columns: list[Column], n_values: np.ndarray, unse
         out[codes == old_missing] = missing
     for i in new:
         rows = np.flatnonzero((codes[:, i] >= n_values[i]) & (codes[:, i] != old_missing))
-        if unseen == "error":
+        if unseen == "error" or (unseen == "as learned" and not columns[i].closed):
             raise DataError(not_seen(columns[i], int(codes[rows[0], i]), int(rows[0])))
         out[rows, i] = n_values[i] if unseen == "smooth" else missing
     return out

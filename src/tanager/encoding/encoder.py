@@ -261,7 +261,8 @@ class Encoder:
         """Codes of a table, one row each.
 
         ``unseen`` says what becomes of a value that training did not have: "ignore" makes it missing, "smooth" gives
-        it the code ``n_values``, "error" refuses it. ``name`` is who to speak of in errors.
+        it the code ``n_values``, "error" refuses it, and "as learned" is for rows that were learned: it refuses what
+        learning would have taken in, and is "ignore" where a column is closed. ``name`` is who to speak of in errors.
         """
         check_option("unseen", unseen, UNSEEN)
         table = read_table(X)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tanager import saved
 from tanager.encoding.bins import METHODS, cut, equal_width, find_cuts
 from tanager.errors import DataError, ModelFileError, OptionError, check_option
 
@@ -201,15 +202,18 @@ class Grid:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_classes: int) -> Grid:
         """The grid whose state ``to_arrays`` returned. Raises ModelFileError for an invalid state."""
-        edges, cells, numbers = (arrays[name] for name in ("edges", "cells", "numbers"))
-        sound = edges.ndim == 1 and cells.shape == (len(edges) + 1, n_classes) and numbers.shape == (6,)
-        if not sound or any(array.dtype != np.float64 for array in (edges, cells, numbers)):
-            raise ModelFileError("its grids do not match its classes")
+        n_edges = len(arrays["edges"])
+        expected = {
+            "edges": saved.numbers(n_edges),
+            "cells": saved.array("f8", n_edges + 1, n_classes, least=0.0),
+            "numbers": saved.array("f8", 6, least=-np.inf, most=np.inf, gaps=True),
+        }
+        edges, cells, numbers = saved.read("intervals of its number columns", arrays, expected).values()
         scale, low, high, step, split, max_intervals = numbers.tolist()
-        sound = len(edges) > 0 and _ascend(edges) and bool((np.isfinite(cells) & (cells >= 0)).all())
-        sound = sound and 1 <= scale <= _MAX_SCALE and low == low and high == high and 0 < step < np.inf
-        if not sound or not (split != split or 0 < split < 1) or not 0 <= max_intervals < np.inf:
-            raise ModelFileError("its grids contain invalid numbers")
+        sound = n_edges > 0 and _ascend(edges) and low == low and high == high
+        sound = sound and 1 <= scale <= _MAX_SCALE and 0 < step < np.inf and 0 <= max_intervals < 2**31
+        if not sound or not (split != split or 0 < split < 1):
+            raise ModelFileError(f"the intervals of its number columns hold {numbers.tolist()}, which cannot be")
         grid = cls(edges, n_classes, None if split != split else split, int(max_intervals))
         grid.cells, grid.scale, grid.low, grid.high, grid.step = cells.copy(), scale, low, high, step
         return grid

@@ -18,7 +18,7 @@ rules.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -181,6 +181,8 @@ def _positions(option: str, columns: Any, names: Sequence[str]) -> dict[object, 
         if columns == "all" and option == "categorical":
             return {name: i for i, name in enumerate(names)}
         columns = [columns]
+    if not isinstance(columns, Iterable):
+        raise OptionError(f"{option}={columns!r}: give names or places of columns, as a list.")
     positions: dict[object, int] = {}
     for key in columns:
         if isinstance(key, str) and key in names:

@@ -28,6 +28,22 @@ def encode_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     return codes, classes
 
 
+def encode_some_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """``encode_labels`` of a part of a table, in which all labels may be missing."""
+    return _encode(y)
+
+
+def join_classes(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """All classes of two parts of a table in sorted order, in a type that holds both.
+
+    >>> join_classes(np.array(["no"]), np.array(["maybe", "no"]))
+    array(['maybe', 'no'], dtype='<U5')
+    """
+    if len(ours) == 0 or len(theirs) == 0:
+        return theirs if len(ours) == 0 else ours
+    return _joined(sorted({*ours.tolist(), *theirs.tolist()}, key=sort_key), ours, theirs)
+
+
 def _encode(y: Any) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(y, np.ndarray) and y.ndim != 1:
         raise DataError(f"y must be one column of labels, got an array of shape {y.shape}. Pass y.ravel().")

@@ -22,7 +22,7 @@ def given_orders(ordinal: object) -> dict[object, tuple[Value, ...] | None]:
         return {column: _order(column, values) for column, values in ordinal.items()}
     if isinstance(ordinal, str | int):
         return {ordinal: None}
-    if isinstance(ordinal, Sequence):
+    if isinstance(ordinal, Sequence) and all(isinstance(column, str | int) for column in ordinal):
         return dict.fromkeys(ordinal)
     raise OptionError(f'ordinal={ordinal!r}: give the order of each column, such as {{"size": ["S", "M", "L"]}}.')
 

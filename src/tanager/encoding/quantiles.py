@@ -15,6 +15,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tanager import saved
 from tanager.encoding.bins import cut, find_cuts
 from tanager.errors import ModelFileError, OptionError
 
@@ -137,14 +138,16 @@ class QuantileSketch:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> QuantileSketch:
         """The sketch whose state ``to_arrays`` returned. Raises ModelFileError for an invalid state."""
-        kept, new, numbers = (arrays[name] for name in ("kept", "new", "numbers"))
-        sound = numbers.shape == (4,) and all(a.ndim == 2 and len(a) == 2 for a in (kept, new))
-        if not sound or any(array.dtype != np.float64 for array in (kept, new, numbers)):
-            raise ModelFileError("its quantile sketches have the wrong shape")
+        cells = saved.numbers(2, None)
+        expected = {"kept": cells, "new": cells, "numbers": saved.array("f8", 4)}
+        kept, new, numbers = saved.read("quantiles of its number columns", arrays, expected).values()
         bins, seed, flips, scale = numbers.tolist()
-        sound = all(np.isfinite(a).all() and (a[1] > 0).all() for a in (kept, new)) and 1 <= scale <= _MAX_SCALE
-        if not sound or any(value % 1 != 0 for value in (bins, seed, flips)) or bins < 1 or flips < 0:
-            raise ModelFileError("its quantile sketches contain invalid numbers")
+        sound = (
+            all((a[1] > 0).all() and (a[1] <= saved.LARGEST).all() for a in (kept, new)) and 1 <= scale <= _MAX_SCALE
+        )
+        whole = all(0 <= value < 2**53 and value % 1 == 0 for value in (bins, seed, flips))
+        if not sound or not whole or not 1 <= bins < 2**24:
+            raise ModelFileError(f"the quantiles of its number columns hold {numbers.tolist()}, which cannot be")
         sketch = cls(int(bins), int(seed))
         sketch.scale, sketch._n_flips = scale, int(flips)
         sketch._kept, sketch._buffer = (kept[0].copy(), kept[1].copy()), (new[0].copy(), new[1].copy())

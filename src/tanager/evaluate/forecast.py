@@ -9,24 +9,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from tanager.encoding.bins import MOST_REFINED
 from tanager.encoding.values import Numbers
 from tanager.evaluate.plan import EvaluationPlan
 
-_BINS = 5  # of a number column; how many there will be is known only when it is cut
+_BINS = 5  # of a number column, by class entropy; how many there will be is known only when it is cut
+_ROWS_PER_CELL = 25  # of each class for a pair of bins, where bins are refined
 
 
 @dataclass(frozen=True)
 class TableSize:
-    """Rows, columns, values of all columns together, and classes of a table; `width` is that of ``AsNumbers``."""
+    """Rows, columns, values of all columns together, and classes of a table.
+
+    `width` is that of ``AsNumbers``; `n_numbers` of the columns are of numbers, which have to be cut.
+    """
 
     n_rows: int
     n_columns: int
     n_values: int
     n_classes: int
     width: int
+    n_numbers: int = 0
 
     @classmethod
     def of(cls, plan: EvaluationPlan) -> TableSize:
@@ -38,7 +44,16 @@ class TableSize:
         numbers = [isinstance(cells, Numbers) for cells in data.cells]
         values = [_BINS if number else len(cells.values) for number, cells in zip(numbers, data.cells, strict=True)]
         width = sum(1 if number else min(n, 100) for number, n in zip(numbers, values, strict=True))
-        return cls(len(data.labels), len(numbers), sum(min(n, 1000) for n in values), len(data.classes), width)
+        n_values = sum(min(n, 1000) for n in values)
+        return cls(len(data.labels), len(numbers), n_values, len(data.classes), width, sum(numbers))
+
+    def cut_for(self, model: Any) -> TableSize:
+        """The same with the bins that a classifier asks for: ``bins="refined"`` gives more of them with more rows."""
+        bins = getattr(model, "bins", None)
+        if not (isinstance(bins, str) and bins == "refined"):  # a dict, of columns, is not looked into
+            return self
+        n_bins = min(MOST_REFINED, max(_BINS, math.sqrt(self.n_rows / max(1, self.n_classes) / _ROWS_PER_CELL)))
+        return replace(self, n_values=self.n_values + round(self.n_numbers * (n_bins - _BINS)))
 
 
 @dataclass(frozen=True)
@@ -69,8 +84,15 @@ def _forest(size: TableSize) -> float:
 
 
 def _network_forest(size: TableSize) -> float:
-    families = min(200 * size.n_columns, max(60 * size.n_columns, 4000))
-    return 0.1 + families * (1e-4 + 4e-8 * size.n_rows + 2e-8 * min(size.n_rows, 5000) * size.n_classes)
+    m, n, k = size.n_rows, max(1, size.n_columns), size.n_classes
+    judged = min(m, 5000)
+    members = min(200, max(60, 4000 // n), max(20, 40_000_000 // max(1, judged * k * n)))
+    return 0.1 + members * min(n, 64) * (1e-4 + 4e-8 * m + 2e-8 * judged * k)
+
+
+def _boosted(size: TableSize) -> float:
+    # Numbers have many places to split at, columns of zeros and ones a single one.
+    return 0.04 + 1e-9 * size.n_rows * (9000 * size.n_numbers + 1500 * (size.width - size.n_numbers))
 
 
 def _gradient(size: TableSize) -> float:
@@ -87,17 +109,17 @@ _COSTS: dict[str, Callable[[TableSize], float]] = {
     "NaiveBayes": _Cost(cells=60, pairs=0, pair_table=0),
     **dict.fromkeys(("TAN", "FAN", "KDB", "AODE", "WAODE", "HNB", "FANC", "TBMATAN"), _TREE),
     "SPC": _Cost(cells=60, pairs=5, pair_table=60),
-    "SPC(refined)": _Cost(triples=2.5, triples_classes=0.6, triple_table=50),
+    "SPC(refined)": _Cost(triples=0.6, triples_classes=0.3, triple_table=1),
     "SuperParentTAN": _Cost(cells=900, cells_classes=40, pairs=30, pair_table=600),
     "SuperParentTAN(arcs)": _Cost(cells=900, triples=30, pair_table=600),
     "SelectiveKDB": _Cost(cells=300, cells_classes=60, pair_table=80),
     "SPODE": _Cost(cells=200, cells_classes=15, pairs=5),
     "A2DE": _Cost(triples=1, triple_table=5),
     "AnytimeAODE": _Cost(cells=600, cells_classes=45, pairs=8, pair_table=160),
-    "AnytimeA2DE": _Cost(triples=30, triples_classes=3, triple_table=5),
+    "AnytimeA2DE": _Cost(triples=1.5, triples_classes=0.5, triple_table=5),
     "ANDE": _Cost(triples=60, triple_table=50),
     "TC": _Cost(pairs=10, triples=0.5, triple_table=8),
-    "BestOf": _Cost(cells=1500, triples=6, pair_table=300),
+    "BestOf": _Cost(cells=1000, triples=0.3, pair_table=300),
     "BAN": _Cost(cells=80, pairs=8),
     "ChowLiuMultiNet": _Cost(cells_classes=20, pairs=6, pair_table=60),
     "MultiNet": _Cost(cells_classes=150, pairs=30, pair_table=1500),
@@ -116,7 +138,7 @@ _COSTS: dict[str, Callable[[TableSize], float]] = {
     "HoeffdingTree": _Cost(cells=200, cells_classes=12),
     "EvolvingNaiveBayes": _Cost(cells=3000, cells_classes=300),
     "DecisionTreeClassifier": _Cost(cells=400, start=2e7),
-    "AdaBoostClassifier": _Cost(cells=7000, start=4e7),
+    "AdaBoostClassifier": _boosted,
     "NetworkForest": _network_forest,
     "RandomForestClassifier": _forest,
     "HistGradientBoostingClassifier": _gradient,
@@ -129,11 +151,11 @@ def fold_seconds(model: Any, size: TableSize) -> float:
     """The seconds that one fold is likely to take with this classifier: to learn the table, and to answer a part of it.
 
     >>> from tanager import AODE, NaiveBayes, SPC
-    >>> table = TableSize(n_rows=4600, n_columns=57, n_values=285, n_classes=2, width=57)
+    >>> table = TableSize(n_rows=4600, n_columns=57, n_values=285, n_classes=2, width=57, n_numbers=57)
     >>> [round(fold_seconds(model, table), 2) for model in (NaiveBayes(), AODE(), SPC(super_parent="refined"))]
-    [0.02, 0.05, 5.51]
+    [0.02, 0.06, 1.4]
     """
-    return next((_COSTS[key] for key in _keys(model) if key in _COSTS), _UNKNOWN)(size)
+    return next((_COSTS[key] for key in _keys(model) if key in _COSTS), _UNKNOWN)(size.cut_for(model))
 
 
 def _keys(model: Any) -> tuple[str, str]:

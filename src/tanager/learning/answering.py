@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tanager.archive import finite
+from tanager import saved
 from tanager.errors import ModelFileError, SchemaMismatch
 from tanager.learning.held_out import HeldOut, chooses_by_rows, held_out_answers
 from tanager.scoring.calibration import Calibration, log_factors
@@ -21,6 +21,15 @@ from tanager.scoring.view import View
 
 if TYPE_CHECKING:
     from tanager.learning.counts_classifier import CountsClassifier
+
+_ROWS = saved.number(0.0)  # weights of rows
+_STRENGTHS = saved.items(saved.items(saved.number(0.0)))
+_VIEW = {
+    "factor": saved.items(saved.number(0.0)),
+    "rows": _ROWS,
+    "weight": _ROWS,
+    "current": saved.flag(),
+}
 
 
 CALIBRATION_RATIO = 1.25  # rows may grow by this before a stream's calibration is learned again
@@ -49,9 +58,15 @@ class Answering:
 
     def __init__(self) -> None:
         self.current: Current | None = None
+        self._chosen = False  # since learning began
         self._held: Form | None = None
         self._calibration: Calibration | None = None
         self._calibrated_at = (-1, 0.0, 0.0)  # version of the counts, rows learned, and their weight
+
+    @property
+    def has_chosen(self) -> bool:
+        """Whether a structure was chosen since learning began, and answers were given: strengths are learned then."""
+        return self._chosen and (self.current is None or self.current.view.has_strengths)
 
     def forget(self) -> None:
         """What was learned is another now; a structure that is held stays."""
@@ -61,7 +76,7 @@ class Answering:
     def start_again(self) -> None:
         """Nothing is learned any more, and a structure is yet to be chosen."""
         self.forget()
-        self._held = None
+        self._held, self._calibration, self._chosen = None, None, False
 
     def add_columns(self, model: CountsClassifier, n_new: int) -> None:
         """There are further columns at the end."""
@@ -103,6 +118,7 @@ class Answering:
         view = maker.view_of(form)
         scorer = (maker._scorer_from(view, arrays) if arrays else None) or maker._scorer(view)
         current = self.current = Current(view, scorer, memory.n_learned, memory.counts.n_rows)
+        self._chosen = True
         return current
 
     # --- calibration --------------------------------------------------------------------------------------------
@@ -144,35 +160,38 @@ class Answering:
             version, learned, weight = self._calibrated_at
             at = [version == counts.version, learned, weight]
             beside = {"calibration": self._calibration.to_plain(), "calibrated": at}
+        strengths = current.view.given_strengths()
+        if strengths is not None:  # learned from the counts as they were: rows may come before the next answer
+            beside["strengths"] = strengths
         if up_to_date and not model.saves_structure and self._held is None:
             return beside, arrays
         kept: dict[str, Any] = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}
-        strengths = current.view.given_strengths()
-        if strengths is not None and not up_to_date:  # else they are learned from the same counts again
-            kept["strengths"] = strengths
         if self._held is not None:
             kept["held"] = True
         return kept | {"current": up_to_date, "weight": current.weight} | beside | model._choice(), arrays
 
-    def take_state(self, model: CountsClassifier, data: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    def take_state(self, model: CountsClassifier, data: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Current:
         """Take back what ``to_state`` gave."""
         if "calibration" in data and model.calibrate:
             self._calibration = Calibration.from_plain(data["calibration"], model.counts_.n_classes)
-            current, learned, weight = data["calibrated"]
-            self._calibrated_at = (model.counts_.version if current else -1, float(learned), float(weight))
+            expected = saved.row(saved.flag(), _ROWS, _ROWS)
+            current, learned, weight = saved.field("figures of its calibration", data, "calibrated", expected)
+            self._calibrated_at = (model.counts_.version if current else -1, learned, weight)
         if "form" not in data:
-            self._take(model, self._form(model), arrays)
-            return
+            current = self._take(model, self._form(model), arrays)
+            _take_strengths(current, data)
+            return current
         if data.get("held"):
             self._take_held(model, data["form"])
         model._take_choice(data)
         current = self._take(model, data["form"], arrays)
-        current.view.weigh_classes(finite("factors of classes", data["factor"], 0.0))
-        if "strengths" in data:
-            current.view.take_strengths([finite("strengths", own, 0.0) for own in data["strengths"]])
-        current.view.form_version = model.counts_.version if data.get("current") else -1
-        current.n_learned = float(data["rows"])
-        current.weight = float(data.get("weight", current.n_learned))
+        absent = {"current": False, "weight": data["rows"]}  # in older files
+        own = saved.read("figures of its structure", absent | data, _VIEW)
+        current.view.weigh_classes(list(own["factor"]))
+        _take_strengths(current, data)
+        current.view.form_version = model.counts_.version if own["current"] else -1
+        current.n_learned, current.weight = own["rows"], own["weight"]
+        return current
 
     def _take_held(self, model: CountsClassifier, form: Form) -> None:
         """Hold a structure of a model file, whose families must be there: there are no rows to count them in."""
@@ -180,6 +199,12 @@ class Answering:
             raise ModelFileError("its counts do not hold the families of its structure")
         self._held = form
         model.memory.let_rows_go(form.families())
+
+
+def _take_strengths(current: Current, data: Mapping[str, Any]) -> None:
+    if data.get("strengths") is not None:
+        strengths = saved.field("figures of its structure", data, "strengths", _STRENGTHS)
+        current.view.take_strengths([list(own) for own in strengths])
 
 
 def _same_answers(model: CountsClassifier, current: Current, form: Form) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import as_bytes
@@ -103,6 +104,7 @@ class AnytimeClassifier(CountsClassifier):
             check_option("member_order", self.member_order, ("cv", "mi", "random", "given"))
         elif not isinstance(self.member_order, Sequence | np.ndarray):
             raise OptionError(f'member_order={self.member_order!r}: give "cv", "mi", "random", "given" or a list.')
+        generator_of(self.random_state)  # refuses what is none, also where it is not used
         check_option("mix", self.mix, ("joint", "posterior", "replace"))
         check_option("stop", self.stop, ("all", "loo", "margin", "budget"))
         if self.weights is not None:
@@ -545,7 +547,7 @@ class AnytimeClassifier(CountsClassifier):
             return super().unlearn(X, y, sample_weight, times)
         validation = self.validation
         validation.run(None)
-        found = validation.scores_of(self.known_rows(X, y, sample_weight, unseen="error"))
+        found = validation.scores_of(self.known_rows(X, y, sample_weight, unseen="as learned"))
         super().unlearn(X, y, sample_weight, times)
         validation.scores.give_back(found)
         return self
@@ -583,11 +585,11 @@ class AnytimeClassifier(CountsClassifier):
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
         if "anytime-kept" in state["arrays"]:
-            places = state["arrays"]["anytime-kept"]
-            sound = places.dtype == np.int64 and places.ndim == 2
-            kept = tuple(tuple(member) for member in places.tolist()) if sound else ()
-            if not sound or not set(kept) <= set(self.members_of(len(self.encoder_.schema))):
-                raise ModelFileError("it keeps members that it does not have")
+            expected = saved.array("i8", None, self.order - 1)
+            places = saved.field("members", state["arrays"], "anytime-kept", expected)
+            kept = tuple(tuple(member) for member in places.tolist())
+            if len(set(kept)) < len(kept) or not set(kept) <= set(self.members_of(len(self.encoder_.schema))):
+                raise ModelFileError("it keeps members that it does not have, or one of them twice")
             self._kept = kept
         super()._take_model_state(state)
         self.validation.take_arrays(state["arrays"])

@@ -109,7 +109,7 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
         self.check_options()
-        for name in ("n_features_in_", "feature_names_in_", "encoder_"):
+        for name in ("n_features_in_", "feature_names_in_", "encoder_", "read_up_to_"):
             self.__dict__.pop(name, None)
         self.classes_ = np.array([], dtype=object)
         self.target_name_ = target
@@ -134,6 +134,19 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
         return self.knows_columns and self._warm_up is None
 
     @property
+    def read_up_to(self) -> dict[str, int]:
+        """How far sources that keep their rows were learned: the position after the last row, for each of them."""
+        return dict(self.__dict__.get("read_up_to_", {}))
+
+    def note_read_up_to(self, positions: dict[str, int]) -> None:
+        """Say how far sources were learned; it is saved with the model."""
+        sound = isinstance(positions, dict) and all(type(at) is int and at >= 0 for at in positions.values())
+        if not sound:
+            raise ModelFileError("it does not say with whole numbers how far its sources were read")
+        if positions:
+            self.__dict__["read_up_to_"] = self.read_up_to | {str(source): at for source, at in positions.items()}
+
+    @property
     def n_warm_up_rows(self) -> int:
         """How many first rows of a stream are kept until its columns are fixed."""
         return 0 if self._warm_up is None else self._warm_up.n_rows
@@ -147,6 +160,19 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
         if self.started:
             self.count_warm_up()
         return self.knows_columns
+
+    @property
+    def keeps_choice(self) -> bool:
+        """Whether later answers keep what an earlier one has chosen, so that it matters when that one was asked for."""
+        return False
+
+    @property
+    def has_chosen(self) -> bool:
+        """Whether such a choice was made."""
+        return False
+
+    def choose(self) -> None:
+        """Choose what is due, as an answer would."""
 
     def check_fitted(self) -> None:
         """Refuse a model that has learned no rows; those of a warm-up are counted first."""
@@ -188,6 +214,23 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
         self.add_classes(classes)
         self._start_encoder(Batch(table, labels))
         self.note_columns()
+        return self
+
+    def fit_columns(
+        self, schema: Schema, classes: np.ndarray | None, target: str | None = None, *, named: bool = True
+    ) -> Self:
+        """Take columns and classes as they were found elsewhere, in all rows that will come; nothing is counted yet.
+
+        For parts of a table that are learned apart, to be put together. ``named``: the table itself names its columns.
+        """
+        self.start(classes, target)
+        options = self.encoder_options()
+        given = options.pop("schema") is not None
+        self.encoder_ = Encoder.from_schema(schema, given=given, **options)
+        self._start_model()
+        self.note_columns()
+        if named:
+            self.feature_names_in_ = np.array(schema.names, dtype=object)
         return self
 
     def read_again_by(self, read: Callable[[], Iterable[tuple[Any, Any]]]) -> None:
@@ -298,6 +341,13 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
             codes = {label: c for c, label in enumerate(self.classes_.tolist())}
             cached = self._codes_of_classes = (self.classes_, codes)
         return cached[1]
+
+    def code_of(self, label: Any) -> int | None:
+        """The code of a label; None where it is none of the classes."""
+        try:
+            return self.class_codes.get(label)
+        except TypeError:  # a list, or something else that cannot be a class
+            return None
 
     # --- columns, and the first rows of a stream ----------------------------------------------------------------
 
@@ -498,10 +548,13 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
             state |= self._model_state()
         if self._warm_up is not None:
             state["warm_up"] = self._warm_up
+        if self.read_up_to:
+            state["read_up_to"] = self.read_up_to
         return state
 
     def from_state(self, state: dict[str, Any]) -> None:
         """Take back what ``to_state`` gave. Unsound data are refused."""
+        self.check_options()  # which were in the file, too
         self.start(target=state["target"])
         self.classes_ = state["classes"]
         n, names = state["n_features_in"], state["feature_names_in"]
@@ -515,6 +568,7 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
             self.encoder_ = state["encoder"]
             self._take_model_state(state)
         self._warm_up = state.get("warm_up")
+        self.note_read_up_to(state.get("read_up_to", {}))
 
     def _model_state(self) -> dict[str, Any]:
         """What was learned beyond schema and classes."""

@@ -9,7 +9,7 @@ where it is asked for, the ``Recutting`` of number columns.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast
 
@@ -45,7 +45,7 @@ from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.explaining import explain
 from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as_well, gaussian_columns, with_densities
 from tanager.learning.memory import Memory
-from tanager.learning.merge import merge_memories
+from tanager.learning.merge import add_memory, merge_memories
 from tanager.learning.recut import Recutting
 from tanager.learning.recut_option import MovedCuts, as_recut
 from tanager.learning.rows import KeptRows
@@ -258,6 +258,22 @@ class CountsClassifier(Classifier):
         """Whether the structure is chosen for the first answer and then kept, whatever comes."""
         return self.may_choose_once and self.refresh == float("inf")
 
+    @property
+    def keeps_choice(self) -> bool:
+        """Whether later answers keep the structure of an earlier one, for ``refresh`` rows or for good."""
+        return self.refresh is not None
+
+    @property
+    def has_chosen(self) -> bool:
+        """Whether an answer has chosen a structure that later ones keep; one over provisional columns is not kept."""
+        return self.keeps_choice and self.columns_fixed and self._answering.has_chosen
+
+    def choose(self) -> None:
+        """Choose the structure, and learn strengths and the calibration, where they are due."""
+        self.check_fitted()
+        self._calibrated(fresh=False)
+        self._answers(fresh=False).view.learn_strengths()
+
     def _keeps_rows_until_chosen(self) -> bool:
         """Whether kept rows may go once the structure is chosen. Moved cut points count them again, in new bins."""
         return self.chooses_once and not self.calibrate and self.recut is None
@@ -416,7 +432,7 @@ class CountsClassifier(Classifier):
         memory = self._learned
         if memory.until_chosen and memory.clock is None and memory.rows is not None:
             memory.rows = None
-            memory.read = lambda: (self.known_rows(X, y, unseen="error") for X, y in read())
+            memory.read = lambda: (self.known_rows(X, y, unseen="as learned") for X, y in read())
 
     def check_learned(self) -> None:
         """After all rows: refuse options that do not fit the classes, and let the structure follow all rows."""
@@ -446,11 +462,34 @@ class CountsClassifier(Classifier):
         if classes is not None:
             self.add_classes(classes)
         self._follow_vocabulary()
-        block = Block(codes, batch.labels, batch.weights, batch.times, self._numbers(X))
-        self._rows_come(block)
-        self._learned.add(block, self.n_threads)
+        self.learn_block(Block(codes, batch.labels, batch.weights, batch.times, self._numbers(X)))
         if raw:  # codes are not looked at before they are counted: the counts have met what is new
             self.encoder_.adopt(self.counts_.schema)
+
+    def learn_block(self, block: Block) -> None:
+        """Learn rows that are encoded already, in values and classes that are known."""
+        self._rows_come(block)
+        self._learned.add(block, self.n_threads)
+
+    def take_vocabulary(self, schema: Schema) -> None:
+        """Columns have values that are yet to come: make room for them, or refuse."""
+        self.encoder_.adopt(schema)
+        self._follow_vocabulary()
+
+    def take_memory(self, memory: Memory) -> Self:
+        """Answer from what models of the same options, columns and classes have learned elsewhere."""
+        self._memory, self.classes_ = memory, memory.counts.classes
+        self.encoder_.adopt(memory.counts.schema)
+        self._answering.start_again()
+        return self
+
+    def add_memory(self, other: Memory) -> Self:
+        """Add what such a model has learned of further rows; its columns and classes are ours, and perhaps more."""
+        add_memory(self._learned, other)
+        self.classes_ = self.counts_.classes
+        self.encoder_.adopt(self.counts_.schema)
+        self._answering.forget()
+        return self
 
     def _rows_come(self, block: Block) -> None:
         """Rows are about to be counted; a subclass may look at them first."""
@@ -539,7 +578,7 @@ class CountsClassifier(Classifier):
             return super().learn_one(row, y, sample_weight, time)
         if not is_weight(sample_weight):
             check_weights([sample_weight], 1)
-        label = self.class_codes.get(y) if isinstance(y, Hashable) else None
+        label = self.code_of(y)
         if label is None:
             if is_missing(y):
                 return self
@@ -714,6 +753,10 @@ class CountsClassifier(Classifier):
         """Rows that were learned before, encoded; refused where a class was never learned."""
         self.check_fitted()
         codes = self._encode(X, unseen)
+        if unseen is None and self.unseen == "smooth":  # closed columns have learned unknown values as missing
+            closed = np.array([column.closed for column in self.encoder_.schema.columns])
+            unknown = closed & (codes == self.encoder_.schema.n_values)
+            codes = np.where(unknown, np.iinfo(codes.dtype).max, codes).astype(codes.dtype)
         y = one_dimensional(y)
         check_lengths(len(codes), y)
         labels, classes, _ = encode_more_labels(y, self.classes_)
@@ -740,7 +783,7 @@ class CountsClassifier(Classifier):
         ``decay`` alone, ``times`` says when they were learned: their times, or their numbers from 1 where rows fade
         with further rows.
         """
-        block = self.known_rows(X, y, sample_weight, times, unseen="error")
+        block = self.known_rows(X, y, sample_weight, times, unseen="as learned")
         self._learned.remove(block, self.n_threads)
         self._warm_up = None  # its rows would be counted again
         self._recutting = None  # and so would those that new cut points are learned from
@@ -805,6 +848,7 @@ class CountsClassifier(Classifier):
         self.check_fitted()
         other.check_fitted()
         self._merge(other)
+        self.note_read_up_to(other.read_up_to)
         return self
 
     def _merge(self, other: Self) -> None:
@@ -838,7 +882,8 @@ class CountsClassifier(Classifier):
                 "answers are calibrated by rows that are left out, and counts do not hold them. Fit on the rows, or "
                 "leave out calibrate=."
             )
-        if model._moments_shape(counts.schema)[0]:
+        numbers = any(column.kind == "continuous" for column in counts.schema.columns)
+        if numbers or model._moments_shape(counts.schema)[0]:
             raise OptionError(
                 "counts do not hold the numbers of Gaussian columns. Fit on the rows, or leave out gaussian=."
             )
@@ -866,7 +911,7 @@ class CountsClassifier(Classifier):
         state = self._learned.to_state()
         if self._recutting is not None and self._recutting.watches:
             state["arrays"] |= self._recutting.to_arrays(self)
-        state["view"], arrays = self._answering.to_state(self)
+        state["view"], arrays = self.structure_state()
         state["arrays"] |= arrays
         return state
 
@@ -886,8 +931,15 @@ class CountsClassifier(Classifier):
     def from_state(self, state: dict[str, Any]) -> None:
         """Take back what ``to_state`` gave. Unsound data are refused."""
         super().from_state(state)
-        if state.get("view") is not None:
-            self._answering.take_state(self, state["view"], state["arrays"])
+        self.take_structure(state.get("view"), state["arrays"])
+
+    def structure_state(self) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
+        """The structure that answers, where it cannot be chosen again from the counts as they are; and its arrays."""
+        return self._answering.to_state(self)
+
+    def take_structure(self, state: dict[str, Any] | None, arrays: Mapping[str, np.ndarray]) -> Scorer | None:
+        """Take back what ``structure_state`` gave, over the same counts; what answers with it, if anything."""
+        return None if state is None else self._answering.take_state(self, state, arrays).scorer
 
     def _choice(self) -> dict[str, Any]:
         """What ``_structure`` has chosen beside the form, as plain data."""

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from tanager.counts.block import Block
 from tanager.counts.sample import Sample
+from tanager.learning.rows import KeptRows
 
 
-def deal(sample: Sample, n_parts: int, seed: int) -> np.ndarray:
+def dealt_parts(sample: Sample, rows: KeptRows, n_parts: int, seed: int) -> Iterator[tuple[KeptRows, KeptRows]]:
+    """For each part in turn the rows without it, and those in it. The sample is of these rows, the class last."""
+    dealt = deal(sample, n_parts, seed)
+    total = dealt.sum(axis=0)
+    return ((_weighted(rows, total - own), _weighted(rows, own)) for own in dealt)
+
+
+def deal(sample: Sample, n_parts: int, seed: int, numbers: np.ndarray | None = None) -> np.ndarray:
     """The weight of every row in each part (parts, rows), dealt out in turn class by class.
 
     Rows that are the same follow each other, and a row of weight two is dealt like two rows; so the parts depend on
-    what the rows are, not on the order in which they came. The last variable is the class.
+    what the rows are, not on the order in which they came. The last variable is the class; ``numbers`` are the cells of
+    Gaussian columns, by which rows of the same codes differ.
     """
     weights = np.ones(len(sample.codes)) if sample.weights is None else sample.weights
-    order = np.lexsort((_mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))  # by class, then at random
+    beside = () if numbers is None else tuple(numbers.T)
+    # by class, then at random
+    order = np.lexsort((*beside, _mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))
     end = np.cumsum(weights[order])
     start = end - weights[order]
     dealt = np.empty((n_parts, len(weights)))
@@ -44,3 +58,10 @@ def _ranks(sample: Sample, i: int) -> np.ndarray:
     rank = np.full(int(np.iinfo(sample.codes.dtype).max) + 1, len(names), dtype=np.uint64)
     rank[: len(names)] = np.argsort(np.argsort(names, kind="stable"))
     return rank[sample.codes[:, i]]
+
+
+def _weighted(rows: KeptRows, weights: np.ndarray) -> KeptRows:
+    """The rows that have a weight."""
+    kept, block = weights > 1e-12, rows.block
+    plain = np.where(np.abs(weights - 1) < 1e-9, 1.0, weights)[kept]
+    return KeptRows.of(Block(block.codes[kept], block.labels[kept], plain))

@@ -49,7 +49,7 @@ def left_out_factors(view: View, rows: Block) -> np.ndarray:
     """
     form = view.form
     assert isinstance(form, ProductOfSums)
-    once = rows if rows.weights is None else rows.weighing(np.minimum(rows.weights, 1.0))  # two rows in one: one leaves
+    once = rows.once
     plain = View(view.counts, form, view.estimate, smooth_unseen=view.smooth_unseen).in_terms()
     out = np.zeros((1 + len(form.child), len(rows), view.counts.n_classes))
     out[0] = plain.with_form(ProductOfSums((), (), ())).leave_one_out(once)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tanager.encoding import Column, Schema
+from tanager.scoring.forest import MOST_CELLS
 
 # Fewest and most bins of a number, and most parents: from networks like deep trees to smooth densities. Which of them a
 # table asks for differs, so members take turns, and their weights decide.
@@ -17,7 +18,7 @@ MERGED = 0.5  # share of the members that merge values of categories at random
 SHARPNESS = (0.0, 1.0)  # how much parents are drawn by what they tell about the class; members take turns
 _COARSE = np.arange(1, 8) / 8  # bins that the information of a column is estimated with
 _INFORMATION_ROWS = 5000
-_LEAST_CELLS, _MOST_CELLS, _CELLS_PER_ROW = 1024, 1 << 16, 4  # of a family
+_LEAST_CELLS, _CELLS_PER_ROW = 1024, 4  # of a family
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def draw_plan(
     information = _information(columns, slots, labels, weights, n_classes)
     starts = np.cumsum([0, *(column.n_slots for column in columns)])
     groups = np.zeros((n_members, starts[-1]), dtype=np.uint8)
-    most_cells = min(_MOST_CELLS, max(_LEAST_CELLS, _CELLS_PER_ROW * int(weights.sum())))
+    most_cells = min(MOST_CELLS, max(_LEAST_CELLS, _CELLS_PER_ROW * int(weights.sum())))
     families: list[list[int]] = []
     for member in range(n_members):
         fewest, most, most_parents = GRANULARITIES[member % len(GRANULARITIES)]

@@ -50,7 +50,7 @@ class HeldOut:
         if len(block) == 0:
             return cls(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0, dtype=np.intp), 0)
         n_parts = max(n_folds, int(np.ceil(n_folds * float(memory.rows.weight) / most)))
-        parts = deal(sample, n_parts, seed=0)[:n_folds]
+        parts = deal(sample, n_parts, seed=0, numbers=block.numbers)[:n_folds]
         fold, rows = np.nonzero(parts > 0.0)
         return cls(rows, parts[fold, rows], fold, len(block))
 
@@ -82,10 +82,7 @@ def held_out_answers(model: CountsClassifier, held: HeldOut) -> np.ndarray:
 def left_out(model: CountsClassifier, block: Block, held: HeldOut) -> np.ndarray:
     """The rows of a block asked about, each left out of the counts alone; nothing is chosen again."""
     asked, place = np.unique(held.rows, return_inverse=True)
-    rows = block.part(asked)
-    # a row of weight two is two rows, one of which is left out
-    once = rows if rows.weights is None else rows.weighing(np.minimum(rows.weights, 1.0))
-    return model.uncalibrated().leave_one_out(once, n_jobs=model.n_threads)[place]
+    return model.uncalibrated().leave_one_out(block.part(asked).once, n_jobs=model.n_threads)[place]
 
 
 def folded(
@@ -125,9 +122,9 @@ class LearnedAgain:
     def __call__(self, memory: Memory) -> CountsClassifier:
         """A model with this memory."""
         model: CountsClassifier = copy.copy(self.blank)
-        if memory.moments is None:
+        if not model.reads_numbers:
             model.attach(memory.counts, self.model.encoder_, memory.rows)
-        else:
+        else:  # counts alone do not hold them, though the table may have no column of numbers (yet)
             model.start()
             model.classes_, model.encoder_ = memory.counts.classes, self.model.encoder_
             model._memory = memory

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.joint import JointCounts
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.held_out import HeldOut, chooses_by_rows
@@ -123,6 +124,14 @@ class Judged:
             "rows": self.n_rows if tried else 0,
             "note": self.note,
         }
+
+
+LINE = {  # of ``to_dict``, in a file
+    "candidate": saved.text(),
+    **dict.fromkeys(("accuracy", "log_loss", "rmse", "weight"), saved.figure()),
+    "rows": saved.whole(),
+    "note": saved.text(),
+}
 
 
 def preferred(lines: Sequence[Judged], criterion: str) -> int:

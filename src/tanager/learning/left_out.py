@@ -95,7 +95,7 @@ class LeftOut:
         self._model, self._criterion = model, criterion
         block = rows.block
         self.labels, self.weights = block.labels, block.weights
-        self._once = block.weighing(None if block.weights is None else np.minimum(block.weights, 1.0))
+        self._once = block.once
         self._columns = np.asfortranarray(block.codes)  # factors are made column by column
         self._total = max(rows.weight, TINY)
         self._preference = preference(model.counts_.class_counts).tolist()
@@ -201,14 +201,17 @@ class LeftOut:
 
     def _sums(self, changes: Sequence[Change], *, probabilities: bool, only_best: bool = False) -> np.ndarray:
         out = np.zeros((len(changes), 3))
-        ends = list(accumulate(len(change) for change in changes))
+        sizes = [len(change) for change in changes]
+        sets = None  # most searches try one factor each, some of them a hundred thousand
+        if any(size != 1 for size in set(sizes)):
+            sets = [range(end - size, end) for end, size in zip(accumulate(sizes), sizes, strict=True)]
         _kernels.score_changes(
             self.joint,
             self.labels,
             self.weights,
             self._preference,
-            list(chain(*changes)),
-            [range(end - len(change), end) for end, change in zip(ends, changes, strict=True)],
+            list(chain.from_iterable(changes)),
+            sets,
             out,
             probabilities,
             self._model.n_threads,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tanager import _kernels
+from tanager import _kernels, saved
 from tanager.counts.block import Block
 from tanager.counts.forgetting import as_decay, as_window
 from tanager.errors import ModelFileError
@@ -316,30 +316,33 @@ class MemberValidation:
         if "anytime-order" not in arrays:
             return
         scores = self.scores
-        alone, first, order = (arrays[f"anytime-{name}"] for name in ("alone", "first", "order"))
-        sound = alone.shape == scores.alone.shape and first.shape == scores.first.shape and order.dtype == np.int64
-        sound = sound and alone.dtype == first.dtype == np.float64
-        if not sound or sorted(order.tolist()) != scores.order or not np.isfinite(alone).all():
-            raise ModelFileError("what it says about its members does not fit them")
-        scores.alone, scores.first, scores.order = alone.copy(), first.copy(), order.tolist()
-        weights = arrays.get("anytime-weights")
-        if weights is not None:
-            if weights.shape != (len(scores.members),) or not (np.isfinite(weights).all() and (weights >= 0).all()):
-                raise ModelFileError("the weights of its members do not fit them")
-            self.weights = weights.copy()
+        n = len(scores.members)
+        sums = saved.array("f8", 3, n + 1, least=-1e-6)
+        expected = {"anytime-alone": sums, "anytime-first": sums, "anytime-order": saved.array("i8", n)}
+        if "anytime-weights" in arrays:
+            expected["anytime-weights"] = saved.array("f8", n, least=0.0)
+        scores.alone, scores.first, order, *weights = saved.read("scores of its members", arrays, expected).values()
+        if sorted(order.tolist()) != scores.order:
+            raise ModelFileError("the order of its members does not name each of them once")
+        scores.order = order.tolist()
+        self.weights = weights[0] if weights else None
         if "anytime-codes" in arrays:
             self._take_waiting(arrays)
 
     def _take_waiting(self, arrays: Mapping[str, np.ndarray]) -> None:
-        counts = self.model.counts_
-        codes, labels, weights = (arrays[f"anytime-{name}"] for name in ("codes", "labels", "rows"))
-        sound = codes.shape == (len(labels), counts.n_features) and weights.shape == labels.shape
-        sound = sound and codes.dtype == labels.dtype == np.uint16 and weights.dtype == np.float64
-        if not sound or (labels >= counts.n_classes).any() or not np.isfinite(weights).all():
-            raise ModelFileError("the rows that its members are validated by do not fit its counts")
+        counts, n_rows = self.model.counts_, len(arrays["anytime-codes"])
+        expected = {
+            "anytime-codes": saved.array("u2", n_rows, counts.n_features),
+            "anytime-labels": saved.array("u2", n_rows, most=counts.n_classes - 1),
+            "anytime-rows": saved.array("f8", n_rows, least=0.0),
+            "anytime-deferred": saved.array("b1", 1),
+        }
+        codes, labels, weights, deferred = saved.read("rows that its members wait for", arrays, expected).values()
+        if not ((codes < counts.schema.n_values) | (codes == np.iinfo(codes.dtype).max)).all():
+            raise ModelFileError("the rows that its members wait for have values that its counts do not know")
         self._waiting.follow(counts)
         self._waiting.append(Block(codes, labels, weights))
-        self.deferred = bool(arrays["anytime-deferred"][0])
+        self.deferred = bool(deferred[0])
 
 
 def _over(until: float | None) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager import archive
+from tanager import saved
 from tanager.counts.block import Block
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.forgetting import SMALLEST, Clock, Decay, Steps, Window
@@ -69,6 +69,7 @@ class Memory:
         self.rows = KeptRows() if keeps_rows or window is not None else None
         self.until_chosen = until_chosen and window is None
         self.read: Callable[[], Iterable[Block]] | None = None  # gives learned rows again, where none are kept
+        self.count_apart: Callable[[JointCounts], JointCounts] | None = None  # counts them again, where they are
         self.listener: Callable[[Block], None] | None = None  # is told of rows that were added
 
     @property
@@ -245,22 +246,36 @@ class Memory:
 
     def remove(self, block: Block, n_jobs: int = 1) -> None:
         """Take learned rows out again. ``times`` say when they were learned, where rows fade."""
-        block, scale = block.weighing(self._left_of(block)), 1.0
+        block = block.weighing(self._left_of(block))
         rows = self.rows
         if rows is None:
-            self.counts.subtract(block.codes, block.labels, block.weights, n_jobs=n_jobs)
-        else:
-            given = block.weighing(np.ones(len(block))) if block.weights is None and self.window is None else block
-            left = rows.without(given)
-            (codes, labels, raw), numbers = rows.queue, rows.numbers
-            which = left < raw
-            weights = (raw - left)[which]
-            block = Block(codes[which], labels[which], weights, None, None if numbers is None else numbers[which])
-            scale = rows.scale  # the moments get weights times the scale: the very numbers that they once got
-            self.counts.subtract(block.codes, block.labels, weights / scale, n_jobs=n_jobs)
-            rows.weigh(left)
+            self._remove_unkept(block, n_jobs)
+            return
+        given = block.weighing(np.ones(len(block))) if block.weights is None and self.window is None else block
+        left = rows.without(given)
+        (codes, labels, raw), numbers = rows.queue, rows.numbers
+        which = left < raw
+        weights = (raw - left)[which]
+        block = Block(codes[which], labels[which], weights, None, None if numbers is None else numbers[which])
+        scale = rows.scale  # the moments get weights times the scale: the very numbers that they once got
+        self.counts.subtract(block.codes, block.labels, weights / scale, n_jobs=n_jobs)
+        rows.weigh(left)
         if self.moments is not None and block.numbers is not None:
             self.moments.remove_block(block, scale)
+
+    def _remove_unkept(self, block: Block, n_jobs: int) -> None:
+        """Take rows out of counts and moments. Either may find that they were never learned; then nothing changes."""
+        moments = None if block.numbers is None else self.moments
+        if moments is not None and self.decay is None:
+            moments.remove_learned(block)
+        elif moments is not None:
+            moments.remove_block(block)
+        try:
+            self.counts.subtract(block.codes, block.labels, block.weights, n_jobs=n_jobs)
+        except DataError:
+            if moments is not None:
+                moments.add_block(block)
+            raise
 
     def _left_of(self, block: Block) -> np.ndarray | None:
         """What rows to be removed weigh now; refused where that cannot be known."""
@@ -363,8 +378,11 @@ class Memory:
         counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
         # Kept rows have weights times the scale of the counts, which they follow as it grows.
         counts.scale, counts.halvings, counts.version = old.scale, old.halvings, old.version
-        for block in self.look_again():
-            counts.update(block.codes, block.labels, block.weights, n_jobs=n_jobs)
+        if self.count_apart is not None:
+            counts = self.count_apart(counts)
+        else:
+            for block in self.look_again():
+                counts.update(block.codes, block.labels, block.weights, n_jobs=n_jobs)
         check_budget(
             counts.nbytes,
             self.max_memory,
@@ -377,7 +395,7 @@ class Memory:
         """A structure with these families was chosen for good: they are counted from now on, and no row is kept."""
         if not self.until_chosen or not self.can_look_again:
             return
-        self.rows = self.read = None
+        self.rows = self.read = self.count_apart = None
         if set(families) != set(self.counts.families):
             self.counts = self.counts.narrowed(self.counts.order, families)
 
@@ -406,7 +424,6 @@ class Memory:
         """Take back what ``to_state`` gave beside the counts, which are ours already."""
         arrays = state["arrays"]
         if self.moments is not None:
-            _check_moments(arrays)
             self.moments = self.moments.with_arrays(arrays)
         if self.rows is not None and "rows-codes" in arrays:
             self.rows = _stored_rows(arrays, self.counts, len(self.number_columns))
@@ -431,32 +448,25 @@ def _tables_for(families: list[tuple[int, ...]], shape: Mapping[str, Any], n_col
     return {**shape, "families": families}
 
 
-def _check_moments(arrays: Mapping[str, np.ndarray]) -> None:
-    """Refuse moments that are no numbers; the range of a column without rows is infinite."""
-    for name, cells in arrays.items():
-        if name.startswith(("moments-", "contexts-")) and not name.endswith(("-low", "-high")):
-            archive.finite_cells(f"moments ({name})", cells, -np.finfo(float).max, np.finfo(float).max)
-
-
 def _stored_rows(arrays: Mapping[str, np.ndarray], counts: JointCounts, n_numbers: int) -> KeptRows:
     """The kept rows of a model file, with codes that the counts know."""
-    codes, labels = arrays["rows-codes"], arrays["rows-labels"]
-    weights = arrays.get("rows-weights", np.ones(len(labels)))
-    sound = codes.shape == (len(labels), counts.n_features) and weights.shape == labels.shape == (len(codes),)
-    if not sound or weights.dtype != np.float64 or {codes.dtype, labels.dtype} - {np.dtype("u1"), np.dtype("u2")}:
-        raise ModelFileError("its rows do not fit its counts")
-    known = (codes < counts.schema.n_values) | (codes == np.iinfo(codes.dtype).max)
-    if not known.all() or (labels >= counts.n_classes).any():
-        raise ModelFileError("its rows have values that its counts do not know")
-    archive.finite_cells("weights of rows", weights, 0.0)
-    times, numbers = arrays.get("rows-times"), arrays.get("rows-numbers")
-    shapes = ((times, (len(labels),)), (numbers, (len(labels), n_numbers)))
-    if (numbers is None and n_numbers) or any(
-        cells is not None and (cells.shape != shape or cells.dtype != np.float64) for cells, shape in shapes
-    ):
-        raise ModelFileError("its rows do not fit its counts")
-    if times is not None and not (np.isfinite(times).all() and (np.diff(times) >= 0).all()):
-        raise ModelFileError("its rows are not in the order of time")
+    n_rows = len(arrays["rows-codes"])
+    expected = {
+        "codes": saved.array("u1 u2", n_rows, counts.n_features),
+        "labels": saved.array("u1 u2", n_rows, most=counts.n_classes - 1),
+        "weights": saved.array("f8", n_rows, least=0.0),
+        "times": saved.numbers(n_rows),
+        "numbers": saved.numbers(n_rows, n_numbers, gaps=True),
+    }
+    needed = {"codes", "labels"} | ({"numbers"} if n_numbers else set())
+    kinds = {f"rows-{name}": kind for name, kind in expected.items() if name in needed or f"rows-{name}" in arrays}
+    own = {name.removeprefix("rows-"): cells for name, cells in saved.read("kept rows", arrays, kinds).items()}
+    codes, labels, times, numbers = own["codes"], own["labels"], own.get("times"), own.get("numbers")
+    weights = own.get("weights", np.ones(n_rows))
+    if not ((codes < counts.schema.n_values) | (codes == np.iinfo(codes.dtype).max)).all():
+        raise ModelFileError("its kept rows have values that its counts do not know")
+    if times is not None and not (np.diff(times) >= 0).all():
+        raise ModelFileError("its kept rows are not in the order of time")
     rows = KeptRows()
     rows.follow(counts)
     rows.append(Block(codes, labels, weights, times, numbers))

@@ -20,7 +20,7 @@ from tanager.learning.rows import KeptRows
 
 
 def merge_memories(ours: Memory, theirs: Memory, shape: Callable[[Schema], dict[str, Any]], n_jobs: int = 1) -> Memory:
-    """What both have learned; `shape` says how wide to count. Ours is brought to the time of the later one."""
+    """What both have learned, at the time of the later one; `shape` says how wide to count. Neither is changed."""
     if ours.has_let_rows_go:
         theirs = _with_families(ours, theirs, shape, n_jobs)
     elif theirs.has_let_rows_go and ours.rows is not None:
@@ -28,7 +28,7 @@ def merge_memories(ours: Memory, theirs: Memory, shape: Callable[[Schema], dict[
             f"cannot merge: the other {theirs.owner} has chosen its structure once (refresh=inf) and kept no rows, and "
             "this one is yet to choose by its rows. Merge this one into the other, or give both refresh=None."
         )
-    theirs = _at_one_time(ours, theirs)
+    ours, theirs = _at_one_time(ours, theirs)
     rows = None
     if ours.rows is None and theirs.rows is None:
         counts = ours.counts + theirs.counts
@@ -45,6 +45,16 @@ def merge_memories(ours: Memory, theirs: Memory, shape: Callable[[Schema], dict[
     if merged.clock is not None and theirs.clock is not None:
         merged.clock.learned += theirs.clock.learned
     return merged
+
+
+def add_memory(ours: Memory, theirs: Memory) -> None:
+    """Add what another memory of the same options has learned to ours, in place; neither keeps rows or forgets."""
+    if ours.moments is None:
+        ours.counts.merge(theirs.counts)
+        return
+    counts = ours.counts + theirs.counts
+    ours.moments = _moments(ours, theirs, counts)
+    ours.counts = counts
 
 
 def _with_families(ours: Memory, theirs: Memory, shape: Callable[[Schema], dict[str, Any]], n_jobs: int) -> Memory:
@@ -65,10 +75,10 @@ def _with_families(ours: Memory, theirs: Memory, shape: Callable[[Schema], dict[
     return theirs
 
 
-def _at_one_time(ours: Memory, theirs: Memory) -> Memory:
-    """Models that forget by time are brought to the time of the later one; others cannot be merged."""
+def _at_one_time(ours: Memory, theirs: Memory) -> tuple[Memory, Memory]:
+    """Models that forget by time, as they are at the time of the later one; others that forget cannot be merged."""
     if ours.clock is None and theirs.clock is None:
-        return theirs
+        return ours, theirs
     if (ours.decay, ours.window) != (theirs.decay, theirs.window):
         raise SchemaMismatch(
             f"cannot merge: one model forgets by decay={ours.decay!r}, window={ours.window!r} and the other by "
@@ -83,11 +93,17 @@ def _at_one_time(ours: Memory, theirs: Memory) -> Memory:
         )
     times = [part.clock.now for part in (ours, theirs) if part.clock is not None and part.clock.now is not None]
     if not times:
-        return theirs
-    theirs = copy.deepcopy(theirs)
-    for part in (ours, theirs):
-        part.advance(max(times))
-    return theirs
+        return ours, theirs
+    return _advanced(ours, max(times)), _advanced(theirs, max(times))
+
+
+def _advanced(memory: Memory, now: float) -> Memory:
+    """A copy at a later time: what is refused later on has changed nothing."""
+    later = copy.copy(memory)
+    later.counts, later.moments = copy.deepcopy((memory.counts, memory.moments))
+    later.rows, later.clock = copy.deepcopy((memory.rows, memory.clock))
+    later.advance(now)
+    return later
 
 
 def _union(ours: JointCounts, theirs: JointCounts) -> tuple[Schema, np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tanager.counts.estimates import BackOff, Estimate
@@ -12,6 +12,7 @@ from tanager.counts.joint import JointCounts
 from tanager.counts.sample import Sample
 from tanager.errors import OptionError, SchemaMismatch, check_option
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.dealing import dealt_parts
 from tanager.learning.rows import KeptRows
 from tanager.networks.network import Network
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums, form_columns
@@ -29,6 +30,7 @@ class Found:
     form: ProductOfSums
     learned: tuple[LearnedNetwork, ...]
     traced: bool = True  # whether the steps are there
+    dealt: tuple[int, int] | None = None  # into so many parts by this seed: the first of them was held out
 
     @property
     def n_arcs(self) -> int:
@@ -108,7 +110,8 @@ class NetworkLearner(CountsClassifier):
         raise NotImplementedError
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
-        self._found = self.find(self._sample(counts, rows), self.own_learner)
+        # To write every step down takes longer than to learn; `all_learned` goes the way again.
+        self._found = replace(self.find(self._sample(counts, rows), self.own_learner, traced=False), traced=False)
         return self._found.form
 
     def take_found(self, found: Found) -> None:
@@ -128,10 +131,18 @@ class NetworkLearner(CountsClassifier):
         """What the learner says about every network: one, or one for each class."""
         self.check_fitted()
         self._answers(fresh=True)
-        # A model file holds the structure, not the way to it; nor does a search for the best one write that down.
-        if "_found" not in self.__dict__ or not self._found.traced:
-            self._structure(self.counts_, self._learned.rows)
-        return self._found.learned
+        found = self.__dict__.get("_found")  # a model file holds the structure, not the way to it
+        if found is None or not found.traced:
+            self._found = found = self.find(self._traced_sample(found and found.dealt), self.own_learner)
+        return found.learned
+
+    def _traced_sample(self, dealt: tuple[int, int] | None) -> Sample:
+        """The rows that the structure was learned from."""
+        rows = self._learned.rows
+        sample = self._sample(self.counts_, rows)
+        if dealt is None or rows is None:
+            return sample
+        return self._sample(self.counts_, next(dealt_parts(sample, rows, *dealt))[0])
 
 
 def learned_of(model: NetworkLearner) -> LearnedNetwork:

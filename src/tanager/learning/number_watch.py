@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.block import Block
 from tanager.counts.forgetting import SMALLEST, Clock, Decay
 from tanager.encoding import Schema
@@ -18,6 +19,7 @@ from tanager.learning.recut_option import Recut
 from tanager.learning.rows import KeptRows
 
 _OF_ROWS = ("codes", "labels", "weights", "times", "numbers")
+_IN_FILES = "parts that follow its number columns"
 
 
 def moved(before: np.ndarray, now: np.ndarray) -> float:
@@ -226,40 +228,59 @@ class NumberWatch:
 
     def take_arrays(self, arrays: Mapping[str, np.ndarray], n_values: np.ndarray) -> None:
         """Take back what ``to_arrays`` gave; `n_values` are those of all columns."""
-        state, ages, aged = (arrays[name] for name in ("state", "ages", "aged"))
-        sound = state.shape == (3,) and ages.shape == aged.shape == self.ages.shape
-        if not sound or not np.isfinite(np.concatenate([state[[0, 2]], ages, aged])).all():
-            raise ModelFileError("what it keeps of its number columns does not fit its classes")
-        self.clock.take_plain({"learned": state[0], "now": None if np.isnan(state[1]) else state[1]})
-        self.since, self.ages, self.aged = int(state[2]), ages, aged
+        expected = {
+            "state": saved.numbers(3, gaps=True),
+            "ages": saved.array("f8", len(self.ages), most=0.0),
+            "aged": saved.array("f8", len(self.ages), most=0.0),
+        }
+        state, self.ages, self.aged = saved.read(_IN_FILES, arrays, expected).values()
+        learned, now, since = state.tolist()
+        if not (learned == learned // 1 and since == since // 1):
+            raise ModelFileError("it has learned a part of a row, or has yet to look at one")
+        self.clock.take_plain({"learned": int(learned), "now": None if np.isnan(now) else now})
         if "rows-codes" in arrays:
-            self._take_rows([arrays[f"rows-{name}"] for name in _OF_ROWS], n_values)
-        if not 0 <= self.since <= len(self.rows):
+            self._take_rows(arrays, n_values)
+        if not 0 <= since <= len(self.rows):
             raise ModelFileError("it has not kept the rows that it has yet to look at")
+        self.since = int(since)
         kind = Grid if self.recut.by == "grid" else LabelledSketch
         for j in range(len(self.cutters)):
             own = {name.removeprefix(f"{j}-"): a for name, a in arrays.items() if name.startswith(f"{j}-")}
             if own:
-                self.summaries.append(kind.from_arrays(own, len(ages)))
-                self._take_mark(own["probes"], own["mark"])
+                self.summaries.append(kind.from_arrays(own, len(self.ages)))
+                self._take_mark(own)
 
-    def _take_mark(self, probes: np.ndarray, mark: np.ndarray) -> None:
-        sound = probes.ndim == 1 and mark.shape == (len(probes) + 1, len(self.ages))
-        if not sound or not (np.diff(probes) > 0).all() or not (np.isfinite(mark) & (mark >= 0)).all():
-            raise ModelFileError("what it knows of its bins does not fit its classes")
-        self.probes.append(probes.astype(np.float64))
-        self.marks.append(mark.astype(np.float64))
+    def _take_mark(self, own: Mapping[str, np.ndarray]) -> None:
+        n_probes = len(own["probes"])
+        expected = {
+            "probes": saved.numbers(n_probes),
+            "mark": saved.array("f8", n_probes + 1, len(self.ages), least=0.0),
+        }
+        probes, mark = saved.read(_IN_FILES, own, expected).values()
+        if not (np.diff(probes) > 0).all():
+            raise ModelFileError("the cut points that it compares with do not ascend")
+        self.probes.append(probes)
+        self.marks.append(mark)
 
-    def _take_rows(self, parts: list[np.ndarray], n_values: np.ndarray) -> None:
-        codes, labels, weights, stamps, numbers = parts
-        shapes = [(len(labels), len(n_values)), *[(len(labels),)] * 3, (len(labels), len(self.cutters))]
-        whole = all(part.dtype in (np.uint8, np.uint16) for part in (codes, labels))
-        if not whole or [part.shape for part in parts] != shapes or not np.isfinite([weights, stamps]).all():
-            raise ModelFileError("the last rows that it keeps do not fit its columns")
-        known = (codes < n_values) | (codes == np.iinfo(codes.dtype).max)
-        if not known.all() or (labels >= len(self.ages)).any():
-            raise ModelFileError("the last rows that it keeps have values that its counts do not know")
-        self.rows.append(Block(codes, labels, weights, stamps, numbers))
+    def _take_rows(self, arrays: Mapping[str, np.ndarray], n_values: np.ndarray) -> None:
+        n_rows = len(arrays["rows-codes"])
+        kinds = (
+            saved.array("u1 u2", n_rows, len(n_values)),
+            saved.array("u1 u2", n_rows, most=len(self.ages) - 1),
+            saved.array("f8", n_rows, least=0.0),
+            saved.numbers(n_rows),
+            saved.numbers(n_rows, len(self.cutters), gaps=True),
+        )
+        expected = {f"rows-{name}": kind for name, kind in zip(_OF_ROWS, kinds, strict=True)}
+        block = Block(*saved.read("last rows of its stream", arrays, expected).values())
+        if not ((block.codes < n_values) | (block.codes == np.iinfo(block.codes.dtype).max)).all():
+            raise ModelFileError("the last rows of its stream have values that its counts do not know")
+        ages = self.ages[block.labels]
+        if (
+            block.times is None or not (ages - block.times <= 1e-9 * (1.0 - ages)).all()
+        ):  # would weigh more than at first
+            raise ModelFileError("the last rows of its stream are younger than the stream")
+        self.rows.append(block)
 
 
 def _numbers(block: Block) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.align import class_map
 from tanager.counts.block import Block
 from tanager.counts.forgetting import as_decay
@@ -170,11 +171,12 @@ class Recutting:
         schema = model.encoder_.schema
         self._watched = self._new_watch(model)
         self._watched.take_arrays(own, schema.n_values)
-        if own["moved"].ndim != 2 or own["moved"].shape[1] != 5:
-            raise ModelFileError("its list of moved cut points is of another shape")
+        moves = saved.field("list of moved cut points", own, "moved", saved.array("f8", None, 5, least=0.0))
+        if (moves[:, 1] >= len(schema)).any():
+            raise ModelFileError("its list of moved cut points names a column that is not there")
         model.events_ = [
             MovedCuts(int(row), schema.names[int(i)], far, int(before), int(after))
-            for row, i, far, before, after in own["moved"].tolist()
+            for row, i, far, before, after in moves.tolist()
         ]
 
 

@@ -49,10 +49,11 @@ class KeptRows:
         return rows
 
     def append(self, block: Block) -> None:
-        """Keep a copy of the labelled rows; their weights are true ones."""
-        known = block.labelled
-        if not known.all():
-            block = block.part(known)
+        """Keep a copy of the rows that count; their weights are true ones.
+
+        A row without weight would still be one that a structure or a threshold is chosen by.
+        """
+        block = block.counted()
         raw = np.full(len(block), self.scale) if block.weights is None else block.weights * self.scale
         new = {"codes": block.codes, "labels": block.labels, "weights": raw}
         beside = {"times": block.times, "numbers": block.numbers}

@@ -48,6 +48,6 @@ def column_place(option: str, name: Any, schema: Schema) -> int:
 def true_class_sum(model: CountsClassifier, form: Form, rows: KeptRows, *, leave_out: bool) -> float:
     """Sum over the rows of the probability that the form gives to their own class, each row left out or not."""
     block, view, n_jobs = rows.block, model.view_of(form), model.n_threads
-    proba = view.leave_one_out(block, n_jobs=n_jobs) if leave_out else view.score(block.query, n_jobs=n_jobs)
+    proba = view.leave_one_out(block.once, n_jobs=n_jobs) if leave_out else view.score(block.query, n_jobs=n_jobs)
     own = proba[np.arange(len(block)), block.labels]
     return float(own.sum() if block.weights is None else own @ block.weights)

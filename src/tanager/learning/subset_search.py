@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic, NamedTuple
 
+from tanager import saved
 from tanager.learning.left_out import LeftOutAnswers, P, Quality, best_change
 
 DIRECTIONS = ("forward", "backward", "best_first")
@@ -21,6 +22,7 @@ class Step(NamedTuple):
     value: float
 
 
+STEPS = saved.items(saved.row(saved.text(), saved.text(), saved.figure()))  # in a file
 Move = tuple[str, int, float]  # what was done, to which factor (-1: none), and the criterion then
 
 

@@ -22,13 +22,14 @@ Method = Callable[..., Any]
 CHANGES = frozenset({
     "fit", "fit_table", "fit_schema", "partial_fit", "learn_one", "test_then_train", "unlearn", "merge", "advance",
     "shrink", "fade", "improve", "start", "attach", "add_classes", "from_state", "take_over", "__setstate__",
-    "read_again_by",
+    "read_again_by", "note_read_up_to", "take_structure", "fit_columns", "learn_block", "take_memory", "add_memory",
+    "take_vocabulary",
 })
 ANSWERS = frozenset({"predict", "predict_proba", "predict_log_proba", "predict_log_joint", "leave_one_out"})
 LOOKS = frozenset({
     "predict_one", "predict_proba_one", "stream_proba", "decide", "answer", "staged", "staged_answers", "explain",
     "rule", "rules", "table", "plot", "known_rows", "leave_out", "uncalibrated", "current_structure", "stream_scorer",
-    "count_warm_up", "to_state", "save", "__getstate__",
+    "count_warm_up", "choose", "to_state", "structure_state", "save", "__getstate__", "read_up_to",
 })
 PLAIN = frozenset({"counts_", "class_count_"})  # learned attributes that are there already; all others are derived
 # fmt: on

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tanager import saved
 from tanager.errors import ModelFileError
 
 _MISSING, _CHILDLESS = -1, -2  # where a row goes that goes to no child
@@ -103,10 +104,13 @@ class ValueTree:
         """The tree that ``to_plain`` wrote, for columns with so many values; unsound data are refused."""
         if not data:
             return cls()
-        column, codes = int(data["column"]), tuple(int(code) for code in data["codes"])
-        shares = tuple(float(share) for share in data["shares"])
-        known = 0 <= column < len(n_values) and all(0 <= code < n_values[column] for code in codes)
-        sound = known and len(codes) == len(set(codes)) == len(shares) == len(data["children"]) > 0
-        if not sound or not all(0 <= share <= 1 for share in shares):
-            raise ModelFileError("its tree does not fit its columns")
-        return cls(column, codes, shares, tuple(cls.from_plain(child, n_values) for child in data["children"]))
+        what, children = "nodes of its tree", data["children"]
+        column = saved.field(what, data, "column", saved.whole(0, len(n_values) - 1))
+        expected = {
+            "codes": saved.items(saved.whole(0, int(n_values[column]) - 1), len(children), distinct=True),
+            "shares": saved.items(saved.number(0.0, 1.0), len(children)),
+        }
+        codes, shares = saved.read(what, data, expected).values()
+        if not children or abs(sum(shares) - 1.0) > 1e-6 < sum(shares):
+            raise ModelFileError(f"a node of its tree has the shares {list(shares)}, expected some that sum to one")
+        return cls(column, codes, shares, tuple(cls.from_plain(child, n_values) for child in children))

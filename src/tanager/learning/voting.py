@@ -15,7 +15,7 @@ from tanager.learning.network_view import n_networks_of
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import column_place
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
-from tanager.structure.orders import column_order
+from tanager.structure.orders import column_order, generator_of
 
 Sets = list[tuple[int, ParentSet, float]]  # child, parents, weight
 
@@ -104,6 +104,10 @@ class OrderedCollection(CountsClassifier):
     ddof: int = 0
 
     n_networks_ = property(n_networks_of)
+
+    def check_options(self) -> None:
+        super().check_options()
+        generator_of(self.random_state)  # refuses what is none, also where it is not used
 
     def _sets(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> Sets:
         raise NotImplementedError

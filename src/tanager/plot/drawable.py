@@ -275,7 +275,7 @@ def _concordance(cells: np.ndarray) -> np.ndarray:
 def _ordered(values: Sequence[object]) -> list[int] | None:
     """Places of the values from low to high: of numbers, bins, and of two values by name; others have no order."""
     places = range(len(values))
-    numbers = [float(value) for value in values if isinstance(value, int | float)]
+    numbers = [value for value in values if isinstance(value, int | float)]  # of any size, as they are
     if len(numbers) == len(values):
         return sorted(places, key=numbers.__getitem__)
     if all(isinstance(value, str) and _BIN.fullmatch(value) for value in values):

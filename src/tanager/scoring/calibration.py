@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.block import Block, Query
-from tanager.errors import ModelFileError
 from tanager.scoring.decision import posterior
 from tanager.scoring.explain import PartList
 from tanager.scoring.newton import least
@@ -79,12 +79,15 @@ class Calibration:
     @classmethod
     def from_plain(cls, data: Mapping[str, Any], n_classes: int) -> Calibration:
         """What ``to_plain`` gave."""
-        offsets = tuple(float(b) for b in data["offsets"])
-        figures = ("power", "log_loss", "log_loss_before", "error", "error_before")
-        numbers = {name: float(data[name]) for name in figures}
-        if len(offsets) != n_classes or not np.isfinite([numbers["power"], *offsets]).all() or numbers["power"] <= 0:
-            raise ModelFileError("its calibration does not fit its classes")
-        return cls(offsets=offsets, how=str(data["how"]), n_rows=int(data["n_rows"]), **numbers)
+        figures = ("log_loss", "log_loss_before", "error", "error_before")
+        expected = {
+            "power": saved.number(1.0 / saved.LARGEST),
+            "offsets": saved.items(saved.number(), n_classes),
+            "how": saved.text(),
+            "n_rows": saved.whole(),
+            **dict.fromkeys(figures, saved.figure()),
+        }
+        return cls(**saved.read("figures of its calibration", data, expected))
 
 
 def fit_power(

@@ -67,24 +67,34 @@ class ProductOfDensities:
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posteriors or log joints."""
-        joint = self.log_joint(query, n_jobs)
-        return joint if log_joint else normalised(joint)
+        return self.log_joint(query, n_jobs) if log_joint else normalised(self._ratios(query, n_jobs)[0])
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posteriors of learned rows, each taken out of counts and moments."""
-        return normalised(self.log_joint(block, n_jobs))
+        return normalised(self._ratios(block, n_jobs)[0])
 
     def log_joint(self, rows: Rows, n_jobs: int = 1) -> np.ndarray:
         """Log of the joint with every class; rows of a block are left out."""
+        ratios, highest = self._ratios(rows, n_jobs)
+        return ratios + highest[:, None]
+
+    def _ratios(self, rows: Rows, n_jobs: int) -> tuple[np.ndarray, np.ndarray]:
+        """The log joint less the highest density of every number, and the sum of these.
+
+        A number far from all classes has log densities so low that nothing is left of others where they are added.
+        """
         self.inner.weigh_classes(self.view.factors)
-        out = _view_log_joint(self.inner, rows, n_jobs)
+        out, highest = _view_log_joint(self.inner, rows, n_jobs), np.empty(len(rows))
         for part in pieces(rows, self.moments):
             numbers = _Numbers(self.moments, rows.part(part), self.places)
             sums = numbers.log_sums(self.terms, n_jobs)
             for g, sets in self.sets.items():
                 _fall_back(numbers, g, sets, sums)
-            out[part] += np.where(np.isneginf(sums), 0.0, sums).sum(axis=2)
-        return out
+            sums = np.where(np.isneginf(sums), 0.0, sums)
+            top = sums.max(axis=1)
+            out[part] += (sums - top[:, None]).sum(axis=2)
+            highest[part] = top.sum(axis=1)
+        return out, highest
 
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """Columns with codes as in the view; every density is a term of the sum it is in."""
@@ -261,8 +271,9 @@ class _Numbers:
             self.normals, self.lines, self.values = moments.normals(self.contexts, values)
         else:
             self.rest = moments.without(np.maximum(self.contexts, 0), values, self.left_out)
+            self.classes = moments.classes_without(values, self.left_out)
             self.normals, self.lines, self.values = moments.normals_without(
-                self.contexts, values, self.left_out, self.rest
+                self.contexts, values, self.left_out[0], self.rest, self.classes
             )
 
     def _of_set(self, lines: np.ndarray, parents: ParentSet) -> np.ndarray:
@@ -292,7 +303,9 @@ class _Numbers:
         if self.left_out is None:
             return self.moments.log_density_of_all(own, self.numbers, columns)
         rest = Cells(*(part[:, list(which)] for part in self.rest))
-        return self.moments.log_density_of_all_without(own, self.numbers, columns, self.left_out, rest)
+        return self.moments.log_density_of_all_without(
+            own, self.numbers, columns, self.left_out[0], rest, self.classes[1]
+        )
 
     def log_density(self, parents: ParentSet, rows: np.ndarray | None = None) -> np.ndarray:
         """Log densities of every number given these parents, which are present: rows (or some), classes and numbers."""

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.block import Block, Query
-from tanager.errors import ModelFileError, OptionError, check_option, is_number
+from tanager.errors import OptionError, check_option, is_number
 from tanager.scoring.explain import PartList
 from tanager.scoring.forms import ProductOfSums
 from tanager.scoring.parameters import (
@@ -108,15 +109,13 @@ class Discriminative:
     @classmethod
     def from_arrays(cls, view: View, fit_by: str, arrays: Mapping[str, np.ndarray]) -> Discriminative:
         """What ``to_arrays`` gave, for the same form."""
-        stored = {name: arrays[f"parameters-{name}"] for name in (*_STORED, "fitting")}
         tables = Tables(view)
         k = tables.n_classes
         shapes = {"prior": (k,), "cells": (tables.n_places, k), "start_prior": (k,), "fitting": (4,)}
         shapes["exponents"] = (len(tables.shapes),) if fit_by in WITH_EXPONENTS else (0,)
-        for name, shape in shapes.items():
-            array = stored[name]
-            if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
-                raise ModelFileError("its parameters do not fit its counts")
+        expected = {f"parameters-{name}": saved.array("f8", *shape) for name, shape in shapes.items()}
+        found = saved.read("parameters", arrays, expected)
+        stored = {name.removeprefix("parameters-"): array for name, array in found.items()}
         before, after, n_steps, converged = stored.pop("fitting").tolist()
         fitting = Fitting(before, after, int(n_steps), bool(converged))
         return cls(view, fit_by, Parameters(tables, **stored, fitting=fitting))

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager import _kernels
-from tanager.archive import finite_cells
+from tanager import _kernels, saved
 from tanager.counts.block import Block, Query
 from tanager.errors import ModelFileError
 from tanager.scoring.decision import posterior
@@ -18,6 +17,8 @@ from tanager.scoring.explain import PartList
 from tanager.scoring.view import View
 
 MOST_WEIGHT = 1e30  # of a factor in a file; logs times it stay finite
+MOST_CELLS = 1 << 16  # of a family: values of the column times combinations of those of its parents
+STRENGTHS = 1e-3, 1e5  # between which those of back-off lie, and a little more (see bind_forest.cpp)
 CLIP = 2.0  # a family speaks for a class against the average class by at most exp(2)
 
 
@@ -41,21 +42,24 @@ class Forest:
         return {f"forest-{field.name}": np.asarray(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> Forest:
-        """What ``to_arrays`` gave; unsound arrays are refused."""
-        types = {"n_slots": np.int64, "groups": np.uint8, "families": np.int32}
-        found: dict[str, Any] = {}
-        for field in fields(cls):
-            array = arrays[f"forest-{field.name}"]
-            if array.dtype != types.get(field.name, np.float64 if field.name == "prior" else np.float32):
-                raise ModelFileError(f"the {field.name} of its forest have another type")
-            found[field.name] = np.ascontiguousarray(array)
-        for name in ("strengths", "factors", "prior"):
-            finite_cells(f"{name} of its forest", found[name], -MOST_WEIGHT, MOST_WEIGHT)
-        if found["prior"].size != 1:
-            raise ModelFileError("its forest has an unsound prior")
-        found["prior"] = float(found["prior"].item())
-        return cls(**found)
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], n_values: np.ndarray) -> Forest:
+        """What ``to_arrays`` gave, for columns with so many values by now; unsound arrays are refused."""
+        n_families, (weakest, strongest) = len(arrays["forest-families"]), STRENGTHS
+        expected = {
+            "n_slots": saved.array("i8", len(n_values), least=1, most=65536),
+            "groups": saved.array("u1", None, None),
+            "families": saved.array("i4", n_families, None, least=-1),
+            "strengths": saved.array("f4", n_families, None, least=weakest, most=strongest),
+            "factors": saved.array("f4", n_families, least=-MOST_WEIGHT, most=MOST_WEIGHT),
+            "prior": saved.array("f8", least=-MOST_WEIGHT, most=MOST_WEIGHT),
+        }
+        found = saved.read("arrays of its forest", arrays, {f"forest-{name}": k for name, k in expected.items()})
+        forest = cls(*(array.item() if array.ndim == 0 else array for array in found.values()))
+        if (forest.n_slots > n_values + 1).any():
+            raise ModelFileError("its forest knows values that its columns do not have")
+        if (np.diff(forest.kernel().table_starts(1)) > MOST_CELLS).any():
+            raise ModelFileError(f"a family of its forest has more than {MOST_CELLS} cells")
+        return forest
 
 
 class ForestScorer:
@@ -80,13 +84,11 @@ class ForestScorer:
         self._class_counts = view.counts.class_counts.copy()
         cells = self.kernel.table_starts(self.n_classes)[-1]
         if arrays is not None and "forest-tables" in arrays:
-            self.tables, self._class_counts = arrays["forest-tables"], arrays["forest-class_counts"]
-            if self.tables.dtype != np.float32 or self.tables.shape != (cells,):
-                raise ModelFileError("the tables of its forest have another size")
-            if self._class_counts.dtype != np.float64 or self._class_counts.shape != (self.n_classes,):
-                raise ModelFileError("its forest has other classes")
-            finite_cells("tables of its forest", self.tables, -MOST_WEIGHT, MOST_WEIGHT)
-            finite_cells("class counts of its forest", self._class_counts, 0.0)
+            expected = {
+                "forest-tables": saved.array("f4", cells, least=-MOST_WEIGHT, most=MOST_WEIGHT),
+                "forest-class_counts": saved.array("f8", self.n_classes, least=0.0),
+            }
+            self.tables, self._class_counts = saved.read("arrays of its forest", arrays, expected).values()
         else:
             self.tables = np.empty(cells, dtype=np.float32)
             slots, labels, weights = encoded(rows(), self.n_values)

@@ -58,7 +58,7 @@ class View:
         self._tables: _kernels.Compiled | None = None
         self._naive_tables: _kernels.Compiled | None = None  # of a staged sum: what it begins with
         self._tables_version = -1
-        self._has_strengths = not self.learned
+        self.has_strengths = not self.learned
         if strengths is not None:
             self.take_strengths(strengths)
 
@@ -70,17 +70,17 @@ class View:
     def renew(self) -> None:
         """Learn strengths again, from the counts as they will be when the next row is answered."""
         if self.learned:
-            self._has_strengths, self._tables_version = False, -1
+            self.has_strengths, self._tables_version = False, -1
 
     def given_strengths(self) -> list[list[float]] | None:
         """The strengths of all plans, or None where they were not learned yet; see ``take_strengths``."""
-        return [plan.strengths() for plan in self._plans] if self.learned and self._has_strengths else None
+        return [plan.strengths() for plan in self._plans] if self.learned and self.has_strengths else None
 
     def take_strengths(self, strengths: list[list[float]]) -> None:
         """Answer with strengths that a view of the same form has learned."""
         for plan, own in zip(self._plans, strengths, strict=True):
             plan.set_strengths(own)
-        self._has_strengths, self._tables_version = True, -1
+        self.has_strengths, self._tables_version = True, -1
 
     @property
     def strengths(self) -> dict[tuple[int, ParentSet], tuple[float, ...]]:
@@ -112,7 +112,7 @@ class View:
     def __getstate__(self) -> dict[str, Any]:
         """What the view was made of, and whether it still fits; the kernels' side is made again."""
         kernels = ("layout", "_plan", "_plans", "_naive", "_tables", "_naive_tables")
-        made = (*kernels, "n_cells", "n_reads", "_tables_version", "_has_strengths")
+        made = (*kernels, "n_cells", "n_reads", "_tables_version", "has_strengths")
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return state | {"valid": self.valid, "strengths": self.given_strengths() if self.valid else None}
 
@@ -162,11 +162,15 @@ class View:
         if self.unit != self.counts.scale:
             self.unit = self.counts.scale
             self._plan.rescale(self.unit)
-        if not self._has_strengths:
+        self.learn_strengths()
+        return self._plan
+
+    def learn_strengths(self) -> None:
+        """Learn strengths from the counts as they are, where that is due."""
+        if not self.has_strengths:
             for plan in self._plans:
                 plan.learn_strengths()
-            self._has_strengths = True
-        return self._plan
+            self.has_strengths = True
 
     def weigh_classes(self, factors: Sequence[float]) -> None:
         """Set the factors of the classes; empty for none."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +18,19 @@ from functools import lru_cache
 from tanager.service.errors import ServiceError, quoted
 
 Headers = Sequence[tuple[bytes, bytes]]
+_ONCE = {
+    text.lower().encode(): text
+    for text in (
+        "Host",
+        "Origin",
+        "Sec-Fetch-Site",
+        "Authorization",
+        "Content-Type",
+        "Idempotency-Key",
+        "X-Deadline",
+    )
+}
+_HOST = re.compile(r"(?:\[([0-9a-f:.]*)\]|([^:@/\[\]]+))(?::\d*)?")  # a name or an address, and a port
 
 
 @dataclass(frozen=True)
@@ -38,15 +52,15 @@ class Access:
 
     def check_sender(self, headers: Headers, *, changes: bool) -> None:
         """Refuse requests under a strange name, and where something may change those from the pages of others."""
-        hosts = [value for name, value in headers if name == b"host"]
-        if len(hosts) > 1:
-            raise ServiceError("bad_http", "the request has two Host headers. Send one.", "Host")
-        host = hosts[0] if hosts else b""
+        found = dict(headers)
+        if len(found) < len(headers):
+            _refuse_repeated(headers)
+        host = found.get(b"host", b"")
         if not self._knows(host_name(host)):
             sentence = f"this service is not known as {quoted(host_name(host))}. Start it with --allowed-host NAME."
             raise ServiceError("wrong_host", sentence, "Host")
         if changes:
-            _check_origin(dict(headers), host)
+            _check_origin(found, host)
 
     def check_token(self, headers: Headers) -> None:
         """Refuse requests without the token, where there is one."""
@@ -62,21 +76,28 @@ class Access:
         return any(_matches(name, host.lower()) for host in self.hosts)
 
 
+def _refuse_repeated(headers: Headers) -> None:
+    """Refuse headers that come twice and decide something: whoever is in front of the service may believe the other."""
+    names = [name for name, _ in headers]
+    for name, text in _ONCE.items():
+        if names.count(name) > 1:
+            raise ServiceError("bad_http", f"the request has two {text} headers. Send one.", text)
+
+
 def _matches(name: str, host: str) -> bool:
     return host in ("*", name) or (host.startswith("*.") and name.endswith(host[1:]))
 
 
 @lru_cache(maxsize=256)
 def host_name(value: bytes) -> str:
-    """The name in a Host header, without the port.
+    """The name in a Host header, without the port; all of it where it is none.
 
-    >>> host_name(b"Example.com:8000"), host_name(b"[::1]:80"), host_name(b"127.0.0.1")
-    ('example.com', '::1', '127.0.0.1')
+    >>> host_name(b"Example.com:8000"), host_name(b"[::1]:80"), host_name(b"127.0.0.1"), host_name(b"localhost:1@evil")
+    ('example.com', '::1', '127.0.0.1', 'localhost:1@evil')
     """
     text = value.decode("latin-1").strip().lower()
-    if text.startswith("["):
-        return text[1:].partition("]")[0]
-    return text.partition(":")[0].removesuffix(".")
+    found = _HOST.fullmatch(text)
+    return text if found is None else found[1] or found[2].removesuffix(".")
 
 
 @lru_cache(maxsize=256)

@@ -130,6 +130,7 @@ class Service:
             raise ServiceError("wrong_shape", 'there are no rows to predict: send "row" or "rows".')
         ids = request_ids(request)
         check_length("ids", ids, len(rows))
+        await served.settle()
         job = Job(
             served=served,
             rows=rows,

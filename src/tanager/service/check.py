@@ -14,6 +14,7 @@ from tanager.service.log_entries import n_rows
 from tanager.service.log_survey import LogSurvey, survey_log
 from tanager.service.model_queries import class_sizes
 from tanager.service.state_folder import (
+    KEPT_SNAPSHOTS,
     MANIFEST_VERSION,
     Manifest,
     read_keys,
@@ -86,7 +87,7 @@ def _check_state(folder: Path, digest: str | None) -> Checked:
     earlier = manifest.version < MANIFEST_VERSION
     kept = _check_snapshots(found, current, earlier)
     log = survey_log(current, max(kept, default=0), n_rows=n_rows, may_lack_watermark=earlier)
-    spare = survey_log(current, min(kept, default=0), may_lack_watermark=earlier)  # what the oldest snapshot needs
+    spare = survey_log(current, min(kept, default=0), may_lack_watermark=earlier)  # what the older snapshot needs
     _check_log(found, log, spare)
     found.parts += [Part(path.name, "no part of the state; not read") for path in strays(current)]
     found.parts += map(_check_aside, sorted([*folder.glob("retired-*"), *folder.glob("lost-*")]))
@@ -121,9 +122,16 @@ def _check_manifest(found: Checked, current: Path, digest: str | None) -> Manife
 
 
 def _check_snapshots(found: Checked, current: Path, earlier: bool) -> list[int]:
-    """Check the snapshots; returns the last entries of the good ones, newest first."""
+    """Check the snapshots; returns the last entries of the good ones, newest first.
+
+    Where two are good, those before them are not needed: a power cut may bring back one that was removed, without its
+    keys and its part of the log.
+    """
     good: list[int] = []
     for sequence, path in snapshots(current):
+        if len(good) == KEPT_SNAPSHOTS:
+            found.parts.append(Part(path.name, "not needed any more; a start removes it", entries=sequence))
+            continue
         part = check_model(path)
         part.entries = sequence
         if not (part.damaged or earlier):

@@ -30,10 +30,10 @@ from tanager.learning.classifier import Classifier
 from tanager.persist import from_bytes, load, to_bytes
 from tanager.service.journal import WATERMARK_SECONDS, Journal, JournalError
 from tanager.service.keys import Learned, LearnedKeys, RequestKey
-from tanager.service.log_entries import FEW_ROWS, LogEntry, check_entry, decode_entry, encode_entry, learn_entry
+from tanager.service.log_entries import FEW_ROWS, LogEntry, check_entry, choose, decode_entry, encode_entry, learn_entry
 from tanager.service.log_survey import survey_log
 from tanager.service.loss import accept_loss
-from tanager.service.model_queries import class_sizes
+from tanager.service.model_queries import choice_is_open, class_sizes
 from tanager.service.state_folder import MANIFEST_VERSION, Manifest, StateFolder, strays
 from tanager.writing import sync_folder
 
@@ -240,6 +240,10 @@ class DurableModel:
 
     def _reset_counters(self) -> None:
         """Count entries, rows and bytes from the newest snapshot on."""
+        self._choice_logged = (
+            False  # where the snapshot has it, the next entry has it again: an older one may be needed
+        )
+        self._choice_failed = -1  # the entry at which the model could not choose
         self._snapshot_sequence, path = self._state.snapshots()[0]
         self._snapshot_time = path.stat().st_mtime
         self._entries_since = self._rows_since = self._bytes_since = 0
@@ -311,6 +315,19 @@ class DurableModel:
             done = await asyncio.to_thread(self._submit, entry)
         return await asyncio.wrap_future(done)
 
+    @property
+    def choice_is_open(self) -> bool:
+        """Whether the next answer would choose a structure that later ones keep; not where that just failed."""
+        return choice_is_open(self.model) and self._choice_failed != self.sequence
+
+    async def choose(self) -> None:
+        """Let the model choose its structure, and the log say when: another moment would give another model."""
+        pending = _PendingEntry(LogEntry.choice(), encode_entry(LogEntry.choice()), self.model)
+        if self._closed:
+            raise self._is_closed()
+        self._queue.put(pending)
+        await asyncio.wrap_future(pending.done)
+
     def learned_before(self, key: RequestKey) -> Learned | None:
         """What was learned under a key; raises KeyReused where the key was that of another request."""
         return self._keys.find(key)
@@ -358,20 +375,41 @@ class DurableModel:
     def _learn_group(self, group: list[_PendingEntry]) -> None:
         running = [pending for pending in group if pending.done.set_running_or_notify_cancel()]
         ready, repeats = self._without_repeats([pending for pending in running if self._fits(pending)])
-        try:
-            numbers = [self._journal.append(pending.payload) for pending in ready]
-            self._journal.sync()
-        except Exception as error:  # the log has dropped all of them
-            return _fail([*ready, *repeats], error)
-        for pending, sequence in zip(ready, numbers, strict=True):
-            failure = self._learn(sequence, pending.entry, len(pending.payload))
-            if failure is None:
-                pending.done.set_result(sequence)
-            else:
-                pending.done.set_exception(failure)
+        with self._no_choice_meanwhile():
+            ready = self._with_choice(ready)
+            try:
+                numbers = [self._journal.append(pending.payload) for pending in ready]
+                self._journal.sync()
+            except Exception as error:  # the log has dropped all of them
+                return _fail([*ready, *repeats], error)
+            for pending, sequence in zip(ready, numbers, strict=True):
+                failure = self._learn(sequence, pending.entry, len(pending.payload))
+                if failure is None:
+                    pending.done.set_result(sequence)
+                else:
+                    pending.done.set_exception(failure)
         _fail(self._without_repeats(repeats)[0], DataError("the first request with this key failed. Send it again."))
         self._journal.sync_watermark(older_than=WATERMARK_SECONDS)
         self._snapshot_if_due()
+
+    def _no_choice_meanwhile(self) -> contextlib.AbstractContextManager[object]:
+        """Keep answers out between writing and learning, while one of them could choose a structure: the log would not
+        know between which entries."""
+        return self.lock if self.model.keeps_choice and not self.model.has_chosen else contextlib.nullcontext()
+
+    def _with_choice(self, group: list[_PendingEntry]) -> list[_PendingEntry]:
+        """Let the first entry tell of a choice that the log does not know of; entries for a choice that is made go."""
+        made = self.model.has_chosen
+        for pending in group:
+            if pending.entry.is_choice and made:
+                pending.done.set_result(self.sequence)
+            made |= pending.entry.chosen
+        group = [pending for pending in group if not pending.done.done()]
+        if group and self.model.has_chosen and not self._choice_logged:
+            first = group[0]
+            first.entry.chosen = True
+            first.payload = encode_entry(first.entry)
+        return group
 
     def _without_repeats(self, group: list[_PendingEntry]) -> tuple[list[_PendingEntry], list[_PendingEntry]]:
         """Answer entries whose keys were learned before; returns those to learn, and those that repeat one of these."""
@@ -411,6 +449,8 @@ class DurableModel:
         number and is skipped, now and in every replay: the entries after it must give the same model each time.
         """
         failure: Exception | None = None
+        if entry.chosen:
+            self._choose(sequence)
         try:
             learn_entry(self.model, entry, self.lock)
         except Exception as error:
@@ -426,6 +466,14 @@ class DurableModel:
         self._rows_since += len(entry.rows)
         self._bytes_since += n_bytes
         return failure
+
+    def _choose(self, sequence: int) -> None:
+        """Choose a structure as the log says."""
+        self._choice_logged = True
+        with self.lock:
+            if choice_is_open(self.model):
+                choose(self.model)
+                self._choice_failed = sequence if choice_is_open(self.model) else -1
 
     # --- snapshots ----------------------------------------------------------------------------------------------
 

@@ -91,6 +91,11 @@ class HttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if len(self.pipeline) >= MAX_PIPELINE:
             self._stop(f"more than {MAX_PIPELINE} requests came before the first was answered. Wait for responses.")
+        version = self.parser.get_http_version()
+        if version not in ("1.0", "1.1"):
+            self._stop(f"the request is of HTTP {version}. Send HTTP/1.1.")
+        if version == "1.1" and not any(name == b"host" for name, _ in self.headers):
+            self._stop("the request has no Host header. Send one.")
         super().on_headers_complete()
         self.cycle.transport = Written(self.transport)  # type: ignore[assignment]
         self._in_head, self._in_body, self._came = False, True, 0

@@ -46,17 +46,20 @@ class JournalError(TanagerError):
 
 
 class FolderLock:
-    """One process at a time: a file that stays locked until it is released or its process ends, however it ends."""
+    """One process at a time: a file that stays locked until it is released or its process ends, however it ends.
 
-    def __init__(self, folder: Path) -> None:
-        self._file = open(folder / "lock", "a+")  # noqa: SIM115 - open as long as the lock holds
+    What is locked may be a file too; then ``lock`` is a file beside it.
+    """
+
+    def __init__(self, folder: Path, lock: Path | None = None) -> None:
+        self._file = open(lock or folder / "lock", "a+")  # noqa: SIM115 - open as long as the lock holds
         if not self._taken():
             self._file.seek(0)
             owner = self._file.read().strip() or "another one"
             self._file.close()
             raise JournalError(
                 f"{str(folder)!r} is in use by process {owner}, and only one process at a time can write there. Stop "
-                "that one first, or use another folder."
+                "that one first, or use another one."
             ) from None
         self._file.truncate(0)
         self._file.write(str(os.getpid()))

@@ -3,10 +3,14 @@
 A model learns an entry in the same steps whether it has just arrived or is read back after a crash, so that both give
 the same model to the last bit. For the same reason a replay does not join entries into larger batches; that would gain
 nothing, since a row learned by itself takes no longer than its share of a batch of a thousand.
+
+A model whose answers keep the structure of an earlier one (``refresh``) depends on when that was asked for. So the log
+has an entry for the first choice, and later ones are made at once when they are due, not when somebody asks.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -19,7 +23,7 @@ import numpy as np
 from tanager.encoding import encode_labels
 from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_lengths, check_times, check_weights, refuse_fractions
-from tanager.errors import DataError, SchemaMismatch, nearest
+from tanager.errors import DataError, SchemaMismatch, TanagerError, nearest
 from tanager.learning.classifier import Classifier
 from tanager.scoring.decision import check_costs, class_factors, class_priors
 from tanager.service.keys import RequestKey
@@ -45,6 +49,17 @@ class LogEntry(msgspec.Struct, array_like=True):
     weights: list[float] | None = None
     times: list[float] | None = None
     key: RequestKey | None = None  # entries of earlier versions have none
+    chosen: bool = False  # the model has chosen a structure, at the latest just before these rows
+
+    @classmethod
+    def choice(cls) -> LogEntry:
+        """The entry for a choice: no rows."""
+        return cls([], [], chosen=True)
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether it stands for a choice alone."""
+        return self.chosen and not self.rows
 
 
 _encoder, _decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(LogEntry)
@@ -168,9 +183,17 @@ def learn_entry(model: Classifier, entry: LogEntry, lock: threading.RLock) -> No
         with lock:
             stop = min(n, start + _slice_rows(model))
             _learn_slice(model, entry, slice(start, stop))
+            if model.has_chosen:
+                choose(model)
         start = stop
         if start < n:
             time.sleep(PAUSE)
+
+
+def choose(model: Classifier) -> None:
+    """Let the model choose what is due. Where it cannot, answers say why."""
+    with contextlib.suppress(TanagerError):
+        model.choose()
 
 
 def _slice_rows(model: Classifier) -> int:

@@ -69,8 +69,13 @@ def fixed_schema(model: Classifier) -> Schema | None:
 
 
 def rows_until_fixed(model: Classifier) -> int:
-    """How many rows the warm-up still needs; at least 1."""
-    return max(1, model.warm_up - model.n_warm_up_rows)
+    """How many rows the warm-up still needs; at least 1. DriftAware knows its columns from the first row on."""
+    return max(1, getattr(model, "warm_up", 1) - model.n_warm_up_rows)
+
+
+def choice_is_open(model: Classifier) -> bool:
+    """Whether the next answer would choose a structure that later answers keep."""
+    return model.keeps_choice and model.columns_fixed and not model.has_chosen
 
 
 def check_row_times(model: Classifier, times: npt.NDArray[np.float64] | None, n_rows: int) -> None:

@@ -68,6 +68,13 @@ class ModelStore(Protocol):
     def learned_before(self, key: RequestKey) -> Learned | None:
         """What was learned under a key."""
 
+    @property
+    def choice_is_open(self) -> bool:
+        """Whether the next answer would choose a structure that later ones keep."""
+
+    async def choose(self) -> None:
+        """Choose it, and remember when."""
+
     def changed(self) -> bool:
         """Whether the model file differs from the one that is served."""
 
@@ -103,6 +110,14 @@ class ReadOnlyModel:
 
     def learned_before(self, key: RequestKey) -> Learned | None:
         """Nothing was."""
+
+    @property
+    def choice_is_open(self) -> bool:
+        """No rows come, so all answers would choose the same."""
+        return False
+
+    async def choose(self) -> None:
+        """It does not matter when."""
 
     def changed(self) -> bool:
         """Whether the file has another time or size than when it was loaded; a file that is gone has not changed."""
@@ -191,6 +206,15 @@ class ServedModel:
         if not has_learned(self.model):
             raise ServiceError("nothing_learned", f"{self.name} has learned nothing yet. POST rows to its learn path.")
         return self.model.encoder_.schema
+
+    async def settle(self) -> None:
+        """Before an answer: where it would choose a structure for good, the choice goes to the log first.
+
+        Predictions go on where the disk fails. The choice is then in the log before anything else is.
+        """
+        if self.store.choice_is_open:
+            with contextlib.suppress(TanagerError):
+                await self.store.choose()
 
     # --- learning -----------------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ _KEY: dict[str, Any] = {
     "name": "Idempotency-Key",
     "in": "header",
     "description": "A key of the client's own for this request: sent again under it, it is learned once.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]*$"},
 }
 
 

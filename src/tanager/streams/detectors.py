@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tanager.errors import OptionError, check_option, is_number
+from tanager import saved
+from tanager.errors import ModelFileError, OptionError, check_option, is_number
 
 
 @dataclass
@@ -102,10 +103,16 @@ class DDM:
 
     def take_state(self, state: dict[str, Any]) -> None:
         """Go on from what ``state`` gave."""
-        lowest, signal = state["lowest"], state["signal"]
-        check_option("signal", signal, (None, "warning", "drift"))
-        self.n, self.wrong, self.signal = int(state["n"]), float(state["wrong"]), signal
-        self.lowest = None if lowest is None else (float(lowest[0]), float(lowest[1]))
+        share = saved.number(0.0, 1.0)
+        expected = {
+            "n": saved.whole(),
+            "wrong": saved.number(0.0),
+            "lowest": saved.maybe(saved.row(share, share)),
+            "signal": saved.maybe(saved.text("warning", "drift")),
+        }
+        self.n, self.wrong, self.lowest, self.signal = saved.read("figures of its detector", state, expected).values()
+        if self.wrong > self.n:
+            raise ModelFileError(f"its detector has seen {self.wrong:g} wrong answers among {self.n}")
 
 
 def check_detector(detector: Any) -> None:

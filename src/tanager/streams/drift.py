@@ -17,16 +17,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.encoding.chunks import n_rows
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional
-from tanager.errors import DataError, OptionError, check_option, is_number
+from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.stream import encode_all
 from tanager.streams.detectors import DDM, ask, check_detector
-from tanager.streams.runner import Duel, Runner, Share
+from tanager.streams.runner import SHARE, Duel, Runner, Share
 
 _OF_THE_MODEL = ("classes_", "target_name_", "encoder_", "n_features_in_", "feature_names_in_")
 
@@ -359,6 +360,11 @@ class DriftAware(Classifier):
         return None if self._back is None else self._back.model
 
     @property
+    def class_count_(self) -> np.ndarray:
+        """How much the rows of each class weigh that the model which answers has learned."""
+        return self._front.model.class_count_ if self._front.knows() else np.zeros(len(self.classes_))
+
+    @property
     def has_learned(self) -> bool:
         """Whether there are classes to answer with."""
         return self.started and len(self.classes_) > 0
@@ -407,12 +413,22 @@ class DriftAware(Classifier):
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
         data, models = state["state"], state["models"]
-        self.n_rows_ = int(data["n_rows"])
-        self.events_ = [Event(int(row), str(what), float(error), str(why)) for row, what, error, why in data["events"]]
-        self._warned, self._drifted = (None if data[k] is None else int(data[k]) for k in ("warned", "drifted"))
+        expected = {
+            "n_rows": saved.whole(),
+            "warned": saved.maybe(saved.whole()),
+            "drifted": saved.maybe(saved.whole()),
+            "events": saved.items(saved.row(saved.whole(), saved.text(), saved.figure(), saved.text())),
+            "duel": saved.row(SHARE, SHARE),
+        }
+        self.n_rows_, self._warned, self._drifted, events, duel = saved.read(
+            "state of its stream", data, expected
+        ).values()
+        self.events_ = [Event(*event) for event in events]
         self._new_detector()
         self._detector.take_state(data["detector"])
         runners = [Runner.from_state(own, model) for own, model in zip(data["runners"], models, strict=True)]
+        if len(runners) not in (1, 2):
+            raise ModelFileError(f"it has {len(runners)} models, expected one or two")
         self._front, self._back = runners[0], runners[1] if len(runners) > 1 else None
-        self._duel.won, self._duel.lost = (Share(*map(float, share)) for share in data["duel"])
+        self._duel.won, self._duel.lost = (Share(*share) for share in duel)
         self._follow()

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from tanager import _kernels
+from tanager import _kernels, saved
 from tanager.counts.align import sort_labels
 from tanager.counts.normals import check_ddof
 from tanager.encoding import Column
@@ -311,7 +311,7 @@ class EvolvingNaiveBayes(Classifier):
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns. ``time`` is not used."""
         check_row(row, "learn_one")
-        label = self.class_codes.get(y) if self._goes_quickly(row, sample_weight) else None
+        label = self.code_of(y) if self._goes_quickly(row, sample_weight) else None
         if label is not None:
             numbers = self.encoder_.continuous_row(row)
             self._kernel.learn_one(self.encoder_.update_row(row)[self._coded], numbers, label, sample_weight)
@@ -449,7 +449,9 @@ class EvolvingNaiveBayes(Classifier):
         return {"state": {"announced": announced}, "arrays": arrays}
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
-        self._announced = [self.classes_.tolist()[c] for c in state["state"]["announced"]]
+        places = saved.items(saved.whole(0, len(self.classes_) - 1), distinct=True)
+        announced = saved.field("announced classes", state["state"], "announced", places)
+        self._announced = [self.classes_.tolist()[c] for c in announced]
         self._kernel_from(self._kernel_options(self._split_columns()[1]))
         own = {name.removeprefix(_PART): part for name, part in state["arrays"].items() if name.startswith(_PART)}
         try:

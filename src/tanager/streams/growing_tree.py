@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.align import class_map
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
@@ -301,19 +302,31 @@ class GrowingTree:
 
         def node(own: Mapping[str, Any]) -> Leaf | Split:
             if "column" in own:
-                split = Split(int(own["column"]), [node(child) for child in own["children"]], int(own["heaviest"]))
-                if not 0 <= split.column < n_features or not 0 <= split.heaviest < len(split.children):
-                    raise ModelFileError("its tree does not fit its columns")
-                return split
-            model = None if own["model"] is None else models[int(own["model"])]
-            if model is not None:
-                if model.counts_.n_features != n_features:
-                    raise ModelFileError("its leaves do not fit its columns")
-                model.encoder_ = self.maker.encoder
-            first, second = own["right"]
-            return Leaf(model, float(own["learned"]), float(own["waiting"]), (float(first), float(second)))
+                children = [node(child) for child in own["children"]]
+                expected = {"column": saved.whole(0, n_features - 1), "heaviest": saved.whole(0, len(children) - 1)}
+                column, heaviest = saved.read("nodes of its tree", own, expected).values()
+                if len(children) > self.maker.schema.n_values[column]:
+                    raise ModelFileError("a node of its tree has more children than its column has values")
+                return Split(column, children, heaviest)
+            place, learned, waiting, right = saved.read("leaves of its tree", own, leaf).values()
+            if place is None:
+                return Leaf(None, learned, waiting, right)
+            taken.append(place)
+            if models[place].counts_.n_features != n_features:
+                raise ModelFileError("its leaves do not fit its columns")
+            models[place].encoder_ = self.maker.encoder
+            return Leaf(models[place], learned, waiting, right)
 
+        weight, taken = saved.number(0.0), list[int]()
+        leaf = {
+            "model": saved.maybe(saved.whole(0, len(models) - 1)),
+            "learned": weight,
+            "waiting": weight,
+            "right": saved.row(weight, weight),
+        }
         self.root = node(data)
+        if len(set(taken)) < len(taken):
+            raise ModelFileError("two leaves of its tree are the same model")
         self.n_leaves = sum(1 for _ in self.leaves())
 
 

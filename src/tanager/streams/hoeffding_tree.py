@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from tanager.archive import finite
+from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.encoding import Column
 from tanager.encoding.chunks import rows_of_dicts
@@ -240,7 +240,7 @@ class HoeffdingTree(Classifier):
         """Learn one row. Absent keys are missing, new keys are new columns; a missing label teaches nothing."""
         check_row(row, "learn_one")
         quick = self.columns_fixed and is_weight(sample_weight) and sample_weight > 0
-        label = self.class_codes.get(y) if quick and not self.encoder_.new_names(row) else None
+        label = self.code_of(y) if quick and not self.encoder_.new_names(row) else None
         codes = None if label is None else self.encoder_.encode_row(row, "smooth")[None, :]
         if label is None or codes is None or self._is_new(codes)[0]:
             return super().learn_one(row, y, sample_weight, time)
@@ -374,7 +374,8 @@ class HoeffdingTree(Classifier):
     def _take_model_state(self, state: dict[str, Any]) -> None:
         self._start_model()
         data, models = state["state"], state["models"]
-        self._class_weight = np.array(finite("weights of classes", data["weight"], 0.0))
-        if len(self._class_weight) != len(self.classes_) or not all(isinstance(m, CountsClassifier) for m in models):
-            raise ModelFileError("its leaves do not fit its classes")
+        expected = saved.items(saved.number(0.0), len(self.classes_))
+        self._class_weight = np.array(saved.field("weights of its classes", data, "weight", expected))
+        if not all(isinstance(model, CountsClassifier) for model in models):
+            raise ModelFileError("its leaves are no classifiers that read counts")
         self._tree.take_plain(data["tree"], models)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tanager import saved
 from tanager.counts.block import Block
 from tanager.encoding.values import is_missing
 from tanager.learning.batch import StreamPart
@@ -39,6 +40,9 @@ class Share:
     def mean(self) -> float:
         """The share; 0 before the first row."""
         return self.count / self.of if self.of else 0.0
+
+
+SHARE = saved.row(saved.number(1.0), saved.number(0.0), saved.number(0.0))  # in a file
 
 
 class Duel:
@@ -117,10 +121,12 @@ class Runner:
         self.model.learn_one(row, y, weight, time)
 
     def _check_answer(self, proba: dict[Any, float], y: Any, weight: float) -> None:
-        if weight == 0 or (y not in proba and is_missing(y)):
+        known = self.model.code_of(y) is not None and y in proba
+        if weight == 0 or (not known and is_missing(y)):
             self.block.append(np.nan)
         else:
-            self.block.append(float(proba.get(y, 0.0) < max(proba.values(), default=0.0) - TIE))
+            own = proba[y] if known else 0.0
+            self.block.append(float(own < max(proba.values(), default=0.0) - TIE))
 
     def end_block(self) -> np.ndarray:
         """The answers of the block that ends here, now part of the shares."""
@@ -142,7 +148,13 @@ class Runner:
     @classmethod
     def from_state(cls, state: dict[str, Any], model: Classifier) -> Runner:
         """What ``state`` gave, and the model."""
-        runner = cls(model, int(state["began"]), 1)
-        runner.block = [np.nan if wrong is None else float(wrong) for wrong in state["block"]]
-        runner.recent, runner.long_run = (Share(*map(float, share)) for share in state["shares"])
+        expected = {
+            "began": saved.whole(),
+            "block": saved.items(saved.maybe(saved.number(0.0, 1.0))),
+            "shares": saved.row(SHARE, SHARE),
+        }
+        began, block, shares = saved.read("answers of its models", state, expected).values()
+        runner = cls(model, began, 1)
+        runner.block = [np.nan if wrong is None else wrong for wrong in block]
+        runner.recent, runner.long_run = (Share(*share) for share in shares)
         return runner

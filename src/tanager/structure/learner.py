@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from tanager.counts.sample import Information, Sample
@@ -191,6 +191,12 @@ class Learner:
         ``traced`` the steps of CBL are not written down, for searches that learn many networks.
         """
         return self._learn(self._task(sample, nodes, given, root, target, progress, traced))
+
+    def named_variables(self) -> set[str]:
+        """Those that constraints name, or an order of the variables."""
+        order = getattr(self, "order", None)
+        ordered = () if order is None or isinstance(order, str) else order
+        return {*chain.from_iterable((*self.required, *self.forbidden, *self.tiers)), *ordered}
 
     def required_alone(self, sample: Sample, nodes: Sequence[int]) -> LearnedNetwork:
         """The network of the required arcs, where there are too few rows to learn others."""

@@ -1,0 +1,91 @@
+"""Random tables of all kinds of columns, cut into parts, some of them empty or of one class."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+
+@dataclass(frozen=True)
+class Parted:
+    """A table with labels (and weights), and where it is cut."""
+
+    X: pa.Table
+    y: pa.Array
+    weights: np.ndarray | None
+    ends: list[int]
+
+    @property
+    def parts(self):
+        """What each part of the table holds, in one or two chunks."""
+        return [
+            self._chunks(start, stop) for start, stop in zip([0, *self.ends], [*self.ends, len(self.y)], strict=True)
+        ]
+
+    def _chunks(self, start, stop):
+        middle = (start + stop) // 2
+        return [self._rows(start, middle), self._rows(middle, stop)]
+
+    def _rows(self, start, stop):
+        weights = None if self.weights is None else self.weights[start:stop]
+        return self.X.slice(start, stop - start), self.y.slice(start, stop - start), weights
+
+    def frame(self, **types):
+        """The whole as one Arrow table with the columns "class" and, perhaps, "weight"."""
+        table = self.X.append_column("class", self.y)
+        return table if self.weights is None else table.append_column("weight", pa.array(self.weights))
+
+
+def _column(rng, kind, m, hidden):
+    day = datetime.date(2026, 1, 1)
+    if kind == "text":  # values that come up late, so that parts differ
+        return pa.array([f"v{min(int(v), r // 4)}" for r, v in enumerate(rng.integers(0, 6, m) + hidden)], pa.string())
+    if kind == "number":
+        return pa.array(np.round(rng.normal(size=m) + hidden, 1))
+    if kind == "whole":
+        return pa.array(rng.integers(-3, 4, m) * 10 + hidden)
+    if kind == "few":
+        return pa.array((rng.integers(0, 3, m) + hidden).astype(float))
+    if kind == "boolean":
+        return pa.array(rng.random(m) < 0.3 + 0.2 * hidden)
+    if kind == "date":
+        return pa.array([day + datetime.timedelta(int(v)) for v in rng.integers(0, 40, m) + 20 * hidden])
+    return pa.array([None] * m, pa.string())
+
+
+KINDS = ["text", "number", "whole", "few", "boolean", "date", "empty"]
+
+
+@st.composite
+def parted(draw, min_rows=1, max_rows=40, max_columns=4, weighted=False, unlabelled=True, kinds=tuple(KINDS)):
+    """Tables with gaps, rows without a label, values that one part alone has; cut anywhere, also into empty parts."""
+    m = draw(st.integers(min_rows, max_rows))
+    columns = draw(st.lists(st.sampled_from(list(kinds)), min_size=1, max_size=max_columns))
+    ends = sorted(draw(st.lists(st.integers(0, m), max_size=5)))
+    gaps, no_label, sort = (draw(st.booleans()) for _ in range(3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    hidden = rng.integers(0, 3, m)
+    if sort:
+        hidden.sort()  # parts of one class
+    X = {}
+    for i, kind in enumerate(columns):
+        holes = rng.random(m) < (0.3 if gaps else 0.0)
+        cells = _column(rng, kind, m, hidden)
+        X[f"a{i}"] = pa.array(
+            [None if hole else cell.as_py() for hole, cell in zip(holes, cells, strict=True)], cells.type
+        )
+    labels = [f"c{c}" for c in np.where(rng.random(m) < 0.8, hidden, rng.integers(0, 3, m))]
+    if no_label and unlabelled:
+        labels = [
+            None if r and lost else label
+            for r, (label, lost) in enumerate(zip(labels, rng.random(m) < 0.2, strict=True))
+        ]
+    weights = None
+    if weighted:
+        weights = rng.integers(0, 4, m).astype(float)
+        weights[0] = 1.0
+    return Parted(pa.table(X), pa.array(labels, pa.string()), weights, ends)

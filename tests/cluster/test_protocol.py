@@ -1,0 +1,229 @@
+"""Parts of a table, learned apart and put together, are the table: the laws of the protocol below all engines."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from part_tables import Parted, parted
+from sklearn.base import clone
+
+from profiles import examples
+from registry import NAMES, STREAMING, make, small_table
+from tanager import AODE, KDB, TAN, DataError, DataWarning, MemoryBudgetError, NaiveBayes, OptionError, SelectiveKDB
+from tanager.cluster import fit, run_here, update
+from tanager.cluster.wire import merge_in_order, pack, unpack
+from tanager.learning.counts_classifier import CountsClassifier
+
+
+def here(model: CountsClassifier, table: Parted, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # rows without a label
+        return fit(model, run_here(table.parts), target="class", **options)
+
+
+def alone(model: CountsClassifier, table: Parted):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return model.fit(table.X, table.y, table.weights)
+
+
+def assert_same(ours: CountsClassifier, one: CountsClassifier, X) -> None:
+    assert ours.encoder_.schema == one.encoder_.schema
+    assert [c.reason for c in ours.encoder_.schema.columns] == [c.reason for c in one.encoder_.schema.columns]
+    assert ours.classes_.tolist() == one.classes_.tolist()
+    assert ours.classes_.dtype == one.classes_.dtype
+    assert ours.counts_ == one.counts_
+    np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))
+
+
+@given(parted())
+@examples(90)
+def test_parts_give_the_schema_counts_and_answers_of_the_whole(table):
+    assert_same(here(AODE(), table), alone(AODE(), table), table.X)
+
+
+@given(parted(weighted=True))
+@examples(60)
+def test_whole_weights_are_exact(table):
+    assert_same(here(TAN(), table), alone(TAN(), table), table.X)
+
+
+@pytest.mark.parametrize("bins", ["mdl", "refined", "width", "frequency"])
+@given(table=parted(min_rows=10, max_rows=80, kinds=("number", "whole", "date")))
+@examples(30)
+def test_every_way_to_cut_is_the_same(table, bins):
+    assert_same(here(NaiveBayes(bins=bins), table), alone(NaiveBayes(bins=bins), table), table.X)
+
+
+@given(parted(min_rows=5, kinds=("number", "whole", "text")))
+@examples(30)
+def test_gaussian_columns_are_the_same(table):
+    assert_same(here(NaiveBayes(gaussian=True), table), alone(NaiveBayes(gaussian=True), table), table.X)
+
+
+def cut_up(X, y, ends=(10, 10, 31)):
+    edges = [0, *ends, len(y)]
+    return [[(X[a:b], y[a:b], None)] for a, b in pairwise(edges)]
+
+
+def once(model):
+    """As parts are learned: a structure that can be chosen once, is."""
+    return model.set_params(refresh=float("inf")) if model.may_choose_once and model.looks_at_rows else model
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_classifier_that_counts_answers_as_on_one_machine(name):
+    X, y = small_table(60)
+    one = once(make(name, 5)).fit(X, y)
+    ours = fit(make(name, 5), run_here(cut_up(X, y)), named=False)
+    np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))
+    assert ours.encoder_.schema == one.encoder_.schema
+    again = ours.partial_fit(X[:7], y[:7])  # and goes on as it would
+    np.testing.assert_array_equal(again.predict_proba(X), one.partial_fit(X[:7], y[:7]).predict_proba(X))
+
+
+@pytest.mark.parametrize("name", STREAMING)
+def test_classifiers_that_depend_on_the_order_of_rows_say_so(name):
+    X, y = small_table(20)
+    with pytest.raises(OptionError, match="learns row after row"):
+        fit(STREAMING[name](), run_here(cut_up(X, y)))
+
+
+@pytest.mark.parametrize("options", [{"decay": 100}, {"window": 100}, {"recut": "grid"}])
+def test_options_that_depend_on_the_order_of_rows_say_so(options):
+    X, y = small_table(20)
+    with pytest.raises(OptionError, match="depends on the order of rows"):
+        fit(AODE(**options), run_here(cut_up(X, y)))
+
+
+def test_runs_are_few_and_a_given_schema_spares_one():
+    X, y = small_table(60)
+    runs = []
+
+    def counted(parts):
+        engine = run_here(parts)
+
+        def run(work, merge):
+            runs.append(work.func.__name__)
+            return engine(work, merge)
+
+        return run
+
+    parts = cut_up(X, y)
+    model = fit(AODE(), counted(parts), named=False)
+    assert runs == ["summarize_part", "count_part"]
+    runs.clear()
+    schema = model.encoder_.schema
+    again = fit(AODE(schema=schema), counted(parts), named=False)
+    assert runs == ["count_part"]
+    assert again.counts_ == AODE(schema=schema).fit(X, y).counts_
+    assert fit(AODE(schema=schema), counted(parts), named=False, classes=["low", "mid", "top"]).counts_ == again.counts_
+    runs.clear()
+    kdb = fit(KDB(), counted(parts), named=False)
+    assert runs == ["summarize_part", "count_part", "count_families_part"]
+    assert kdb.memory.rows is None
+    runs.clear()
+    fit(SelectiveKDB(), counted(parts), named=False)
+    assert runs[2:] == ["count_families_part", "encode_part"]
+
+
+def test_a_model_that_would_take_too_much_memory_is_refused_before_anything_is_counted():
+    X, y = small_table(60)
+    with pytest.raises(MemoryBudgetError, match="counting pairs"):
+        fit(AODE(max_memory=2000), run_here(cut_up(X, y)), named=False)
+    with pytest.raises(MemoryBudgetError, match=r"bringing 60 rows together, which NaiveBayes looks at again"):
+        fit(NaiveBayes(calibrate=True, max_memory=850), run_here(cut_up(X, y)), named=False)
+
+
+def test_tables_without_rows_or_labels_are_refused():
+    X = pa.table({"a": ["x", "y"]})
+    none = pa.array([None, None], pa.string())
+    with pytest.raises(DataError, match="no part of the table has a row"):
+        fit(AODE(), run_here([[], [(X.slice(0, 0), none.slice(0, 0), None)]]))
+    with pytest.raises(DataError, match="y has no label"):
+        fit(AODE(), run_here([[(X, none, None)]]))
+    with pytest.raises(DataError, match="every sample weight is zero"):
+        fit(AODE(), run_here([[(X, pa.array(["a", "b"]), np.zeros(2))]]))
+
+
+def test_rows_without_a_label_are_spoken_of_once():
+    X = pa.table({"a": ["x", "y", "x", "y"]})
+    y = pa.array(["p", None, "q", None])
+    with pytest.warns(DataWarning, match="2 rows have no label"):
+        fit(AODE(), run_here([[(X.slice(r, 1), y.slice(r, 1), None)] for r in range(4)]))
+
+
+def test_arrays_of_codes_are_counted_as_they_are():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (300, 4)).astype(np.uint8)
+    X[rng.random(X.shape) < 0.1] = 255
+    X[299, 0] = 9
+    y = rng.integers(0, 2, 300)
+    ours = fit(AODE(), run_here(cut_up(X, y)), named=False)
+    one = AODE().fit(X, y)
+    assert ours.encoder_.schema == one.encoder_.schema
+    assert ours.counts_ == one.counts_
+
+
+def test_objects_of_mixed_kinds_are_the_same_in_any_parts():
+    cells = [None, None, 1, 2.5, "a", True, "a", 3, None, 1]
+    X = np.array([[cell] for cell in cells], dtype=object)
+    y = np.array(["p", "q"] * 5)
+    for parts in ((2,), (2, 4), (1, 2, 3, 5, 8)):
+        ours = fit(AODE(), run_here(cut_up(X, y, parts)), named=False)
+        assert ours.encoder_.schema == AODE().fit(X, y).encoder_.schema
+
+
+def test_results_are_merged_in_order_and_few_are_held():
+    held = []
+
+    def results():
+        for r in range(1000):
+            held.append(r)
+            yield str(r).encode() + b" "
+
+    merged = merge_in_order(results(), b"".join, fan_in=4)
+    assert merged == b"".join(f"{r} ".encode() for r in range(1000))
+    assert merge_in_order([], b"".join) is None
+
+
+def test_what_travels_is_small():
+    counts = fit(AODE(), run_here(cut_up(*small_table(60))), named=False).memory
+    assert len(pack(counts)) < counts.counts.nbytes / 2
+    assert unpack(pack(counts)).counts == counts.counts
+
+
+@given(parted(min_rows=4), parted())
+@examples(40)
+def test_further_parts_are_learned_as_partial_fit_learns_them(first, more):
+    more = Parted(more.X.rename_columns([f"a{i}" for i in range(more.X.num_columns)]), more.y, None, more.ends)
+    names = first.X.column_names
+    X = pa.table(
+        {
+            name: more.X[name].cast(first.X[name].type)
+            if name in more.X.column_names and more.X[name].type == first.X[name].type
+            else pa.nulls(len(more.y), first.X[name].type)
+            for name in names
+        }
+    )
+    more = Parted(X, more.y, None, more.ends)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        for model in (AODE(), NaiveBayes(gaussian=True), NaiveBayes(calibrate=True)):
+            one = alone(clone(model), first).partial_fit(more.X, more.y)
+            ours = update(here(clone(model), first), run_here(more.parts))
+            assert_same(ours, one, more.X)
+
+
+def test_a_structure_that_was_chosen_once_goes_on_learning_in_parts():
+    X, y = small_table(90)
+    ours = fit(KDB(), run_here(cut_up(X[:60], y[:60])), named=False)
+    update(ours, run_here(cut_up(X[60:], y[60:], (3, 20))))
+    one = KDB(refresh=float("inf")).fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
+    assert ours.counts_ == one.counts_
+    np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))
