@@ -34,10 +34,15 @@ check: build
 	$(PYTEST)
 
 # All examples, long searches, every command in the documentation, many crashes, and the kernels under sanitizers.
-test-all: check $(VENV)/.cluster
+test-all: check $(VENV)/.cluster $(VENV)/.export
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "long or not long"
 	$(MAKE) sanitize
 	$(MAKE) fuzz
+
+# What exported models are run by; `make test` does without.
+$(VENV)/.export: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[onnx,duckdb]"
+	touch $@
 
 # Dask and Spark, which `make test` does without; Spark needs Java 17 (see CONTRIBUTING.md).
 $(VENV)/.cluster: $(VENV)/.ready

@@ -20,6 +20,7 @@ from benchmarks import (
     learners,
     memory,
     networks,
+    onnx,
     parameters,
     predict,
     prequential,
@@ -49,6 +50,7 @@ GROUPS = {
     "files": files,
     "command": command,
     "memory": memory,
+    "onnx": onnx,
     "service": service,
     "slow_clients": slow_clients,
 }

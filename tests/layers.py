@@ -20,7 +20,7 @@ LAYERS = [
     ("learning",),
     ("classifiers",),
     ("streams",),
-    ("plot", "files", "cluster"),
+    ("plot", "files", "cluster", "export"),
     ("evaluate", "datasets", "generate", "plain"),
     ("persist", "river"),
     ("service", "client", "dask", "spark"),

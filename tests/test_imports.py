@@ -6,6 +6,7 @@ import sys
 import layers
 
 HEAVY = ["pyarrow", "pandas", "polars", "matplotlib", "river", "scipy.stats", "starlette", "msgspec", "httpx2"]
+HEAVY += ["onnx", "onnxruntime", "skl2onnx", "duckdb"]
 
 
 HOW = {

@@ -252,3 +252,32 @@ def test_a_file_that_is_no_network_is_refused(refused, iris):
 def test_models_that_learn_networks_have_the_flags_of_their_learner():
     having = [name for name in MODELS if "learner" in option_names(name)]
     assert having == ["ban", "gbn", "mn", "clmn", "w-gbn", "w-mn", "w-mn-fs"]
+
+
+def test_a_model_is_written_for_databases(run, iris):
+    run("fit", iris, "--model", "tan")
+    assert run("convert", "iris.tanager", "irises.sql", "--json").document["classifier"] == "TAN"
+    assert 'FROM "irises"' in Path("irises.sql").read_text()
+    run("convert", "iris.tanager", "x.sql", "--dialect", "postgres", "--table", "flowers", "--keep", "id")
+    text = Path("x.sql").read_text()
+    assert 'FROM "flowers"' in text
+    assert '"id"' in text
+    assert '"p_setosa"' in text
+
+
+def test_a_model_is_written_for_onnxruntime(run, iris):
+    onnx = pytest.importorskip("onnx", reason="the extra 'onnx' is not installed")
+    run("fit", iris, "--model", "aode")
+    assert run("convert", "iris.tanager", "iris.onnx").code == 0
+    model = onnx.load("iris.onnx")
+    assert [output.name for output in model.graph.output] == ["label", "probabilities"]
+    assert len(model.graph.input) == 4
+
+
+def test_what_answers_nowhere_else_is_refused(run, refused, iris):
+    run("fit", iris, "--model", "aode")
+    assert "no single network" in refused("convert", "iris.tanager", "x.sql")
+    assert "--dialect is for SQL" in refused("convert", "iris.tanager", "x.bif", "--dialect", "duckdb")
+    run("fit", iris, "--model", "tan")
+    run("convert", "iris.tanager", "iris.bif")
+    assert "a network and not a model" in refused("convert", "iris.bif", "x.onnx")

@@ -71,13 +71,13 @@ class AnswerScorer(PartScorer):
     def __init__(self, tree: AnswerTree, view: View, memory: Memory, maker: LeafMaker) -> None:
         super().__init__(view, memory, maker)
         self.tree = tree
-        self._models: dict[int, CountsClassifier] = {}
+        self.models: dict[int, CountsClassifier] = {}
 
     def _build(self, block: Block) -> None:
         waiting = [(0, self.tree, block)]
         while waiting:
             at, node, part = waiting.pop()
-            model = self._models[at] = self.maker(part)
+            model = self.models[at] = self.maker(part)
             answers = answers_of(model, part.query) if node.children else np.zeros(0)
             waiting += [(place, child, part.part(answers == c)) for c, place, child in node.below(at)]
 
@@ -86,7 +86,7 @@ class AnswerScorer(PartScorer):
         waiting = [(0, self.tree, everything, np.ones(len(rows), dtype=bool))]
         while waiting:
             at, node, which, learned = waiting.pop()
-            model, stay = self._models[at], np.ones(len(which), dtype=bool)
+            model, stay = self.models[at], np.ones(len(which), dtype=bool)
             if node.children:
                 query = rows.query if isinstance(rows, Block) else rows
                 told = answers_of(model, query.part(which))  # where a row was learned, this is the way it went
@@ -104,7 +104,7 @@ class AnswerScorer(PartScorer):
         self.follow()
         at, node, asked = 0, self.tree, list[int]()
         while True:
-            answer = int(answers_of(self._models[at], query)[0])
+            answer = int(answers_of(self.models[at], query)[0])
             after = [(place, child) for c, place, child in node.below(at) if c == answer]
             if not after:
                 return asked

@@ -24,7 +24,7 @@ COMMANDS = {
     "explain": "Explain the prediction for one row.",
     "show": "Show what a model has learned; draw its network.",
     "rules": "Show an evolving model as fuzzy rules; draw its fuzzy sets.",
-    "convert": "Convert a network to another format, or to a picture.",
+    "convert": "Convert a network or a model to another format.",
     "update": "Learn more rows.",
     "unlearn": "Remove learned rows from a model.",
     "merge": "Merge models that learned different rows.",

@@ -345,16 +345,18 @@ class ContextMoments:
 
     def log_density_of_all(self, lines: np.ndarray, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Log density of each of these columns in a context of its own (rows, columns), among rows of all classes."""
+        normals, every = self.normals_of_all(lines, columns)
+        return normals.log_density(within_reach(values, every)[:, columns])
+
+    def normals_of_all(self, lines: np.ndarray, columns: np.ndarray) -> tuple[Normals, AllRows]:
+        """The distributions of these columns in contexts of their own, among rows of all classes; and of all rows."""
         at = np.maximum(lines, 0)
         if self._answers is not None or lines.size * self.n_classes >= self.n_lines:
-            every = self._all.every
-            normals = self._all.inside.each(lambda part: part[at // self.n_classes, columns])
-        else:
-            every = all_rows(self.sums.read(np.arange(self.n_classes)), 0, self.ddof)
-            cells = self.sums.read(at[:, :, None] + np.arange(self.n_classes))
-            picked = Cells(*(part[:, np.arange(len(columns)), :, columns].transpose(1, 0, 2) for part in cells))
-            normals = self._inside(pool(picked, axis=2), every.each(lambda part: part[columns]))
-        return normals.log_density(within_reach(values, every)[:, columns])
+            return self._all.inside.each(lambda part: part[at // self.n_classes, columns]), self._all.every
+        every = all_rows(self.sums.read(np.arange(self.n_classes)), 0, self.ddof)
+        cells = self.sums.read(at[:, :, None] + np.arange(self.n_classes))
+        picked = Cells(*(part[:, np.arange(len(columns)), :, columns].transpose(1, 0, 2) for part in cells))
+        return self._inside(pool(picked, axis=2), every.each(lambda part: part[columns])), every
 
     def log_density_of_all_without(
         self,

@@ -14,10 +14,7 @@ import numpy as np
 from tanager import _kernels
 from tanager.counts.block import Block
 from tanager.counts.exact_sums import Cells, ExactSums
-from tanager.counts.normals import (
-    by_rule,
-    usable_numbers,
-)
+from tanager.counts.normals import AllRows, Normals, all_rows, by_rule, centre_of, normals_of, usable_numbers
 from tanager.errors import DataError
 
 LeftOut = tuple[np.ndarray, np.ndarray]  # labels and weights of rows that are answered as if they had not been learned
@@ -171,6 +168,11 @@ class Moments:
         if not run(sums.digits, sums.windows) and own is not None:
             run(*sums.with_room(values, own[1]))
         return ratios, highest
+
+    def normals(self) -> tuple[Normals, AllRows]:
+        """The distribution of every class and column, and the moments of all rows."""
+        every = all_rows(self.cells, 0, self.ddof)
+        return normals_of(*centre_of(by_rule(self.cells, self.ddof), every), every), every
 
     def stream(
         self,

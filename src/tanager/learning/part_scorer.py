@@ -90,7 +90,7 @@ class PartScorer:
             out[portion.rows] += portion.model.scorer_.score(part, n_jobs=n_jobs) * portion.shares[:, None]
             if log_joint and (alone := portion.shares == 1.0).any():
                 whole.append((portion.rows[alone], portion.model.scorer_.score(part.part(alone), log_joint=True)))
-        factors = self._factors()
+        factors = self.factors()
         if not log_joint:
             return _weighed(out, factors)
         with np.errstate(divide="ignore"):
@@ -112,7 +112,7 @@ class PartScorer:
             if not known.all():
                 proba[~known] = model.scorer_.score(block.query.part(rows[~known]), n_jobs=n_jobs)
             out[rows] += proba * shares[:, None]
-        return _weighed(out, self._factors(block))
+        return _weighed(out, self.factors(block))
 
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """The log-odds of the mixture, shared out over its classifiers, and theirs over prior and columns."""
@@ -129,12 +129,12 @@ class PartScorer:
             prior += first
             for (column, parents, _), value in zip(terms, values, strict=True):
                 parts[column, parents] = parts.get((column, parents), 0.0) + value
-        factors = self._factors()
+        factors = self.factors()
         if factors is not None:
             prior += float(np.log(factors[answer]) - np.log(factors[against]))
         return prior, [(column, parents, value) for (column, parents), value in parts.items()]
 
-    def _factors(self, left_out: Block | None = None) -> np.ndarray | None:
+    def factors(self, left_out: Block | None = None) -> np.ndarray | None:
         """What probabilities are multiplied with: class weights, and given priors over those of all rows."""
         view, factors = self.view, None
         if view.priors:
@@ -170,7 +170,7 @@ class TreeScorer(PartScorer):
                 self._models[at].memory.add(_shared(block, rows, shares))
         return True
 
-    def _model(self, at: int) -> CountsClassifier:
+    def model_of(self, at: int) -> CountsClassifier:
         """The classifier of a node. Those that are no leaves, or have no rows, are made when they are first needed."""
         if at not in self._models:
             block = kept_block(self.memory)
@@ -182,7 +182,7 @@ class TreeScorer(PartScorer):
     def _route(self, rows: Query | Block) -> Iterable[Portion]:
         for at, which, shares, stay in self.tree.reached(rows.codes, self._n_values):
             if stay.any():
-                yield Portion(self._model(at), which[stay], shares[stay])
+                yield Portion(self.model_of(at), which[stay], shares[stay])
 
 
 def _shared(block: Block, rows: np.ndarray, shares: np.ndarray) -> Block:

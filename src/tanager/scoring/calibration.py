@@ -166,24 +166,24 @@ class Calibrated:
     def __init__(self, inner: Scorer, calibration: Calibration, view: View) -> None:
         self.inner, self.calibration, self.view = inner, calibration, view
 
-    def _offsets(self) -> np.ndarray:
+    def offsets(self) -> np.ndarray:
         """What is added to log probabilities to the power: factors of the classes count as they are, once."""
         offsets = np.array(self.calibration.offsets)
         return offsets + (1.0 - self.calibration.power) * log_factors(self.view)
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posteriors or, up to what all classes share, logs of the joint."""
-        joint = self.calibration.power * self.inner.score(query, log_joint=True, n_jobs=n_jobs) + self._offsets()
+        joint = self.calibration.power * self.inner.score(query, log_joint=True, n_jobs=n_jobs) + self.offsets()
         return joint if log_joint else posterior(joint)
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posteriors of learned rows, each left out. The calibration, a number or a few, stays that of all rows."""
-        return calibrated(self.inner.leave_one_out(block, n_jobs=n_jobs), self.calibration.power, self._offsets())
+        return calibrated(self.inner.leave_one_out(block, n_jobs=n_jobs), self.calibration.power, self.offsets())
 
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """Every part to the power; the offsets belong to the prior."""
         prior, parts = self.inner.explain(query, answer, against)
-        power, offsets = self.calibration.power, self._offsets()
+        power, offsets = self.calibration.power, self.offsets()
         own = float(offsets[answer] - offsets[against])
         return power * prior + own, [(column, parents, power * value) for column, parents, value in parts]
 

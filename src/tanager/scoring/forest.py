@@ -103,7 +103,7 @@ class ForestScorer:
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "kernel"}
 
-    def _prior(self) -> np.ndarray:
+    def prior(self) -> np.ndarray:
         """What is added to the log of every class: learned or given priors, and class weights."""
         view = self.view
         with np.errstate(divide="ignore"):
@@ -117,7 +117,7 @@ class ForestScorer:
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posteriors, or logs of the joint up to what all classes share."""
-        logs = self._logs(query.codes, n_jobs) + self._prior()
+        logs = self._logs(query.codes, n_jobs) + self.prior()
         return logs if log_joint else posterior(logs)
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
@@ -126,11 +126,11 @@ class ForestScorer:
         learned, judged = encoded(self.rows(), self.n_values), encoded(block, self.n_values)
         levels = self.forest.strengths, self.forest.factors
         self.kernel.left_out(*learned, *judged, self.n_classes, *levels, out, n_jobs)
-        return posterior(out + self._prior())
+        return posterior(out + self.prior())
 
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """Log-odds of the prior, and of every column: the sum over all families in which it is the child."""
-        prior, parts = self._prior(), list[tuple[int, tuple[int, ...], float]]()
+        prior, parts = self.prior(), list[tuple[int, tuple[int, ...], float]]()
         starts = self.kernel.table_starts(self.n_classes)
         for column in np.unique(self.forest.families[:, 1]).tolist():
             which = self.forest.families[:, 1] == column

@@ -33,16 +33,16 @@ class JoinedValues:
     compiled = None
 
     def __init__(self, view: View, pairs: Sequence[JoinedPair]) -> None:
-        self._view, self._pairs = view, pairs
+        self.view, self.pairs = view, pairs
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posteriors or log joints."""
-        if self._view.estimate.strength <= 0:
-            out = np.empty((len(query), self._view.counts.n_classes))
+        if self.view.estimate.strength <= 0:
+            out = np.empty((len(query), self.view.counts.n_classes))
             for rows, view in self._by_pairs(query.codes):
                 out[rows] = view.score(query.part(rows), log_joint=log_joint)
             return out
-        joint = self._view.score(query, log_joint=True, n_jobs=n_jobs)
+        joint = self.view.score(query, log_joint=True, n_jobs=n_jobs)
         for rows, together, apart in self._changed(query.codes):
             asked = query.part(rows)
             joint[rows] += together.score(asked, log_joint=True) - apart.score(asked, log_joint=True)
@@ -50,12 +50,12 @@ class JoinedValues:
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posteriors of learned rows, each left out; which values are joined stays."""
-        if self._view.estimate.strength <= 0:
-            out = np.empty((len(block), self._view.counts.n_classes))
+        if self.view.estimate.strength <= 0:
+            out = np.empty((len(block), self.view.counts.n_classes))
             for rows, view in self._by_pairs(block.codes):
                 out[rows] = view.leave_one_out(block.part(rows))
             return out
-        joint = self._view.leave_one_out(block, log_joint=True, n_jobs=n_jobs)
+        joint = self.view.leave_one_out(block, log_joint=True, n_jobs=n_jobs)
         for rows, together, apart in self._changed(block.codes):
             asked = block.part(rows)
             joint[rows] += together.leave_one_out(asked, log_joint=True) - apart.leave_one_out(asked, log_joint=True)
@@ -63,10 +63,10 @@ class JoinedValues:
 
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """As naive Bayes, and what it adds that two values are read as one."""
-        if self._view.estimate.strength <= 0:
+        if self.view.estimate.strength <= 0:
             ((_, view),) = self._by_pairs(query.codes)
             return view.explain(query, answer, against)
-        prior, parts = self._view.explain(query, answer, against)
+        prior, parts = self.view.explain(query, answer, against)
         for _, together, apart in self._changed(query.codes):
             assert isinstance(together.form, ProductOfSums)
             gain = (together.score(query, log_joint=True) - apart.score(query, log_joint=True))[0]
@@ -76,27 +76,27 @@ class JoinedValues:
 
     def _by_pairs(self, codes: np.ndarray) -> list[tuple[np.ndarray, View]]:
         """Rows with the same joined values, and the view that answers them: no quotient of zeros without smoothing."""
-        n, pairs = codes.shape[1], self._pairs
+        n, pairs = codes.shape[1], self.pairs
         if not pairs:
-            return [(np.arange(len(codes)), self._view)]
+            return [(np.arange(len(codes)), self.view)]
         has = np.array([(codes[:, p.i] == p.v) & (codes[:, p.j] == p.w) for p in pairs]).reshape(len(pairs), len(codes))
         found, which = np.unique(has, axis=1, return_inverse=True)
         out = []
         for q, flags in enumerate(found.T):
             blocks = [(pair.i, pair.j) for pair, own in zip(pairs, flags, strict=True) if own]
             alone = [(i,) for i in range(n) if not any(i in block for block in blocks)]
-            out.append((np.flatnonzero(which.ravel() == q), self._view.with_form(_of(*sorted([*blocks, *alone])))))
+            out.append((np.flatnonzero(which.ravel() == q), self.view.with_form(_of(*sorted([*blocks, *alone])))))
         return out
 
     def _changed(self, codes: np.ndarray) -> list[tuple[np.ndarray, View, View]]:
         """Rows with joined values, by pairs of columns: where they are, and views that read them together and apart."""
         found = []
-        for i, j in dict.fromkeys((pair.i, pair.j) for pair in self._pairs):
-            values = [(pair.v, pair.w) for pair in self._pairs if (pair.i, pair.j) == (i, j)]
+        for i, j in dict.fromkeys((pair.i, pair.j) for pair in self.pairs):
+            values = [(pair.v, pair.w) for pair in self.pairs if (pair.i, pair.j) == (i, j)]
             both = np.any([(codes[:, i] == v) & (codes[:, j] == w) for v, w in values], axis=0)
             rows = np.flatnonzero(both)
             if len(rows):
-                together, apart = self._view.with_form(_of((i, j))), self._view.with_form(_of((i,), (j,)))
+                together, apart = self.view.with_form(_of((i, j))), self.view.with_form(_of((i,), (j,)))
                 found.append((rows, together, apart))
         return found
 

@@ -36,6 +36,11 @@ class Modes:
         self._own.weigh_classes(view.factors)
         return self._own
 
+    def filled(self) -> tuple[View, np.ndarray]:
+        """The view that answers filled rows, and the code that fills each column; -1 where there is none."""
+        view = self._filled()
+        return view, self._modes
+
     def _fill(self, codes: np.ndarray) -> np.ndarray:
         missing = codes >= self._view.counts.schema.n_values + self._view.smooth_unseen
         return np.where(missing & (self._modes >= 0), self._modes.astype(codes.dtype), codes)

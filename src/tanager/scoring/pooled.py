@@ -33,7 +33,8 @@ class Pooled:
         with np.errstate(divide="ignore"):
             return np.log(np.tensordot(self.weights, np.exp(log_p), axes=1))
 
-    def _log_factors(self) -> np.ndarray:
+    def log_factors(self) -> np.ndarray:
+        """Logs of the factors of the classes."""
         factors = self.view.factors
         with np.errstate(divide="ignore"):
             return np.log(np.array(factors)) if len(factors) else np.zeros(self.view.counts.n_classes)
@@ -41,7 +42,7 @@ class Pooled:
     def finished(self, log_p: np.ndarray, log_joint: bool = False) -> np.ndarray:
         """Posteriors (or logs of the joint) of the pool, from logs (members, rows, classes) of its members."""
         with np.errstate(divide="ignore"):
-            joint = self.pooled(log_p) + self._log_factors()
+            joint = self.pooled(log_p) + self.log_factors()
         return joint if log_joint else posterior(joint)
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
@@ -58,7 +59,7 @@ class Pooled:
         """The parts of all members by their weights; of a linear pool, each by its share in the answer."""
         pair = [answer, against]
         logs = np.array([_log_posterior(m, query)[0] for m in self.members])
-        prior = float(np.subtract(*self._log_factors()[pair]))
+        prior = float(np.subtract(*self.log_factors()[pair]))
         total: dict[tuple[int, tuple[int, ...]], float] = {}
         with np.errstate(divide="ignore"):
             own = np.log(self.weights)[:, None] + logs[:, pair]

@@ -34,7 +34,8 @@ class Subsumption:
     def __init__(self, inner: Scorer, counts: JointCounts, min_count: float, gaps: str = "skip") -> None:
         self.inner, self.counts, self.min_count, self.gaps = inner, counts, min_count, gaps
 
-    def _resolved(self, codes: np.ndarray, left_out: np.ndarray | None = None, n_jobs: int = 1) -> np.ndarray:
+    def resolved(self, codes: np.ndarray, left_out: np.ndarray | None = None, n_jobs: int = 1) -> np.ndarray:
+        """Codes in which values that only repeat others are missing."""
         out, unit = np.empty_like(codes), self.counts.scale
         raw = None if left_out is None else left_out * unit
         self.counts.store.resolve(codes, out, self.min_count * unit, unit, raw, n_jobs, self.gaps == "differ")
@@ -42,15 +43,15 @@ class Subsumption:
 
     def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
         """Posteriors or log joints of the values that are left."""
-        rows = Query(self._resolved(query.codes, n_jobs=n_jobs), query.numbers)
+        rows = Query(self.resolved(query.codes, n_jobs=n_jobs), query.numbers)
         return self.inner.score(rows, log_joint=log_joint, n_jobs=n_jobs)
 
     def leave_one_out(self, block: Block, *, n_jobs: int = 1) -> np.ndarray:
         """Posteriors; a row that is left out does not count for what its values repeat, either."""
         weights = np.ones(len(block)) if block.weights is None else block.weights
-        codes = self._resolved(block.codes, weights, n_jobs)
+        codes = self.resolved(block.codes, weights, n_jobs)
         return self.inner.leave_one_out(Block(codes, block.labels, block.weights, None, block.numbers), n_jobs=n_jobs)
 
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """The explanation without the values that are left out."""
-        return self.inner.explain(Query(self._resolved(query.codes), query.numbers), answer, against)
+        return self.inner.explain(Query(self.resolved(query.codes), query.numbers), answer, against)
