@@ -13,7 +13,7 @@ from part_tables import Parted, parted
 from sklearn.base import clone
 
 from profiles import examples
-from registry import NAMES, STREAMING, make, small_table
+from registry import NAMES, STREAMING, make, name_of, small_table
 from tanager import AODE, KDB, TAN, DataError, DataWarning, MemoryBudgetError, NaiveBayes, OptionError, SelectiveKDB
 from tanager.cluster import fit, run_here, update
 from tanager.cluster.wire import merge_in_order, pack, unpack
@@ -227,3 +227,38 @@ def test_a_structure_that_was_chosen_once_goes_on_learning_in_parts():
     one = KDB(refresh=float("inf")).fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
     assert ours.counts_ == one.counts_
     np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))
+
+
+def test_work_that_is_done_twice_or_dies_halfway_counts_once():
+    """As engines do it where a worker dies, or is slow."""
+    X, y = small_table(60)
+    parts = cut_up(X, y)
+
+    def dies(part):
+        yield part[0]
+        raise OSError("this worker has lost its disk")
+
+    def run(work, merge):
+        results = []
+        for part in parts:
+            with pytest.raises(OSError, match="lost its disk"):
+                work(dies(part))
+            work(part)  # another worker was quicker
+            results.append(work(part))
+        return merge_in_order((result for result in results if result), merge)
+
+    ours = fit(KDB(), run, named=False)
+    assert ours.counts_ == KDB(refresh=float("inf")).fit(X, y).counts_
+
+
+@pytest.mark.parametrize("model", [AODE(), NaiveBayes(calibrate=True)], ids=name_of)
+def test_a_table_that_changes_between_passes_is_refused(model):
+    X, y = small_table(60)
+    passes = iter([60, 50])
+
+    def run(work, merge):
+        n = next(passes)
+        return work([(X[:n], y[:n], None)])
+
+    with pytest.raises(DataError, match="weigh 60 in the first pass and 50 in the second"):
+        fit(clone(model), run, named=False)
