@@ -243,7 +243,8 @@ def _with_schema(plan: Plan, found: bytes | None) -> Plan:
     if summary.n_unlabelled:
         warnings.warn(f"{summary.n_unlabelled:,} rows have no label and are left out.", DataWarning, stacklevel=4)
     encoder = Encoder(**plan.model.encoder_options())
-    plan = replace(plan, schema=summaries.learn_schema(summary, encoder), classes=summary.classes, named=summary.named)
+    schema = summaries.learn_schema(summary, encoder)
+    plan = replace(plan, schema=schema, classes=summary.classes, named=summary.named, weight=summary.weight)
     _check_gathered(plan, summary.n_rows)
     return plan
 
