@@ -262,3 +262,16 @@ def test_a_table_that_changes_between_passes_is_refused(model):
 
     with pytest.raises(DataError, match="weigh 60 in the first pass and 50 in the second"):
         fit(clone(model), run, named=False)
+
+
+@pytest.mark.parametrize("model", [AODE(), KDB(), SelectiveKDB(), NaiveBayes(calibrate=True)], ids=name_of)
+def test_a_given_schema_with_parts_of_one_class_each(model):
+    X, y = small_table(60)
+    order = np.argsort(y, kind="stable")[::-1]
+    X, y = X[order], y[order]
+    schema = AODE().fit(X, y).encoder_.schema
+    ends = np.flatnonzero(y[1:] != y[:-1]) + 1
+    ours = fit(clone(model).set_params(schema=schema), run_here(cut_up(X, y, ends)), named=False)
+    one = once(clone(model).set_params(schema=schema)).fit(X, y)
+    assert ours.classes_.tolist() == one.classes_.tolist()
+    np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))

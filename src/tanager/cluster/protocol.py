@@ -118,10 +118,10 @@ def fit(
         schema = schema.close()
     _choose_once(model)
     plan = Plan(clone(model), target, _check_distinct(max_distinct, model), schema, None, named)
-    if schema is None:
-        plan = _with_schema(plan, run(partial(summarize_part, plan), merge_summaries))
-    elif classes is not None:
+    if classes is not None:
         plan = replace(plan, classes=sort_labels(as_label_array(classes)))
+    if schema is None or (plan.classes is None and _gathers(plan.empty_model())):  # rows in codes of the same classes
+        plan = _with_schema(plan, run(partial(summarize_part, plan), merge_summaries))
     found = run(partial(count_part, plan), merge_counts)
     if found is None:
         raise DataError("no part of the table has a row. At least one row needs a class.")
@@ -243,7 +243,7 @@ def _with_schema(plan: Plan, found: bytes | None) -> Plan:
     if summary.n_unlabelled:
         warnings.warn(f"{summary.n_unlabelled:,} rows have no label and are left out.", DataWarning, stacklevel=4)
     encoder = Encoder(**plan.model.encoder_options())
-    schema = summaries.learn_schema(summary, encoder)
+    schema = summaries.learn_schema(summary, encoder) if plan.schema is None else plan.schema
     plan = replace(plan, schema=schema, classes=summary.classes, named=summary.named, weight=summary.weight)
     _check_gathered(plan, summary.n_rows)
     return plan
@@ -315,6 +315,7 @@ def _finish(model: CountsClassifier, plan: Plan, found: Memory | Block, run: Eng
         model.learn_block(found)
     else:
         if found.until_chosen:
+            plan = replace(plan, classes=found.counts.classes)
             found.read = partial(_read_again, plan, run, found.counts.n_rows)
             found.count_apart = partial(_count_again, plan, run)
         model.take_memory(found)
