@@ -199,7 +199,7 @@ def test_what_travels_is_small():
 
 
 @given(parted(min_rows=4), parted())
-@examples(40)
+@examples(18)
 def test_further_parts_are_learned_as_partial_fit_learns_them(first, more):
     more = Parted(more.X.rename_columns([f"a{i}" for i in range(more.X.num_columns)]), more.y, None, more.ends)
     names = first.X.column_names
