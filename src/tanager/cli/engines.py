@@ -49,7 +49,14 @@ def open_folder(path: str, engine: str) -> Folder:
         raise OptionError(f"--engine {engine} needs the extra {engine!r}. {way_out}") from None
 
 
+def is_address(path: str) -> bool:
+    """Whether it is an address, such as s3://bucket/rows, that an engine reads by itself."""
+    return "://" in path
+
+
 def _ending(path: str) -> str:
+    if is_address(path):
+        return ".csv" if path.endswith(".csv") else ".parquet"
     files = [Path(path)] if not os.path.isdir(path) else sorted(Path(path).rglob("*"))
     endings = {file.suffix for file in files if file.suffix in _ENDINGS and not file.name.startswith((".", "_"))}
     if len(endings) != 1:
@@ -74,6 +81,7 @@ def _spark_frame(path: str, ending: str) -> Any:
     if "SPARK_REMOTE" not in os.environ and "MASTER" not in os.environ:
         builder = builder.config("spark.ui.enabled", "false")
     session = builder.getOrCreate()
+    path = path if is_address(path) else os.path.abspath(path)  # the folder that Java runs in may be another one
     if ending == ".parquet":
         return session.read.parquet(path)
     return session.read.csv(path, header=True, inferSchema=True)
