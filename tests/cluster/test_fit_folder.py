@@ -43,6 +43,10 @@ def test_a_folder_is_learned_as_one_table(tmp_path, monkeypatch, iris, ending):
     model = tanager.load("rows.tanager")
     one = tanager.TAN().fit(iris.drop_columns(["sepal_width", "class"]), iris["class"])
     assert model.counts_ == one.counts_
+    if ending == "parquet":
+        code, output = run("fit", folder.as_uri(), "--engine", "dask", "--model", "tan", "--drop", "sepal_width")
+        assert code == 0, output
+        assert tanager.load("rows.tanager").counts_ == one.counts_
     np.testing.assert_array_equal(model.predict_proba(iris.select(model.encoder_.schema.names)).shape, (150, 3))
 
 

@@ -13,7 +13,7 @@ from part_tables import Parted, parted
 from sklearn.base import clone
 
 from profiles import examples
-from registry import NAMES, STREAMING, make, small_table
+from registry import NAMES, STREAMING, make, name_of, small_table
 from tanager import AODE, KDB, TAN, DataError, DataWarning, MemoryBudgetError, NaiveBayes, OptionError, SelectiveKDB
 from tanager.cluster import fit, run_here, update
 from tanager.cluster.wire import merge_in_order, pack, unpack
@@ -199,7 +199,7 @@ def test_what_travels_is_small():
 
 
 @given(parted(min_rows=4), parted())
-@examples(40)
+@examples(18)
 def test_further_parts_are_learned_as_partial_fit_learns_them(first, more):
     more = Parted(more.X.rename_columns([f"a{i}" for i in range(more.X.num_columns)]), more.y, None, more.ends)
     names = first.X.column_names
@@ -226,4 +226,52 @@ def test_a_structure_that_was_chosen_once_goes_on_learning_in_parts():
     update(ours, run_here(cut_up(X[60:], y[60:], (3, 20))))
     one = KDB(refresh=float("inf")).fit(X[:60], y[:60]).partial_fit(X[60:], y[60:])
     assert ours.counts_ == one.counts_
+    np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))
+
+
+def test_work_that_is_done_twice_or_dies_halfway_counts_once():
+    """As engines do it where a worker dies, or is slow."""
+    X, y = small_table(60)
+    parts = cut_up(X, y)
+
+    def dies(part):
+        yield part[0]
+        raise OSError("this worker has lost its disk")
+
+    def run(work, merge):
+        results = []
+        for part in parts:
+            with pytest.raises(OSError, match="lost its disk"):
+                work(dies(part))
+            work(part)  # another worker was quicker
+            results.append(work(part))
+        return merge_in_order((result for result in results if result), merge)
+
+    ours = fit(KDB(), run, named=False)
+    assert ours.counts_ == KDB(refresh=float("inf")).fit(X, y).counts_
+
+
+@pytest.mark.parametrize("model", [AODE(), NaiveBayes(calibrate=True)], ids=name_of)
+def test_a_table_that_changes_between_passes_is_refused(model):
+    X, y = small_table(60)
+    passes = iter([60, 50])
+
+    def run(work, merge):
+        n = next(passes)
+        return work([(X[:n], y[:n], None)])
+
+    with pytest.raises(DataError, match="weigh 60 in the first pass and 50 in the second"):
+        fit(clone(model), run, named=False)
+
+
+@pytest.mark.parametrize("model", [AODE(), KDB(), SelectiveKDB(), NaiveBayes(calibrate=True)], ids=name_of)
+def test_a_given_schema_with_parts_of_one_class_each(model):
+    X, y = small_table(60)
+    order = np.argsort(y, kind="stable")[::-1]
+    X, y = X[order], y[order]
+    schema = AODE().fit(X, y).encoder_.schema
+    ends = np.flatnonzero(y[1:] != y[:-1]) + 1
+    ours = fit(clone(model).set_params(schema=schema), run_here(cut_up(X, y, ends)), named=False)
+    one = once(clone(model).set_params(schema=schema)).fit(X, y)
+    assert ours.classes_.tolist() == one.classes_.tolist()
     np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))

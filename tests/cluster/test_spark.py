@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import subprocess
 import sys
 import warnings
 from itertools import pairwise
@@ -17,6 +18,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra 'spark' is not installed")
 
 import pyspark.sql.functions as f
+from click.testing import CliRunner
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
 from pyspark.ml.feature import VectorAssembler
@@ -24,7 +26,8 @@ from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 from pyspark.sql import SparkSession
 
 from registry import small_table
-from tanager import AODE, KDB, TAN, DataError, DataWarning, NaiveBayes, OptionError, SchemaMismatch
+from tanager import AODE, KDB, TAN, DataError, DataWarning, NaiveBayes, OptionError, SchemaMismatch, load
+from tanager.cli.main import main
 from tanager.spark import BatchLearner, TanagerClassifier, fit, learn_stream, transform
 
 pytestmark = [
@@ -203,3 +206,42 @@ def test_a_stream_is_learned_exactly_once_across_restarts(spark, tmp_path):
     (state / "checkpoint").rename(tmp_path / "lost")
     with pytest.raises(OptionError, match="its checkpoint is gone"):
         learn_stream(NaiveBayes(), stream, state, target="class")
+
+
+def test_a_folder_is_learned_by_the_command(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("rows").mkdir()
+    table = some_rows(200).drop_columns(["number", "day"])
+    for at in (0, 120):
+        pq.write_table(table.slice(at, 120), f"rows/part-{at}.parquet")
+    done = CliRunner().invoke(main, ["fit", "rows", "--target", "class", "--model", "nb", "--engine", "spark"])
+    assert done.exit_code == 0, done.output
+    assert load("rows.tanager").counts_.n_rows == 200 - table["class"].null_count
+
+
+CONNECT = """
+import numpy as np, pyarrow as pa
+from pyspark.sql import SparkSession
+from tanager import AODE
+from tanager.spark import TanagerClassifier, fit, transform
+builder = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false")
+spark = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+rng = np.random.default_rng(0)
+y = rng.integers(0, 2, 300)
+text = [["a", "b", None][v] for v in y + rng.integers(0, 2, 300)]
+table = pa.table({"x": rng.normal(size=300) + y, "c": text, "label": y})
+frame = spark.createDataFrame(table).repartition(2)
+whole = frame.toArrow()
+model = fit(AODE(), frame, target="label")
+assert model.counts_ == AODE().fit(whole.drop_columns(["label"]), whole["label"]).counts_
+assert transform(model, frame).count() == 300
+assert TanagerClassifier(AODE(), features_col=["x", "c"]).fit(frame).transform(frame).count() == 300
+spark.stop()
+print(type(spark).__module__)
+"""
+
+
+def test_spark_connect_will_do(tmp_path):
+    own = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run([sys.executable, "-c", CONNECT], cwd=tmp_path, env=own, capture_output=True, text=True)
+    assert done.stdout.strip().endswith("pyspark.sql.connect.session"), done.stderr[-2000:]

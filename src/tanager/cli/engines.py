@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tanager.errors import DataError
+from tanager.errors import DataError, OptionError
 
 ENGINES = ("dask", "spark")
 _ENDINGS = {".parquet": "parquet", ".csv": "csv"}
@@ -42,10 +42,21 @@ class Folder:
 def open_folder(path: str, engine: str) -> Folder:
     """A folder (or a single file) as a frame."""
     ending = _ending(path)
-    return Folder(path, engine, _dask_frame(path, ending) if engine == "dask" else _spark_frame(path, ending))
+    try:
+        return Folder(path, engine, _dask_frame(path, ending) if engine == "dask" else _spark_frame(path, ending))
+    except ImportError:
+        way_out = f"Install it: pip install 'tanager[{engine}]'."
+        raise OptionError(f"--engine {engine} needs the extra {engine!r}. {way_out}") from None
+
+
+def is_address(path: str) -> bool:
+    """Whether it is an address, such as s3://bucket/rows, that an engine reads by itself."""
+    return "://" in path
 
 
 def _ending(path: str) -> str:
+    if is_address(path):
+        return ".csv" if path.endswith(".csv") else ".parquet"
     files = [Path(path)] if not os.path.isdir(path) else sorted(Path(path).rglob("*"))
     endings = {file.suffix for file in files if file.suffix in _ENDINGS and not file.name.startswith((".", "_"))}
     if len(endings) != 1:
@@ -57,8 +68,6 @@ def _ending(path: str) -> str:
 def _dask_frame(path: str, ending: str) -> Any:
     import dask.dataframe as dd
 
-    import tanager.dask  # noqa: F401  # says which extra is missing
-
     if ending == ".parquet":
         return dd.read_parquet(path)
     return dd.read_csv(f"{path}/*.csv" if os.path.isdir(path) else path)
@@ -68,12 +77,11 @@ def _spark_frame(path: str, ending: str) -> Any:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take whatever Python they find
     from pyspark.sql import SparkSession
 
-    import tanager.spark  # noqa: F401
-
     builder = SparkSession.builder.appName("tanager").config("spark.ui.showConsoleProgress", "false")
     if "SPARK_REMOTE" not in os.environ and "MASTER" not in os.environ:
         builder = builder.config("spark.ui.enabled", "false")
     session = builder.getOrCreate()
+    path = path if is_address(path) else os.path.abspath(path)  # the folder that Java runs in may be another one
     if ending == ".parquet":
         return session.read.parquet(path)
     return session.read.csv(path, header=True, inferSchema=True)

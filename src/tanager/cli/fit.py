@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tanager.cli.engines import ENGINES, learn_in_parts, open_folder
+from tanager.cli.engines import ENGINES, is_address, learn_in_parts, open_folder
 from tanager.cli.fit_report import make_report, print_next_steps, print_report
 from tanager.cli.models import (
     MODELS,
@@ -96,7 +96,8 @@ def command(
         check_option("--engine", given["engine"], ENGINES)
     elif os.path.isdir(data):
         raise DataError(f"{data!r} is a folder. Give the path of a file, or learn all its files with --engine dask.")
-    check_inputs(data, given["schema_from"], given["network"])
+    elsewhere = given["engine"] is not None and is_address(data)
+    check_inputs(None if elsewhere else data, given["schema_from"], given["network"])
     check_output(output, data, given["schema_from"], given["network"])
     with screen.waiting("starting"):
         from tanager.files import learn

@@ -55,6 +55,7 @@ class Plan:
     schema: Schema | None = None
     classes: np.ndarray | None = None
     named: bool = True
+    weight: float | None = None  # of all rows with a label, by the first run
 
     def empty_model(self) -> CountsClassifier:
         """A model of its own that has counted nothing."""
@@ -117,10 +118,10 @@ def fit(
         schema = schema.close()
     _choose_once(model)
     plan = Plan(clone(model), target, _check_distinct(max_distinct, model), schema, None, named)
-    if schema is None:
-        plan = _with_schema(plan, run(partial(summarize_part, plan), merge_summaries))
-    elif classes is not None:
+    if classes is not None:
         plan = replace(plan, classes=sort_labels(as_label_array(classes)))
+    if schema is None or (plan.classes is None and _gathers(plan.empty_model())):  # rows in codes of the same classes
+        plan = _with_schema(plan, run(partial(summarize_part, plan), merge_summaries))
     found = run(partial(count_part, plan), merge_counts)
     if found is None:
         raise DataError("no part of the table has a row. At least one row needs a class.")
@@ -242,7 +243,8 @@ def _with_schema(plan: Plan, found: bytes | None) -> Plan:
     if summary.n_unlabelled:
         warnings.warn(f"{summary.n_unlabelled:,} rows have no label and are left out.", DataWarning, stacklevel=4)
     encoder = Encoder(**plan.model.encoder_options())
-    plan = replace(plan, schema=summaries.learn_schema(summary, encoder), classes=summary.classes, named=summary.named)
+    schema = summaries.learn_schema(summary, encoder) if plan.schema is None else plan.schema
+    plan = replace(plan, schema=schema, classes=summary.classes, named=summary.named, weight=summary.weight)
     _check_gathered(plan, summary.n_rows)
     return plan
 
@@ -250,8 +252,11 @@ def _with_schema(plan: Plan, found: bytes | None) -> Plan:
 def _check_gathered(plan: Plan, n: int) -> None:
     """Refuse rows that are brought together, where they take too much memory, before anything is counted."""
     model = plan.empty_model()  # refuses counts beyond the budget, too
-    if not _gathers(model):
-        return
+    if _gathers(model):
+        _check_rows(plan, model, n)
+
+
+def _check_rows(plan: Plan, model: CountsClassifier, n: float) -> None:
     assert plan.schema is not None
     width = 2 if int(plan.schema.n_values.max(initial=0)) > 254 else 1
     size = n * (width * len(plan.schema) + 10.0 + 8 * len(model.memory.number_columns))
@@ -259,7 +264,7 @@ def _check_gathered(plan: Plan, n: int) -> None:
     check_budget(
         size,
         model.max_memory,
-        f"bringing {n:,} rows together, which {name} looks at again,",
+        f"bringing {n:,.0f} rows together, which {name} looks at again,",
         "Use a classifier that counts alone (AODE, or KDB in further runs), fit to a sample, or raise max_memory.",
     )
 
@@ -304,15 +309,31 @@ def merge_counts(parts: list[bytes]) -> bytes:
 def _finish(model: CountsClassifier, plan: Plan, found: Memory | Block, run: Engine) -> None:
     """The model, with all that its structure needs counted."""
     assert plan.schema is not None
+    _refuse_changes(plan, found)
     model.fit_columns(plan.schema, plan.classes, plan.target, named=plan.named)
     if isinstance(found, Block):
         model.learn_block(found)
     else:
         if found.until_chosen:
-            found.read = partial(_read_again, plan, run)
+            plan = replace(plan, classes=found.counts.classes)
+            found.read = partial(_read_again, plan, run, found.counts.n_rows)
             found.count_apart = partial(_count_again, plan, run)
         model.take_memory(found)
     model.check_learned()
+
+
+def _refuse_changes(plan: Plan, found: Memory | Block) -> None:
+    """Refuse a table that is another one in the second run, such as a random sample that is drawn again."""
+    if isinstance(found, Block):
+        rows = found.counted()
+        weight = float(len(rows) if rows.weights is None else rows.weights.sum())
+    else:
+        weight = found.counts.n_rows
+    if plan.weight is not None and not np.isclose(weight, plan.weight, rtol=1e-9):
+        raise DataError(
+            f"the table has changed while it was read: rows with a label weigh {plan.weight:,.10g} in the first pass "
+            f"and {weight:,.10g} in the second. Keep it as it is (cache or persist it), or write it to files first."
+        )
 
 
 # --- further runs ---------------------------------------------------------------------------------------------------
@@ -350,7 +371,8 @@ def encode_part(plan: Plan, rows: Iterable[Rows]) -> bytes:
     return pack(joined(blocks)) if blocks else b""
 
 
-def _read_again(plan: Plan, run: Engine) -> Iterable[Block]:
+def _read_again(plan: Plan, run: Engine, n: float) -> Iterable[Block]:
     """All rows, brought together for one more look."""
+    _check_rows(plan, plan.empty_model(), n)
     found = run(partial(encode_part, plan), merge_counts)
     return [] if found is None else [unpack(found)]
