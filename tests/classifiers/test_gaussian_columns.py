@@ -489,3 +489,10 @@ def test_a_model_around_it_learns_a_stream():
     X, y = people(200)
     model = DriftAware(AODE(gaussian=True, warm_up=30))
     assert np.isfinite(model.test_then_train(X, y)).all()
+
+
+def test_a_gaussian_model_can_be_looked_at_with_dir():
+    """scikit-learn asks for every attribute there, and a network of tables is none."""
+    model = TAN(gaussian=True).fit([[0.5], [1.5], [2.5], [3.5]], [0, 0, 1, 1])
+    assert "fit" in dir(model)
+    assert not hasattr(model, "network_")

@@ -11,6 +11,10 @@ from tanager.scoring.modes import Modes
 from tanager.scoring.network_view import as_network
 
 
+class NoNetwork(OptionError, AttributeError):
+    """A model that is no network of tables: it lacks the attribute, as ``hasattr`` and ``dir`` expect to hear."""
+
+
 def parents_of(model: CountsClassifier) -> dict[str, tuple[str, ...]]:
     """The parents, beside the class, of every column that depends on the class."""
     form, names = _form(model), model.counts_.schema.names
@@ -26,7 +30,7 @@ def network_of(model: CountsClassifier) -> Network:
     form, counts = _form(model), model.counts_
     gaussian = model.memory.number_names
     if gaussian:
-        raise OptionError(
+        raise NoNetwork(
             f"column {gaussian[0]!r} is Gaussian, and a network has tables alone. Leave out gaussian= to cut "
             "numbers into bins."
         )
