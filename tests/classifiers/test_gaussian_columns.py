@@ -489,3 +489,12 @@ def test_a_model_around_it_learns_a_stream():
     X, y = people(200)
     model = DriftAware(AODE(gaussian=True, warm_up=30))
     assert np.isfinite(model.test_then_train(X, y)).all()
+
+
+@pytest.mark.parametrize("model", [SPC(gaussian=True), NaiveBayes(gaussian=True), TAN(gaussian=True)], ids=repr)
+def test_logs_are_those_of_the_probabilities_however_far_a_number_is(model):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.array(["u", "u", "u", "v", "w"] * 6)
+    asked = np.array([[1e308, 0.0], [1e100, -1e308], [np.nan, 1e200], [1e9, 1.0], [0.0, 0.0]])
+    fitted = copy.deepcopy(model).fit(X, y)
+    np.testing.assert_allclose(np.exp(fitted.predict_log_proba(asked)), fitted.predict_proba(asked), atol=1e-9)
