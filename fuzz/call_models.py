@@ -75,6 +75,11 @@ def names_classes(model: Any) -> bool:
     return any(option is not None and not isinstance(option, str) for option in named)
 
 
+def names_columns(model: Any) -> bool:
+    """Whether its options name all columns, so that there may be no others."""
+    return not isinstance(getattr(model, "member_order", ""), str)
+
+
 def is_stream(model: Any) -> bool:
     """Whether it depends on the order of rows, and refuses what that forbids."""
     return not isinstance(model, CountsClassifier)

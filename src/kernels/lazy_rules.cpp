@@ -95,17 +95,15 @@ LazyRules::LazyRules(const Batch &rows, std::vector<int> n_values, int n_classes
         key.append(reinterpret_cast<const char *>(&w), sizeof w);
         const auto [at, is_new] = known.try_emplace(key, first.size());
         if (!is_new) {
-            copies_[at->second] += 1;
             weight[at->second] += w;
             continue;
         }
         first.push_back(r);
         weight.push_back(w);
-        each_.push_back(w);
-        copies_.push_back(1);
+        each_.push_back(std::min(w, 1.0));
         labels_.push_back(std::uint16_t(y));
         slots_.insert(slots_.end(), row.begin(), row.end() - 1);
-        unit_ = unit_ && w == 1;
+        unit_ = unit_ && w == std::floor(w);
     }
     const std::size_t m = first.size(), n = std::size_t(n_);
     by_column_.resize(m * n);
@@ -156,7 +154,8 @@ bool LazyRules::is_wrong(const double *score, int y, double minus, const double 
     return false;
 }
 
-// Logs of all estimates, and (where every row weighs 1) of the estimates of its own class for a row that is left out.
+// Logs of all estimates, and (where rows have whole weights) of the estimates of its own class for a row that is left
+// out.
 void LazyRules::make_tables(Scratch &w) const {
     const std::size_t k = std::size_t(k_);
     std::vector<double> den(k), den_less(k);

@@ -97,11 +97,11 @@ class LazyRules {
     std::vector<Test> offset_;               // first slot of each column; its last slot is for missing
     scoring::Estimate estimate_;
     Options options_;
-    bool tables_ = false, unit_ = true;    // whether estimates can be tabled; whether every row weighs 1
+    bool tables_ = false, unit_ = true;    // whether estimates can be tabled; whether rows have whole weights
     std::vector<Test> slots_, by_column_;  // (rows, columns), and column after column
     std::vector<std::uint16_t> labels_;
-    std::vector<double> each_, copies_;  // what a row weighs, and how many are alike
-    std::vector<double> cell_, total_;   // pseudo-counts of each column
+    std::vector<double> each_;          // what leaves with a row: of one of weight two, which is two rows, one of them
+    std::vector<double> cell_, total_;  // pseudo-counts of each column
     double class_cell_ = 0;
     std::unordered_map<double, std::vector<double>> logs_;  // of whole numbers plus a pseudo-count
     std::vector<const double *> log_cell_, log_total_;      // of each column, or null

@@ -115,7 +115,7 @@ void validate_rows(const ScoringPlan &plan, Scratch &work, double *scores, const
         if (y >= plan.store.k) continue;
         plan.slots.read(rows.codes, r, slot.data());
         const double weight = rows.weights[r];
-        validation.row(slot.data(), y, leave_out, unit * weight, weight);
+        validation.row(slot.data(), y, leave_out, unit * std::min(weight, 1.0), weight);
     }
 }
 

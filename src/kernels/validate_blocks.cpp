@@ -26,7 +26,7 @@ void BlockValidation::add(const Batch &rows, std::int64_t begin, std::int64_t en
             const int y = rows.labels.at(r);
             if (y >= k_) continue;
             plan_.slots.read(rows.codes, r, slot_.data());
-            begin_row(slot_.data(), y, leave_out, unit * rows.weights[r], rows.weights[r]);
+            begin_row(slot_.data(), y, leave_out, unit * std::min(rows.weights[r], 1.0), rows.weights[r]);
         }
         open_kept(from);
         if (!found_) members_.sort();

@@ -194,6 +194,20 @@ def test_a_model_with_a_budget_of_its_own_needs_no_budget_in_a_question(table):
     assert (AnytimeAODE(stop="budget", budget=0.0).fit(X, y).answer(X).members == 0).all()
 
 
+@pytest.mark.parametrize("cls", BOTH)
+def test_members_are_validated_by_a_row_of_weight_three_as_by_three_rows(cls):
+    X, y = big_table(60, 5)
+    times = np.arange(60) % 4
+    many = np.repeat(np.arange(60), times)
+    for weights in (None, "loo"):
+        model = cls(weights=weights).fit(X, y, sample_weight=times)
+        rows = cls(weights=weights).fit(X[many], y[many])
+        ours, theirs = model.validation.scores, rows.validation.scores
+        np.testing.assert_allclose(ours.alone, theirs.alone, rtol=1e-9)
+        np.testing.assert_allclose(ours.first, theirs.first, rtol=1e-9)
+        np.testing.assert_allclose(model.predict_proba(X), rows.predict_proba(X), rtol=1e-6)
+
+
 def test_learned_weights_make_left_out_rows_more_probable(table):
     X, y = table
     for mix in ("joint", "posterior", "replace"):
@@ -411,3 +425,11 @@ def test_questions_that_mean_nothing_are_refused(table):
         model.improve(-1)
     with pytest.raises(DataError, match="were not validated by any row"):
         model.member_errors_  # noqa: B018
+
+
+def test_columns_that_come_later_are_last_in_an_order_that_does_not_name_them():
+    rows = [{"a": a, "b": b} for a, b in ("uv", "uw", "xv", "xw") * 3]
+    model = AnytimeAODE(member_order=["b", "a"], stop="all").fit(rows, [0, 1, 1, 0] * 3)
+    model.learn_one({"a": "u", "b": "v", "c": "new"}, 0)
+    assert list(model.structure_.members) == [(1,), (0,), (2,)]
+    np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1.0)

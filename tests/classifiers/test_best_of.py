@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from registry import small_table
 from tanager import A2DE, AODE, FANC, KDB, TAN, BestOf, NaiveBayes, NBTree, OptionError, load
@@ -173,3 +174,36 @@ def test_a_pool_whose_structure_lags_behind_answers_from_a_file_as_before(member
     np.testing.assert_allclose(loaded.predict_proba(table), model.predict_proba(table), rtol=1e-12)
     again = from_bytes(to_bytes(loaded))
     np.testing.assert_allclose(again.predict_proba(table), model.predict_proba(table), rtol=1e-12)
+
+
+@pytest.mark.parametrize("pool", [None, "log", "linear"])
+def test_wider_counts_of_a_candidate_go_on_after_rows_have_faded(pool):
+    """Kept rows have weights times the scale of the counts, also of counts that a candidate brings."""
+    X, y = small_table(60)
+    options = {"candidates": [NaiveBayes(), TAN(), A2DE()], "pool": pool, "unseen": "smooth"}
+    model = BestOf(**options).fit(X[:40], y[:40]).fade(0.5)
+    model.predict_proba(X)
+    model.partial_fit(X[40:], y[40:])
+    twin = BestOf(**options, schema=model.counts_.schema)
+    twin.fit(X, y, sample_weight=np.where(np.arange(60) < 40, 0.5, 1.0))
+    np.testing.assert_allclose(model.predict_proba(X), twin.predict_proba(X), atol=1e-6)
+
+
+def test_weights_of_a_pool_do_not_depend_on_the_order_of_rows_that_are_the_same():
+    X, y = small_table(40)
+    rows = np.concatenate([np.arange(40), np.arange(40)])
+    light = np.where(np.arange(80) < 40, 0.5, 1.0)
+    model = BestOf([NaiveBayes(), KDB(), AODE()], pool="log", schema=AODE().fit(X, y).encoder_.schema)
+    one, other = (clone(model).fit(X[o], y[o], sample_weight=w) for o, w in ((rows, light), (rows, light[::-1])))
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-6)
+
+
+def test_a_log_pool_in_which_no_member_has_a_weight_comes_back_from_a_file():
+    """Members that are wrong about left-out rows get none, and all classes are even."""
+    X = np.array([["a"], ["b"], ["a"], ["b"]], dtype=object)
+    model = BestOf([NaiveBayes(), AODE()], pool="log").fit(X, ["u", "u", "v", "v"])
+    model._members = tuple((place, 0.0) for place, _ in model._members)
+    model._answering.current = None
+    model._answering._take(model, model.best_.structure_)
+    again = from_bytes(to_bytes(model))
+    np.testing.assert_array_equal(again.stream_proba(X), np.full((4, 2), 0.5))

@@ -23,6 +23,7 @@ from tanager import (
 )
 from tanager.learning.held_out import HeldOut, held_out_answers
 from tanager.persist import from_bytes, to_bytes
+from tanager.scoring.calibration import MOST_POWER, Calibration
 
 X, y = small_table(120)
 
@@ -193,3 +194,25 @@ def test_rows_without_weight_choose_nothing():
     X = [["a", "p"], ["b", "q"], ["a", "q"], ["b", "p"], ["a", "q"], ["a", "p"]]
     model = AdjustedNaiveBayes().fit(X, [0, 1, 1, 0, 1, 0], sample_weight=[1, 1, 0, 1, 1, 0])
     assert len(model.memory.rows) == 4
+
+
+def test_answers_that_are_even_but_for_rounding_are_not_made_sure():
+    half = np.array([[0.5 - 1e-16, 0.5 + 1e-16]] * 3)
+    labels = np.array([1, 1, 1])
+    assert Calibration.fit(half, labels, None, "leave-one-out").power == 1.0
+    hardly = np.array([[0.5 - 1e-8, 0.5 + 1e-8]] * 3)
+    assert Calibration.fit(hardly, labels, None, "leave-one-out").power == MOST_POWER
+
+
+@pytest.mark.parametrize("change", ["merge", "new value", "new class"])
+def test_a_calibration_that_lags_behind_is_in_the_file_without_a_structure(change):
+    model = TAN(calibrate=True, schema=None).fit(X, y)
+    model.stream_proba(X)
+    if change == "merge":
+        model.merge(TAN(calibrate=True, schema=model.counts_.schema).partial_fit(X[:9], y[:9], classes=model.classes_))
+    else:
+        odd = X[:1].copy()
+        odd[0, -1] = "never seen" if change == "new value" else odd[0, -1]
+        model.partial_fit(odd, ["never seen"] if change == "new class" else y[:1])
+    again = from_bytes(to_bytes(model))
+    np.testing.assert_allclose(again.stream_proba(X), model.stream_proba(X), rtol=1e-9)

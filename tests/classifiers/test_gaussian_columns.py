@@ -496,3 +496,12 @@ def test_a_gaussian_model_can_be_looked_at_with_dir():
     model = TAN(gaussian=True).fit([[0.5], [1.5], [2.5], [3.5]], [0, 0, 1, 1])
     assert "fit" in dir(model)
     assert not hasattr(model, "network_")
+
+
+@pytest.mark.parametrize("model", [SPC(gaussian=True), NaiveBayes(gaussian=True), TAN(gaussian=True)], ids=repr)
+def test_logs_are_those_of_the_probabilities_however_far_a_number_is(model):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 2)), np.array(["u", "u", "u", "v", "w"] * 6)
+    asked = np.array([[1e308, 0.0], [1e100, -1e308], [np.nan, 1e200], [1e9, 1.0], [0.0, 0.0]])
+    fitted = copy.deepcopy(model).fit(X, y)
+    np.testing.assert_allclose(np.exp(fitted.predict_log_proba(asked)), fitted.predict_proba(asked), atol=1e-9)

@@ -11,7 +11,7 @@ from scipy import stats
 
 from profiles import examples
 from strategies import tables
-from tanager import LBR, DataError, MEstimate, NaiveBayes, SchemaMismatch
+from tanager import LBR, DataError, MEstimate, NaiveBayes, PriorCounts, SchemaMismatch
 from tanager._kernels import binomial_tail
 
 
@@ -35,7 +35,8 @@ class Twin:
         return out
 
     def is_wrong(self, rows, columns, at):
-        rest = rows[:at] + rows[at + 1 :]
+        x, y, w = rows[at]
+        rest = rows[:at] + ([(x, y, w - 1)] if w > 1 else []) + rows[at + 1 :]  # a row of weight two is two rows
         joint = self.joint(rest, columns, rows[at][0])
         weight = [sum(w for _, y, w in rest if y == c) for c in range(self.k)]
         tied = [c for c in range(self.k) if joint[c] > max(joint) * (1 - 1e-11)]
@@ -211,6 +212,17 @@ def test_copies_of_a_row_are_as_many_rows(smoothing):
     slow = LBR(categorical=True, smoothing=smoothing, significance=0.3)
     slow.fit(X[many], y[many], sample_weight=1 + 1e-13 * np.arange(len(many)))  # no two weigh the same
     np.testing.assert_allclose(model.predict_proba(X), slow.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("smoothing", [1, MEstimate(2), PriorCounts()], ids=repr)
+def test_a_row_of_weight_three_is_three_rows(smoothing):
+    X, y, _ = interacting(5, m=40)
+    times = np.arange(40) % 4
+    many = np.repeat(np.arange(40), times)
+    options = {"categorical": True, "smoothing": smoothing, "significance": 0.6, "min_errors": 1}
+    model = LBR(**options).fit(X, y, sample_weight=times)
+    rows = LBR(**options).fit(X[many], y[many])
+    np.testing.assert_allclose(model.predict_proba(X), rows.predict_proba(X), rtol=1e-9)
 
 
 def test_given_priors_and_class_weights_change_the_odds_and_no_rule():

@@ -71,7 +71,7 @@ def test_members_are_judged_alone_and_together_as_their_answers_say(k, weights):
     weight = np.ones(len(block)) if weights is False else block.weights
 
     def true_class(form):
-        proba = View(counts, form, Lidstone(1.0)).leave_one_out(block)
+        proba = View(counts, form, Lidstone(1.0)).leave_one_out(block.once)
         return float(weight @ proba[np.arange(len(block)), block.labels])
 
     assert both[4, -1] == pytest.approx(true_class(SumOfProducts(pairs, (1.0,) * len(pairs), 1.0, rest)), rel=1e-9)

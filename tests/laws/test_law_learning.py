@@ -348,3 +348,58 @@ def test_a_refused_chunk_or_row_leaves_no_new_class_behind():
     assert model.classes_.tolist() == ["u", "v"]
     assert model.counts_ == before
     assert model.partial_fit([[1.0, "a"]], ["w"]).classes_.tolist() == ["u", "v", "w"]
+
+
+def _numbers_and_text(m):
+    X = np.column_stack([np.linspace(0, 1, m), np.tile(["a", "b"], m // 2)]).astype(object)
+    X[:, 0] = X[:, 0].astype(float)
+    return X, np.tile(["left", "left", "right", "right"], m // 4)
+
+
+@pytest.mark.parametrize("way", ["table", "dicts", "one by one"])
+@pytest.mark.parametrize("options", [{}, {"recut": "sketch"}, {"warm_up": 8}, {"window": 20}], ids=repr)
+def test_a_gaussian_cell_that_is_no_number_is_refused_and_leaves_no_class_behind(options, way):
+    X, y = _numbers_and_text(40)
+    model = NaiveBayes(gaussian=True, **options).fit(X, y)
+    odd = np.array([[0.5, "a"], ["no number", "new"]], dtype=object)
+    rows = [{"x0": a, "x1": b} for a, b in odd]
+    learn = {
+        "table": lambda: model.partial_fit(odd, ["new", "new"]),
+        "dicts": lambda: model.partial_fit(rows, ["new", "new"]),
+        "one by one": lambda: model.learn_one(rows[1], "new"),
+    }
+    before = model.predict_proba(X)
+    with pytest.raises(DataError):
+        learn[way]()
+    assert model.classes_.tolist() == ["left", "right"]
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+@pytest.mark.parametrize("way", ["table", "dicts", "one by one", "stream"])
+@pytest.mark.parametrize("times", [None, 3.0], ids=["no times", "late"])
+@pytest.mark.parametrize("options", [{}, {"recut": "grid"}, {"warm_up": 8}, {"warm_up": 100}], ids=repr)
+def test_rows_without_times_or_too_late_are_refused_and_leave_no_class_behind(options, times, way):
+    X, y = _numbers_and_text(40)
+    model = NaiveBayes(window="50 s", **options).partial_fit(X, y, times=np.arange(40.0))
+    rows = [{"x0": 0.5, "x1": "new", "x2": "column"}]
+    table, given = np.array([[0.5, "new"]], dtype=object), None if times is None else [times]
+    learn = {
+        "table": lambda: model.partial_fit(table, ["new"], times=given),
+        "dicts": lambda: model.partial_fit(rows, ["new"], times=given),
+        "one by one": lambda: model.learn_one(rows[0], "new", time=times),
+        "stream": lambda: model.test_then_train(table, ["new"], times=given),
+    }
+    before = model.predict_proba([{"x0": 0.5, "x1": "a"}])
+    with pytest.raises(DataError, match="times"):
+        learn[way]()
+    assert model.classes_.tolist() == ["left", "right"]
+    assert model.encoder_.schema.names == ("x0", "x1")
+    np.testing.assert_array_equal(model.predict_proba([{"x0": 0.5, "x1": "a"}]), before)
+
+
+def test_of_rows_in_a_window_as_much_is_unlearned_as_is_said():
+    """Without weights whole rows leave; a weight of one is taken off the newest rows that are the same."""
+    for weights, left in ((None, 1.0), ([1.0], 0.5)):
+        model = NaiveBayes(window=9).fit([["a"], ["b"]], [0, 1]).partial_fit([["a"]], [0], sample_weight=[0.5])
+        model.unlearn([["a"]], [0], sample_weight=weights)
+        assert model.class_count_.tolist() == [left, 1.0]

@@ -182,6 +182,7 @@ class BestOf(Delegating):
         except MemoryBudgetError:
             line.note = "not tried: too much memory"
             return None
+        wider.take_scale(counts)
         block = rows.block
         return wider.update(block.codes, block.labels, block.weights, n_jobs=self.n_threads)
 
@@ -314,7 +315,7 @@ class BestOf(Delegating):
         absent: dict[str, Any] = {"pool": [], "table": []}
         self._place, self._members, table = saved.read("figures of its choice", absent | data, expected).values()
         self.table_ = list(table)
-        if self._members and sum(weight for _, weight in self._members) <= 0:
+        if self._members and self.pool == "linear" and sum(weight for _, weight in self._members) <= 0:
             raise ModelFileError("no member of its pool has a weight")
         self._take_members(stored=data.get("members"))
 

@@ -360,7 +360,7 @@ def _count_again(plan: Plan, run: Engine, blank: JointCounts) -> JointCounts:
     found = run(partial(count_families_part, plan, pack(blank)), merge_families)
     assert found is not None
     counts: JointCounts = unpack(found)
-    counts.scale, counts.halvings, counts.version = blank.scale, blank.halvings, blank.version
+    counts.take_scale(blank)
     return counts
 
 

@@ -445,6 +445,10 @@ class JointCounts:
         if done < len(codes):
             raise DataError(f"row {done} has a value or class that these counts do not know: it was never added.")
 
+    def take_scale(self, other: JointCounts) -> None:
+        """Count with the scale of other counts from the first row on: kept rows have their weights times it."""
+        self.scale, self.halvings, self.version = other.scale, other.halvings, other.version
+
     def raw_now(self, raw: np.ndarray, halvings: int) -> np.ndarray:
         """Raw weights that were right when ``self.halvings`` was this, as they are now."""
         return raw if halvings == self.halvings else np.ldexp(raw, halvings - self.halvings)

@@ -14,6 +14,7 @@ import numpy as np
 
 from tanager.errors import DataError, check_option
 
+APPEARED = "appeared in the stream"  # why a column is there that came after the first rows
 KINDS = ("categorical", "ordinal", "numeric", "codes", "continuous")
 
 Value = str | int | float | bool

@@ -142,24 +142,25 @@ class Answering:
     def to_state(self, model: CountsClassifier) -> tuple[dict[str, Any] | None, dict[str, np.ndarray]]:
         """None where no structure was chosen yet; the structure itself where it lags behind or took long to learn.
 
-        With it come arrays, where parameters were searched for.
+        With it come arrays, where parameters were searched for. A calibration may be there without a structure.
         """
         if self._held is not None:
             self.current_of(model, fresh=False)  # bound to the counts, which may have another layout by now
         current, counts = self.current, model.counts_
+        beside: dict[str, Any] = {}
+        known = self._calibration
+        if known is not None and model.calibrate and len(known.offsets) == counts.n_classes:
+            version, learned, weight = self._calibrated_at
+            at = [version == counts.version, learned, weight]
+            beside = {"calibration": known.to_plain(), "calibrated": at}
         if current is None or not current.view.valid or current.view.counts is not counts:
-            return None, {}
+            return (beside | {"chosen": False} if beside else None), {}
         up_to_date = not follows_counts(model, current) or current.view.form_version == counts.version
         arrays: dict[str, np.ndarray] = {}
         if isinstance(current.scorer, Discriminative):
             arrays = current.scorer.to_arrays()
         elif isinstance(current.scorer, ForestScorer):
             arrays = current.scorer.to_arrays(with_tables=not up_to_date)
-        beside: dict[str, Any] = {}
-        if self._calibration is not None and model.calibrate:
-            version, learned, weight = self._calibrated_at
-            at = [version == counts.version, learned, weight]
-            beside = {"calibration": self._calibration.to_plain(), "calibrated": at}
         strengths = current.view.given_strengths()
         if strengths is not None:  # learned from the counts as they were: rows may come before the next answer
             beside["strengths"] = strengths
@@ -170,13 +171,17 @@ class Answering:
             kept["held"] = True
         return kept | {"current": up_to_date, "weight": current.weight} | beside | model._choice(), arrays
 
-    def take_state(self, model: CountsClassifier, data: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Current:
-        """Take back what ``to_state`` gave."""
+    def take_state(
+        self, model: CountsClassifier, data: dict[str, Any], arrays: Mapping[str, np.ndarray]
+    ) -> Current | None:
+        """Take back what ``to_state`` gave; the structure, where there is one."""
         if "calibration" in data and model.calibrate:
             self._calibration = Calibration.from_plain(data["calibration"], model.counts_.n_classes)
             expected = saved.row(saved.flag(), _ROWS, _ROWS)
             current, learned, weight = saved.field("figures of its calibration", data, "calibrated", expected)
             self._calibrated_at = (model.counts_.version if current else -1, learned, weight)
+        if data.get("chosen") is False:
+            return None
         if "form" not in data:
             current = self._take(model, self._form(model), arrays)
             _take_strengths(current, data)

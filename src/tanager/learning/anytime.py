@@ -17,6 +17,7 @@ from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import as_bytes
 from tanager.encoding import Encoder, Schema
+from tanager.encoding.schema import APPEARED
 from tanager.errors import (
     DataError,
     DataWarning,
@@ -202,10 +203,12 @@ class AnytimeClassifier(CountsClassifier):
         return list(range(len(members))) if how == "given" else descending(self._kept_information())
 
     def _listed(self, names: Sequence[Any], kept: tuple[ParentSet, ...]) -> list[int]:
-        """Places of the members that are kept; all are to be named."""
+        """Places of the members that are kept; all are to be named, but for columns that came later: these go last."""
         members = self.members_of(self.counts_.n_features)
         named = [(name,) if len(members[0]) == 1 else tuple(name) for name in names]
         sets = [frozenset(self.counts_.column(part) for part in name) for name in named]
+        came = {i for i, column in enumerate(self.counts_.schema.columns) if column.reason == APPEARED}
+        sets += [frozenset(member) for member in members if came & set(member) and frozenset(member) not in sets]
         if len(sets) != len(members) or set(sets) != {frozenset(member) for member in members}:
             what = "columns" if len(members[0]) == 1 else "pairs of columns"
             raise OptionError(f"member_order must name each of the {len(members)} {what} once, got {list(names)!r}.")

@@ -19,6 +19,12 @@ class Batch:
     weights: np.ndarray | None = None
     times: np.ndarray | None = None
 
+    @property
+    def counted(self) -> np.ndarray:
+        """Which rows count: those with a label and a weight above zero."""
+        which: np.ndarray = self.labels != np.iinfo(self.labels.dtype).max
+        return which if self.weights is None else which & (self.weights > 0)
+
     def part(self, start: int, stop: int) -> Batch:
         """Rows start..stop-1."""
         weights, times = (None if cells is None else cells[start:stop] for cells in (self.weights, self.times))

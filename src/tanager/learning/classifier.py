@@ -39,6 +39,8 @@ from tanager.shortcuts import public
 
 _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of its values
 
+ROUGH = 1e6  # log joints beyond this differ by less than they are rounded to; probabilities are worked out by ratios
+
 Answers = tuple[np.ndarray, np.ndarray]  # the classes known when rows were answered, and their probabilities
 
 
@@ -422,6 +424,9 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
         joint = self.predict_log_joint(X)
         top = joint.max(axis=1, keepdims=True)
         log_proba: np.ndarray = joint - top - np.log(np.exp(joint - top).sum(axis=1, keepdims=True))
+        if (np.abs(top) > ROUGH).any():
+            proba = self.predict_proba(X)
+            log_proba = np.log(proba, out=log_proba, where=(np.abs(top) > ROUGH) & (proba > 0.0))
         return log_proba
 
     def predict_log_joint(self, X: Any) -> np.ndarray:

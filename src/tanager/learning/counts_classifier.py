@@ -25,6 +25,7 @@ from tanager.counts.normals import check_ddof
 from tanager.encoding import Column, Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.labels import refuse_nul
+from tanager.encoding.schema import APPEARED
 from tanager.encoding.tables import Table
 from tanager.encoding.validation import check_lengths, check_times, check_weights, is_weight, one_dimensional
 from tanager.encoding.values import is_missing, plain
@@ -240,9 +241,13 @@ class CountsClassifier(Classifier):
 
     def check_row_times(self, times: np.ndarray | None, n_rows: int) -> None:
         """Refuse rows without times where the model forgets by time, and rows that come too late for its window."""
-        clock = Clock(as_decay(self.decay), as_window(self.window)) if self._memory is None else self._memory.clock
-        if clock is not None:
-            clock.check(times, n_rows)
+        if not self.forgets:
+            return
+        clock = None if self._memory is None else self._memory.clock
+        if clock is None or self._warm_up is not None:  # whose rows may not be counted yet
+            clock = Clock(as_decay(self.decay), as_window(self.window))
+            clock.now = None if self._warm_up is None else self._warm_up.latest
+        clock.check(times, n_rows)
 
     @property
     def looks_at_rows(self) -> bool:
@@ -451,6 +456,7 @@ class CountsClassifier(Classifier):
         Cells that cannot be used are refused first, so that a refused batch leaves no new class behind.
         """
         X, name = batch.X, type(self).__name__
+        numbers = self._numbers(X)
         if rows_of_dicts(X):
             self._add_columns(X)
         codes = self.encoder_.own_codes(X, name)
@@ -462,7 +468,7 @@ class CountsClassifier(Classifier):
         if classes is not None:
             self.add_classes(classes)
         self._follow_vocabulary()
-        self.learn_block(Block(codes, batch.labels, batch.weights, batch.times, self._numbers(X)))
+        self.learn_block(Block(codes, batch.labels, batch.weights, batch.times, numbers))
         if raw:  # codes are not looked at before they are counted: the counts have met what is new
             self.encoder_.adopt(self.counts_.schema)
 
@@ -522,7 +528,7 @@ class CountsClassifier(Classifier):
         new = dict.fromkeys(name for row in rows for name in self.encoder_.new_names(row) if not is_missing(row[name]))
         if self.schema is not None or not new:
             return
-        self.encoder_.extend(Column(name, "categorical", reason="appeared in the stream") for name in new)
+        self.encoder_.extend(Column(name, "categorical", reason=APPEARED) for name in new)
         # Three columns may be needed together where there were not even three.
         wider = self.counts_shape(self.encoder_.schema) if len(known) < 3 else {}
         self._columns_added(len(new), wider)
@@ -546,6 +552,16 @@ class CountsClassifier(Classifier):
         if self._recutting is not None:
             self._recutting.watch(self, batch, first=True)
 
+    def _read(self, X: Any, y: Any, sample_weight: Any, times: Any) -> tuple[Batch, np.ndarray]:
+        batch, classes = super()._read(X, y, sample_weight, times)
+        self._check_times(batch)
+        return batch, classes
+
+    def _check_times(self, batch: Batch) -> None:
+        """Refuse rows that count and come without times, or too late, while nothing has been learned of them."""
+        if self.forgets and (which := batch.counted).any():
+            self.check_row_times(None if batch.times is None else batch.times[which], int(which.sum()))
+
     def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
         """With ``recut``, rows are learned up to the next look at the cut points, then the rest."""
         if self._recutting is None or not hasattr(y, "__len__") or len(y) != n_rows(X):
@@ -553,7 +569,10 @@ class CountsClassifier(Classifier):
             return
         y, m = one_dimensional(y), len(y)
         weights, seconds = check_weights(sample_weight, m), check_times(times, m)
+        self._check_times(Batch(X, self.label_codes(y)[0], weights, seconds))
         self._recutting.check_numbers(self, X)
+        if self.columns_fixed:
+            self._numbers(X)
         done = 0
         while done < m:
             end = m if self._recutting is None else min(m, done + self._recutting.rows_until_look(self))
@@ -583,7 +602,11 @@ class CountsClassifier(Classifier):
             if is_missing(y):
                 return self
             refuse_nul([y])
-        if sample_weight != 0:  # cells that cannot be used are refused before a new class is taken in
+        memory = self._learned
+        times = numbers = None
+        if sample_weight != 0:  # cells and times that cannot be used are refused before a new class is taken in
+            if not memory.counts_only or self._recutting is not None:
+                times, numbers = self._beside_codes(row, time)
             if self.encoder_.new_names(row):
                 self._add_columns([row])
             codes = self.encoder_.update_row(row)
@@ -595,22 +618,22 @@ class CountsClassifier(Classifier):
         if sample_weight == 0:
             return self
         self._follow_vocabulary()
-        memory = self._learned
-        if memory.counts_only:
+        if memory.counts_only and self._recutting is None:
             memory.counts.learn_row(codes, label, sample_weight)
-        else:
-            memory.add_row(self._one_row(row, codes, label, sample_weight, time))
+            return self
+        labels = np.array([label], dtype=np.uint16)
+        weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
+        memory.add_row(Block(codes[None, :], labels, weights, times, numbers))
         if self._recutting is not None:
-            weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
-            seconds = check_times(None if time is None else [time], 1)
-            self._recutting.watch(self, Batch([row], np.array([label], dtype=np.uint16), weights, seconds))
+            self._recutting.watch(self, Batch([row], labels, weights, times))
         return self
 
-    def _one_row(self, row: Mapping[str, Any], codes: np.ndarray, label: int, weight: float, time: Any) -> Block:
-        """One row as a block."""
-        weights = None if weight == 1.0 else np.array([float(weight)])
+    def _beside_codes(self, row: Mapping[str, Any], time: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """When a row happened, and its cells of Gaussian columns; refused where they cannot be used."""
         times = check_times(None if time is None else [time], 1)
-        return Block(codes[None, :], np.array([label], dtype=np.uint16), weights, times, self._numbers([row]))
+        if self._learned.clock is not None:
+            self._learned.clock.check(times, 1)
+        return times, self._numbers([row])
 
     def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
         """Probability of every class known so far; an empty dict before the first row."""
@@ -779,11 +802,14 @@ class CountsClassifier(Classifier):
     def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Self:
         """Take learned rows away, as if they had never been seen. Kinds and cut points stay as they are from now on.
 
-        With a ``window``, rows leave it with whatever they weigh now; rows that have left already are refused. With a
+        With a ``window``, rows leave it with whatever they weigh now, unless ``sample_weight`` says how much of them;
+        rows that have left already are refused. With a
         ``decay`` alone, ``times`` says when they were learned: their times, or their numbers from 1 where rows fade
         with further rows.
         """
         block = self.known_rows(X, y, sample_weight, times, unseen="as learned")
+        if sample_weight is not None and block.weights is None:  # all are 1, which is not always a whole row
+            block = block.weighing(np.ones(len(block)))
         self._learned.remove(block, self.n_threads)
         self._warm_up = None  # its rows would be counted again
         self._recutting = None  # and so would those that new cut points are learned from
@@ -939,7 +965,8 @@ class CountsClassifier(Classifier):
 
     def take_structure(self, state: dict[str, Any] | None, arrays: Mapping[str, np.ndarray]) -> Scorer | None:
         """Take back what ``structure_state`` gave, over the same counts; what answers with it, if anything."""
-        return None if state is None else self._answering.take_state(self, state, arrays).scorer
+        current = None if state is None else self._answering.take_state(self, state, arrays)
+        return None if current is None else current.scorer
 
     def _choice(self) -> dict[str, Any]:
         """What ``_structure`` has chosen beside the form, as plain data."""

@@ -27,8 +27,9 @@ def deal(sample: Sample, n_parts: int, seed: int, numbers: np.ndarray | None = N
     """
     weights = np.ones(len(sample.codes)) if sample.weights is None else sample.weights
     beside = () if numbers is None else tuple(numbers.T)
-    # by class, then at random
-    order = np.lexsort((*beside, _mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))
+    # By class, then at random; of rows that are the same the lighter first: below 1 they are left out otherwise.
+    once = np.minimum(weights, 1.0)
+    order = np.lexsort((once, *beside, _mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))
     end = np.cumsum(weights[order])
     start = end - weights[order]
     dealt = np.empty((n_parts, len(weights)))

@@ -262,13 +262,13 @@ class MemberValidation:
         member = None if which < 0 else self.scores.members[which]
         n = model.counts_.n_features
         form = naive(n) if member is None else SumOfProducts((member,), (1.0,), model.min_count)
-        joint = model.view_of(form).leave_one_out(block, log_joint=True)
+        joint = model.view_of(form).leave_one_out(block.once, log_joint=True)
         top = joint.max(axis=1)
         with np.errstate(divide="ignore", invalid="ignore"):
             every = np.nan_to_num(top + np.log(np.exp(joint - top[:, None]).sum(axis=1)), nan=-np.inf)
         both = np.stack([joint[np.arange(len(block)), block.labels], every])
         if member is not None:
-            both[:, ~self.eligible(member, block)] = -np.inf
+            both[:, ~self.eligible(member, block.once)] = -np.inf
         return both
 
     def _member_joints(self, work: Pass) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

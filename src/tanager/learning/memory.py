@@ -376,8 +376,7 @@ class Memory:
         sparse = sparse_families(tables["families"], old.n_slots, old.n_classes, n_rows)
         options: dict[str, Any] = {**tables, "spare": old.spare, "max_memory": self.max_memory}
         counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
-        # Kept rows have weights times the scale of the counts, which they follow as it grows.
-        counts.scale, counts.halvings, counts.version = old.scale, old.halvings, old.version
+        counts.take_scale(old)
         if self.count_apart is not None:
             counts = self.count_apart(counts)
         else:

@@ -73,14 +73,11 @@ class Recutting:
         if not watched.cutters:
             model._recutting = None  # there is nothing that could move
             return
-        labels, weights = batch.labels, batch.weights
-        counted = labels != np.iinfo(labels.dtype).max
-        if weights is not None:
-            counted &= weights > 0
+        counted = batch.counted
         if not counted.any():
             return
         codes, numbers = self._codes_and_numbers(model, batch.X)
-        watched.add(Block(codes, labels, weights, batch.times, numbers).part(counted))
+        watched.add(Block(codes, batch.labels, batch.weights, batch.times, numbers).part(counted))
         if first:
             watched.start(_cuts(model, watched))
             watched.rows.drop(max(0, len(watched.rows) - _n_at_hand(model)))

@@ -143,7 +143,7 @@ class RowsOrTables(CountsClassifier):
         assert rows is not None
         shape = self._table_shape(old.schema)
         counts = JointCounts(old.schema, old.classes, max_memory=self.max_memory, spare=old.spare, **shape)
-        counts.scale, counts.halvings = old.scale, old.halvings
+        counts.take_scale(old)
         if len(rows):
             block = rows.block
             counts.update(block.codes, block.labels, block.weights, n_jobs=self.n_threads)

@@ -56,6 +56,12 @@ class WarmUp:
         return Batch(self.X, self.labels, weights, self.times)
 
     @property
+    def latest(self) -> float | None:
+        """The latest time of rows that count; None where they have no times."""
+        counted = (self.labels != 65535) & (self.all_weights > 0)
+        return None if self.times is None else float(self.times[counted].max(initial=-np.inf))
+
+    @property
     def doubled_stage(self) -> int:
         """The largest power of two of rows that are there."""
         return 1 << (self.n_rows.bit_length() - 1)

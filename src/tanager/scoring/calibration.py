@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 TINY = 1e-300  # stands for a probability of zero in logarithms
 LEAST_POWER = 0.01  # answers that are worse than none become even, not turned round
+MOST_POWER = 1000.0  # answers that hardly differ are not made sure, however often they were right
+TIED = 1e-10  # log-odds below this are rounding, and say nothing
 ROWS_FOR_OFFSETS = 1000  # fewer rows, or fewer than ROWS_PER_CLASS for each class, say nothing about single classes
 ROWS_PER_CLASS = 100
 PENALTY = 1.0  # times the squares of the offsets, against the sum of the log losses
@@ -112,6 +114,8 @@ def fit_power(
     total = float(weights.sum())
     if k < 2 or total <= 0.0:
         return 1.0, np.zeros(k)
+    log_q = log_q - log_q.max(axis=1, keepdims=True)
+    log_q[log_q > -TIED] = 0.0
     target = np.zeros((n_rows, k))
     target[np.arange(n_rows), labels] = weights
     target += (weights / (total * k))[:, None]  # one row, spread over all rows and classes
@@ -150,7 +154,7 @@ def fit_power(
     start = np.concatenate([[1.0], np.zeros(k if offsets else 0)])
     lower = np.concatenate([[LEAST_POWER], np.full(len(start) - 1, -np.inf)])
     found = least(start, loss, slope, lower=lower)
-    return float(found[0]), found[1:] - found[1:].mean() if offsets else np.zeros(k)
+    return min(float(found[0]), MOST_POWER), found[1:] - found[1:].mean() if offsets else np.zeros(k)
 
 
 def calibrated(proba: np.ndarray, power: float, offsets: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from tanager.counts.align import sort_labels
 from tanager.counts.normals import check_ddof
 from tanager.encoding import Column
 from tanager.encoding.chunks import n_rows, rows_of_dicts
+from tanager.encoding.schema import APPEARED
 from tanager.encoding.validation import is_weight
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
@@ -290,7 +291,7 @@ class EvolvingNaiveBayes(Classifier):
                     continue
                 number = isinstance(row[name], float | np.floating)
                 kind = "continuous" if number else "categorical"
-                self.encoder_.extend([Column(name, kind, reason="appeared in the stream")])
+                self.encoder_.extend([Column(name, kind, reason=APPEARED)])
                 self._kernel.add_number() if number else self._kernel.add_column()
         self._split_columns()
         self.note_columns()

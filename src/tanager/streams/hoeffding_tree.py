@@ -13,6 +13,7 @@ from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.encoding import Column
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.schema import APPEARED
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.validation import is_weight
 from tanager.encoding.values import is_missing
@@ -230,7 +231,7 @@ class HoeffdingTree(Classifier):
         new = dict.fromkeys(name for row in rows for name in self.encoder_.new_names(row) if not is_missing(row[name]))
         if self.schema is not None or not new:
             return
-        self.encoder_.extend(Column(name, "categorical", reason="appeared in the stream") for name in new)
+        self.encoder_.extend(Column(name, "categorical", reason=APPEARED) for name in new)
         self._tree.add_columns(self.encoder_.schema, len(new))
         self.note_columns()
         if "feature_names_in_" in self.__dict__:
