@@ -12,7 +12,7 @@ from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.network_view import n_networks_of
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import column_place
-from tanager.learning.voting import Sets, collect
+from tanager.learning.voting import Sets, collect, refuse_cycles
 from tanager.scoring.forms import Form, ParentSet
 
 
@@ -81,7 +81,7 @@ class Collection(CountsClassifier):
                 if len(set(members)) < len(members):
                     raise OptionError(f"parent_sets of {name!r}: {list(parents)!r} names a column twice.")
                 sets.append((i, members, float(weight)))
-        _refuse_cycles(sets, schema)
+        refuse_cycles(sets, schema)
         return sets
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
@@ -90,17 +90,3 @@ class Collection(CountsClassifier):
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         return collect(self._resolve(counts.schema))
-
-
-def _refuse_cycles(sets: Sets, schema: Schema) -> None:
-    """Some order of the columns must put every parent before its child."""
-    parents: dict[int, set[int]] = {}
-    for child, members, _ in sets:
-        parents.setdefault(child, set()).update(members)
-    while parents:
-        free = [child for child, before in parents.items() if not before & parents.keys()]
-        if not free:
-            names = ", ".join(repr(schema.names[i]) for i in sorted(parents))
-            raise OptionError(f"parent_sets: no order of the columns puts parents first; see the columns {names}.")
-        for child in free:
-            del parents[child]

@@ -124,3 +124,17 @@ class OrderedCollection(CountsClassifier):
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         sets = self._sets(counts, column_order(counts, self.column_order, self.random_state), rows)
         return collect(weighted(sets, self.weights, counts.schema))
+
+
+def refuse_cycles(sets: Sets, schema: Schema) -> None:
+    """Refuse parent sets for which no order of the columns puts every parent before its child."""
+    parents: dict[int, set[int]] = {}
+    for child, members, _ in sets:
+        parents.setdefault(child, set()).update(members)
+    while parents:
+        free = [child for child, before in parents.items() if not before & parents.keys()]
+        if not free:
+            names = ", ".join(repr(schema.names[i]) for i in sorted(parents))
+            raise OptionError(f"parent_sets: no order of the columns puts parents first; see the columns {names}.")
+        for child in free:
+            del parents[child]
