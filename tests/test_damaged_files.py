@@ -109,7 +109,7 @@ CASES = {
         r"inf at pool\[0\]\[1\]",
     ),
     "a pool without weight": (
-        BestOf([NaiveBayes(), AODE()], pool="log"),
+        BestOf([NaiveBayes(), AODE()], pool="linear"),
         lambda h, a: view(h).update(pool=[[0, 0.0]]),
         "no member of its pool",
     ),
