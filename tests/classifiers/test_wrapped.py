@@ -263,3 +263,11 @@ def test_structures_whose_tables_do_not_fit_together_are_judged_one_by_one(monke
     else:
         assert len({line["log_loss"] for line in together.table_}) > 1
         assert apart.table() == together.table()
+
+
+def test_more_folds_than_rows_leave_one_row_out_each():
+    """Two billion folds, as a damaged file had them, would take 800 GB."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (70, 2)).astype(np.uint8), rng.integers(0, 2, 70)
+    many, few = (Wrapped(GeneralNetwork(), folds=folds).fit(X, y) for folds in (2**31, 70))
+    np.testing.assert_array_equal(many.predict_proba(X), few.predict_proba(X))

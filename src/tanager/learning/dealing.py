@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from tanager.counts.block import Block
 from tanager.counts.sample import Sample
 from tanager.learning.rows import KeptRows
+
+FEW_PARTS = 64
 
 
 def dealt_parts(sample: Sample, rows: KeptRows, n_parts: int, seed: int) -> Iterator[tuple[KeptRows, KeptRows]]:
@@ -32,6 +35,8 @@ def deal(sample: Sample, n_parts: int, seed: int, numbers: np.ndarray | None = N
     order = np.lexsort((once, *beside, _mixed(sample, seed), _ranks(sample, len(sample.names) - 1)))
     end = np.cumsum(weights[order])
     start = end - weights[order]
+    if n_parts > FEW_PARTS:  # parts beyond the weight of all rows would be empty
+        n_parts = min(n_parts, max(FEW_PARTS, math.ceil(weights.sum())))
     dealt = np.empty((n_parts, len(weights)))
     for part in range(n_parts):  # the part owns [part, part + 1), and the same again after every n_parts
         dealt[part, order] = _owned(end, part, n_parts) - _owned(start, part, n_parts)
