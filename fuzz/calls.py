@@ -89,12 +89,12 @@ class Sequence:
             rows.append(Row(place, weight, self.now, further=further))
         return rows
 
-    def table(self, rows: list[Row]) -> tuple[Any, np.ndarray]:
-        X = [self.row(row) for row in rows] if self.as_dicts else self.pool.X[[row.at for row in rows]]
+    def table(self, rows: list[Row], *, first: bool = False) -> tuple[Any, np.ndarray]:
+        X = [self.row(row, first=first) for row in rows] if self.as_dicts else self.pool.X[[row.at for row in rows]]
         return X, self.pool.y[[row.at for row in rows]]
 
-    def row(self, row: Row) -> dict[str, Any]:
-        named = self.encoded or self.rows  # first rows name all columns, which options may speak of
+    def row(self, row: Row, *, first: bool = False) -> dict[str, Any]:
+        named = self.encoded or (self.rows and not first)  # first rows name all columns, which options may speak of
         cells = {n: cell for n, cell in zip(NAMES, self.pool.X[row.at], strict=True) if cell is not None or not named}
         return cells | {"x9": "further"} if row.further else cells
 
@@ -124,7 +124,7 @@ class Sequence:
     # --- calls that learn -----------------------------------------------------------------------------------------
 
     def learn(self, rows: list[Row], model: Any) -> None:
-        X, y = self.table(rows)
+        X, y = self.table(rows, first=not hasattr(model, "classes_"))
         declared = self.names_classes or self.rng.random() < 0.7
         first = {"classes": CLASSES} if declared and not hasattr(model, "classes_") else {}
         model.partial_fit(X, y, **self.options_of(rows), **first)
@@ -139,7 +139,7 @@ class Sequence:
         if self.names_classes:
             return
         rows = self.draw(12)
-        X, y = self.table(rows)
+        X, y = self.table(rows, first=True)
         self.model.fit(X, y, **self.options_of(rows))
         self.forgetting, self.rows = Forgetting(self.model), []
         self.came(rows)

@@ -315,7 +315,7 @@ class SuperParent {
         int since = 0;
         for (std::size_t place = 0; place < t_.columns.size(); ++place) {
             if (t_.columns[place] == s) continue;
-            fetch(&t_.base[place * m_.size()]);
+            fetch(t_.base.data() + place * m_.size());
             each_value(s, [&](int v) { multiply(int(place), s, v); });
             if (++since % 4 == 0)
                 for (int r = 0; r < t_.n_rows(); ++r) steady(line(m_, r), line(e_, r), t_.k);
@@ -356,7 +356,7 @@ class SuperParent {
         const int times = constant ? -before : missing ? 0 : !before + t_.constants_before[std::size_t(i)];
         const CommonValue common{t_, constant || missing ? -1 : s, v};
         sums_.visit(place, common, buckets_.of(v), buckets_.size(v), times, !constant && !missing,
-                    &t_.base[std::size_t(place) * m_.size()], m_.data());
+                    t_.base.data() + std::size_t(place) * m_.size(), m_.data());
     }
     double own_classes(int v) {
         double sum = 0;

@@ -8,7 +8,17 @@ from sklearn.base import clone
 
 import tanager
 from registry import small_table
-from tanager import A2DE, AODE, AnytimeA2DE, AnytimeAODE, DataError, ModelFileError, NaiveBayes, OptionError
+from tanager import (
+    A2DE,
+    AODE,
+    AnytimeA2DE,
+    AnytimeAODE,
+    DataError,
+    ModelFileError,
+    NaiveBayes,
+    OptionError,
+    SchemaMismatch,
+)
 
 BOTH = [AnytimeAODE, AnytimeA2DE]
 
@@ -433,3 +443,14 @@ def test_columns_that_come_later_are_last_in_an_order_that_does_not_name_them():
     model.learn_one({"a": "u", "b": "v", "c": "new"}, 0)
     assert list(model.structure_.members) == [(1,), (0,), (2,)]
     np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1.0)
+
+
+def test_a_merge_with_other_columns_is_refused_and_changes_no_scores():
+    rows = [{"a": a, "b": b} for a, b in ("uv", "uw", "xv", "xw") * 3]
+    model, other = (AnytimeAODE().fit(rows, [0, 1, 1, 0] * 3) for _ in range(2))
+    model.learn_one({"a": "u", "b": "v", "c": "new"}, 0)
+    model.improve()
+    before = model.validation.scores.alone.copy()
+    with pytest.raises(SchemaMismatch, match="'c' is in one of them only"):
+        model.merge(other)
+    np.testing.assert_array_equal(model.validation.scores.alone, before)

@@ -216,3 +216,12 @@ def test_a_calibration_that_lags_behind_is_in_the_file_without_a_structure(chang
         model.partial_fit(odd, ["never seen"] if change == "new class" else y[:1])
     again = from_bytes(to_bytes(model))
     np.testing.assert_allclose(again.stream_proba(X), model.stream_proba(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("pool", [None, "log"])
+def test_a_loaded_best_of_is_calibrated_as_the_saved_one_would_have_been(pool):
+    model = BestOf([NaiveBayes(), TAN()], pool=pool, calibrate=True).fit(X[:60], y[:60])
+    model.partial_fit(X[60:70], y[60:70])
+    _ = model.structure_  # follows all rows, and the calibration not yet
+    again = from_bytes(to_bytes(model))
+    np.testing.assert_allclose(again.predict_proba(X), model.predict_proba(X), atol=1e-9)

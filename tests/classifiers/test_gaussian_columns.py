@@ -505,3 +505,9 @@ def test_logs_are_those_of_the_probabilities_however_far_a_number_is(model):
     asked = np.array([[1e308, 0.0], [1e100, -1e308], [np.nan, 1e200], [1e9, 1.0], [0.0, 0.0]])
     fitted = copy.deepcopy(model).fit(X, y)
     np.testing.assert_allclose(np.exp(fitted.predict_log_proba(asked)), fitted.predict_proba(asked), atol=1e-9)
+
+
+def test_a_named_column_may_be_absent_in_later_rows_of_a_warm_up():
+    model = FANC(gaussian=["x"]).partial_fit([{"x": 0.5, "z": "a"}, {"x": 1.5, "z": "b"}], [0, 1])
+    model.learn_one({"z": "a"}, 0)
+    assert np.isfinite(model.predict_proba([{"x": 1.0, "z": "a"}])).all()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from profiles import examples
 from strategies import tables
-from tanager import MEstimate, SuperParentTAN
+from tanager import SPC, MEstimate, SuperParentTAN
 from tanager.scoring.decision import decide
 from tanager.scoring.forms import ProductOfSums
 
@@ -82,3 +82,9 @@ def test_a_row_of_weight_two_is_two_rows_one_of_which_is_left_out(search, seed):
     repeated = SuperParentTAN(search=search).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     assert weighted.parents_ == repeated.parents_
     assert any(weighted.parents_.values())
+
+
+def test_the_super_parent_of_no_rows_is_found():
+    X, y = [["a", "b", "c"], ["a", "c", "d"]], [0, 1]
+    model = SPC(super_parent="refined").fit(X, y).unlearn(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), 0.5)

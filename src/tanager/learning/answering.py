@@ -169,6 +169,8 @@ class Answering:
         kept: dict[str, Any] = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}
         if self._held is not None:
             kept["held"] = True
+        if model.calibrate and self._calibrated_at[0] != counts.version and model._held_out_answers() is not None:
+            up_to_date = False  # these are not in the file: choosing again finds them for the calibration to come
         return kept | {"current": up_to_date, "weight": current.weight} | beside | model._choice(), arrays
 
     def take_state(

@@ -557,12 +557,13 @@ class AnytimeClassifier(CountsClassifier):
 
     def _merge(self, other: Self) -> None:
         other = self._alike(other)
+        columns = self.counts_.places_of(other.counts_)
+        if self._validates():  # before rows wait for counts that are others
+            self.validation.run(None)
+            other.validation.run(None)
+        super()._merge(other)  # first, because it may be refused
         if self._validates():
-            ours, theirs = self.validation, other.validation
-            for part in (ours, theirs):
-                part.run(None)
-            ours.merge(theirs, [other.counts_.schema.index(name) for name in self.counts_.schema.names])
-        super()._merge(other)
+            self.validation.merge(other.validation, columns)
 
     def _alike(self, other: Self) -> Self:
         """Both keep the members that both have; the other model itself stays as it is."""

@@ -191,7 +191,7 @@ class CountsClassifier(Classifier):
     def validate_table(self, X: Any, *, reset: bool) -> Table:
         """The table, sound in itself; the first one must have the columns that are named."""
         table = super().validate_table(X, reset=reset)
-        if reset:
+        if reset and self.n_warm_up_rows == 0:
             check_named(getattr(self, "gaussian", False), table.names or [f"x{i}" for i in range(table.n_columns)])
         return table
 
