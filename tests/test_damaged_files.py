@@ -37,6 +37,7 @@ from tanager import (
     archive,
     persist,
 )
+from tanager.plain import to_plain
 
 X, Y = small_table()
 
@@ -123,6 +124,11 @@ CASES = {
         "cells from nan to nan at anytime-first",
     ),
     "divisor of variances": (NaiveBayes(gaussian=True), lambda h, a: h["params"].update(ddof=10**30), "ddof=1000"),
+    "divisors of variances": (
+        NaiveBayes(gaussian=True),
+        lambda h, a: h["params"].update(ddof=to_plain(np.array([1]), "ddof")),
+        r"ddof=array\(\[1\]\)",
+    ),
     # names and lists
     "a class twice": (EvolvingNaiveBayes(), lambda h, a: name_twice(h), "classes is there twice"),
     "a class of counts twice": (NaiveBayes(), lambda h, a: name_twice(h), "classes is there twice"),

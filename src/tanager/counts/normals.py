@@ -95,7 +95,7 @@ def within_reach(values: np.ndarray, every: AllRows) -> np.ndarray:
 
 def check_ddof(ddof: object) -> None:
     """Raise OptionError for anything but 0 and 1."""
-    if isinstance(ddof, bool) or ddof not in (0, 1):
+    if isinstance(ddof, bool | np.ndarray) or ddof not in (0, 1):
         raise OptionError(f"ddof={ddof!r}: variances are divided by n (ddof=0) or by n - 1 (ddof=1).")
 
 
