@@ -511,3 +511,12 @@ def test_a_named_column_may_be_absent_in_later_rows_of_a_warm_up():
     model = FANC(gaussian=["x"]).partial_fit([{"x": 0.5, "z": "a"}, {"x": 1.5, "z": "b"}], [0, 1])
     model.learn_one({"z": "a"}, 0)
     assert np.isfinite(model.predict_proba([{"x": 1.0, "z": "a"}])).all()
+
+
+def test_a_named_column_of_a_given_schema_may_be_absent_in_the_first_rows():
+    rows = [{"size": 0.5, "sky": "sun"}, {"size": 2.5, "sky": "rain"}, {"size": 1.5, "sky": "sun"}]
+    schema = NaiveBayes().fit(rows, [0, 1, 0]).encoder_.schema
+    model = NaiveBayes(gaussian=["size"], schema=schema).partial_fit([{"sky": "sun"}, {"sky": "rain"}], [0, 1])
+    assert model.partial_fit(rows, [0, 1, 0]).predict([{"size": 0.5, "sky": "sun"}]) == [0]
+    with pytest.raises(OptionError, match="no column 'sise'"):
+        NaiveBayes(gaussian=["sise"], schema=schema).partial_fit(rows, [0, 1, 0])

@@ -192,7 +192,8 @@ class CountsClassifier(Classifier):
         """The table, sound in itself; the first one must have the columns that are named."""
         table = super().validate_table(X, reset=reset)
         if reset and self.n_warm_up_rows == 0:
-            check_named(getattr(self, "gaussian", False), table.names or [f"x{i}" for i in range(table.n_columns)])
+            names = table.names or [f"x{i}" for i in range(table.n_columns)]
+            check_named(getattr(self, "gaussian", False), names if self.schema is None else self.schema.names)
         return table
 
     def check_options(self) -> None:
