@@ -25,6 +25,8 @@ from tanager.learning.weka_folds import WekaGrower
 from tanager.scoring.decision import decide
 from tanager.scoring.view import View
 
+HAIR = 1e-9  # of the weight of rows that rounding may add or take
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class NBTree(TreeClassifier):
@@ -173,7 +175,7 @@ class _Grower:
         self.block = rows.block
         seed = 0 if model.random_state is None else int(model.random_state)
         dealt = deal(sample_of(rows, counts, model.class_name), int(model.folds), seed)
-        self.dealt = np.where(dealt < 1e-9, 0.0, dealt)  # a hair that rounding has left
+        self.dealt = np.where(dealt < HAIR, 0.0, dealt)
         self.pseudo = _pseudo_counts(self.leaf, self.n_values, self.n_classes)
         self.stand_in = self.pseudo  # what the kernel judges columns by, None where the leaves do that
         if self.pseudo is None and model.judge is None:
@@ -190,10 +192,10 @@ class _Grower:
         weights = dealt.sum(axis=0)
         total = weights.sum()
         classes = np.bincount(block.labels, weights, minlength=self.n_classes)
-        if total < self.model.min_rows or np.count_nonzero(classes) < 2:
+        if total < self.model.min_rows - HAIR or np.count_nonzero(classes) < 2:
             return ValueTree()
         masses = [self._masses(block.codes[:, i], weights, i) for i in range(len(self.n_values))]
-        wanted = np.array([np.sum((mass > 0) & (mass >= self.model.min_child)) > 1 for mass in masses])
+        wanted = np.array([np.sum((mass > 0) & (mass >= self.model.min_child - HAIR)) > 1 for mass in masses])
         self.tried = dict[tuple[int, int], float]()
         best = self._best(block, dealt, total, wanted, known)
         if best is None:
