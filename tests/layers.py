@@ -46,8 +46,9 @@ def part_of(path: Path) -> str:
 
 
 @cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def nodes(path: Path) -> list[ast.AST]:
+    """All that a file says, in the order of ``ast.walk``."""
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 @cache
@@ -67,7 +68,7 @@ def homes() -> dict[str, str]:
 def used_parts(path: Path) -> set[str]:
     """The parts that a file uses: by imports anywhere in it, and by names of a bare ``import tanager``."""
     dotted: set[str] = set()
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             dotted |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -106,7 +107,7 @@ def is_private(name: str) -> bool:
 def defined(path: Path) -> set[str]:
     """Private names that a file defines: functions, classes, methods, variables, fields and attributes of self."""
     names: set[str] = set()
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             names.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -135,7 +136,7 @@ def _foreign(path: Path, own: dict[str, set[str]]) -> Iterator[tuple[str, bool]]
     """Private names of other parts that a file uses, and whether through self (so that it inherits them)."""
     part = part_of(path)
     elsewhere = set().union(*(names for other, names in own.items() if other != part)) - own[part]
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Attribute) and node.attr in elsewhere:
             yield node.attr, _is_self(node.value)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tanager."):
