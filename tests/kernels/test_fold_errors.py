@@ -36,7 +36,7 @@ def test_threads_and_the_layout_of_codes_change_nothing(heaviest):
     assert right.max() <= given["dealt"].sum()
     for change in (
         {"codes": np.asfortranarray(given["codes"])},
-        {"codes": np.where(given["codes"] == 255, 65535, given["codes"]).astype(np.uint16)},
+        {"codes": np.where(given["codes"] == 255, np.uint16(65535), given["codes"])},
         {"labels": given["labels"].astype(np.uint16)},
     ):
         other = given | change | {"right": np.full(6, -1.0)}
