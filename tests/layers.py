@@ -20,6 +20,7 @@ LAYERS = [
     ("learning",),
     ("classifiers",),
     ("streams",),
+    ("decisions",),
     ("plot", "files", "cluster", "export"),
     ("evaluate", "datasets", "generate", "plain"),
     ("persist", "river"),
