@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tanager.errors import DataError, SchemaMismatch, check_option, nearest
-from tanager.networks import estimation, graph, inference, likelihood, sampling
+from tanager.networks import estimation, graph, inference, likelihood, propagation, sampling
+from tanager.networks.evidence import Evidence, SoftEvidence
 from tanager.networks.tables import checked_table, checked_values
 from tanager.networks.values import values_from_plain, values_to_plain
 from tanager.shortcuts import public
@@ -327,7 +328,15 @@ class Network:
         self.require_tables([target, *self.children(target)])
         return likelihood.conditional_log_likelihood(self, data, target)
 
-    def posterior(self, variables: str | Sequence[str], evidence: Mapping[str, object] | None = None) -> np.ndarray:
+    # --- answers from all tables --------------------------------------------------------------------------------------
+
+    def posterior(
+        self,
+        variables: str | Sequence[str],
+        evidence: Mapping[str, object] | None = None,
+        *,
+        soft: SoftEvidence | None = None,
+    ) -> np.ndarray:
         """P(variables | evidence), exact: one axis per variable, in the order given.
 
         Evidence that is irrelevant for the variables is ignored. The cost depends on the largest intermediate table,
@@ -339,10 +348,61 @@ class Network:
             The query variables.
         evidence : mapping from name to value, default=None
             The observed values.
+        soft : mapping from name to likelihoods, default=None
+            Observations that are not certain; see ``marginals``.
         """
-        query = [variables] if isinstance(variables, str) else list(variables)
-        known = {self.index(name): self.code(name, value) for name, value in (evidence or {}).items()}
-        return inference.posterior(self, [self.index(name) for name in query], known)
+        query = self._indices([variables] if isinstance(variables, str) else variables)
+        return inference.posterior(self, query, Evidence.read(self, evidence, soft))
+
+    def marginals(
+        self,
+        evidence: Mapping[str, object] | None = None,
+        *,
+        soft: SoftEvidence | None = None,
+        names: str | Iterable[str] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """P(variable | evidence) of all variables at once, exact, by two passes through a junction tree.
+
+        The tree is compiled once for a network; other evidence takes another two passes. Where the tree of the whole
+        network is large, one is compiled for what is asked and observed.
+
+        Parameters
+        ----------
+        evidence : mapping from name to value, default=None
+            The observed values.
+        soft : mapping from name to likelihoods, default=None
+            Observations that are not certain (virtual evidence): P(observation | value), one number of at least 0 for
+            each value, as a sequence or a mapping from value to number. Only their ratios matter.
+        names : str or iterable of str, default=None
+            The variables wanted. Default: all.
+
+        Examples
+        --------
+        >>> network = Network({"rain": ("no", "yes"), "grass": ("dry", "wet")}, [("rain", "grass")])
+        >>> network = network.with_tables({"rain": [0.75, 0.25], "grass": [[0.8, 0.2], [0.1, 0.9]]})
+        >>> network.marginals({"grass": "wet"})["rain"].round(4)
+        array([0.4, 0.6])
+        >>> network.marginals(soft={"grass": {"dry": 1, "wet": 3}})["rain"].round(4)  # it looks wet, rather
+        array([0.6, 0.4])
+        """
+        return propagation.marginals(self, Evidence.read(self, evidence, soft), self._indices(names))
+
+    def log_evidence(self, evidence: Mapping[str, object] | None = None, *, soft: SoftEvidence | None = None) -> float:
+        """The natural log of P(evidence); minus infinity if it cannot be. Soft evidence counts by its likelihoods."""
+        return propagation.log_evidence(self, Evidence.read(self, evidence, soft))
+
+    @cached_property
+    def junction(self) -> propagation.Junction | None:
+        """The junction tree of all variables; None where it would be large, or a table is missing."""
+        return propagation.whole_junction(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles leave the tree out, which can be compiled again."""
+        return {name: part for name, part in self.__dict__.items() if name != "junction"}
+
+    def _indices(self, names: str | Iterable[str] | None) -> list[int]:
+        """The indices of some variables, or of all."""
+        return [self.index(name) for name in ([names] if isinstance(names, str) else self if names is None else names)]
 
     def sample(self, n: int, random_state: Any = None, as_: str = "table") -> Any:
         """Draw random rows.
