@@ -20,12 +20,13 @@ LAYERS = [
     ("learning",),
     ("classifiers",),
     ("streams",),
+    ("decisions",),
     ("plot", "files", "cluster", "export"),
     ("evaluate", "datasets", "generate", "plain"),
     ("persist", "river"),
     ("service", "client", "dask", "spark"),
     ("following",),
-    ("kafka",),
+    ("kafka", "studio"),
     ("cli",),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

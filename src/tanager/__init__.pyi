@@ -46,6 +46,7 @@ from tanager.counts.forgetting import Decay as Decay
 from tanager.counts.forgetting import Window as Window
 from tanager.counts.joint import JointCounts as JointCounts
 from tanager.counts.sample import Sample as Sample
+from tanager.decisions.diagram import DecisionNetwork as DecisionNetwork
 from tanager.encoding import Column as Column
 from tanager.encoding import Encoder as Encoder
 from tanager.encoding import Schema as Schema
@@ -65,6 +66,7 @@ from tanager.persist import load as load
 from tanager.persist import save as save
 from tanager.plot import network_text as network_text
 from tanager.plot import plot_anytime as plot_anytime
+from tanager.plot import plot_decisions as plot_decisions
 from tanager.plot import plot_fuzzy_sets as plot_fuzzy_sets
 from tanager.plot import plot_network as plot_network
 from tanager.plot import plot_tree as plot_tree

@@ -10,6 +10,7 @@ figure, and writes it where a path is given.
 from tanager.plot.anytime import plot_anytime
 from tanager.plot.comparison import plot_comparison
 from tanager.plot.curves import plot_curves
+from tanager.plot.decisions import plot_decisions
 from tanager.plot.fuzzy import plot_fuzzy_sets
 from tanager.plot.network import plot_network
 from tanager.plot.ranks import plot_ranks
@@ -23,6 +24,7 @@ __all__ = [
     "plot_anytime",
     "plot_comparison",
     "plot_curves",
+    "plot_decisions",
     "plot_fuzzy_sets",
     "plot_network",
     "plot_ranks",
