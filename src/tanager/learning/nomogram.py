@@ -83,8 +83,8 @@ def nomogram(
     """A model as a nomogram: an axis for every column, with what each value adds to the log-odds of an answer.
 
     For classifiers with a single network in which no column is a parent of the class: NaiveBayes, TAN, FAN, KDB, BAN,
-    and most networks of GeneralNetwork and NetworkClassifier. A column whose parents beside the class are missing in the
-    row is shown as it is without them.
+    and most networks of GeneralNetwork and NetworkClassifier. A column whose parents beside the class are missing in
+    the row is shown as it is without them.
 
     Parameters
     ----------
