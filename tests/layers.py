@@ -26,7 +26,7 @@ LAYERS = [
     ("persist", "river"),
     ("service", "client", "dask", "spark"),
     ("following",),
-    ("kafka",),
+    ("kafka", "studio"),
     ("cli",),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -23,6 +23,7 @@ COMMANDS = {
     "prequential": "Evaluate classifiers on a stream (test-then-train).",
     "explain": "Explain the prediction for one row.",
     "show": "Show what a model has learned; draw its network.",
+    "studio": "Look at a network in the browser, and change it.",
     "rules": "Show an evolving model as fuzzy rules; draw its fuzzy sets.",
     "convert": "Convert a network or a model to another format.",
     "update": "Learn more rows.",

@@ -31,6 +31,7 @@ def posterior(network: Network, query: Sequence[int], evidence: Evidence) -> np.
     known = {**single_values(sizes), **evidence.known}
     free = tuple(i for i in query if i not in known)
     factors = relevant_factors(network, free, evidence, known)
+    _check_size(network, query, [free], sizes)
     shares = _shares(_product(sum_out(network, factors, free, query, sizes), free, sizes), network, evidence)
     for axis, i in enumerate(query):
         if i in known:  # all probability is on the known value
@@ -54,7 +55,7 @@ def sum_out(
 ) -> list[Factor]:
     """Factors over the variables to keep alone, whose product is the sum of the given product over all others."""
     steps = elimination_order([scope for scope, _ in factors], keep, sizes)
-    _check_size(network, query, [*(scope for _, scope in steps), keep], sizes)
+    _check_size(network, query, [scope for _, scope in steps], sizes)
     for variable, scope in steps:
         touching = [factor for factor in factors if variable in factor[0]]
         rest = tuple(i for i in scope if i != variable)
@@ -173,7 +174,7 @@ def _shares(logs: np.ndarray, network: Network, evidence: Evidence) -> np.ndarra
 
 def _check_size(network: Network, query: Iterable[int], scopes: Iterable[Scope], sizes: Sequence[int]) -> None:
     """Raise before anything is allocated."""
-    largest = max(scopes, key=lambda scope: prod(sizes[i] for i in scope))
+    largest = max(scopes, key=lambda scope: prod(sizes[i] for i in scope), default=())
     cells = prod(sizes[i] for i in largest)
     if cells > MAX_CELLS:
         listed = ", ".join(network.names[i] for i in query)

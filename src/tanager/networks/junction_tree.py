@@ -7,7 +7,7 @@ the pass down multiplies these shares. So nothing underflows, and no message is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
@@ -39,14 +39,6 @@ class Tree(NamedTuple):
     homes: tuple[int, ...]  # of each scope it was compiled for: a clique that contains it; -1 for none
     smallest: dict[int, int]  # of each variable: the smallest clique that contains it
     n_cells: int
-
-    def home(self, scope: Iterable[int]) -> int:
-        """A clique that contains all of these variables, which those of a family always have."""
-        wanted = set(scope)
-        return min(
-            (c for c, clique in enumerate(self.cliques) if wanted.issubset(clique.scope)),
-            key=lambda c: prod(self.cliques[c].shape),
-        )
 
 
 @lru_cache(maxsize=64)
@@ -110,6 +102,19 @@ def potentials(tree: Tree, factors: Sequence[Factor], sizes: Sequence[int]) -> l
             shape = among(tree.cliques[home].scope, scope, sizes)
             out[home] += np.maximum(logs, IMPOSSIBLE).transpose(axes).reshape(shape)
     return out
+
+
+def certain(size: int, code: int) -> np.ndarray:
+    """The logs of evidence for one value."""
+    logs = np.full(size, IMPOSSIBLE)
+    logs[code] = 0.0
+    return logs
+
+
+def multiply(tree: Tree, tables: list[np.ndarray], i: int, logs: np.ndarray) -> None:
+    """Multiply a factor of one variable in."""
+    c = tree.smallest[i]
+    tables[c] += logs.reshape([len(logs) if j == i else 1 for j in tree.cliques[c].scope])
 
 
 def pass_up(tree: Tree, tables: list[np.ndarray]) -> tuple[list[np.ndarray], float]:

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tanager.errors import DataError, SchemaMismatch, check_option, nearest
-from tanager.networks import estimation, graph, inference, likelihood, propagation, sampling
+from tanager.networks import estimation, graph, inference, likelihood, most_probable, propagation, questions, sampling
+from tanager.networks import sensitivity as sensitivities
 from tanager.networks.evidence import Evidence, SoftEvidence
 from tanager.networks.tables import checked_table, checked_values
 from tanager.networks.values import values_from_plain, values_to_plain
@@ -390,6 +391,92 @@ class Network:
     def log_evidence(self, evidence: Mapping[str, object] | None = None, *, soft: SoftEvidence | None = None) -> float:
         """The natural log of P(evidence); minus infinity if it cannot be. Soft evidence counts by its likelihoods."""
         return propagation.log_evidence(self, Evidence.read(self, evidence, soft))
+
+    def most_probable(
+        self,
+        evidence: Mapping[str, object] | None = None,
+        *,
+        soft: SoftEvidence | None = None,
+        names: str | Iterable[str] | None = None,
+    ) -> most_probable.MostProbable:
+        """The most probable explanation: the values of all other variables that are most probable together, exact.
+
+        These need not be the most probable value of each variable by itself. Of explanations that are equally probable
+        it is the first, in the order of the variables and their values.
+
+        Parameters
+        ----------
+        evidence, soft
+            What was observed; see ``marginals``.
+        names : str or iterable of str, default=None
+            The variables to explain; all others are summed out (marginal MAP), which may take larger tables. Default:
+            all that are not observed.
+
+        Returns
+        -------
+        MostProbable
+            values : dict from name to value; log_probability : of these values and the evidence, natural log;
+            probability_given_evidence : of these values.
+        """
+        wanted = None if names is None else self._indices(names)
+        return most_probable.most_probable(self, Evidence.read(self, evidence, soft), wanted)
+
+    def next_question(
+        self,
+        target: str,
+        evidence: Mapping[str, object] | None = None,
+        *,
+        soft: SoftEvidence | None = None,
+        candidates: str | Iterable[str] | None = None,
+        prices: Mapping[str, float] | None = None,
+    ) -> list[questions.Question]:
+        """Which variable to observe next to learn most about a target, given what is known; the best first.
+
+        Each question has its name, its mutual information with the target given the evidence (``bits``), the
+        ``expected_entropy`` of the target once it is answered, its ``price`` and ``bits_per_price``.
+
+        Parameters
+        ----------
+        target : str
+            The variable of interest.
+        evidence, soft
+            What was observed; see ``marginals``.
+        candidates : str or iterable of str, default=None
+            The variables that can be asked for; those in the evidence are left out. Default: all with several values.
+        prices : mapping from name to positive number, default=None
+            What it costs to observe a variable, 1 if it has no price here; questions are sorted by bits per price.
+        """
+        wanted = None if candidates is None else self._indices(candidates)
+        observed = Evidence.read(self, evidence, soft)
+        return questions.next_question(self, self.index(target), observed, wanted, prices)
+
+    def sensitivity(
+        self,
+        target: str,
+        value: object,
+        evidence: Mapping[str, object] | None = None,
+        *,
+        soft: SoftEvidence | None = None,
+        top: int | None = None,
+    ) -> list[sensitivities.Sensitivity]:
+        """Which numbers in which tables move P(target = value | evidence), by the size of the derivative.
+
+        Each entry tells what one number does while the others of its row change in proportion (evenly if they are all
+        0): the ``derivative``, the constants of the posterior as a function of the number, (``alpha`` t + ``beta``) /
+        (``gamma`` t + ``delta``), and its range from ``low`` to ``high``. ``entry.posterior(t)`` is that function, and
+        ``entry.needed(p)`` the number that makes the posterior p. Tables that cannot matter are left out.
+
+        Parameters
+        ----------
+        target, value
+            The answer that is of interest.
+        evidence, soft
+            What was observed; see ``marginals``.
+        top : int, default=None
+            How many entries. Default: all.
+        """
+        observed = Evidence.read(self, evidence, soft)
+        return sensitivities.sensitivity(self, self.index(target), self.code(target, value), observed, top)
 
     @cached_property
     def junction(self) -> propagation.Junction | None:

@@ -35,19 +35,10 @@ class Junction:
         self._scopes = scopes
         self._made: tuple[list[np.ndarray], float] | None = None
 
-    def check_size(self) -> None:
-        """Raise before anything is allocated."""
-        if self.tree.n_cells > inference.MAX_CELLS:
-            raise MemoryBudgetError(
-                f"the marginals of {len(self.members)} variables at once need tables of {self.tree.n_cells:.3g} cells; "
-                f"the limit is {inference.MAX_CELLS:,}. Give more evidence, ask for fewer variables (names), one at a "
-                "time (posterior), or count rows of sample(n)."
-            )
-
     def potentials(self) -> tuple[list[np.ndarray], float]:
         """The logs of all tables, by clique, and of what is known throughout. Computed once; to be copied."""
         if self._made is None:
-            self.check_size()
+            check_cells(self.tree, len(self.members))
             factors: list[Factor] = [
                 (scope, inference.log_table(self.network, i, self.known))
                 for i, scope in zip(self.members, self._scopes, strict=True)
@@ -62,30 +53,30 @@ class Junction:
         tables = [table.copy() for table in kept]
         for i, code in evidence.known.items():
             if i not in self.known:
-                logs = np.full(self.sizes[i], jt.IMPOSSIBLE)
-                logs[code] = 0.0
-                self.add(tables, i, logs)
+                jt.multiply(self.tree, tables, i, jt.certain(self.sizes[i], code))
             elif self.known[i] != code:
                 constant += jt.IMPOSSIBLE
         for i, logs in evidence.soft.items():
             if i not in self.known:
-                self.add(tables, i, np.maximum(logs, jt.IMPOSSIBLE))
+                jt.multiply(self.tree, tables, i, np.maximum(logs, jt.IMPOSSIBLE))
         return tables, constant + max(evidence.constant(self.known), jt.IMPOSSIBLE)
-
-    def add(self, tables: list[np.ndarray], i: int, logs: np.ndarray) -> None:
-        """Multiply one variable's factor in."""
-        c = self.tree.smallest[i]
-        tables[c] += logs.reshape(jt.among(self.tree.cliques[c].scope, (i,), self.sizes))
 
     def propagate(self, evidence: Evidence) -> Beliefs | None:
         """The marginals of all cliques given the evidence; None where it has probability 0."""
-        return self.beliefs(*self.tables(evidence))
-
-    def beliefs(self, tables: list[np.ndarray], constant: float) -> Beliefs | None:
-        """The marginals of all cliques from their tables, which are used up."""
+        tables, constant = self.tables(evidence)
         shares, total = jt.pass_up(self.tree, tables)
         total += constant
         return Beliefs(self, jt.pass_down(self.tree, shares), total) if total > jt.IMPOSSIBLE / 2 else None
+
+
+def check_cells(tree: jt.Tree, n_variables: int) -> None:
+    """Raise before anything is allocated."""
+    if tree.n_cells > inference.MAX_CELLS:
+        raise MemoryBudgetError(
+            f"{n_variables} variables at once need tables of {tree.n_cells:.3g} cells; the limit is "
+            f"{inference.MAX_CELLS:,}. Give more evidence, ask for fewer variables (names), one at a time (posterior), "
+            "or count rows of sample(n)."
+        )
 
 
 class Beliefs(NamedTuple):
@@ -100,10 +91,25 @@ class Beliefs(NamedTuple):
         junction = self.junction
         if i in junction.known:
             return np.asarray(np.arange(junction.sizes[i]) == junction.known[i], dtype=float)
-        c = junction.tree.smallest[i]
-        scope = junction.tree.cliques[c].scope
-        sums = np.add.reduce(self.cells[c], axis=tuple(axis for axis, j in enumerate(scope) if j != i))
+        sums = self._sums(junction.tree.smallest[i], [i])
         return np.asarray(sums / sums.sum())
+
+    def family(self, i: int) -> np.ndarray:
+        """P(variable and its parents | evidence), with the axes of its table."""
+        junction = self.junction
+        axes = (*junction.network.parent_indices[i], i)
+        free = [j for j in axes if j not in junction.known]
+        out = np.zeros([junction.sizes[j] for j in axes])
+        at = tuple(junction.known.get(j, slice(None)) for j in axes)
+        out[at] = self._sums(junction.tree.homes[junction.members.index(i)], free) if free else 1.0
+        return out
+
+    def _sums(self, c: int, kept: Sequence[int]) -> np.ndarray:
+        """P(kept variables | evidence) from a clique that has them all, one axis each in this order."""
+        scope = self.junction.tree.cliques[c].scope
+        sums = np.add.reduce(self.cells[c], axis=tuple(axis for axis, j in enumerate(scope) if j not in kept))
+        order = sorted(kept)  # as cliques are
+        return np.asarray(sums.transpose([order.index(j) for j in kept]))
 
 
 def propagated(network: Network, evidence: Evidence, wanted: Iterable[int]) -> Beliefs:

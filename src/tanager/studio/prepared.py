@@ -1,0 +1,140 @@
+"""Prepared: the rows of a session, read and encoded as its document says."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tanager.counts.sample import Sample
+from tanager.datasets import load as load_dataset
+from tanager.encoding.encoder import Encoder
+from tanager.encoding.labels import encode_labels
+from tanager.encoding.schema import Schema
+from tanager.errors import DataError, OptionError
+from tanager.files import open_table, read_labelled
+from tanager.studio.document import ColumnChoices, DataChoice
+
+MAX_CELLS = 100_000_000  # rows times columns that are kept in memory
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A table as it was read: all columns but the class, labels, and what the file says about its columns."""
+
+    name: str
+    target: str
+    X: pa.Table
+    y: np.ndarray
+    options: Mapping[str, Any]  # kinds that the source declares
+    dropped: Mapping[str, str]  # columns that are of no use, with the reason
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.y)
+
+
+def load(choice: DataChoice, uploads: Mapping[str, Path]) -> Loaded:
+    """Read the table of a choice."""
+    if choice.kind == "dataset":
+        data = load_dataset(choice.name)
+        return Loaded(choice.name, "class", data.X, np.asarray(data.y), data.options, {})
+    if choice.kind == "upload" and choice.name not in uploads:
+        raise DataError(f"the file {choice.name!r} is not here any more. Drop it on the page again.")
+    path = str(uploads[choice.name]) if choice.kind == "upload" else choice.name
+    source = open_table(path)
+    if choice.target not in source.columns:
+        raise OptionError(f"{Path(choice.name).name} has no column {choice.target!r}.")
+    table = read_labelled(source, choice.target)
+    if table.X.num_rows * table.X.num_columns > MAX_CELLS:
+        cells = table.X.num_rows * table.X.num_columns
+        raise DataError(
+            f"{choice.name} has {cells:,} cells, and the studio keeps at most {MAX_CELLS:,} in memory. "
+            "Take a part of it."
+        )
+    name = Path(choice.name).name
+    return Loaded(name, choice.target, table.X, np.asarray(table.y), table.options, table.dropped)
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Rows as codes, under one schema for all pages."""
+
+    loaded: Loaded
+    X: pa.Table  # the columns that are kept
+    encoder: Encoder
+    codes: np.ndarray
+    labels: np.ndarray  # codes of the classes
+    classes: np.ndarray
+
+    @property
+    def schema(self) -> Schema:
+        return self.encoder.schema
+
+    @property
+    def target(self) -> str:
+        """The name of the class, which is no column."""
+        name = self.loaded.target
+        while name in self.schema:
+            name += "_"
+        return name
+
+    @property
+    def y(self) -> np.ndarray:
+        return self.loaded.y
+
+    @cached_property
+    def sample(self) -> Sample:
+        """The rows for structure learners; the class is the last variable."""
+        return Sample.of_rows(self.codes, self.labels, None, self.schema, self.classes, self.target)
+
+    @cached_property
+    def values(self) -> dict[str, tuple[object, ...]]:
+        """The values of all columns and, last, of the class, as a network over them has them."""
+        return dict(zip(self.sample.names, self.sample.values, strict=True))
+
+    @cached_property
+    def checksum(self) -> str:
+        """Tells whether the rows are still the same when a session is opened again."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.codes).tobytes())
+        digest.update(np.ascontiguousarray(self.labels).tobytes())
+        return digest.hexdigest()[:16]
+
+
+def prepare(loaded: Loaded, columns: ColumnChoices) -> Prepared:
+    """Encode a table as the choices say."""
+    kept = [name for name in loaded.X.column_names if name not in columns.left_out]
+    if not kept:
+        raise OptionError("no column is left. Take at least one back in.")
+    X = loaded.X.select(kept)
+    encoder = Encoder(**encoder_options(loaded, columns))
+    labels, classes = encode_labels(loaded.y)
+    codes = encoder.fit_transform(X, labels, None, len(classes))
+    return Prepared(loaded, X, encoder, codes, labels, classes)
+
+
+def encoder_options(loaded: Loaded, columns: ColumnChoices) -> dict[str, Any]:
+    """What the encoder, and every classifier, is told about the columns: by the source, and by hand."""
+    kept = [name for name in loaded.X.column_names if name not in columns.left_out]
+    by_hand = {*columns.categorical, *columns.numeric, *columns.ordinal, *columns.cuts}
+
+    def named(kind: str, own: tuple[str, ...]) -> list[str]:
+        declared = [name for name in loaded.options.get(kind, ()) if name in kept and name not in by_hand]
+        return declared + [name for name in own if name in kept]
+
+    numeric = tuple(dict.fromkeys([*columns.numeric, *(n for n in columns.cuts if n not in columns.ordinal)]))
+    cuts = {name: list(own) for name, own in columns.cuts.items() if name in kept}
+    options: dict[str, Any] = {
+        "categorical": named("categorical", columns.categorical) or None,
+        "numeric": named("numeric", numeric) or None,
+        "ordinal": {name: list(order) for name, order in columns.ordinal.items() if name in kept} or None,
+        "bins": cuts or columns.bins,
+        "n_bins": columns.n_bins,
+    }
+    return options | ({"default_bins": columns.bins} if cuts else {})

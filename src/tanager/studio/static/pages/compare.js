@@ -1,0 +1,7 @@
+import { h } from "../dom.js";
+
+export default {
+  show(root) {
+    root.append(h("h1", {}, "compare"), h("p", { class: "quiet" }, "Not there yet."));
+  },
+};

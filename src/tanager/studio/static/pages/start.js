@@ -1,0 +1,67 @@
+// Choose a data set, drop a file, or open a session.
+
+import { choice, field, h, number, refill } from "../dom.js";
+
+export default {
+  async show(root, studio) {
+    const sets = await studio.act("start", "datasets");
+    const asking = h("div", { "aria-live": "polite" });
+
+    async function begin(body) {
+      if ((await studio.attempt(() => studio.act("start", "choose", body))) !== undefined) studio.go("data");
+    }
+
+    async function take(file) {
+      if (!file) return;
+      if (file.name.endsWith(".studio")) {
+        const content = await file.text();
+        if ((await studio.attempt(() => studio.act("session", "open", { content }))) !== undefined) studio.go("network");
+        return;
+      }
+      refill(asking, h("p", { class: "quiet" }, `Reading ${file.name} …`));
+      const name = await studio.attempt(() => studio.upload(file));
+      const found = name && (await studio.attempt(() => studio.act("start", "columns", { upload: name })));
+      if (!found) return refill(asking);
+      let target = found.target;
+      refill(
+        asking,
+        h("div", { class: "panel row end" },
+          field(`Which column of ${name} is the class?`, choice(found.columns, target, (value) => (target = value), { id: "target" })),
+          h("button", { class: "main", id: "begin", onclick: () => begin({ kind: "upload", name, target }) }, "Begin"),
+        ),
+      );
+    }
+
+    const picker = h("input", { type: "file", id: "file", hidden: true, onchange: (event) => take(event.target.files[0]) });
+    const drop = h(
+      "div",
+      {
+        class: "drop",
+        ondragover: (event) => (event.preventDefault(), drop.classList.add("over")),
+        ondragleave: () => drop.classList.remove("over"),
+        ondrop: (event) => (event.preventDefault(), drop.classList.remove("over"), take(event.dataTransfer.files[0])),
+      },
+      h("p", {}, "Drop a table here (CSV, TSV, Parquet, Arrow, ARFF), or a session of the studio."),
+      h("button", { class: "main", onclick: () => picker.click() }, "Choose a file …"),
+      picker,
+    );
+    const search = h("input", { type: "search", placeholder: "Search data sets", "aria-label": "Search data sets", oninput: () => list() });
+    const cards = h("div", { class: "cards" });
+
+    function list() {
+      const wanted = search.value.toLowerCase();
+      const shown = sets.filter((set) => set.name.toLowerCase().includes(wanted));
+      refill(
+        cards,
+        shown.map((set) =>
+          h("button", { class: "card", onclick: () => begin({ kind: "dataset", name: set.name }) },
+            h("strong", {}, set.name), h("br"),
+            h("small", {}, `${number(set.rows)} rows, ${set.columns} columns, ${set.classes} classes`)),
+        ),
+      );
+    }
+
+    refill(root, h("h1", {}, "What do you want to look at?"), drop, asking, h("h2", {}, "Or a data set that is here already"), search, h("p"), cards);
+    list();
+  },
+};
