@@ -59,6 +59,8 @@ from tanager.errors import OptionError as OptionError
 from tanager.errors import SchemaMismatch as SchemaMismatch
 from tanager.export.onnx import to_onnx as to_onnx
 from tanager.export.sql import to_sql as to_sql
+from tanager.learning.changes import nearest_changes as nearest_changes
+from tanager.learning.nomogram import nomogram as nomogram
 from tanager.learning.recut_option import Recut as Recut
 from tanager.networks.files import read_network as read_network
 from tanager.networks.files import write_network as write_network
