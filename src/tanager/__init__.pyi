@@ -46,6 +46,7 @@ from tanager.counts.forgetting import Decay as Decay
 from tanager.counts.forgetting import Window as Window
 from tanager.counts.joint import JointCounts as JointCounts
 from tanager.counts.sample import Sample as Sample
+from tanager.decisions.acquisition import Acquisition as Acquisition
 from tanager.decisions.diagram import DecisionNetwork as DecisionNetwork
 from tanager.encoding import Column as Column
 from tanager.encoding import Encoder as Encoder
