@@ -39,8 +39,9 @@ SHORTEST_TOKEN = 16
 def command(data: str | None, target: str | None, path: str | None, port: int, no_browser: bool) -> None:
     """Open a page in the browser: look at DATA, learn a network, change it, and ask it.
 
-    DATA is a table, a model file or a network file (BIF, XMLBIF); without it the page lets you choose a data set or drop a file. The page is for this
-    machine alone, and its address has a token in it ($TANAGER_TOKEN, or a new one each time). Stop with Ctrl-C.
+    DATA is a table, a model file or a network file (BIF, XMLBIF); without it the page lets you choose a data set or
+    drop a file. The page is for this machine alone, and its address has a token in it ($TANAGER_TOKEN, or a new one
+    each time). Stop with Ctrl-C.
     """
     screen = Screen()
     absent = [name for name in NEEDED if find_spec(name) is None]
