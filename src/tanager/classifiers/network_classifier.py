@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -188,7 +188,7 @@ class NetworkClassifier(CountsClassifier):
         return self._target(self.counts_.schema) if self.network is not None else super().class_name
 
 
-def _in_values_of(learned: Network, network: Network, name: str, numbers: Sequence[float]) -> np.ndarray:
+def _in_values_of(learned: Network, network: Network, name: str, numbers: Any) -> np.ndarray:
     """Probabilities of the values that were learned; those of values that never occurred are shared out."""
     own = np.append(np.asarray(numbers, dtype=float), 0.0)[network.places(name, learned.values(name))]
     return normalised(own)

@@ -118,7 +118,7 @@ def _row(
 
 
 def log_factor(view: View, child: int, parents: ParentSet, rows: Query | Block, n_jobs: int = 1) -> np.ndarray:
-    """Logs of P(x_child | class, parents), one line per row, 0 where x_child is missing; rows of a block are left out."""
+    """Logs of P(x_child | class, parents), a line per row, 0 where x_child is missing; rows of a block are left out."""
     return without_prior(view, ProductOfSums((child,), (parents,), (1.0,)), rows, n_jobs)
 
 
