@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -30,8 +30,10 @@ from tanager.streams.evolving import EvolvingNaiveBayes
 from tanager.streams.rules import most_different
 
 MAX_ROWS = 10_000_000
-STEPS = 80  # of a run at full speed
+STEPS = 120  # of a run at full speed
 STEPS_A_SECOND = 8  # of a slower one
+MAX_REPORTS = 2000  # of the measures
+MAX_POINTS = 300  # of a curve that is sent
 AHEAD = 500  # rows to come on which an anytime model is tried
 MAX_SHOWN = 6  # columns of which fuzzy sets are shown
 MAX_EVENTS = 200  # of a model, the last ones
@@ -174,8 +176,7 @@ def _model(session: Session, name: str, source: SourceChoice) -> Any:
         return EvolvingNaiveBayes(**{key: options[key] for key in ("categorical", "numeric") if key in options})
     if name == "fading":
         return AODE(**options, decay=1000)
-    made = {"nb": NaiveBayes, "aode": AODE, "fanc": FANC, "anytime": AnytimeAODE}[name](**options)
-    return made
+    return {"nb": NaiveBayes, "aode": AODE, "fanc": FANC, "anytime": AnytimeAODE}[name](**options)
 
 
 # --- the run ------------------------------------------------------------------------------------------------------------
@@ -183,19 +184,16 @@ def _model(session: Session, name: str, source: SourceChoice) -> Any:
 
 def run(job: Job, models: dict[str, Any], source: Source, speed: int, fade: float) -> dict[str, Any]:
     """Run models along a stream with as many rows per second (0: as fast as possible); all tabs see it."""
-    size = max(1, speed // STEPS_A_SECOND) if speed else max(20, source.n_rows // STEPS)
+    size = max(speed // STEPS_A_SECOND, 1 + source.n_rows // MAX_REPORTS) if speed else max(20, source.n_rows // STEPS)
     options = {"y": source.y} if source.y is not None else {"n_rows": source.n_rows}
-    view = View(models, source, size)
-    begin, due = time.monotonic(), 0.0
+    every = size if speed else None
+    view, begin = View(models, source, size), time.monotonic()
     shown: dict[str, Any] = {}
-    for results in prequential_steps(models, source.stream, rows=size, fade=fade, **options):
+    for results in prequential_steps(models, source.stream, rows=size, every=every, fade=fade, **options):
         shown = view.of(results)
         job.report(view.done, source.n_rows, source.text, shown)
-        due += size / speed if speed else 0.0
-        before = time.monotonic()
-        job.rest(max(0.0, begin + due - before) if speed else 0.0)
-        if job.paused or time.monotonic() - before > due:
-            begin = time.monotonic() - due  # a pause is not made up for
+        job.rest(size / speed - (time.monotonic() - begin) if speed else 0.0)
+        begin = time.monotonic()
     return shown
 
 
@@ -212,15 +210,16 @@ class View:
         """After a step."""
         self.done = min(self.done + self.size, self.source.n_rows)
         self._try_anytime()
+        shown = np.unique(np.linspace(0, len(results.rows) - 1, MAX_POINTS).round().astype(int))
         return {
             "source": self.source.text,
             "total": self.source.n_rows,
             "best": self.source.best,
             "fade": results.fade,
-            "rows": results.rows.tolist(),
+            "rows": results.rows[shown].tolist(),
             "drifts": results.drifts,
-            "models": [_curves(results, name, model) for name, model in results.models.items()],
-            "evolving": next((shown for model in results.models.values() if (shown := _evolving(model))), None),
+            "models": [_curves(results, name, model, shown) for name, model in results.models.items()],
+            "evolving": next(filter(None, map(_evolving, results.models.values())), None),
             "anytime": self.anytime,
         }
 
@@ -234,37 +233,35 @@ class View:
         if len(y) < 20:
             return
         self._tried = tenth
-        accuracy, seconds = [], []
+        accuracy, microseconds = [], []
         for answer in model.staged_answers(X):
             accuracy.append(round(float(np.mean(model.decide(answer.proba) == y)), 4))
-            seconds.append(answer.seconds)
+            microseconds.append(round(1e6 * answer.seconds / len(y), 3))
+        members = [str(member) for member in model.order_]
         self.anytime = {
             "row": self.done,
             "rows": len(y),
             "accuracy": accuracy,
-            "microseconds": [round(1e6 * own / len(y), 3) for own in seconds],
-            "members": [str(member) for member in model.order_],
+            "microseconds": microseconds,
+            "members": members[: len(accuracy) - 1],
+            "n_members": len(members),
         }
 
 
-def _curves(results: PrequentialResults, name: str, model: Any) -> dict[str, Any]:
+def _curves(results: PrequentialResults, name: str, model: Any, shown: np.ndarray) -> dict[str, Any]:
     events = [
         {"row": event.row, "what": event.what, "why": str(event.why), "label": str(getattr(event, "label", ""))}
         for event in getattr(model, "events_", ())[-MAX_EVENTS:]
     ]
     return {
         "name": name,
-        "accuracy": _rounded(results.curve(name, "accuracy", "fading")),
-        "log_loss": _rounded(results.curve(name, "log_loss", "fading")),
+        "accuracy": np.round(results.curve(name, "accuracy", "fading")[shown], 4).tolist(),
+        "log_loss": np.round(results.curve(name, "log_loss", "fading")[shown], 4).tolist(),
         "whole": float(results.curve(name)[-1]),
         "whole_loss": float(results.curve(name, "log_loss")[-1]),
         "rate": results.n_rows / max(results.seconds[name], 1e-9),
         "events": events,
     }
-
-
-def _rounded(curve: np.ndarray) -> list[float]:
-    return np.round(curve, 4).tolist()
 
 
 def _evolving(model: Any) -> dict[str, Any] | None:
