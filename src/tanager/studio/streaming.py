@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,13 +21,13 @@ from tanager.errors import OptionError, TanagerError, nearest
 from tanager.evaluate.prequential import prequential_steps
 from tanager.evaluate.prequential_results import PrequentialResults
 from tanager.generate.stream import Stream
+from tanager.streams.drift import DriftAware
+from tanager.streams.evolving import EvolvingNaiveBayes
+from tanager.streams.rules import most_different
 from tanager.studio.jobs import Job
 from tanager.studio.models import classifier_of
 from tanager.studio.prepared import encoder_options
 from tanager.studio.session import Session
-from tanager.streams.drift import DriftAware
-from tanager.streams.evolving import EvolvingNaiveBayes
-from tanager.streams.rules import most_different
 
 MAX_ROWS = 10_000_000
 STEPS = 120  # of a run at full speed
@@ -85,7 +85,7 @@ class Source:
     best: float | None = None  # the accuracy that no classifier can beat on the average, where it is known
 
 
-# --- rows ---------------------------------------------------------------------------------------------------------------
+# --- rows ---------------------------------------------------------------------------------------------------
 
 
 def source_of(session: Session, choice: SourceChoice) -> Source:
@@ -107,7 +107,9 @@ def source_of(session: Session, choice: SourceChoice) -> Source:
         X, y = stream.take(AHEAD, start)
         return X, classes[y]
 
-    return Source(GENERATORS[choice.name][0], choice.n_rows, stream, None, ahead, stream.accuracy(min(choice.n_rows, 20_000)))
+    return Source(
+        GENERATORS[choice.name][0], choice.n_rows, stream, None, ahead, stream.accuracy(min(choice.n_rows, 20_000))
+    )
 
 
 def _rows(session: Session, choice: SourceChoice) -> Source:
@@ -142,13 +144,15 @@ def _generated(choice: SourceChoice) -> Stream:
     return generate.drift(first, second, at, 1 if choice.drift == "sudden" else max(1, n_rows // 10))
 
 
-# --- models -------------------------------------------------------------------------------------------------------------
+# --- models -------------------------------------------------------------------------------------------------
 
 
-def models_of(session: Session, names: list[str], watched: list[str], source: SourceChoice) -> dict[str, Any]:
+def models_of(session: Session, names: Sequence[str], watched: Sequence[str], source: SourceChoice) -> dict[str, Any]:
     """Fresh models by the names that people read; ``watched`` ones are put into DriftAware."""
     found: dict[str, Any] = {}
     for name in dict.fromkeys(names):
+        if name not in MODELS:
+            raise OptionError(f"there is no model {name!r}.{nearest(name, MODELS)}")
         found[_label(session, name)] = _model(session, name, source)
     for name in dict.fromkeys(watched):
         if name not in WATCHED:
@@ -160,8 +164,6 @@ def models_of(session: Session, names: list[str], watched: list[str], source: So
 
 
 def _label(session: Session, name: str) -> str:
-    if name not in MODELS:
-        raise OptionError(f"there is no model {name!r}.{nearest(name, MODELS)}")
     return f"{type(classifier_of(session)).__name__} of the session" if name == "session" else MODELS[name][0]
 
 
@@ -169,17 +171,20 @@ def _model(session: Session, name: str, source: SourceChoice) -> Any:
     """A model that has learned nothing yet; over the rows of the session it is told what was decided on columns."""
     if name == "session":
         if source.name != "rows":
-            raise OptionError("the session's classifier knows the columns of the session alone. Choose its rows, or leave it out.")
+            raise OptionError(
+                "the session's classifier knows the columns of the session alone. Choose its rows, or leave it out."
+            )
         return clone(classifier_of(session))
     options = encoder_options(session.loaded, session.document.columns) if source.name == "rows" else {}
     if name == "evolving":
         return EvolvingNaiveBayes(**{key: options[key] for key in ("categorical", "numeric") if key in options})
     if name == "fading":
         return AODE(**options, decay=1000)
-    return {"nb": NaiveBayes, "aode": AODE, "fanc": FANC, "anytime": AnytimeAODE}[name](**options)
+    classes: dict[str, Any] = {"nb": NaiveBayes, "aode": AODE, "fanc": FANC, "anytime": AnytimeAODE}
+    return classes[name](**options)
 
 
-# --- the run ------------------------------------------------------------------------------------------------------------
+# --- the run ------------------------------------------------------------------------------------------------
 
 
 def run(job: Job, models: dict[str, Any], source: Source, speed: int, fade: float) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from tanager.studio.streaming import GENERATORS, MODELS, WATCHED, SourceChoice, 
 actions = Actions("stream")
 
 MAX_SPEED = 1_000_000
+ROWS = SourceChoice()
 
 
 @actions.add
@@ -31,8 +32,8 @@ def choices(session: Session) -> dict[str, Any]:
 def start(
     session: Session,
     models: list[str],
-    watched: list[str] = [],  # noqa: B006 - the form of a request, never changed
-    source: SourceChoice = SourceChoice(),
+    watched: tuple[str, ...] = (),
+    source: SourceChoice = ROWS,
     speed: int = 0,
     fade: float = 0.999,
 ) -> dict[str, Any]:

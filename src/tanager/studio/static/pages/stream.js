@@ -6,8 +6,22 @@ import { choice, field, h, number, percent, refill, s } from "../dom.js";
 const SPEEDS = [[0, "as fast as possible"], [5000, "5,000 rows a second"], [1000, "1,000 rows a second"], [200, "200 rows a second"], [50, "50 rows a second"]];
 const DRIFTS = [["none", "no drift"], ["sudden", "sudden"], ["gradual", "gradual"], ["slow", "tables turn slowly"], ["recurring", "there and back"]];
 const ALARMS = { drift: "drift noticed", swap: "new model takes over", restart: "starts anew", warning: "warning" };
-const nameOf = (element) => element.id || element.getAttribute("aria-label") || element.textContent; // to find it again after drawing
 const DASHES = [null, "6 4", "2 3", "8 3 2 3"];
+
+/** Buttons of which one is pressed; draw() shows which. */
+function radio(label, options, chosen, choose) {
+  const buttons = options.map(([own, text]) => h("button", { role: "radio", onclick: () => choose(own) }, text));
+  return {
+    element: h("div", { class: "row", role: "radiogroup", "aria-label": label }, buttons),
+    draw() {
+      buttons.forEach((button, i) => {
+        const on = options[i][0] === chosen();
+        button.setAttribute("aria-checked", String(on));
+        button.classList.toggle("main", on);
+      });
+    },
+  };
+}
 
 export default {
   async show(root, studio) {
@@ -23,10 +37,23 @@ export default {
     let along = "members";
     const hidden = new Set(); // models whose curves are not drawn
     const form = h("div", { class: "panel stream-form" });
-    const status = h("div", { class: "row", "aria-live": "polite" });
-    const curves = h("section", { "aria-label": "Curves" });
-    const below = h("div", { class: "stream-below" });
-    refill(root, h("h1", {}, "Stream"), h("div", { class: "stream" }, form, h("div", {}, status, curves, below)));
+    // Buttons and boxes are made once and changed then: one that is replaced while the mouse is down does not hear the click.
+    const state = h("strong", { id: "state" });
+    const words = h("span");
+    const progress = h("progress", { max: 1, value: 0, "aria-label": "Rows so far" });
+    const pause = h("button", { id: "pause", onclick: () => studio.attempt(() => studio.act("stream", job.paused ? "resume" : "pause")) }, "Pause");
+    const stop = h("button", { id: "stop", onclick: () => studio.attempt(() => studio.act("session", "cancel", { page: "stream" })) }, "Stop");
+    const measures = radio("Measure", [["accuracy", "Accuracy"], ["log_loss", "Log loss"]], () => measure, (own) => { measure = own; drawCurves(); });
+    const note = h("small");
+    const picture = h("div", { class: "stream-picture" });
+    const table = h("div");
+    const evolution = h("section", { class: "panel", "aria-label": "Pseudo-classes", hidden: true });
+    const against = radio("Against", [["members", "by super-parents"], ["time", "by time"]], () => along, (own) => { along = own; drawAnytime(); });
+    const bought = h("div");
+    const timed = h("section", { class: "panel", "aria-label": "Anytime curve", hidden: true }, h("h2", {}, "What time buys"), against.element, bought);
+    const curves = h("section", { "aria-label": "Curves", hidden: true }, h("div", { class: "row tabs" }, measures.element, note), picture, table);
+    refill(root, h("h1", {}, "Stream"), h("div", { class: "stream" }, form,
+      h("div", {}, h("div", { class: "row", "aria-live": "polite" }, state, words, progress, pause, stop), curves, h("div", { class: "stream-below" }, evolution, timed))));
 
     // --- what to run --------------------------------------------------------------------------------------------
 
@@ -68,6 +95,7 @@ export default {
       const models = [...wanted.models].filter((name) => rows || name !== "session");
       const watched = wanted.watched && (rows || wanted.watched !== "session") ? [wanted.watched] : [];
       hidden.clear();
+      tabled = "";
       const begun = await studio.attempt(() => studio.act("stream", "start", { models, watched, source, speed: wanted.speed }));
       if (begun && (job?.number ?? 0) < begun.number) take(begun);
     }
@@ -75,84 +103,98 @@ export default {
     // --- how it goes --------------------------------------------------------------------------------------------
 
     function drawStatus() {
-      if (!job) return refill(status, h("p", { class: "quiet" }, "Every row is answered first and learned then, so no rows must be kept apart. Choose models and rows, and start."));
-      const running = job.state === "running";
-      const done = job.result?.rows.at(-1) ?? 0;
-      const words = { running: job.paused ? "resting" : "running", done: "done", cancelled: "stopped", failed: "failed" }[job.state];
-      refill(
-        status,
-        h("strong", { id: "state", class: job.state === "failed" ? "bad" : null }, words),
-        job.state === "failed" ? h("span", { class: "bad" }, job.text) : h("span", {}, job.result ? `${job.result.source}: row ${number(done)} of ${number(job.result.total)}` : "beginning …"),
-        running ? h("progress", { max: job.total || 1, value: job.done, "aria-label": "Rows so far" }) : null,
-        running ? h("button", { id: "pause", onclick: () => studio.attempt(() => studio.act("stream", job.paused ? "resume" : "pause")) }, job.paused ? "Go on" : "Pause") : null,
-        running ? h("button", { id: "stop", onclick: () => studio.attempt(() => studio.act("session", "cancel", { page: "stream" })) }, "Stop") : null,
-      );
+      const running = job?.state === "running";
+      const done = job?.result?.rows.at(-1) ?? 0;
+      state.textContent = job ? { running: job.paused ? "resting" : "running", done: "done", cancelled: "stopped", failed: "failed" }[job.state] : "";
+      state.className = words.className = job?.state === "failed" ? "bad" : job ? "" : "quiet";
+      words.textContent = !job
+        ? "Every row is answered first and learned then, so no rows must be kept apart. Choose rows and models, and start."
+        : job.state === "failed" ? job.text : job.result ? `${job.result.source}: row ${number(done)} of ${number(job.result.total)}` : "beginning …";
+      for (const own of [progress, pause, stop]) own.hidden = !running;
+      pause.textContent = job?.paused ? "Go on" : "Pause";
+      progress.max = job?.total || 1;
+      progress.value = job?.done ?? 0;
     }
 
     function drawCurves() {
       const run = job?.result;
-      if (!run) return refill(curves);
-      const width = Math.max(420, curves.clientWidth || 720);
+      curves.hidden = !run;
+      if (!run) return;
       const loss = measure === "log_loss";
+      const alarms = run.models.some((model) => model.events.some((own) => ALARMS[own.what]));
+      measures.draw();
+      note.textContent = `of the last thousand rows or so (fading by ${run.fade} a row)${alarms ? "; triangles: a detector alarms" : ""}${run.best && !loss ? "; dashed: the best possible on the average" : ""}`;
+      refill(picture, drawn(run, loss));
+      drawTable(run);
+    }
+
+    /** The chart: a curve for each model, where the stream drifts, and where a detector alarms. */
+    function drawn(run, loss) {
       const series = run.models.map((model, i) => ({ label: model.name, colour: colourOf(i), points: run.rows.map((row, at) => [row, model[measure][at]]) }));
       const shown = series.filter((own) => !hidden.has(own.label));
       const values = shown.flatMap((own) => own.points.map((point) => point[1])).filter((value) => value !== null).sort((a, b) => a - b);
-      const low = values[Math.floor(values.length * 0.02)] ?? 0;
+      const low = values[Math.floor(values.length * 0.02)] ?? 0; // the first rows, of which nothing was known, would take all the room
       const high = values[Math.ceil(values.length * 0.98) - 1] ?? 1;
       const ydomain = loss ? [0, Math.max(0.1, high * 1.08)] : [Math.max(0, Math.min(low - 0.03, 0.95)), 1];
       for (const own of shown) own.points = own.points.map(([x, y]) => [x, y === null ? null : Math.min(ydomain[1], Math.max(ydomain[0], y))]);
       if (!loss && run.best) shown.push({ label: "best possible on the average", colour: "var(--quiet)", dashed: true, points: [[0, run.best], [run.total, run.best]] });
-      const marks = run.drifts.map((row, i) => ({ x: row, label: i === 0 ? "the stream drifts" : "", colour: "var(--bad)" }));
-      const words = loss ? "log loss" : "accuracy";
-      const height = 300;
-      const picture = lines({
-        series: shown, marks, width, height: height, xdomain: [0, run.total], ydomain, xlabel: "rows", ylabel: `${words} of late`, yformat: loss ? number : (own) => percent(own, own === 1 || ydomain[1] - ydomain[0] > 0.1 ? 0 : 1),
-        label: `${words} of ${run.models.length} models after ${number(run.rows.at(-1))} rows`,
+      const what = loss ? "log loss" : "accuracy";
+      const chart = lines({
+        series: shown, width: Math.max(420, picture.clientWidth), height: 300, xdomain: [0, run.total], ydomain, xlabel: "rows", ylabel: `${what} of late`,
+        marks: run.drifts.map((row, i) => ({ x: row, label: i === 0 ? "the stream drifts" : "", colour: "var(--bad)" })),
+        yformat: loss ? number : (own) => percent(own, ydomain[1] - ydomain[0] > 0.1 ? 0 : 1),
+        label: `${what} of ${run.models.length} models after ${number(run.rows.at(-1))} rows`,
       });
       run.models.forEach((model, i) => {
-        if (hidden.has(model.name)) return;
-        for (const event of model.events.filter((own) => ALARMS[own.what])) {
-          const x = picture.xOf(event.row);
-          const big = event.what !== "warning";
-          picture.append(s("path", { class: `alarm ${event.what}`, d: `M${x} ${picture.plot.bottom - (big ? 11 : 7)} l${big ? -6 : -4} ${big ? 11 : 7} h${big ? 12 : 8} z`, fill: colourOf(i), opacity: big ? 1 : 0.5 },
+        for (const event of hidden.has(model.name) ? [] : model.events.filter((own) => ALARMS[own.what])) {
+          const [x, size] = [chart.xOf(event.row), event.what === "warning" ? 4 : 6];
+          chart.append(s("path", { class: `alarm ${event.what}`, d: `M${x} ${chart.plot.bottom - 2 * size} l${-size} ${2 * size - 1} h${2 * size} z`, fill: colourOf(i), opacity: size === 6 ? 1 : 0.5 },
             s("title", {}, `${model.name}, row ${number(event.row)}: ${ALARMS[event.what]}. ${event.why}`)));
         }
       });
-      const alarms = run.models.some((model) => model.events.some((own) => ALARMS[own.what]));
-      refill(
-        curves,
-        h("div", { class: "row tabs", role: "radiogroup", "aria-label": "Measure" },
-          [["accuracy", "Accuracy"], ["log_loss", "Log loss"]].map(([own, text]) =>
-            h("button", { role: "radio", "aria-checked": String(own === measure), class: own === measure ? "main" : null, onclick: () => { measure = own; drawCurves(); } }, text)),
-          h("small", {}, `of the last thousand rows or so (fading by ${run.fade} a row)${alarms ? "; triangles: a detector alarms" : ""}${run.best && !loss ? "; dashed: the best possible on the average" : ""}`)),
-        picture,
-        table(run),
-      );
+      return chart;
     }
 
-    function table(run) {
+    let made = []; // of the table: [row, cells], one for each model
+    let tabled = "";
+
+    function drawTable(run) {
+      const names = run.models.map((model) => model.name).join("\n");
+      if (names !== tabled) makeTable(run.models);
+      tabled = names;
       const best = Math.max(...run.models.map((model) => model.whole));
-      return h("table", { class: "stream-table" },
-        h("thead", {}, h("tr", {}, h("th", {}, "model"), h("th", { class: "number" }, "accuracy now"), h("th", { class: "number" }, "over all"), h("th", { class: "number" }, "log loss over all"), h("th", { class: "number" }, "rows/s"), h("th", {}, "drift noticed at"))),
-        h("tbody", {}, run.models.map((model, i) => {
-          const alarms = model.events.filter((own) => own.what === "drift");
-          const on = !hidden.has(model.name);
-          const turn = () => { on ? hidden.add(model.name) : hidden.delete(model.name); drawCurves(); };
-          return h("tr", { class: on ? null : "faint" },
-            h("td", {}, h("label", { class: "tick-line" }, h("input", { type: "checkbox", checked: on, onchange: turn, "aria-label": `Draw ${model.name}` }), h("i", { class: "swatch", css: { "--own": colourOf(i) } }), model.name)),
-            h("td", { class: "number" }, percent(model.accuracy.at(-1))),
-            h("td", { class: `number${model.whole === best ? " good" : ""}` }, percent(model.whole)),
-            h("td", { class: "number" }, number(model.whole_loss)),
-            h("td", { class: "number" }, number(Number(model.rate.toPrecision(2)))),
-            h("td", {}, alarms.length ? alarms.slice(-3).map((own) => number(own.row)).join(", ") : ""));
-        })));
+      run.models.forEach((model, i) => {
+        const [row, cells] = made[i];
+        const texts = [percent(model.accuracy.at(-1)), percent(model.whole), number(model.whole_loss), number(Number(model.rate.toPrecision(2))),
+          model.events.filter((own) => own.what === "drift").slice(-3).map((own) => number(own.row)).join(", ")];
+        texts.forEach((text, c) => (cells[c].textContent = text));
+        cells[1].classList.toggle("good", model.whole === best);
+        row.classList.toggle("faint", hidden.has(model.name));
+      });
+    }
+
+    function makeTable(models) {
+      made = models.map((model, i) => {
+        const turn = (event) => { event.target.checked ? hidden.delete(model.name) : hidden.add(model.name); drawCurves(); };
+        const cells = [0, 1, 2, 3].map(() => h("td", { class: "number" })).concat(h("td"));
+        const box = h("input", { type: "checkbox", checked: !hidden.has(model.name), onchange: turn, "aria-label": `Draw ${model.name}` });
+        return [h("tr", {}, h("td", {}, h("label", { class: "tick-line" }, box, h("i", { class: "swatch", css: { "--own": colourOf(i) } }), model.name)), cells), cells];
+      });
+      const heads = ["accuracy now", "over all", "log loss over all", "rows/s"].map((text) => h("th", { class: "number" }, text));
+      refill(table, h("table", { class: "stream-table" }, h("thead", {}, h("tr", {}, h("th", {}, "model"), heads, h("th", {}, "drift noticed at"))), h("tbody", {}, made.map(([row]) => row))));
     }
 
     // --- pseudo-classes and the anytime curve -------------------------------------------------------------------
 
-    function drawBelow() {
-      const run = job?.result;
-      refill(below, run?.evolving ? evolving(run) : null, run?.anytime ? anytime(run.anytime) : null);
+    function drawPseudo() {
+      evolution.hidden = !job?.result?.evolving;
+      if (!evolution.hidden) refill(evolution, evolving(job.result));
+    }
+
+    function drawAnytime() {
+      timed.hidden = !job?.result?.anytime;
+      against.draw();
+      if (!timed.hidden) refill(bought, anytime(job.result.anytime));
     }
 
     function evolving(run) {
@@ -164,12 +206,13 @@ export default {
       });
       const counts = classes.map((label) => pseudo.filter((own) => own.label === label).length);
       const news = [...(model?.events ?? [])].reverse().slice(0, 6);
-      return h("section", { class: "panel", "aria-label": "Pseudo-classes" },
+      return [
         h("h2", {}, "Pseudo-classes of the evolving model"),
         h("p", { class: "quiet" }, `A class that is often taken for another gets a further pseudo-class. Each curve is a fuzzy set: how much a value belongs to it.${n_columns > columns.length ? ` Shown are ${columns.length} of ${n_columns} columns, in which they differ most.` : ""}`),
         legend(classes.map((label, c) => ({ label: `${label}: ${counts[c]}`, colour: colourOf(c) }))),
         h("div", { class: "fuzzy" }, columns.map((name, i) => h("figure", {}, h("figcaption", { title: name }, name), pseudo[0].sets[i].degrees ? fuzzyBars(name, i, pseudo, style) : fuzzyBells(name, i, pseudo, style)))),
-        news.length ? h("ul", { class: "news" }, news.map((own) => h("li", {}, h("strong", {}, `row ${number(own.row)} `), `${own.what} a pseudo-class of ${own.label}: ${own.why}`))) : h("p", { class: "quiet" }, "None was added yet."));
+        news.length ? h("ul", { class: "news" }, news.map((own) => h("li", {}, h("strong", {}, `row ${number(own.row)} `), `${own.what} a pseudo-class of ${own.label}: ${own.why}`))) : h("p", { class: "quiet" }, "None was added yet."),
+      ];
     }
 
     function fuzzyBells(name, i, pseudo, style) {
@@ -209,20 +252,18 @@ export default {
     function anytime(found) {
       const xs = found.accuracy.map((_, n) => (along === "members" ? n : found.microseconds[n]));
       const [low, high] = [Math.min(...found.accuracy), Math.max(...found.accuracy)];
-      const picture = lines({
+      const chart = lines({
         series: [{ label: "anytime AODE", points: xs.map((x, n) => [x, found.accuracy[n]]) }], width: 460, height: 240,
         xdomain: [xs[0], Math.max(xs.at(-1), xs[0] + 1)], ydomain: [Math.max(0, low - 0.02), Math.min(1, high + 0.02)],
         xformat: (own) => (along === "members" && !Number.isInteger(own) ? "" : number(own)),
         xlabel: along === "members" ? "super-parents (0: naive Bayes alone)" : "microseconds for a row", ylabel: "accuracy", yformat: (own) => percent(own), label: "Accuracy of the anytime model by what it may spend",
       });
-      xs.forEach((x, n) => picture.append(s("circle", { cx: picture.xOf(x), cy: picture.yOf(found.accuracy[n]), r: 4, fill: colourOf(0) }, s("title", {}, `${n} super-parents: ${percent(found.accuracy[n])}, ${number(found.microseconds[n])} µs for a row`))));
-      return h("section", { class: "panel", "aria-label": "Anytime curve" },
-        h("h2", {}, "What time buys"),
+      xs.forEach((x, n) => chart.append(s("circle", { cx: chart.xOf(x), cy: chart.yOf(found.accuracy[n]), r: 4, fill: colourOf(0) }, s("title", {}, `${n} super-parents: ${percent(found.accuracy[n])}, ${number(found.microseconds[n])} µs for a row`))));
+      return [
         h("p", { class: "quiet" }, `The anytime model at row ${number(found.row)}, tried on the next ${number(found.rows)} rows. It has enough after ${found.members.length} of ${found.n_members} super-parents.`),
-        h("div", { class: "row", role: "radiogroup", "aria-label": "Against" }, [["members", "by super-parents"], ["time", "by time"]].map(([own, text]) =>
-          h("button", { role: "radio", "aria-checked": String(own === along), class: own === along ? "main" : null, onclick: () => { along = own; drawBelow(); } }, text))),
-        picture,
-        found.members.length ? h("p", { class: "quiet" }, `In this order: ${found.members.slice(0, 8).join(", ")}${found.members.length > 8 ? ", …" : ""}`) : null);
+        chart,
+        found.members.length ? h("p", { class: "quiet" }, `In this order: ${found.members.slice(0, 8).join(", ")}${found.members.length > 8 ? ", …" : ""}`) : null,
+      ];
     }
 
     // --- events -------------------------------------------------------------------------------------------------
@@ -230,11 +271,10 @@ export default {
     let waiting = 0;
     function draw() {
       waiting = 0;
-      const focused = root.contains(document.activeElement) ? nameOf(document.activeElement) : null;
       drawStatus();
       drawCurves();
-      drawBelow();
-      if (focused && document.activeElement === document.body) [...root.querySelectorAll("button, input")].find((own) => nameOf(own) === focused)?.focus();
+      drawPseudo();
+      drawAnytime();
     }
 
     function take(summary) {
