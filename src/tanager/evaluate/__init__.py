@@ -2,6 +2,7 @@
 
 from tanager.evaluate.crossval import cross_validate, cross_validate_all, holdout, leave_one_out
 from tanager.evaluate.folds import stratified_folds, stratified_holdout
+from tanager.evaluate.left_out_networks import Interval, LeftOutDifference, LeftOutFigures, LeftOutNetworks
 from tanager.evaluate.measures import (
     accuracy,
     auc,
@@ -45,6 +46,10 @@ __all__ = [
     "AsNumbers",
     "Equivalence",
     "Friedman",
+    "Interval",
+    "LeftOutDifference",
+    "LeftOutFigures",
+    "LeftOutNetworks",
     "PrequentialResults",
     "Recommendation",
     "Results",
