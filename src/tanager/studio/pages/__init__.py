@@ -1,6 +1,19 @@
 """What the pages of the studio can ask for: one module for each page, each with its ``actions``."""
 
 from tanager.studio.actions import Actions
-from tanager.studio.pages import costs, decide, questions, session, start
+from tanager.studio.pages import (
+    costs,
+    decide,
+    questions,
+    session,
+    start,
+)
 
-PAGES: dict[str, Actions] = {module.actions.page: module.actions for module in (session, start, decide, costs, questions)}
+_MODULES = (
+    costs,
+    decide,
+    questions,
+    session,
+    start,
+)
+PAGES: dict[str, Actions] = {module.actions.page: module.actions for module in _MODULES}
