@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from tanager import AODE, NaiveBayes
 from tanager.cluster import fit, run_here
-from tanager.cluster.protocol import merge_counts
+from tanager.cluster.counting import merge_counts
 from tanager.cluster.wire import merge_in_order, pack, unpack
 
 PART = 500_000  # rows of a file

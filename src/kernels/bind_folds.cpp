@@ -1,15 +1,25 @@
-// Cross-validation for trees of classifiers.
-#include "bind_arrays.hpp"
-#include "fold_errors.hpp"
-
-namespace {
+#include "bind_folds.hpp"
 
 using namespace tanager;
 using namespace arrays;
 
-using Floats = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+FoldedRows as_folded(const AnyArray &codes, const AnyArray &labels, const DealtRows &dealt, int n_columns,
+                     int n_classes) {
+    FoldedRows rows;
+    rows.codes = as_codes(codes, n_columns);
+    rows.labels = as_labels(labels, rows.codes.n_rows);
+    expect(dealt.shape(0) > 0 && dealt.shape(0) < 65536 && std::int64_t(dealt.shape(1)) == rows.codes.n_rows,
+           "the weights must have one line per fold and one column per row");
+    rows.dealt = dealt.data();
+    rows.n_folds = int(dealt.shape(0));
+    for (std::int64_t r = 0; r < rows.codes.n_rows; ++r)
+        expect(rows.labels.at(r) < n_classes, "a label is none of the classes");
+    return rows;
+}
 
-void right_of_folds(const AnyArray &codes, const AnyArray &labels, const Floats &dealt,
+namespace {
+
+void right_of_folds(const AnyArray &codes, const AnyArray &labels, const DealtRows &dealt,
                     const std::vector<std::int64_t> &n_values, const std::vector<double> &pseudo, int n_classes,
                     double class_pseudo, const std::vector<bool> &wanted, const Doubles &right, bool heaviest,
                     int n_jobs) {
@@ -23,17 +33,8 @@ void right_of_folds(const AnyArray &codes, const AnyArray &labels, const Floats 
         expect(values >= 0 && values < 65536, "a column has less than no values, or too many");
         cells += double(values) * n_classes;
     }
-    FoldedRows rows;
-    rows.codes = as_codes(codes, int(n));
-    rows.labels = as_labels(labels, rows.codes.n_rows);
-    expect(dealt.ndim() == 2 && dealt.shape(0) > 0 && dealt.shape(0) < 65536 &&
-               std::int64_t(dealt.shape(1)) == rows.codes.n_rows,
-           "the weights must have one line per fold and one column per row");
-    rows.dealt = dealt.data();
-    rows.n_folds = int(dealt.shape(0));
+    const FoldedRows rows = as_folded(codes, labels, dealt, int(n), n_classes);
     expect(cells * (rows.n_folds + 1) < 4294967296.0, "the tables have more cells than can be numbered");
-    for (std::int64_t r = 0; r < rows.codes.n_rows; ++r)
-        expect(rows.labels.at(r) < n_classes, "a label is none of the classes");
     for (const double value : pseudo) expect(value > 0.0, "pseudo-counts must be above 0");
     expect(class_pseudo > 0.0, "pseudo-counts must be above 0");
     expect(right.ndim() == 1 && right.shape(0) == n + 1, "there must be room for every column, and one more");

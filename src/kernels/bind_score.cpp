@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "back_off.hpp"
+#include "bind_folds.hpp"
 #include "bind_left_out.hpp"
 #include "bind_staged.hpp"
 #include "bind_store.hpp"
@@ -9,6 +10,7 @@
 #include "departures.hpp"
 #include "left_out_factors.hpp"
 #include "member_validation.hpp"
+#include "plan_folds.hpp"
 #include "score_rows.hpp"
 #include "stream.hpp"
 #include "threads.hpp"
@@ -244,6 +246,17 @@ struct PyPlan {
         const StreamEnd end = test_then_train(plan, stream, out);
         return {end.n_done, end.unit, end.halved};
     }
+    double right_in_folds(const AnyArray &codes, const AnyArray &labels, const Table &dealt, int n_jobs) {
+        check_ready();
+        const Store &s = plan.store;
+        const tanager::FoldedRows rows = as_folded(codes, labels, dealt, s.n, s.k);
+        expect(plan.estimate.unit == 1 && std::all_of(s.classes, s.classes + s.k, [](double x) { return x == 0; }),
+               "a plan is cross-validated over counts that are empty");
+        nb::gil_scoped_release release;
+        const double right = tanager::scoring::right_in_folds(plan, rows, n_jobs);
+        expect(!std::isnan(right), "a row has a value that these counts do not know");
+        return right;
+    }
     void parts(const AnyArray &codes_, const Doubles &out) {
         check_ready();
         const Codes codes = as_codes(codes_, plan.store.n);
@@ -440,6 +453,8 @@ void bind_score(nb::module_ &m) {
         .def("learn_strengths", &PyPlan::learn_strengths)
         .def("strengths", [](const PyPlan &p) { return p.plan.strengths(); })
         .def("set_strengths", &PyPlan::set_strengths, nb::arg("all"))
+        .def("right_in_folds", &PyPlan::right_in_folds, nb::arg("codes"), nb::arg("labels"), nb::arg("dealt"),
+             nb::arg("n_jobs") = 1)
         .def("parts", &PyPlan::parts, nb::arg("codes"), nb::arg("out").noconvert())
         .def("term", &PyPlan::term, nb::arg("number"), nb::arg("codes"), nb::arg("out").noconvert(),
              nb::arg("labels").none() = nb::none(), nb::arg("weights").none() = nb::none(), nb::arg("unit") = 1.0)

@@ -6,11 +6,18 @@ namespace tanager::scoring {
 
 namespace {
 
+constexpr int kFewClasses = 4;
 constexpr int kRowsPerTable = 128, kFewRows = 2048, kManyRows = 16384;
 
 int padded(int k) { return (k + 3) / 4 * 4; }
 
 }  // namespace
+
+bool MemberRows::pays(const ScoringPlan &p) {
+    if (!suits(p) || !p.fast) return suits(p);
+    return p.store.k > kFewClasses ||
+           std::any_of(p.ever_missing.begin(), p.ever_missing.end(), [](char c) { return c; });
+}
 
 int MemberRows::block_rows(const ScoringPlan &plan, std::int64_t n_rows) {
     double most = 0;
@@ -92,6 +99,14 @@ void MemberRows::sort() {
     }
 }
 
+// Of a child of a member; a plan that reads pairs by its short cut has none at hand.
+ChildPlace MemberRows::place_of(int q, int i) const {
+    if (!plan_.member_children.empty()) return plan_.member_children[q][plan_.place_of(i, *member_)];
+    const Store &s = plan_.store;
+    const std::int64_t row = s.width * s.k;
+    return {s.pairs + s.offsets[member_->attributes[0]] * row + s.offsets[i] * s.k, s.k, {row, 0, 0}};
+}
+
 const int *MemberRows::rows_by_values(int q) {
     member_ = &plan_.members[q];
     children_.clear();
@@ -99,7 +114,7 @@ const int *MemberRows::rows_by_values(int q) {
     for (int i : columns_) {
         if (!plan_.child_of(i, *member_)) continue;
         children_.push_back(i);
-        places_.push_back(&plan_.member_children[q][plan_.place_of(i, *member_)]);
+        places_.push_back(place_of(q, i));
     }
     present_ = present_weight(plan_.store, *member_, 0);
     const auto &s = member_->attributes;
@@ -140,8 +155,8 @@ bool MemberRows::open(const int *rows, int n_rows) {
     seen_ = std::accumulate(count_, count_ + k_, 0.0);
     joint_less_ = -1;
     for (std::size_t t = 0; t < children_.size(); ++t) {
-        own_[t] = places_[t]->cells;
-        for (std::size_t u = 0; u < parents.size(); ++u) own_[t] += here_[parents[u]] * places_[t]->strides[u];
+        own_[t] = places_[t].cells;
+        for (std::size_t u = 0; u < parents.size(); ++u) own_[t] += here_[parents[u]] * places_[t].strides[u];
     }
     for (int i : parents) std::fill_n(&table_[std::size_t(plan_.store.offsets[i] + here_[i]) * width_], width_, 1.0);
     fill(rows, n_rows);
@@ -172,7 +187,7 @@ void MemberRows::fill(const int *rows, int n_rows) {
     for (std::size_t t = 0; t < children_.size(); ++t) {
         const int i = children_[t], limit = plan_.slots.limit[i];
         const double pseudo = unit * plan_.cells[i], *own = own_[t], *inverse = &inverse_[plan_.total_of[i] * k_];
-        const std::int64_t step = places_[t]->step;
+        const std::int64_t step = places_[t].step;
         if (plan_.ever_missing[i]) {
             const double *lost = own + plan_.store.missing_slot(i) * step;
             lanes_.invert(count_, lost, unit * plan_.totals[plan_.total_of[i]], k_, lost_inverse_.data());
@@ -198,7 +213,7 @@ void MemberRows::fill_without(const int *rows, int n_rows, int y, double less) {
     for (std::size_t t = 0; t < children_.size(); ++t) {
         const int i = children_[t], limit = plan_.slots.limit[i];
         const double pseudo = unit * plan_.cells[i], *own = own_[t] + y;
-        const std::int64_t step = places_[t]->step;
+        const std::int64_t step = places_[t].step;
         double inverse = inverse_[plan_.total_of[i]];
         if (plan_.ever_missing[i]) {
             const double lost = own[plan_.store.missing_slot(i) * step];

@@ -106,15 +106,15 @@ class SumInBlocks {
 
 void score_rows(ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, bool log_joint, int n_jobs,
                 double *out) {
+    plan.refresh_missing();
     const auto in_blocks = [&]<class Members>() {
-        plan.refresh_missing();
         const auto rows = [&](std::int64_t begin, std::int64_t end) {
             SumInBlocks<Members>(plan, codes, left_out, log_joint, end - begin).score(begin, end, out);
         };
         parallel_rows(codes.n_rows, n_jobs, rows, 256);
     };
     if (!left_out.labels && Departures::pays(plan, codes.n_rows)) return in_blocks.operator()<Departures>();
-    const bool blocks = codes.n_rows >= kBlock && !plan.staging && MemberRows::suits(plan);
+    const bool blocks = codes.n_rows >= kBlock && !plan.staging && MemberRows::pays(plan);
     if (blocks && (left_out.labels || !TripleSweep::suits(plan))) return in_blocks.operator()<MemberRows>();
     each_row(plan, codes, left_out, n_jobs, out, [&] {
         return [&, w = Scratch(plan)](const int *slot, int y, double minus, double *answer) mutable {

@@ -315,6 +315,11 @@ class ScoringPlan:
 
         Cells hold true counts times the unit. Strengths, weights and `min_count` are as for true counts.
         """
+    def right_in_folds(self, codes: np.ndarray, labels: np.ndarray, dealt: np.ndarray, n_jobs: int = 1) -> float:
+        """The weight of rows, (folds, rows), that are answered correctly from the rows of all other folds.
+
+        Over empty counts, which are empty again in the end.
+        """
     def rescale(self, unit: float) -> None:
         """Go on with another unit."""
     def learn_strengths(self) -> None:

@@ -123,6 +123,6 @@ def test_an_explanation_of_three_super_parents_adds_up():
 
 
 def test_what_is_too_large_does_not_keep_others_from_being_evaluated():
-    schema = Schema(tuple(Column(f"x{i}", "codes", n_codes=2) for i in range(60)))
+    schema = Schema(tuple(Column(f"x{i}", "codes", n_codes=2) for i in range(80)))
     models = [AODE(), ANDE(n=3, max_memory="1 MB")]
     assert [within_budget(model, schema, 2) for model in models] == [True, False]

@@ -310,6 +310,18 @@ def test_rows_stay_where_tables_have_become_too_large(monkeypatch):
     assert model.predict(X).shape == (40,)
 
 
+@pytest.mark.parametrize(("n_values", "max_memory"), [(24, "2 GB"), (4, "100 kB")])
+def test_rows_are_kept_where_tables_would_be_too_large(n_values, max_memory):
+    """Whether tables would take long to make, or would be quick and are too large all the same."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, n_values, (60, 12)).astype(np.uint8), np.arange(60) % 2
+    model = ANDE(n=3, max_memory=max_memory).fit(X, y)
+    assert isinstance(model.scorer_, SumOverRows)
+    np.testing.assert_allclose(model.predict_proba(X), ANDE(n=3, lazy=True).fit(X, y).predict_proba(X))
+    with pytest.raises(MemoryBudgetError, match="all sets of 4 of 12 columns needs"):
+        ANDE(n=3, max_memory=max_memory, lazy=False).fit(X, y)
+
+
 def test_many_columns_are_refused_for_what_an_answer_takes():
     X, y = codes_and_labels(4, n=400)
     with pytest.raises(MemoryBudgetError, match=r"all sets of 3 of 400 columns, needs 254 MB.*Use a smaller n"):

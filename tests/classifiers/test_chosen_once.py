@@ -360,7 +360,7 @@ def file(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "SAMPLE", 50)
     monkeypatch.setattr(module, "CHUNK", 37)
     monkeypatch.setattr(delimited, "BLOCK", 500)
-    monkeypatch.setattr("tanager.classifiers.selective_kdb.BLOCK", 100)
+    monkeypatch.setattr("tanager.learning.memory.ROWS_AT_ONCE", 100)
     return csv_of(X, y, tmp_path / "data.csv")
 
 

@@ -116,7 +116,7 @@ def test_what_was_chosen_is_in_the_file(noisy, tmp_path):
 
 def test_rows_of_any_number_are_looked_at(noisy, monkeypatch):
     whole = SelectiveKDB(k=1).fit(*noisy).losses_
-    monkeypatch.setattr("tanager.classifiers.selective_kdb.BLOCK", 100)
+    monkeypatch.setattr("tanager.learning.memory.ROWS_AT_ONCE", 100)
     np.testing.assert_allclose(SelectiveKDB(k=1).fit(*noisy).losses_, whole, rtol=1e-12)
 
 

@@ -1,13 +1,19 @@
-"""Random tables of all kinds of columns, cut into parts, some of them empty or of one class."""
+"""Random tables of all kinds of columns, cut into parts, some of them empty or of one class; and learning them."""
 
 from __future__ import annotations
 
 import datetime
+import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
+
+from tanager import DataWarning
+from tanager.cluster import fit, run_here
+from tanager.learning.counts_classifier import CountsClassifier
 
 
 @dataclass(frozen=True)
@@ -89,3 +95,37 @@ def parted(draw, min_rows=1, max_rows=40, max_columns=4, weighted=False, unlabel
         weights = rng.integers(0, 4, m).astype(float)
         weights[0] = 1.0
     return Parted(pa.table(X), pa.array(labels, pa.string()), weights, ends)
+
+
+# --- learning them ----------------------------------------------------------------------------------------------------
+
+
+def here(model: CountsClassifier, table: Parted, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # rows without a label
+        return fit(model, run_here(table.parts), target="class", **options)
+
+
+def alone(model: CountsClassifier, table: Parted):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        return model.fit(table.X, table.y, table.weights)
+
+
+def assert_same(ours: CountsClassifier, one: CountsClassifier, X) -> None:
+    assert ours.encoder_.schema == one.encoder_.schema
+    assert [c.reason for c in ours.encoder_.schema.columns] == [c.reason for c in one.encoder_.schema.columns]
+    assert ours.classes_.tolist() == one.classes_.tolist()
+    assert ours.classes_.dtype == one.classes_.dtype
+    assert ours.counts_ == one.counts_
+    np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))
+
+
+def cut_up(X, y, ends=(10, 10, 31)):
+    edges = [0, *ends, len(y)]
+    return [[(X[a:b], y[a:b], None)] for a, b in pairwise(edges)]
+
+
+def once(model):
+    """As parts are learned: a structure that can be chosen once, is."""
+    return model.set_params(refresh=float("inf")) if model.may_choose_once and model.looks_at_rows else model

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from part_tables import Parted, parted
+from part_tables import Parted, alone, assert_same, cut_up, here, once, parted
 from sklearn.base import clone
 
 from profiles import examples
@@ -17,28 +16,6 @@ from registry import NAMES, STREAMING, make, name_of, small_table
 from tanager import AODE, KDB, TAN, DataError, DataWarning, MemoryBudgetError, NaiveBayes, OptionError, SelectiveKDB
 from tanager.cluster import fit, run_here, update
 from tanager.cluster.wire import merge_in_order, pack, unpack
-from tanager.learning.counts_classifier import CountsClassifier
-
-
-def here(model: CountsClassifier, table: Parted, **options):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # rows without a label
-        return fit(model, run_here(table.parts), target="class", **options)
-
-
-def alone(model: CountsClassifier, table: Parted):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        return model.fit(table.X, table.y, table.weights)
-
-
-def assert_same(ours: CountsClassifier, one: CountsClassifier, X) -> None:
-    assert ours.encoder_.schema == one.encoder_.schema
-    assert [c.reason for c in ours.encoder_.schema.columns] == [c.reason for c in one.encoder_.schema.columns]
-    assert ours.classes_.tolist() == one.classes_.tolist()
-    assert ours.classes_.dtype == one.classes_.dtype
-    assert ours.counts_ == one.counts_
-    np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))
 
 
 @given(parted())
@@ -66,16 +43,6 @@ def test_gaussian_columns_are_the_same(table):
     assert_same(here(NaiveBayes(gaussian=True), table), alone(NaiveBayes(gaussian=True), table), table.X)
 
 
-def cut_up(X, y, ends=(10, 10, 31)):
-    edges = [0, *ends, len(y)]
-    return [[(X[a:b], y[a:b], None)] for a, b in pairwise(edges)]
-
-
-def once(model):
-    """As parts are learned: a structure that can be chosen once, is."""
-    return model.set_params(refresh=float("inf")) if model.may_choose_once and model.looks_at_rows else model
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_every_classifier_that_counts_answers_as_on_one_machine(name):
     X, y = small_table(60)
@@ -85,6 +52,18 @@ def test_every_classifier_that_counts_answers_as_on_one_machine(name):
     assert ours.encoder_.schema == one.encoder_.schema
     again = ours.partial_fit(X[:7], y[:7])  # and goes on as it would
     np.testing.assert_array_equal(again.predict_proba(X), one.partial_fit(X[:7], y[:7]).predict_proba(X))
+
+
+@pytest.mark.parametrize("ones", [0, 1])
+def test_weights_of_one_in_one_part_leave_the_others_theirs(ones):
+    X, y = small_table(60)
+    weights = [np.full(30, 2.0), np.full(30, 2.0)]
+    weights[ones] = np.ones(30)
+    parts = [[(X[at : at + 30], y[at : at + 30], own)] for at, own in zip((0, 30), weights, strict=True)]
+    ours = fit(NaiveBayes(calibrate=True), run_here(parts), named=False)
+    one = NaiveBayes(calibrate=True).fit(X, y, np.concatenate(weights))
+    assert ours.counts_ == one.counts_
+    np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))
 
 
 @pytest.mark.parametrize("name", STREAMING)
@@ -129,7 +108,7 @@ def test_runs_are_few_and_a_given_schema_spares_one():
     assert kdb.memory.rows is None
     runs.clear()
     fit(SelectiveKDB(), counted(parts), named=False)
-    assert runs[2:] == ["count_families_part", "encode_part"]
+    assert runs[2:] == ["count_families_part", "total_part"]
 
 
 def test_a_model_that_would_take_too_much_memory_is_refused_before_anything_is_counted():

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from tanager import _kernels
+from tanager import Column, JointCounts, Lidstone, Schema, _kernels
+from tanager.counts.block import Block
+from tanager.scoring.decision import decide
+from tanager.scoring.forms import averaged, naive
+from tanager.scoring.view import View
 
 
 def rows(m=2000, n=5, k=3, folds=4, seed=0):
@@ -73,3 +77,52 @@ def test_many_columns_do_not_underflow():
 def test_arrays_that_do_not_fit_are_refused(name, value, sentence):
     with pytest.raises((ValueError, TypeError), match=sentence):
         _kernels.fold_right(**rows() | {name: value})
+
+
+# --- any plan ---------------------------------------------------------------------------------------------------
+
+
+def empty_view(form, k=3, n=5):
+    schema = Schema(tuple(Column(f"x{i}", "codes", n_codes=4) for i in range(n)))
+    return View(JointCounts(schema, list(range(k)), order=2), form, Lidstone(1.0))
+
+
+def right_by_counting_again(form, block, dealt):
+    """Fold after fold: counts of all other rows, made anew."""
+    right = 0.0
+    for fold in dealt:
+        view, rest = empty_view(form), dealt.sum(axis=0) - fold
+        view.counts.update(block.codes[rest > 0], block.labels[rest > 0], rest[rest > 0])
+        asked = block.part(fold > 0)
+        chosen = decide(view.score(asked.query), view.counts.class_counts, None)
+        right += fold[fold > 0][chosen == asked.labels].sum()
+    return right
+
+
+@pytest.mark.parametrize("form", [naive(5), averaged(5, 1, 1.0), averaged(5, 1, 12.0)], ids=["naive", "AODE", "rare"])
+@pytest.mark.parametrize("m", [40, 400])
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_plan_is_cross_validated_as_by_counting_again(form, m, whole):
+    given = rows(m=m)
+    dealt = np.ceil(given["dealt"]) if whole else given["dealt"]
+    dealt[:, :3] = 0.0  # rows that are in no fold are not there
+    block = Block(given["codes"], given["labels"], None)
+    view = empty_view(form)
+    for _ in range(2):  # the counts are empty again
+        assert view.right_in_folds(block, dealt) == pytest.approx(right_by_counting_again(form, block, dealt))
+    assert not any(array.any() for array in (view.counts.singles, view.counts.pairs, view.counts.class_counts))
+
+
+def test_a_plan_is_not_cross_validated_over_counts_or_by_rows_that_do_not_fit():
+    given = rows(m=40)
+    block, view = Block(given["codes"], given["labels"], None), empty_view(naive(5))
+    unknown = Block(np.where(block.codes == 3, np.uint8(9), block.codes), block.labels, None)
+    with pytest.raises(ValueError, match="a value that these counts do not know"):
+        view.right_in_folds(unknown, given["dealt"])
+    with pytest.raises(ValueError, match="one line per fold"):
+        view.right_in_folds(block, given["dealt"][:, 1:])
+    with pytest.raises(ValueError, match="none of the classes"):
+        empty_view(naive(5), k=2).right_in_folds(block, given["dealt"])
+    view.counts.update(block.codes, block.labels)
+    with pytest.raises(ValueError, match="counts that are empty"):
+        view.right_in_folds(block, given["dealt"])

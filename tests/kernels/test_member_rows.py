@@ -44,6 +44,37 @@ def test_many_rows_left_out_are_answered_as_few_are(k, weights, estimate):
         np.testing.assert_allclose(whole, few, rtol=1e-9)
 
 
+@pytest.mark.parametrize("k", [2, 5, 19])
+@pytest.mark.parametrize("holes", [0.0, 0.05])
+@pytest.mark.parametrize("weights", [False, True])
+def test_single_super_parents_are_read_from_pairs_as_they_are_row_by_row(k, holes, weights):
+    n = 9
+    counts, block = learned(n, k, m=150, holes=holes, weights=weights, order=2)
+    rest = SumOfProducts(tuple((i,) for i in range(n)), (1.0,) * n, 3.0)
+    view = View(counts, rest, Lidstone(1.0), factors=[0.5] + [1.0] * (k - 1))
+    for plan in (view.plan, view.in_terms().plan):  # the other has no short cut
+        whole, few = np.empty((150, k)), np.empty((150, k))
+        plan.score(block.codes, whole, labels=block.labels, weights=block.weights)
+        for at in range(0, 150, 25):
+            part = block.part(slice(at, at + 25))
+            plan.score(part.codes, few[at : at + 25], labels=part.labels, weights=part.weights)
+        np.testing.assert_allclose(whole, few, rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 5])
+@pytest.mark.parametrize("mix", ["joint", "posterior", "replace"])
+def test_single_super_parents_are_judged_in_blocks_as_they_are_row_by_row(k, mix):
+    n = 8
+    counts, block = learned(n, k, m=150, weights=True, order=2)
+    form = StagedSum(tuple((i,) for i in range(n)), (1.0,) * n, 3.0, None, mix)
+    view = View(counts, form, Lidstone(1.0))
+    whole, rows = np.zeros((6, n + 1)), np.zeros((6, n + 1))
+    view.validate(block, whole)
+    for at in range(0, 150, 25):
+        view.validate(block.part(slice(at, at + 25)), rows)
+    np.testing.assert_allclose(whole, rows, rtol=1e-9)
+
+
 def test_sets_of_three_columns_are_read_in_the_same_way():
     n = 6
     counts, block = learned(n, 2, order=3)

@@ -32,16 +32,18 @@ class ANDE(RowsOrTables):
         super-parent less answers.
     lazy : bool, default=None
         From n = 3 on: keep the rows, and count what an answer needs when it is asked for (True), or count all sets
-        beforehand (False). None keeps rows where tables would take long to make, and as long as an answer from the rows
-        takes ten milliseconds at most, by a forecast; then tables are made from them. Answers are the same.
+        beforehand (False). None keeps rows where tables would take long to make, or too much memory, and as long as an
+        answer from the rows takes ten milliseconds at most, by a forecast; then tables are made from them, if these
+        are not too large. Answers are the same.
 
     Notes
     -----
     Webb, Boughton, Zheng, Ting and Salem (2012). With tables, learning O(rows columns^(n+1)), memory (columns over n+1)
     values^(n+1) classes, a prediction O(columns^(n+1) classes). With rows, learning O(rows columns²), memory O(rows
-    columns), a prediction O(columns^(n+1) rows / 64), less what no row has in common with the one to answer. What would
-    take more than ``max_memory`` as tables is refused before it is counted. Rows need pseudo-counts that are the same
-    in all contexts, and not zero (a number, ``Lidstone`` or ``MEstimate``); others are read from tables.
+    columns), a prediction O(columns^(n+1) rows / 64), less what no row has in common with the one to answer. Where rows
+    do not do, what would take more than ``max_memory`` as tables is refused before it is counted. Rows need
+    pseudo-counts that are the same in all contexts, and not zero (a number, ``Lidstone`` or ``MEstimate``); others are
+    read from tables.
 
     Examples
     --------

@@ -57,8 +57,9 @@ class Joining(CountsClassifier):
             factors = moves.factors(alone, together, {*blocks})
             if not factors:
                 break
-            best, quality = best_change(left_out, [(factor,) for factor in factors])
-            if not quality[0] > current[0] + self.min_gain:
+            least = current[0] + self.min_gain
+            best, quality = best_change(left_out, [(factor,) for factor in factors], above=least)
+            if not quality[0] > least:
                 break
             left_out.make([factors[best]])
             chosen = [alone[best]] if best < len(alone) else moves.pair(together, best - len(alone))

@@ -14,6 +14,7 @@ from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, check_number, check_option
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.dealing import deal
+from tanager.learning.held_out import chooses_by_rows
 from tanager.learning.leaves import LeafMaker
 from tanager.learning.network_learner import sample_of
 from tanager.learning.part_scorer import TreeScorer
@@ -182,6 +183,7 @@ class _Grower:
             alike = NaiveBayes(smoothing=self.leaf.estimate)
             laplace = _pseudo_counts(NaiveBayes(), self.n_values, self.n_classes)
             self.stand_in = _pseudo_counts(alike, self.n_values, self.n_classes) or laplace
+        self.blank = self._blank_view()
 
     def tree(self) -> ValueTree:
         return self._grow(np.arange(len(self.block)), np.ones(len(self.block)))
@@ -253,8 +255,20 @@ class _Grower:
                 own = self.tried[i, code] = self._right(block.part(part), np.where(gone, dealt * share, dealt)[:, part])
                 right[i] += own
 
+    def _blank_view(self) -> View | None:
+        """A leaf without rows that answers from whatever is counted: all folds of a part are tried in one call.
+
+        None where what a leaf answers with depends on its rows.
+        """
+        if chooses_by_rows(self.leaf) or self.leaf.looks_at_rows:
+            return None
+        scorer = self.maker(self.block.part(slice(0))).scorer_
+        return scorer if type(scorer) is View and not scorer.learned else None
+
     def _right(self, block: Block, dealt: np.ndarray) -> float:
         """The weight of the rows that a leaf answers correctly which has not learned their fold."""
+        if self.blank is not None:
+            return self.blank.right_in_folds(block, dealt, n_jobs=self.model.n_threads)
         weights, right = dealt.sum(axis=0), 0.0
         leaf = self.maker(block.weighing(None if (weights == 1.0).all() else weights))  # which is counted more quickly
         for fold in dealt:

@@ -78,6 +78,7 @@ class NetworkForest(CountsClassifier):
 
     order = 1
     saves_structure = True
+    merges_repeats = True
     form_is_all = False
     flatters_left_out = True
     refresh_ratio = 1.25

@@ -10,18 +10,15 @@ import numpy as np
 
 from tanager import saved
 from tanager.classifiers.kdb import KDB
-from tanager.counts.block import Block, in_blocks
 from tanager.counts.joint import JointCounts
 from tanager.errors import SchemaMismatch, check_option
+from tanager.learning.nested_losses import TINY, NestedLosses
 from tanager.learning.rows import KeptRows
-from tanager.scoring.decision import decide, posterior
+from tanager.learning.whole_sums import mean_of
 from tanager.scoring.forms import Form, ProductOfSums
 from tanager.scoring.view import View
 from tanager.structure.measures import class_information
 from tanager.structure.orders import descending, k_dependence
-
-BLOCK = 8192  # rows looked at together
-TINY = 1e-300  # for the log of what is impossible
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -103,38 +100,12 @@ class SelectiveKDB(KDB):
 
     def _losses(self, view: View, order: list[int], parents: list[tuple[int, ...]]) -> np.ndarray:
         """The loss of every nested network, most parents by columns, each row left out."""
-        total = np.zeros((self.k + 1, len(order) + 1))
-        for block in in_blocks(self.memory.look_again(), BLOCK):
-            total += self._lost(view, order, parents, block)
-        mean = total / max(self.counts_.n_rows, TINY)
+        view.learn_strengths()
+        classes, n_rows = self.view_of(ProductOfSums((), (), ())), max(self.counts_.n_rows, TINY)
+        work = NestedLosses(view, classes, tuple(order), tuple(parents), self.k, self.loss, n_rows)
+        sums = self.memory.total(work)
+        mean = mean_of(sums, n_rows) if sums.ndim else np.zeros((self.k + 1, len(order) + 1))
         return np.sqrt(mean) if self.loss == "rmse" else mean
-
-    def _lost(self, view: View, order: list[int], parents: list[tuple[int, ...]], rows: Block) -> np.ndarray:
-        """What some rows add to the loss: one factor more for each column, and for each number of parents."""
-        labels, weights = rows.labels, rows.weights
-        once = rows.once
-        classes = self.view_of(ProductOfSums((), (), ()))
-        start = np.maximum(classes.leave_one_out(once, log_joint=True), np.log(TINY))
-        joint = [start.copy() for _ in range(self.k + 1)]
-        lost = np.zeros((self.k + 1, len(order) + 1))
-        lost[:, 0] = self._loss_of(start, labels, weights)
-        for t, i in enumerate(order, start=1):
-            factor = np.ones_like(start)
-            for j in range(self.k + 1):
-                if j <= len(parents[i]):  # a missing parent leaves the parents before it
-                    term = view.term(i, parents[i][:j], once)
-                    factor = np.where(np.isnan(term), factor, term)
-                joint[j] += np.log(np.maximum(factor, TINY))
-                lost[j, t] = self._loss_of(joint[j], labels, weights)
-        return lost
-
-    def _loss_of(self, log_joint: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> float:
-        proba = posterior(log_joint)
-        if self.loss == "rmse":
-            each = (1.0 - proba[np.arange(len(labels)), labels]) ** 2
-        else:
-            each = (decide(proba, self.counts_.class_counts, None) != labels).astype(float)
-        return float(each.sum() if weights is None else each @ weights)
 
     def _choice(self) -> dict[str, Any]:
         return {"columns": list(self.columns_), "k": self.k_, "losses": self.losses_.tolist()}

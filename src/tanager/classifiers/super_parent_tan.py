@@ -79,8 +79,9 @@ class SuperParentTAN(CountsClassifier):
                 options = [options[best_change(left_out, [arcs.together(*option) for option in options])[0]]]
             tried = [(s, c) for s, children in options for c in children]
             arcs.prepare(tried)
-            best, quality = best_change(left_out, [[arcs[arc]] for arc in tried])
-            if not quality[0] > current[0] + self.min_gain:
+            least = current[0] + self.min_gain
+            best, quality = best_change(left_out, [[arcs[arc]] for arc in tried], above=least)
+            if not quality[0] > least:
                 break
             s, c = tried[best]
             left_out.make([arcs[s, c]])

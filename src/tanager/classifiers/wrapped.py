@@ -135,6 +135,7 @@ class Wrapped(Delegating):
     random_state: int | None = None
 
     saves_structure = True
+    merges_repeats = True
     refresh_ratio = 2.0
 
     def check_options(self) -> None:

@@ -89,15 +89,35 @@ def in_blocks(blocks: Iterable[Block], size: int) -> Iterator[Block]:
 
 
 def joined(blocks: list[Block]) -> Block:
-    """Blocks with the same arrays, one after the other."""
+    """Blocks with the same arrays, one after the other; weights may be there in some alone, and are 1 in the others."""
     if len(blocks) == 1:
         return blocks[0]
+    if any(block.weights is not None for block in blocks):
+        blocks = [block.weighing(np.ones(len(block))) if block.weights is None else block for block in blocks]
 
     def cells(name: str) -> Any:
         arrays = [getattr(block, name) for block in blocks]
         return None if arrays[0] is None else np.concatenate(arrays)
 
     return Block(*(cells(name) for name in Block.__dataclass_fields__))
+
+
+def distinct(block: Block) -> Block:
+    """Rows that are the same as one row of their weight, in an order that depends on what they are alone.
+
+    Rows without a label or a weight are left out. Numbers of Gaussian columns are not looked at: there must be none.
+
+    >>> rows = Block(np.array([[2], [0], [2]], dtype=np.uint8), np.array([1, 0, 1], dtype=np.uint8))
+    >>> distinct(rows).codes.tolist(), distinct(rows).weights.tolist()
+    ([[0], [2]], [1.0, 2.0])
+    """
+    assert block.numbers is None
+    block = block.counted()
+    labels = np.ascontiguousarray(block.labels[:, None])
+    keys = np.concatenate([np.ascontiguousarray(block.codes).view(np.uint8), labels.view(np.uint8)], axis=1)
+    _, first, same = np.unique(keys.view(f"V{keys.shape[1]}"), return_index=True, return_inverse=True)
+    weights = np.bincount(same.ravel(), block.weights, minlength=len(first)).astype(np.float64)
+    return Block(block.codes[first], block.labels[first], weights)
 
 
 def _some(cells: np.ndarray | None, rows: slice | np.ndarray) -> np.ndarray | None:

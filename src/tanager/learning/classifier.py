@@ -41,6 +41,8 @@ _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of i
 
 ROUGH = 1e6  # log joints beyond this differ by less than they are rounded to; probabilities are worked out by ratios
 
+_OPTIONS: dict[type, tuple[str, ...]] = {}  # the names of those that a class has
+
 Answers = tuple[np.ndarray, np.ndarray]  # the classes known when rows were answered, and their probabilities
 
 
@@ -105,6 +107,13 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
             raise OptionError(f"n_jobs={self.n_jobs!r}: give a number of threads, -1 for all cores, or None for one.")
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise OptionError(f"schema={self.schema!r} is a {type(self.schema).__name__}; give a Schema, or None.")
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        """The names of all options. scikit-learn reads the signature whenever a model is copied or printed."""
+        if cls not in _OPTIONS:
+            _OPTIONS[cls] = tuple(super()._get_param_names())
+        return list(_OPTIONS[cls])
 
     # --- the life of a model: nothing learned, warming up, columns fixed ----------------------------------------
 

@@ -132,6 +132,7 @@ class CountsClassifier(Classifier):
     saves_structure: ClassVar[bool] = False  # whether model files hold it, because learning it again takes long
     flatters_left_out: ClassVar[bool] = False  # whether a row left out of the counts alone still shapes its answer
     may_choose_once: ClassVar[bool] = False  # whether refresh=inf keeps the first structure for good, and then no rows
+    merges_repeats: ClassVar[bool] = False  # whether rows that are the same may be one row of their weight, bit for bit
     form_is_all: ClassVar[bool] = True  # whether the form alone says how answers are made; a tree has more to it
 
     # Parts of a model. Without an annotation they are no options of the dataclass.
@@ -254,6 +255,14 @@ class CountsClassifier(Classifier):
     def looks_at_rows(self) -> bool:
         """Whether learned rows are looked at again, if only once; whoever attaches counts must bring rows, too."""
         return self._keeps_rows()
+
+    @property
+    def repeats_as_weights(self) -> bool:
+        """Whether kept rows that are the same may be one row of their weight, and no bit of an answer changes.
+
+        Sums over rows, as a calibration or a search for parameters has, would be added up in another order.
+        """
+        return self.merges_repeats and not self.calibrate and getattr(self, "fit_by", "likelihood") == "likelihood"
 
     def _keeps_rows(self) -> bool:
         """Whether rows are kept, as codes."""

@@ -7,6 +7,7 @@ through the rows for every change that a search considers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import accumulate, chain
 from typing import Protocol, Self, TypeVar
@@ -59,11 +60,12 @@ class LeftOutAnswers(Protocol[P_contra]):
         ...
 
     def qualities(
-        self, changes: Sequence[Sequence[P_contra]], *, ties: bool = False, only_best: bool = False
+        self, changes: Sequence[Sequence[P_contra]], *, ties: bool = False, above: float | None = None
     ) -> list[Quality]:
         """How good the answers would be after each of these changes.
 
-        With ``only_best`` it is said of the others only that they are worse.
+        With ``above`` only the best one is asked for, and that only if its criterion is above this number: of the
+        others it is said that they are worse, or not above it.
         """
         ...
 
@@ -182,19 +184,23 @@ class LeftOut:
         """How good the answers are as things stand."""
         return self.qualities([()])[0]
 
-    def qualities(self, changes: Sequence[Change], *, ties: bool = False, only_best: bool = False) -> list[Quality]:
+    def qualities(self, changes: Sequence[Change], *, ties: bool = False, above: float | None = None) -> list[Quality]:
         """How good the answers would be after each of these changes.
 
         By accuracy, the probability of the true class is worked out for the best of them, or with ``ties`` for all.
-        With ``only_best`` the accuracy of the others is anything below that of the best.
+        With ``above`` the accuracy of the others is anything below that of the best, and no probability is worked out
+        where even that is not above this number.
         """
         if self._criterion == "auc":
             return [self._ranking(change) for change in changes]
         if self._criterion == "log_loss":
             sums = self._sums(changes, probabilities=True)
             return [(round(log, 12), 0.0) for log in (sums[:, 2] / self._total).tolist()]
-        right = 1.0 - self._sums(changes, probabilities=False, only_best=only_best)[:, 0] / self._total
-        best = np.flatnonzero(ties | (right == right.max(initial=0.0)))  # accuracy alone needs no exponentials
+        right = 1.0 - self._sums(changes, probabilities=False, only_best=above is not None)[:, 0] / self._total
+        most = right.max(initial=0.0)
+        if above is not None and not most > above:
+            return [(r, 0.0) for r in right.tolist()]
+        best = np.flatnonzero(ties | (right == most))  # accuracy alone needs no exponentials
         own = np.zeros(len(changes))
         own[best] = self._sums([changes[q] for q in best.tolist()], probabilities=True)[:, 1] / self._total
         return [(r, round(p, 12) if p else 0.0) for r, p in zip(right.tolist(), own.tolist(), strict=True)]
@@ -237,8 +243,13 @@ class LeftOut:
         self.joint = self._changed(change)
 
 
-def best_change(left_out: LeftOutAnswers[P], changes: Sequence[Sequence[P]]) -> tuple[int, Quality]:
-    """The place of the best change, the first of equals, and how good the answers would be."""
-    qualities = left_out.qualities(changes, only_best=True)
+def best_change(
+    left_out: LeftOutAnswers[P], changes: Sequence[Sequence[P]], above: float = -math.inf
+) -> tuple[int, Quality]:
+    """The place of the best change, the first of equals, and how good the answers would be.
+
+    Which is best is not looked into where none has a criterion above a number.
+    """
+    qualities = left_out.qualities(changes, above=above)
     best = max(qualities)
     return qualities.index(best), best

@@ -101,7 +101,7 @@ class LeftOutSum:
         return self.qualities([()])[0]
 
     def qualities(
-        self, changes: Sequence[Sequence[Roles]], *, ties: bool = False, only_best: bool = False
+        self, changes: Sequence[Sequence[Roles]], *, ties: bool = False, above: float | None = None
     ) -> list[Quality]:
         """How good the answers would be after each of these changes."""
         out = []

@@ -10,12 +10,12 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from tanager import saved
-from tanager.counts.block import Block
+from tanager.counts.block import Block, in_blocks
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.forgetting import SMALLEST, Clock, Decay, Steps, Window
 from tanager.counts.joint import JointCounts, sparse_families
@@ -26,6 +26,19 @@ from tanager.errors import DataError, ModelFileError, SchemaMismatch
 from tanager.learning.rows import KeptRows
 
 LIGHT = 1e-9  # kept rows of less weight are dropped
+ROWS_AT_ONCE = 8192  # that are looked at again together
+
+
+class RowsElsewhere(Protocol):
+    """Learned rows that cannot be brought here: work is done where they are, and its results are added."""
+
+    def count(self, blank: JointCounts) -> JointCounts:
+        """All rows, counted into counts of this shape."""
+        ...
+
+    def total(self, work: Callable[[Block], np.ndarray]) -> np.ndarray:
+        """The sum of the whole numbers that ``work``, which can be pickled, makes of blocks of rows."""
+        ...
 
 
 class Memory:
@@ -69,7 +82,7 @@ class Memory:
         self.rows = KeptRows() if keeps_rows or window is not None else None
         self.until_chosen = until_chosen and window is None
         self.read: Callable[[], Iterable[Block]] | None = None  # gives learned rows again, where none are kept
-        self.count_apart: Callable[[JointCounts], JointCounts] | None = None  # counts them again, where they are
+        self.elsewhere: RowsElsewhere | None = None  # where learned rows are, if neither kept nor read
         self.listener: Callable[[Block], None] | None = None  # is told of rows that were added
 
     @property
@@ -102,7 +115,7 @@ class Memory:
     @property
     def has_let_rows_go(self) -> bool:
         """Whether a structure was chosen for good, and its families alone go on learning."""
-        return self.until_chosen and self.rows is None and self.read is None
+        return self.until_chosen and not self.can_look_again
 
     def follow(self, schema: Schema, classes: np.ndarray) -> None:
         """The encoder has met new values: make room for them in the counts."""
@@ -349,14 +362,20 @@ class Memory:
 
     @property
     def can_look_again(self) -> bool:
-        """Whether learned rows can be looked at again: they are kept, or can be read from where they came."""
-        return self.rows is not None or self.read is not None
+        """Whether learned rows can be looked at again: they are kept, can be read, or are reached where they are."""
+        return self.rows is not None or self.read is not None or self.elsewhere is not None
 
     def look_again(self) -> Iterable[Block]:
         """All learned rows, with what they weigh now."""
         if self.rows is not None:
             return [self.rows.block] if len(self.rows) else []
         return [] if self.read is None else self.read()
+
+    def total(self, work: Callable[[Block], np.ndarray]) -> np.ndarray:
+        """The sum of the whole numbers that ``work`` makes of all learned rows, some of them at a time."""
+        if self.elsewhere is not None:
+            return self.elsewhere.total(work)
+        return sum((work(block) for block in in_blocks(self.look_again(), ROWS_AT_ONCE)), np.zeros((), dtype=np.int64))
 
     def count_families(self, families: list[tuple[int, ...]], shape: Mapping[str, Any], n_jobs: int = 1) -> None:
         """Count families that the counts do not hold, in one more pass over the learned rows."""
@@ -377,8 +396,8 @@ class Memory:
         options: dict[str, Any] = {**tables, "spare": old.spare, "max_memory": self.max_memory}
         counts = JointCounts(old.schema, old.classes, sparse=sparse, **options)
         counts.take_scale(old)
-        if self.count_apart is not None:
-            counts = self.count_apart(counts)
+        if self.elsewhere is not None:
+            counts = self.elsewhere.count(counts)
         else:
             for block in self.look_again():
                 counts.update(block.codes, block.labels, block.weights, n_jobs=n_jobs)
@@ -394,7 +413,7 @@ class Memory:
         """A structure with these families was chosen for good: they are counted from now on, and no row is kept."""
         if not self.until_chosen or not self.can_look_again:
             return
-        self.rows = self.read = self.count_apart = None
+        self.rows = self.read = self.elsewhere = None
         if set(families) != set(self.counts.families):
             self.counts = self.counts.narrowed(self.counts.order, families)
 

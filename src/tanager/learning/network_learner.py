@@ -78,6 +78,7 @@ class NetworkLearner(CountsClassifier):
     default_learner: ClassVar[Learner] = CBL()  # what learner=None stands for
     refresh_ratio = 2.0  # searching is dear: a stream learns its network again when its rows have doubled
     saves_structure = True
+    merges_repeats = True
 
     def check_options(self) -> None:
         super().check_options()

@@ -11,7 +11,7 @@ import numpy as np
 from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
-from tanager.errors import MemoryBudgetError, ModelFileError, SchemaMismatch
+from tanager.errors import ModelFileError, SchemaMismatch
 from tanager.learning.answering import Current
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.memory import Memory
@@ -57,7 +57,7 @@ class RowsOrTables(CountsClassifier):
         sets = self._sets(schema)
         by_rows = self._chooses_rows(sets) if self._by_rows is None else self._by_rows
         if self._by_rows is None or not by_rows:
-            self._check_sets(sets)
+            self._check_sets(sets, by_rows)
         return {"order": 2} if by_rows else self._table_shape(schema)
 
     def _table_shape(self, schema: Schema) -> dict[str, Any]:
@@ -67,11 +67,11 @@ class RowsOrTables(CountsClassifier):
         """Whether to keep so many rows in place of tables."""
         if self.lazy is not None or not self._rows_would_do():
             return bool(self.lazy) and self._rows_would_do()
-        return sets.prefers_rows(n_rows)
+        return sets.prefers_rows(n_rows) or (sets.answers_quickly(n_rows) and not sets.tables_fit(self.max_memory))
 
-    def _check_sets(self, sets: SetsOfColumns) -> None:
-        """Refuse what takes too much memory; rows may become tables, unless there shall be none."""
-        if self.lazy:
+    def _check_sets(self, sets: SetsOfColumns, by_rows: bool) -> None:
+        """Refuse what takes too much memory. Where rows come to be too many, they stay if tables are too large."""
+        if by_rows:
             sets.check_answer(self.max_memory)
         else:
             sets.check_tables(self.max_memory)
@@ -83,8 +83,8 @@ class RowsOrTables(CountsClassifier):
 
     def _start_model(self) -> None:
         sets = self._sets(self.encoder_.schema)
-        self._check_sets(sets)
         self._by_rows = self._chooses_rows(sets)
+        self._check_sets(sets, self._by_rows)
         super()._start_model()
 
     def _counts_given(self, counts: JointCounts) -> None:
@@ -129,9 +129,7 @@ class RowsOrTables(CountsClassifier):
         sets = self._sets(self._memory.counts.schema)
         if self._chooses_rows(sets, len(self._memory.rows) + n_new):
             return
-        try:
-            sets.check_tables(self.max_memory)
-        except MemoryBudgetError:
+        if not sets.tables_fit(self.max_memory):
             return
         self._by_rows = False
         self._memory = self._in_tables(self._memory)

@@ -61,15 +61,23 @@ class SetsOfColumns:
         sets = chain.from_iterable(combinations(range(len(self.slots)), size) for size in self._sizes)
         return {"order": 3, "families": tuple(sets)}
 
+    @property
+    def _table_bytes(self) -> float:
+        n_values = np.array(self.slots) - 1
+        triples = JointCounts.estimate_bytes(n_values, self.n_classes, order=3)
+        return triples + self.n_cells * 8 + self.n_tables * TABLE_BYTES
+
+    def tables_fit(self, max_memory: Any) -> bool:
+        """Whether tables of all sets take no more than this."""
+        return self.widest <= 3 or self._table_bytes <= as_bytes(max_memory)
+
     def check_tables(self, max_memory: Any) -> None:
         """Refuse what is too large before a list of all sets is made: there may be millions."""
         if self.widest <= 3:
             return
         n_values = np.array(self.slots) - 1
-        needed = JointCounts.estimate_bytes(n_values, self.n_classes, order=3)
-        needed += self.n_cells * 8 + self.n_tables * TABLE_BYTES
         check_budget(
-            needed,
+            self._table_bytes,
             max_memory,
             f"counting all sets of {self.widest} of {len(self.slots):,} columns",
             f"Use {self._smaller(n_values, max_memory)}, fewer bins or columns, or raise max_memory.",
@@ -103,4 +111,8 @@ class SetsOfColumns:
         """Whether rows are to be kept: tables would take long to make, and answers from the rows do not."""
         once, each = self.QUICK
         slow = self.widest > 3 and self.tables_seconds(n_rows) > once + each * n_rows
-        return slow and self.answer_seconds(n_rows) <= self.SLOWEST_ANSWER
+        return slow and self.answers_quickly(n_rows)
+
+    def answers_quickly(self, n_rows: int) -> bool:
+        """Whether an answer from so many rows takes no longer than one may."""
+        return self.answer_seconds(n_rows) <= self.SLOWEST_ANSWER

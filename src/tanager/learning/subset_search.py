@@ -5,6 +5,7 @@ Forward, backward, or best first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Generic, NamedTuple
 
@@ -41,8 +42,9 @@ def select(
     steps = factors if forward else [-factor for factor in factors]
     while rest:
         changes = [[steps[q]] for q in rest]
-        best, quality = best_change(left_out, changes)
-        better = quality[0] >= current[0] if non_worse else quality[0] > current[0] + min_gain
+        least = -math.inf if non_worse else current[0] + min_gain
+        best, quality = best_change(left_out, changes, above=least)
+        better = quality[0] >= current[0] if non_worse else quality[0] > least
         if not better:
             break
         left_out.make(changes[best])

@@ -116,25 +116,36 @@ def joined_pairs(counts: JointCounts, reliability: float) -> list[JoinedPair]:
     error of an estimate from N(v, w) rows with a probability of 1 - 1 / (4 difference² N(v, w)) (Chebyshev).
     """
     prior = counts.class_counts / max(counts.class_counts.sum(), 1e-300)
-    alone = [_shares(counts.joint(i)) for i in range(counts.n_features)]
-    found: list[tuple[float, JoinedPair]] = []
-    for i in range(counts.n_features):
-        for j in range(i + 1, counts.n_features):
-            cells = counts.joint(i, j)
-            n = cells.sum(axis=0)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                naive_share = alone[i][:, :, None] * alone[j][:, None, :] / prior[:, None, None]
-                difference = (prior[:, None, None] * np.abs(_shares(cells) - np.nan_to_num(naive_share))).sum(axis=0)
-                sure = np.where(n > 0, 1.0 - 1.0 / (4.0 * difference**2 * n), -np.inf)
-            for v, w in zip(*np.nonzero(sure >= reliability), strict=True):
-                found.append((round(float(sure[v, w]), 12), JoinedPair(i, int(v), j, int(w))))
-    used: set[tuple[int, int]] = set()
+    column, code, slot = _all_values(counts)
+    alone = _shares(np.moveaxis(counts.singles[slot] / counts.scale, -1, 0))
+    found = [np.zeros((3, 0))]  # how sure, and the places of both values
+    for i in range(counts.n_features):  # with the values of all columns after it at once
+        own, later = np.flatnonzero(column == i), np.flatnonzero(column > i)
+        cells = np.moveaxis(counts.pairs[np.ix_(slot[own], slot[later])] / counts.scale, -1, 0)
+        n = cells.sum(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            naive_share = alone[:, own, None] * alone[:, None, later] / prior[:, None, None]
+            difference = (prior[:, None, None] * np.abs(_shares(cells) - np.nan_to_num(naive_share))).sum(axis=0)
+            sure = np.where(n > 0, 1.0 - 1.0 / (4.0 * difference**2 * n), -np.inf)
+        v, w = np.nonzero(sure >= reliability)
+        found.append(np.stack([sure[v, w].round(12), own[v], later[w]]))
+    sure, first, second = np.concatenate(found, axis=1)
+    order = np.lexsort((second, first, -sure))  # places go up by column, then by code
+    used: set[int] = set()
     chosen = []
-    for _, pair in sorted(found, key=lambda one: (-one[0], one[1])):
-        if (pair.i, pair.v) not in used and (pair.j, pair.w) not in used:
-            chosen.append(pair)
-            used |= {(pair.i, pair.v), (pair.j, pair.w)}
+    for a, b in zip(first[order].astype(int).tolist(), second[order].astype(int).tolist(), strict=True):
+        if a not in used and b not in used:
+            chosen.append(JoinedPair(int(column[a]), int(code[a]), int(column[b]), int(code[b])))
+            used |= {a, b}
     return chosen
+
+
+def _all_values(counts: JointCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of every value of every column: the column, its code, and its slot in the tables of counts."""
+    n_values = counts.schema.n_values
+    column = np.repeat(np.arange(counts.n_features), n_values)
+    code = np.arange(len(column)) - (np.cumsum(n_values) - n_values)[column]
+    return column, code, counts.offsets[column] + code
 
 
 def _shares(cells: np.ndarray) -> np.ndarray:

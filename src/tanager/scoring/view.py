@@ -291,6 +291,13 @@ class View:
         self.plan.score(codes, out, log_joint, labels, block.weights, self.unit, n_jobs)
         return out
 
+    def right_in_folds(self, block: Block, dealt: np.ndarray, *, n_jobs: int = 1) -> float:
+        """The weight of rows, ``dealt`` (folds, rows), answered correctly by a view of the rows of all other folds.
+
+        The counts must be empty, and are again in the end.
+        """
+        return self.plan.right_in_folds(block.codes, block.labels, np.ascontiguousarray(dealt), n_jobs)
+
     def explain(self, query: Query, answer: int, against: int) -> tuple[float, PartList]:
         """Log-odds of the prior, and those of every column and parent set, for one row."""
         return explain_row(self.in_terms(), query, answer, against)

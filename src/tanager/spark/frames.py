@@ -29,7 +29,7 @@ from tanager.cluster import fit as fit_parts
 from tanager.cluster import update as update_parts
 from tanager.cluster.wire import FAN_IN, merge_in_order, pack, unpack
 from tanager.encoding import Schema
-from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
+from tanager.errors import DataError, MemoryBudgetError, OptionError, SchemaMismatch, nearest
 
 ROWS_AT_ONCE = 200_000  # of a partition; batches of Arrow are a twentieth of that
 RESULT = "place long, data binary"
@@ -204,7 +204,7 @@ def _explained(error: Exception) -> Exception:
             "the workers run another Python than the driver, or one without tanager. Set PYSPARK_PYTHON (or "
             "spark.pyspark.python) to a Python that has it before the session is made."
         )
-    for kind in (SchemaMismatch, DataError, OptionError):
+    for kind in (SchemaMismatch, DataError, OptionError, MemoryBudgetError):
         mark = f"tanager.errors.{kind.__name__}: "
         if mark in text:
             return kind(text.split(mark, 1)[1].splitlines()[0])

@@ -6,6 +6,8 @@ bit with the order of summation, and ties must not depend on that.
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 
 from tanager import _kernels
@@ -16,10 +18,25 @@ from tanager.counts.joint import JointCounts
 ROWS, IJY, IY, JY, Y, IJ = range(6)
 J = 7
 
+# Of the last counts that were asked about, and the version that they had: classifiers that share counts ask in turn.
+_last: tuple[weakref.ref[JointCounts], int, np.ndarray] | None = None
+
 
 def pair_sums(counts: JointCounts) -> np.ndarray:
     """Sums of N log N for every pair of columns, the raw material of all information measures (n, n, 8)."""
-    return _kernels.pair_sums(counts.pairs, counts.offsets, counts.schema.n_values)
+    global _last
+    last = _last  # another thread may put its own there at any time
+    if last is None or last[0]() is not counts or last[1] != counts.version:
+        sums = _kernels.pair_sums(counts.pairs, counts.offsets, counts.schema.n_values)
+        sums.flags.writeable = False
+        last = _last = (weakref.ref(counts, _forget), counts.version, sums)
+    return last[2]
+
+
+def _forget(gone: weakref.ref[JointCounts]) -> None:
+    global _last
+    if _last is not None and _last[0] is gone:
+        _last = None
 
 
 def conditional_information(counts: JointCounts) -> np.ndarray:

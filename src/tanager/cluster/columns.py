@@ -1,0 +1,64 @@
+"""The first run: every part sums up its columns, and all of them together say what the schema of the table is."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from tanager.cluster.gathering import check_rows, gathers_all
+from tanager.cluster.plan import Plan, Rows, filled
+from tanager.cluster.wire import pack, unpack
+from tanager.encoding import summary as summaries
+from tanager.encoding.encoder import Encoder
+from tanager.encoding.summary import Summary
+from tanager.errors import DataError, DataWarning
+
+
+def summarize_part(plan: Plan, rows: Iterable[Rows]) -> bytes:
+    """The summary of a part; no bytes where it has no row."""
+    parts = [_summary(plan, *chunk) for chunk in filled(rows)]
+    return pack(summaries.merge(parts)) if parts else b""
+
+
+def _summary(plan: Plan, X: Any, y: Any, weights: Any) -> Summary:
+    return summaries.summarize(X, y, weights, most=plan.most, options=Encoder(**plan.model.encoder_options()))
+
+
+def merge_summaries(parts: list[bytes]) -> bytes:
+    """The summary of several parts, in order."""
+    return pack(summaries.merge([unpack(part) for part in parts]))
+
+
+def with_schema(plan: Plan, found: bytes | None) -> Plan:
+    """The plan with the schema of the table. What would take too much memory is refused before it is counted."""
+    if found is None:
+        raise DataError("no part of the table has a row. At least one row needs a class.")
+    summary: Summary = unpack(found)
+    if len(summary.classes) == 0:
+        raise DataError("y has no label: every entry is missing. At least one row needs a class.")
+    if summary.weight == 0:
+        raise DataError("every sample weight is zero; at least one row must count.")
+    _warn(plan, summary)
+    encoder = Encoder(**plan.model.encoder_options())
+    schema = summaries.learn_schema(summary, encoder) if plan.schema is None else plan.schema
+    plan = replace(plan, schema=schema, classes=summary.classes, named=summary.named, weight=summary.weight)
+    model = plan.empty_model()  # refuses counts beyond the budget
+    if gathers_all(model):
+        check_rows(plan, model, summary.n_rows)
+    return plan
+
+
+def _warn(plan: Plan, summary: Summary) -> None:
+    """Say what of the table is left out."""
+    for name, seen in zip(summary.names, summary.columns, strict=True):
+        if seen.names_things:
+            warnings.warn(
+                f"column {name!r} has a value of its own in almost every row, and more than {plan.most:,} of them: it "
+                "is taken for a name and left out.",
+                DataWarning,
+                stacklevel=5,
+            )
+    if summary.n_unlabelled:
+        warnings.warn(f"{summary.n_unlabelled:,} rows have no label and are left out.", DataWarning, stacklevel=5)
