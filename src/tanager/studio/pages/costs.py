@@ -67,7 +67,7 @@ def _summary(labels: np.ndarray, answers: np.ndarray, costs: np.ndarray) -> dict
 
 
 def _threshold(costs: np.ndarray) -> float | None:
-    """From which probability of the second class on it is the answer that costs less; None: it does not depend on it."""
+    """The probability of the second class from which on it is the cheaper answer; None: that does not depend on it."""
     first = costs[0, 1] - costs[0, 0]  # what answering the second costs where the first is true
     second = costs[1, 0] - costs[1, 1]
     return float(first / (first + second)) if first >= 0 and second >= 0 and first + second > 0 else None

@@ -14,6 +14,7 @@ from tanager.errors import DataError, OptionError, TanagerError
 from tanager.plot.layers import layered
 from tanager.studio.actions import Actions, Download
 from tanager.studio.decision_examples import EXAMPLES
+from tanager.studio.picture import box_of
 from tanager.studio.session import Session
 
 actions = Actions("decide")
@@ -97,11 +98,12 @@ def _plain(diagram: DecisionNetwork) -> dict[str, Any]:
 
 def _picture(diagram: DecisionNetwork) -> dict[str, Any]:
     """Places of nodes and routes of arcs, in pixels, as the view of networks draws them."""
-    room = {"chance": (34, 16), "decision": (26, 14), "utility": (58, 26)}
-    sizes = {}
+    room = {"chance": (1.35, 1.25), "decision": (1.05, 1.1), "utility": (1.7, 1.9)}  # of a box around the label
+    lines, sizes = {}, {}
     for name in diagram.names:
+        lines[name], width, height = box_of(name)
         wide, high = room[diagram.kind(name)]
-        sizes[name] = ((7.2 * min(len(name), 28) + wide) / INCH, (18 + high) / INCH)
+        sizes[name] = (wide * width / INCH, high * height / INCH)
     layout = layered(sizes, diagram.arcs)
 
     def turned(point: tuple[float, float]) -> list[float]:
@@ -110,7 +112,7 @@ def _picture(diagram: DecisionNetwork) -> dict[str, Any]:
     nodes = []
     for name, size in sizes.items():
         x, y = turned(layout.places[name])
-        shape = {"name": name, "x": x, "y": y, "width": INCH * size[0], "height": INCH * size[1]}
+        shape = {"name": name, "lines": lines[name], "x": x, "y": y, "width": INCH * size[0], "height": INCH * size[1]}
         nodes.append(shape | {"kind": diagram.kind(name), "shade": 0.0, "faint": False})
     arcs = [
         {

@@ -94,7 +94,7 @@ function drawBar() {
     ? "no data yet"
     : data.rows === undefined
       ? data.name
-      : `${data.name}: ${number(data.rows)} rows, ${data.columns} columns, class ${data.target} (${data.classes.length} values)`;
+      : `${data.name}: ${number(data.rows)} rows, ${data.columns} columns, ${data.classes.length} values of ${data.target}`;
   const position = summary?.position ?? 0;
   const last = (summary?.history.length ?? 1) - 1;
   refill(
