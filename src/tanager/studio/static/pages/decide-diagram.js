@@ -63,12 +63,14 @@ export async function diagram(root, studio) {
     const table = node.table === undefined ? null : numbers(node, inputs);
     const save = () => change("set_table", { name: node.name, table: nested(inputs.map((input) => Number(input.value)), shape(node.table)) });
     return [
-      h("div", { class: "row" }, h("h2", {}, node.name), h("small", {}, node.kind), h("button", { onclick: () => ((selected = null), view.select(null), drawSide()), title: "Close" }, "×")),
+      h("div", { class: "row" }, h("h2", {}, node.name), h("small", {}, node.kind)),
       node.values && h("p", { class: "quiet" }, node.kind === "decision" ? "Options: " : "Values: ", node.values.join(", ")),
       node.parents.length ? h("p", { class: "quiet" }, node.kind === "decision" ? "Known when it is made: " : "Depends on: ", node.parents.join(", ")) : null,
       table,
       table && h("div", { class: "row" }, h("button", { class: "main", id: "save-table", onclick: save }, "Use these numbers"), node.kind === "chance" ? h("small", {}, "Every row must sum to 1.") : null),
-      h("p", {}, h("button", { onclick: () => change("remove_node", { name: node.name }) }, "Remove this node")),
+      h("div", { class: "row" },
+        h("button", { onclick: () => change("remove_node", { name: node.name }) }, "Remove this node"),
+        h("button", { onclick: () => ((selected = null), view.select(null), drawSide()) }, "Add another node")),
     ];
   }
 
@@ -80,7 +82,7 @@ export async function diagram(root, studio) {
     const flat = [node.table].flat(Infinity);
     const lines = product(axes).map((combination, i) => {
       const cells = columns.map((value, j) => {
-        const input = h("input", { class: "cell", inputmode: "decimal", value: String(Number(flat[i * columns.length + j].toPrecision(6))), "aria-label": [...combination, value].join(", ") });
+        const input = h("input", { class: "cell", inputmode: "decimal", value: String(Number(flat[i * columns.length + j].toPrecision(6))), "aria-label": [...combination, value].filter((text) => text !== "").join(", ") || node.name });
         inputs.push(input);
         return h("td", {}, input);
       });

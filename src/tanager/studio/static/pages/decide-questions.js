@@ -71,7 +71,7 @@ export async function questions(root, studio) {
     root,
     h("p", { class: "quiet" }, "Every value has its price, in the unit in which errors cost (1 each, or as you set under “What errors cost”). A question is worth asking if it can change the answer by more than that."),
     head,
-    h("div", { class: "row" },
+    h("div", { class: "row spaced" },
       h("label", { class: "row" }, "Think", choice([["1", "one question"], ["2", "two questions"]], "1", (value) => ((ahead = Number(value)), ask())), "ahead"),
       h("button", { onclick: () => (known.clear(), ask()) }, "Forget what is known")),
     h("div", { class: "scroll" }, h("table", { class: "numbers" }, h("thead", {}, h("tr", {}, ["column", "known", "price", "expected gain", "", "less its price"].map((text) => h("th", {}, text)))), lines)),
