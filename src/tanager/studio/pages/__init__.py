@@ -17,3 +17,6 @@ _MODULES = (
     start,
 )
 PAGES: dict[str, Actions] = {module.actions.page: module.actions for module in _MODULES}
+from tanager.studio.pages import session, start, stream
+
+PAGES: dict[str, Actions] = {module.actions.page: module.actions for module in (session, start, stream)}
