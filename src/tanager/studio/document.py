@@ -14,11 +14,16 @@ Arc = tuple[str, str]
 
 
 class DataChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which table, and which of its columns is the class."""
+    """Which table, and which of its columns is the class; or a model or network file, which have no rows."""
 
-    kind: Literal["file", "dataset", "upload", "model"]
-    name: str  # the path of a file, the name of a data set, the name of an uploaded file, or the path of a model
+    kind: Literal["file", "dataset", "upload", "model", "network"]
+    name: str  # the path of a file, the name of a data set, or the name of an uploaded file of any kind
     target: str = ""
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether it is a table."""
+        return self.kind not in ("model", "network")
 
 
 class ColumnChoices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,10 +10,12 @@ import tanager
 from tanager.classifiers.network_classifier import NetworkClassifier
 from tanager.errors import OptionError, nearest
 from tanager.learning.classifier import Classifier
+from tanager.networks.files import read_network
 from tanager.networks.network import Network
 from tanager.persist import load as load_model
 from tanager.studio.document import Document
 from tanager.studio.picture import Routes, picture_of, tidy
+from tanager.studio.prepared import path_of
 from tanager.studio.session import Session
 
 SMOOTHING = NetworkClassifier.default_estimate  # of the tables that pages show: that of the classifier
@@ -25,8 +27,11 @@ def has_network(session: Session) -> bool:
 
 
 def target_of(session: Session) -> str:
-    """The name of the class."""
-    return session.prepared.target if session.has_rows else str(model_of(session).class_name)
+    """The name of the class; "" where a network file has none."""
+    if session.has_rows:
+        return session.prepared.target
+    choice = session.document.data
+    return choice.target if choice is not None and choice.kind == "network" else str(model_of(session).class_name)
 
 
 def structure_of(session: Session) -> Network:
@@ -40,6 +45,9 @@ def structure_of(session: Session) -> Network:
 def network_of(session: Session) -> Network:
     """The network with its tables: estimated from the rows, but for the numbers that a person has set."""
     document = session.document
+    if document.data is not None and document.data.kind == "network":
+        path = path_of(document.data, session.uploads)
+        return session.derive(("network file", path), lambda: read_network(path))
     if document.data is not None and not session.has_rows:
         network = getattr(model_of(session), "network_", None)
         if not isinstance(network, Network):
@@ -74,8 +82,9 @@ def model_of(session: Session) -> Any:
     """The classifier of the model file that was opened."""
     choice = session.document.data
     if choice is None or choice.kind != "model":
-        raise OptionError("no model file was opened.")
-    return session.derive(("model file", choice), lambda: load_model(choice.name))
+        raise OptionError("there are no rows, and no model was opened: a network file has no classifier.")
+    path = path_of(choice, session.uploads)
+    return session.derive(("model file", path), lambda: load_model(path))
 
 
 def classifier_of(session: Session) -> Any:
@@ -118,7 +127,7 @@ def picture(session: Session) -> dict[str, Any]:
     """The picture of the network of the document, for all pages that show it."""
     if not session.has_rows:
         network = network_of(session)
-        return picture_of(network, target_of(session), {})
+        return picture_of(network, target_of(session) or None, {})
     network, target, positions = structure_of(session), target_of(session), session.document.positions
     sample = session.prepared.sample
     strengths = {}

@@ -56,7 +56,7 @@ export class NetworkView {
     const stretch = most ? 1 + most / 90 : 1;
     const before = this.boxes;
     this.boxes = new Map(
-      picture.nodes.map((node) => [node.name, { ...node, y: node.y * stretch, height: node.height + (extra[node.name] ?? 0), extra: extra[node.name] ?? 0 }]),
+      picture.nodes.map((node) => [node.name, { ...node, y: node.y * stretch, height: node.height + (extra[node.name] ?? 0), extra: (extra[node.name] ?? 0) + (node.room ?? 0) }]),
     );
     this.layoutHolds = !most;
     for (const [name, { element }] of this.nodes) {
