@@ -32,8 +32,7 @@ def learn(session: Session, learner: str, **options: Any) -> None:
     page.learn(session, learner, options)
     job = session.jobs.find("network")
     assert job is not None
-    while job.state == "running":
-        job.wait(60)
+    assert job.wait(60)
     assert job.state == "done", job.text
 
 
@@ -274,8 +273,7 @@ def test_a_learner_is_stopped(session: Session) -> None:
         session.jobs.cancel("network")
         job = session.jobs.find("network")
         assert job is not None
-        while job.state == "running":
-            job.wait(60)
+        assert job.wait(60)
     assert job.state == "cancelled"
     assert session.document.arcs is None
 

@@ -21,7 +21,7 @@ from tanager.evaluate.measures import (
     zero_one_loss,
 )
 from tanager.evaluate.peers import AsNumbers, peer_encodings, peers, stream_peers
-from tanager.evaluate.prequential import prequential
+from tanager.evaluate.prequential import prequential, prequential_steps
 from tanager.evaluate.prequential_results import PrequentialResults
 from tanager.evaluate.recommend import Recommendation
 from tanager.evaluate.results import Results
@@ -80,6 +80,7 @@ __all__ = [
     "peers",
     "per_class",
     "prequential",
+    "prequential_steps",
     "ranks",
     "reliability",
     "rmse",
