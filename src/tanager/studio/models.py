@@ -40,6 +40,8 @@ def target_of(session: Session) -> str:
 def structure_of(session: Session) -> Network:
     """The network of the document without tables."""
     document = session.document
+    if document.data is not None and not session.has_rows:
+        raise OptionError("there are no rows, so this network can be looked at, but not changed.")
     if document.arcs is None:
         raise OptionError("there is no network yet. Learn one on the page Network.")
     return Network(session.prepared.values, document.arcs)
@@ -90,10 +92,6 @@ def classifier_of(session: Session) -> Any:
     document = session.document
     if document.data is not None and not session.has_rows:
         return model_of(session)
-<<<<<<< HEAD
-    key = ("classifier", rows_key(session), document.arcs, _plain(document.locked), _plain(document.model))
-    return session.derive(key, lambda: _fitted(session))
-=======
     return session.derive(("classifier", *_classifier_key(document)), lambda: _fitted(session))
 
 
@@ -110,7 +108,6 @@ def _classifier_key(document: Document) -> tuple[Any, ...]:
     """All decisions that a fitted classifier depends on."""
     columns, locked, model = (_plain(own) for own in (document.columns, document.locked, document.model))
     return document.data, columns, document.arcs, locked, model, document.costs
->>>>>>> main
 
 
 def _fitted(session: Session) -> Any:
@@ -118,12 +115,8 @@ def _fitted(session: Session) -> Any:
     shared = {"schema": prepared.schema, "cost_matrix": session.document.costs}
     if choice.name == "network" and session.document.arcs is not None:
         options: dict[str, Any] = {"network": structure_of(session), "target": prepared.target} | choice.options
-<<<<<<< HEAD
         options["locked"] = locked_rows(session.document) or None
-        model: Any = NetworkClassifier(**options, schema=prepared.schema)
-=======
         model: Any = NetworkClassifier(**options, **shared)
->>>>>>> main
     else:
         model = classifier_class("AODE" if choice.name == "network" else choice.name)(**choice.options, **shared)
     return model.fit_table(prepared.X, prepared.y, prepared.target)
@@ -133,7 +126,7 @@ def left_out(session: Session) -> LeftOutNetworks:
     """The rows, on which any network can be tried."""
     prepared = session.prepared
     return session.derive(
-        ("left out", rows_key(session)),
+        ("left-out networks", rows_key(session)),
         lambda: LeftOutNetworks(
             prepared.codes,
             prepared.labels,
