@@ -112,7 +112,7 @@ def _classifier_key(document: Document) -> tuple[Any, ...]:
 
 def _fitted(session: Session) -> Any:
     prepared, choice = session.prepared, session.document.model
-    shared = {"schema": prepared.schema, "cost_matrix": session.document.costs}
+    shared: dict[str, Any] = {"schema": prepared.schema, "cost_matrix": session.document.costs}
     if choice.name == "network" and session.document.arcs is not None:
         options: dict[str, Any] = {"network": structure_of(session), "target": prepared.target} | choice.options
         options["locked"] = locked_rows(session.document) or None
