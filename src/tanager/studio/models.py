@@ -14,6 +14,7 @@ from tanager.networks.network import Network
 from tanager.persist import load as load_model
 from tanager.studio.document import Document
 from tanager.studio.picture import Routes, picture_of, tidy
+from tanager.studio.prepared import Prepared, classifier_options
 from tanager.studio.session import Session
 
 SMOOTHING = NetworkClassifier.default_estimate  # of the tables that pages show: that of the classifier
@@ -91,15 +92,21 @@ def classifier_of(session: Session) -> Any:
 
 
 def _fitted(session: Session) -> Any:
-    prepared, choice = session.prepared, session.document.model
-    if choice.name == "network" and session.document.arcs is not None:
-        options: dict[str, Any] = {"network": structure_of(session), "target": prepared.target} | choice.options
-        model: Any = NetworkClassifier(**options, schema=prepared.schema)
-    else:
-        model = classifier_class("AODE" if choice.name == "network" else choice.name)(
-            **choice.options, schema=prepared.schema
-        )
-    return model.fit_table(prepared.X, prepared.y, prepared.target)
+    prepared = session.prepared
+    return unfitted(prepared, session.document).fit_table(prepared.X, prepared.y, prepared.target)
+
+
+def unfitted(prepared: Prepared, document: Document) -> Any:
+    """The classifier that a document chooses, before it has learned the rows."""
+    choice = document.model
+    options: dict[str, Any] = {"schema": prepared.schema} | choice.options
+    if choice.options.get("gaussian"):  # numbers are not cut, so the schema is another one
+        options = classifier_options(prepared, document.columns, gaussian=True) | choice.options
+    if choice.name != "network":
+        return classifier_class(choice.name)(**options)
+    if document.arcs is None:
+        return classifier_class("AODE")(**options)
+    return NetworkClassifier(Network(prepared.values, document.arcs), prepared.target, **options)
 
 
 def classifier_class(name: str) -> Any:
