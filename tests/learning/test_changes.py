@@ -121,3 +121,12 @@ def test_a_number_moves_no_further_than_it_must() -> None:
     assert up[1] == np.nextafter(1.0, 2)
     assert up[2] == np.nextafter(2.5, 3)
     assert other_cells(Column("x", "ordinal", ("S", "M", "L", "XL"), cuts=(1.5,)), "XL") == {0: "M"}
+
+
+def test_two_columns_change_where_one_is_not_enough() -> None:
+    X = [{"a": a, "b": b, "c": c} for a in (0, 1) for b in (0, 1) for c in (0, 1)]
+    model = NaiveBayes(categorical=["a", "b", "c"]).fit(X * 5, [int(sum(row.values()) >= 2) for row in X] * 5)
+    found = nearest_changes(model, {"a": 0, "b": 0, "c": 0})
+    assert [change.values for change in found] == [{"a": 1, "b": 1}, {"a": 1, "c": 1}, {"b": 1, "c": 1}]
+    assert str(found[0]) == "a = 1, b = 1: 1"
+    assert nearest_changes(model, {"a": 0, "b": 0, "c": 0}, max_columns=1) == []

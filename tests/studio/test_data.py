@@ -289,7 +289,7 @@ def test_an_attempt_says_what_the_change_will_say_and_changes_nothing(iris: Sess
 def test_the_interval_is_that_of_paired_differences(iris: Session) -> None:
     before = judge(iris.prepared, iris.document)
     after = judge(prepare(iris.loaded, ColumnChoices(left_out=(WIDTH,))), iris.document)
-    d = after.losses - before.losses
+    d = after.answers.losses - before.answers.losses
     found = after.minus(before)["log_loss"]
     margin = 1.959964 * d.std(ddof=1) / np.sqrt(len(d))
     assert found == pytest.approx({"difference": d.mean(), "low": d.mean() - margin, "high": d.mean() + margin})

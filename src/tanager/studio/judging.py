@@ -3,55 +3,44 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.network_classifier import NetworkClassifier
 from tanager.counts.block import Block
 from tanager.encoding.schema import Schema
+from tanager.evaluate import Interval, LeftOutFigures
 from tanager.evaluate.forecast import TableSize, fold_seconds
+from tanager.evaluate.measures import SMALLEST
 from tanager.learning.shared_counts import within_budget
-from tanager.networks.network import Network
-from tanager.scoring.decision import decide
 from tanager.studio.document import Document
 from tanager.studio.models import classifier_class, unfitted
 from tanager.studio.prepared import Prepared
 
 PATIENCE = 0.6  # seconds, by forecast: what takes longer does not answer while a person drags
-SMALLEST = 1e-15  # smaller probabilities count as this in log loss
-NORMAL = 1.959963984540054  # standard errors of a 95 % interval
 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """By which classifier, and for every row whether it was right, and its log loss in nats."""
+    """By which classifier, and what it said of every row."""
 
     by: str
-    right: np.ndarray
-    losses: np.ndarray
+    answers: LeftOutFigures
 
-    @cached_property
+    @property
     def figures(self) -> dict[str, Any]:
         """The means, for people."""
-        return {
-            "by": self.by,
-            "accuracy": float(self.right.mean()),
-            "log_loss": float(self.losses.mean()),
-            "rows": len(self.right),
-        }
+        own = self.answers
+        return {"by": self.by, "accuracy": own.accuracy, "log_loss": own.log_loss, "rows": len(own.right)}
 
     def minus(self, other: Judgement) -> dict[str, Any]:
         """The differences to another judgement over the same rows, with 95 % intervals of paired differences."""
-        accuracy = self.right.astype(float) - other.right
-        return {"accuracy": _interval(accuracy), "log_loss": _interval(self.losses - other.losses)}
+        found = self.answers.minus(other.answers)
+        return {"accuracy": _plain(found.accuracy), "log_loss": _plain(found.log_loss)}
 
 
-def _interval(differences: np.ndarray) -> dict[str, float]:
-    mean = float(differences.mean())
-    margin = NORMAL * float(differences.std(ddof=1)) / len(differences) ** 0.5 if len(differences) > 1 else float("inf")
-    return {"difference": mean, "low": mean - margin, "high": mean + margin}
+def _plain(interval: Interval) -> dict[str, float]:
+    return {"difference": interval.difference, "low": interval.low, "high": interval.high}
 
 
 def judge(prepared: Prepared, document: Document) -> Judgement:
@@ -62,18 +51,16 @@ def judge(prepared: Prepared, document: Document) -> Judgement:
         proba = np.asarray(model.leave_one_out(prepared.X, prepared.y))
     else:
         proba = np.asarray(model.leave_out(Block(prepared.codes, prepared.labels)))
-    labels = prepared.labels.astype(np.intp)
-    right = decide(proba, model.class_count_, None) == labels
-    own = proba[np.arange(len(labels)), labels]
-    return Judgement(name, right, -np.log(np.maximum(own, SMALLEST)))
+    right = model.decide(proba) == model.classes_[prepared.labels]
+    own = proba[np.arange(len(proba)), prepared.labels]
+    return Judgement(name, LeftOutFigures(proba, right, -np.log(np.maximum(own, SMALLEST))))
 
 
 def _judging_model(prepared: Prepared, document: Document) -> tuple[str, Any]:
     """The classifier of the document; or AODE, or naive Bayes, where that cannot leave rows out or takes too long."""
     schema, choice = prepared.schema, document.model
     if choice.name == "network" and document.arcs is not None:
-        network = Network(prepared.values, document.arcs)
-        return "the network", NetworkClassifier(network, prepared.target, schema=schema)
+        return "the network", unfitted(prepared, document)
     if choice.name != "network":
         model = unfitted(prepared, document)
         if model.can_leave_out and not model.flatters_left_out and _quick(model, prepared):

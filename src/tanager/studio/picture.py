@@ -23,6 +23,7 @@ THIN, THICK = 1.2, 5.0
 
 Places = Mapping[str, tuple[float, float]]
 Routes = dict[Arc, list[Point]]
+Rooms = Mapping[str, tuple[float, float]]  # the width and height of what is drawn in a box, below its name
 
 
 def box_of(name: str, *, bold: bool = False) -> tuple[list[str], float, float]:
@@ -37,13 +38,12 @@ def _text_width(text: str) -> float:
     return sum(4.6 if c in NARROW else 11.5 if c in WIDE else 13.5 if ord(c) > 0x2E80 else 7.9 for c in text)
 
 
-def tidy(network: Network, target: str | None, extra_height: float = 0.0) -> tuple[dict[str, Point], Routes]:
+def tidy(network: Network, target: str | None, rooms: Rooms | None = None) -> tuple[dict[str, Point], Routes]:
     """Places of all boxes, and routes of arcs, by the layered layout; the class on top.
 
-    ``extra_height`` makes room below the name of every box.
+    ``rooms`` are kept free below the names in boxes.
     """
-    sizes = {name: box_of(name, bold=name == target)[1:] for name in network}
-    sizes = {name: (width, height + extra_height) for name, (width, height) in sizes.items()}
+    sizes = {name: _size(name, target, rooms) for name in network}
     inches = {name: (width / INCH, height / INCH) for name, (width, height) in sizes.items()}
     apart = target is not None and _is_above_all(network, target)
     if not apart or target is None:
@@ -61,6 +61,13 @@ def tidy(network: Network, target: str | None, extra_height: float = 0.0) -> tup
         {target: (middle + shift, head[1] / 2), **moved},
         {arc: [(x + shift, y + down) for x, y in points] for arc, points in routes.items()},
     )
+
+
+def _size(name: str, target: str | None, rooms: Rooms | None) -> tuple[float, float]:
+    """The width and height of a box with its room."""
+    _, width, height = box_of(name, bold=name == target)
+    wide, high = (rooms or {}).get(name, (0.0, 0.0))
+    return max(width, wide), height + high
 
 
 def _is_above_all(network: Network, target: str) -> bool:
@@ -88,6 +95,7 @@ def picture_of(
     shades: Mapping[str, float] | None = None,
     strengths: Mapping[Arc, float] | None = None,
     undirected: Sequence[Arc] = (),
+    rooms: Rooms | None = None,
 ) -> dict[str, Any]:
     """What the page draws.
 
@@ -105,25 +113,28 @@ def picture_of(
         The width of arcs.
     undirected : sequence of arcs
         Those that have no head, because the data do not say their direction.
+    rooms : mapping from name to (width, height), default=None
+        Of what the page draws in boxes, below their names.
     """
     places = {name: positions[name] for name in network if name in positions}
     if not places:
-        places, routes = tidy(network, target)
+        places, routes = tidy(network, target, rooms)
     _place_rest(network, places)
     blanket = {*network.markov_blanket(target), target} if target is not None else set(network.names)
     most = max((shades or {}).values(), default=0.0)
     widest = max((strengths or {}).values(), default=0.0)
     nodes: list[dict[str, Any]] = []
     for name in network:
-        lines, width, height = box_of(name, bold=name == target)
+        width, height = _size(name, target, rooms)
         nodes.append(
             {
                 "name": name,
-                "lines": lines,
+                "lines": box_of(name)[0],
                 "x": places[name][0],
                 "y": places[name][1],
                 "width": width,
                 "height": height,
+                "room": (rooms or {}).get(name, (0.0, 0.0))[1],
                 "kind": "class" if name == target else "column",
                 "shade": (shades or {}).get(name, 0.0) / most if most > 0 else 0.0,
                 "faint": name not in blanket,

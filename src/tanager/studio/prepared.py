@@ -45,10 +45,7 @@ def load(choice: DataChoice, uploads: Mapping[str, Path]) -> Loaded:
     if choice.kind == "dataset":
         data = load_dataset(choice.name)
         return Loaded(choice.name, "class", data.X, np.asarray(data.y), data.options, {})
-    if choice.kind == "upload" and choice.name not in uploads:
-        raise DataError(f"the file {choice.name!r} is not here any more. Drop it on the page again.")
-    path = str(uploads[choice.name]) if choice.kind == "upload" else choice.name
-    source = open_table(path)
+    source = open_table(path_of(choice, uploads))
     if choice.target not in source.columns:
         raise OptionError(f"{Path(choice.name).name} has no column {choice.target!r}.")
     table = read_labelled(source, choice.target, categorical=list(choice.kept) or None)
@@ -60,6 +57,15 @@ def load(choice: DataChoice, uploads: Mapping[str, Path]) -> Loaded:
         )
     name = Path(choice.name).name
     return Loaded(name, choice.target, table.X, np.asarray(table.y), table.options, table.dropped)
+
+
+def path_of(choice: DataChoice, uploads: Mapping[str, Path]) -> str:
+    """The file of a choice: an uploaded one by its name, or one that was named at the command."""
+    if choice.name in uploads and choice.kind != "file":
+        return str(uploads[choice.name])
+    if choice.kind == "upload" or not Path(choice.name).is_absolute():
+        raise DataError(f"the file {choice.name!r} is not here any more. Drop it on the page again.")
+    return choice.name
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,8 @@ def reading_code(choice: DataChoice) -> tuple[str, ...]:
     """Lines that read the same rows, with ``options`` as they are before anything is decided by hand."""
     if choice.kind == "model":
         return ("from tanager import load", f"model = load({choice.name!r})")
+    if choice.kind == "network":
+        return ("from tanager import read_network", f"network = read_network({choice.name!r})")
     if choice.kind == "dataset":
         lines = ("from tanager.datasets import load", f"data = load({choice.name!r})")
     else:

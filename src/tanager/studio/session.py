@@ -147,7 +147,7 @@ class Session:
     def loaded(self) -> Loaded:
         """The table as it was read."""
         choice = self.document.data
-        if choice is None or choice.kind == "model":
+        if choice is None or not choice.has_rows:
             raise OptionError("there are no rows yet. Choose a data set or a file on the page Data.")
         return self.derive(("loaded", choice), lambda: load(choice, self.uploads))
 
@@ -160,8 +160,8 @@ class Session:
 
     @property
     def has_rows(self) -> bool:
-        """Whether a table was chosen; a model file has none."""
-        return self.document.data is not None and self.document.data.kind != "model"
+        """Whether a table was chosen; a model or network file has none."""
+        return self.document.data is not None and self.document.data.has_rows
 
     # --- files --------------------------------------------------------------------------------------------------------
 
