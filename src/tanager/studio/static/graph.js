@@ -21,6 +21,7 @@ export class NetworkView {
     this.mode = "arc"; // what dragging a box does where the view is editable: "arc" or "move"
     this.selected = null;
     this.picture = { nodes: [], arcs: [], width: 0, height: 0 };
+    this.links = null; // the arcs that a new one could close a cycle with, where not all of them are drawn
     this.boxes = new Map();
     this.nodes = new Map(); // name -> {box, element}
     this.arcs = new Map(); // key -> {arc, element, drawn}
@@ -84,7 +85,7 @@ export class NetworkView {
       "g",
       { class: `node ${box.kind}${box.faint ? " faint" : ""}`, transform: `translate(${box.x} ${box.y})`, tabindex: "0", role: "button", "aria-label": label, "data-name": box.name },
       s("title", {}, box.name),
-      s("rect", { x: -box.width / 2, y: top, width: box.width, height: box.height, rx: 7, css: { "--shade-part": `${Math.round(100 * box.shade)}%` } }),
+      outline(box),
       text,
     );
     const note = this.notes.get(box.name);
@@ -381,10 +382,14 @@ export class NetworkView {
     if (child) {
       this.stretch(child);
       this.nodes.get(child).element.classList.add("aim");
-      const path = pathBetween(this.picture.arcs, child, this.from);
+      const path = pathBetween(this.allLinks(), child, this.from);
       if (path) this.refuse(path);
     }
     this.options.ontry?.(this.from, child);
+  }
+
+  allLinks() {
+    return this.links ?? this.picture.arcs.filter((arc) => !arc.rule);
   }
 
   /** The line that follows the pointer, or leads to a box. */
@@ -400,7 +405,7 @@ export class NetworkView {
   finish(child) {
     const parent = this.from;
     if (!parent || child === parent) return;
-    const path = pathBetween(this.picture.arcs, child, parent);
+    const path = pathBetween(this.allLinks(), child, parent);
     if (path) {
       this.options.onrefuse?.(parent, child, path);
       this.refuse(path);
@@ -450,7 +455,7 @@ export class NetworkView {
 
   /** Reverse an arc, unless that would close a cycle. */
   reverse({ parent, child }) {
-    const path = pathBetween(this.picture.arcs.filter((arc) => arc.parent !== parent || arc.child !== child), parent, child);
+    const path = pathBetween(this.allLinks().filter((arc) => arc.parent !== parent || arc.child !== child), parent, child);
     if (path) {
       this.options.onrefuse?.(child, parent, path);
       this.refuse(path);
@@ -496,10 +501,19 @@ export function legend(element) {
   return refill(
     element,
     h("span", { class: "swatch dark" }), "tells much about the class",
-    h("span", { class: "swatch" }), "tells little",
+    h("span", { class: "swatch" }), "little",
+    h("span", { class: "swatch faint" }), "nothing more, given the others",
     h("span", { class: "stroke" }), "strong dependence",
-    h("span", { class: "stroke thin" }), "weak",
+    h("span", { class: "stroke thin" }), "weak (no head: either direction)",
     h("span", { class: "stroke pale" }), "arc of the class",
-    h("span", { class: "swatch faint" }), "outside the Markov blanket of the class",
   );
+}
+
+/** The shape of a node: an oval for chance, a sharp box for a decision, a diamond for a utility, else a box. */
+function outline({ kind, width, height, shade }) {
+  const [x, y] = [width / 2, height / 2];
+  const css = { "--shade-part": `${Math.round(100 * shade)}%` };
+  if (kind === "chance") return s("ellipse", { class: "outline", rx: x, ry: y, css });
+  if (kind === "utility") return s("polygon", { class: "outline", points: `0,${-y} ${x},0 0,${y} ${-x},0`, css });
+  return s("rect", { class: "outline", x: -x, y: -y, width, height, rx: kind === "decision" ? 0 : 7, css });
 }
