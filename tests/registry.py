@@ -185,6 +185,11 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
     "multinet-marginal": lambda n: MultiNet(learner=ChowLiu(), missing="marginal", unseen="smooth", smoothing=BDeu()),
     "multinet-blanket": lambda n: MultiNet(learner=CBL(threshold=0.2), features="blanket"),
     "network": lambda n: NetworkClassifier(),
+    "network-locked": lambda n: NetworkClassifier(
+        Network({"x0": ("a", "b"), "class": ("c0", "c1")}, [("class", "x0")]),
+        "class",
+        locked={"x0": {("c0",): [0.25, 0.75]}, "class": {(): [0.6, 0.4]}},
+    ),
     "clmn": lambda n: ChowLiuMultiNet(),
     "wrapped": lambda n: Wrapped(GeneralNetwork(), grid=[0.05, 0.2], folds=2),
     "wrapped-multinet": lambda n: Wrapped(MultiNet(features="blanket", missing="marginal"), grid=[0.1, 0.3]),

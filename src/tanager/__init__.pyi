@@ -46,7 +46,10 @@ from tanager.counts.forgetting import Decay as Decay
 from tanager.counts.forgetting import Window as Window
 from tanager.counts.joint import JointCounts as JointCounts
 from tanager.counts.sample import Sample as Sample
+from tanager.decisions.acquisition import Acquisition as Acquisition
 from tanager.decisions.diagram import DecisionNetwork as DecisionNetwork
+from tanager.decisions.files import read_decisions as read_decisions
+from tanager.decisions.files import write_decisions as write_decisions
 from tanager.encoding import Column as Column
 from tanager.encoding import Encoder as Encoder
 from tanager.encoding import Schema as Schema
@@ -58,6 +61,8 @@ from tanager.errors import OptionError as OptionError
 from tanager.errors import SchemaMismatch as SchemaMismatch
 from tanager.export.onnx import to_onnx as to_onnx
 from tanager.export.sql import to_sql as to_sql
+from tanager.learning.changes import nearest_changes as nearest_changes
+from tanager.learning.nomogram import nomogram as nomogram
 from tanager.learning.recut_option import Recut as Recut
 from tanager.networks.files import read_network as read_network
 from tanager.networks.files import write_network as write_network

@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from registry import ALL, name_of, options_later, small_table
 from tanager import A2DE, AODE, KDB, SPC, TAN, TBMATAN, BestOf, DataError, NaiveBayes, OptionError
-from tanager.evaluate import cross_validate, cross_validate_all, fold_runner, holdout, leave_one_out, run
+from tanager.evaluate import TimeLimit, cross_validate, cross_validate_all, fold_runner, holdout, leave_one_out, run
 from tanager.evaluate.folds import stratified_folds, stratified_holdout
 from tanager.evaluate.peers import AsNumbers, peers
 from tanager.evaluate.plan import Folds, make_plan
@@ -130,6 +130,48 @@ def test_a_value_that_only_the_asked_rows_have_is_unseen():
         assert codes[0, 0] == 255
     with counted.without(~test, ["nb"]) as (codes, models):  # the whole is as it was
         assert models["nb"].counts_.n_rows == 10
+
+
+def test_parts_of_leave_one_out_together_say_what_the_whole_says():
+    X, y = load_wine(return_X_y=True)
+    models = {"nb": NaiveBayes(), "tan": TAN(), "gaussian": NaiveBayes(gaussian=True)}
+    whole, parts = leave_one_out(models, X, y), leave_one_out(models, X, y, parts=7, timing=True)
+    for name in models:
+        (one,), some = whole.folds("data", name), parts.folds("data", name)
+        assert [record["fold"] for record in some] == list(range(7))
+        assert sum(record["n_test"] for record in some) == one["n_test"] == len(y)
+        assert {record["n_train"] for record in some} == {len(y) - 1}
+        for measure in ("accuracy", "log_loss", "brier"):
+            mean = sum(record["n_test"] * record[measure] for record in some) / len(y)
+            assert mean == pytest.approx(one[measure], abs=1e-12)
+        assert all(record["fit_seconds"] >= 0 for record in some)
+        assert "fit_seconds" not in one
+
+
+def test_what_is_done_so_far_is_told_and_grows_to_the_whole():
+    X, y = text_table()
+    told = []
+    limit = TimeLimit(1e6, forecast=lambda model, size: 1e5 if isinstance(model, A2DE) else 1e-3)
+    got = cross_validate(
+        {"a2de": A2DE(), "nb": NaiveBayes(), "tan": TAN()},
+        X,
+        y,
+        folds=3,
+        n_jobs=1,
+        time_limit=limit,
+        so_far=told.append,
+    )
+    assert [results.classifiers for results in told] == [["nb", "tan"], ["a2de", "nb", "tan"]]
+    assert without_times(told[-1]) == without_times(got)
+    assert all(len(results.folds("data", name)) == 3 for results in told for name in results.classifiers)
+
+
+def test_what_so_far_raises_ends_the_evaluation():
+    def stop(results):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate({"nb": NaiveBayes()}, *text_table(), n_jobs=1, so_far=stop)
 
 
 @pytest.mark.parametrize("model", options_later(), ids=name_of)

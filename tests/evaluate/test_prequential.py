@@ -12,7 +12,7 @@ import tanager.evaluate as evaluate
 from strategies import tables
 from tanager import AODE, FANC, TAN, NaiveBayes
 from tanager.errors import DataError, OptionError, SchemaMismatch
-from tanager.evaluate import label_delay, prequential, report_schedule, stream_measures
+from tanager.evaluate import label_delay, prequential, prequential_steps, report_schedule, stream_measures
 from tanager.evaluate.stream_measures import SPANS, ScoredRows, StreamMeasures
 
 MODELS = (NaiveBayes, AODE, FANC, TAN)
@@ -234,6 +234,29 @@ def test_generators_are_streams_and_tell_their_drifts():
     assert result.classes == ["p", "q", "r"]
     assert result.drifts == [100]
     assert len(result.rows) == 250
+
+
+@pytest.mark.parametrize(("rows", "delay"), [(1, 0), (37, 0), (100, 5), (400, 0), (5000, 3)])
+def test_steps_show_the_beginning_of_what_the_whole_stream_gives(rows, delay):
+    X, y = stream()
+    whole = prequential([NaiveBayes(), AODE()], X, y, every=30, delay=delay)
+    steps = list(prequential_steps([NaiveBayes(), AODE()], X, y, rows=rows, every=30, delay=delay))
+    for step in steps:
+        n = len(step.rows)
+        assert step.rows.tolist() == whole.rows[:n].tolist()
+        for name in ("NaiveBayes", "AODE"):
+            for own, known in zip(curves(step, name).values(), curves(whole, name).values(), strict=True):
+                np.testing.assert_array_equal(own, known[:n])
+    assert len(steps[-1].rows) == len(whole.rows)
+    assert [len(step.rows) for step in steps[:-1]] == sorted(len(step.rows) for step in steps[:-1])
+
+
+def test_steps_refuse_what_they_cannot_do_at_once():
+    X, y = stream()
+    with pytest.raises(OptionError, match="rows=0"):
+        prequential_steps(NaiveBayes(), X, y, rows=0)
+    with pytest.raises(TypeError, match="evry"):
+        prequential_steps(NaiveBayes(), X, y, evry=3)
 
 
 def test_before_anything_is_learned_the_answer_is_even_or_none():

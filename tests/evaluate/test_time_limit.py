@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tanager import A2DE, AODE, TAN, NaiveBayes, OptionError
-from tanager.cli.models import MODELS, make_model
+from tanager.classifiers.names import MODELS
+from tanager.cli.models import make_model
 from tanager.evaluate import TimeLimit, cross_validate, cross_validate_all, peers, run
 from tanager.evaluate.forecast import _UNKNOWN, TableSize, fold_seconds
 from tanager.evaluate.plan import Folds, make_plan

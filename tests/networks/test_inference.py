@@ -1,6 +1,6 @@
 """Posteriors against the joint distribution and known answers."""
 
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from known import DIAMOND, conditional
 
+from profiles import examples
 from strategies import networks
 from tanager import DataError, MemoryBudgetError, Network
 from tanager.networks.inference import elimination_order
@@ -107,3 +108,35 @@ def test_the_order_fills_in_least_then_makes_small_tables_then_counts():
     ring = [(0, 1), (1, 2), (2, 3), (3, 0)]
     assert elimination_order(ring, [0], [2, 2, 2, 5])[0] == (1, (0, 1, 2))
     assert [v for v, _ in elimination_order([(0, 1), (1, 2)], [2], [2, 2, 2])] == [0, 1]
+
+
+def plain_order(scopes, keep, sizes):
+    """Min-fill as it reads: all costs anew in each step."""
+    joined = {i: {j for scope in [*scopes, keep] if i in scope for j in scope} - {i} for i in range(len(sizes))}
+    left = {i for scope in scopes for i in scope} - set(keep)
+    steps = []
+    while left:
+        costs = []
+        for v in left:
+            fill = sum(b not in joined[a] for a, b in combinations(joined[v], 2))
+            costs.append((fill, np.prod([sizes[i] for i in (v, *joined[v])]), v))
+        v = min(costs)[-1]
+        steps.append((v, tuple(sorted({v} | joined[v]))))
+        for a in joined[v]:
+            joined[a] = (joined[a] | joined[v]) - {a, v}
+        left.remove(v)
+    return steps
+
+
+@examples(180)
+@given(st.integers(0, 2**32 - 1))
+def test_the_order_is_that_of_costs_computed_anew(seed):
+    """Mostly pairs, so that there are rings, in which edges must be filled in."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 25))
+    sizes = rng.integers(1, 5, n).tolist()
+    scopes = [
+        tuple(rng.permutation(n)[: rng.choice([0, 2, 2, 2, 2, 3])].tolist()) for _ in range(rng.integers(0, 3 * n))
+    ]
+    keep = rng.permutation(n)[: rng.integers(0, 3)].tolist()
+    assert elimination_order(scopes, keep, sizes) == plain_order(scopes, keep, sizes)

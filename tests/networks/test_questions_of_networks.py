@@ -104,11 +104,20 @@ def test_explanations_of_what_cannot_be_or_is_too_large_are_refused(monkeypatch)
     for names in (None, ["A"]):
         with pytest.raises(DataError, match="the evidence D = 1 has probability 0"):
             network.most_probable({"D": 1}, names=names)
+    apart = Network({"a": (0, 1), "b": (0, 1)}, [], {"a": [1.0, 0.0], "b": [0.4, 0.6]})
+    with pytest.raises(DataError, match="the evidence a = 1 has probability 0"):
+        apart.most_probable({"a": 1}, names="b")
     monkeypatch.setattr(inference, "MAX_CELLS", 4)
     monkeypatch.setattr(propagation, "QUICK_CELLS", 4)
     with pytest.raises(MemoryBudgetError, match="4 variables at once need tables of 16 cells"):
         DIAMOND.with_tables({}).most_probable()
-    assert DIAMOND.most_probable({"A": 0, "B": 0, "C": 0, "D": 0}).values == {}
+
+
+def test_nothing_to_explain_is_certain():
+    everything = {"A": 0, "B": 0, "C": 0, "D": 0}
+    assert DIAMOND.most_probable(everything) == ({}, pytest.approx(DIAMOND.log_evidence(everything)), 1)
+    assert DIAMOND.most_probable({"D": 1}, names=[]) == ({}, pytest.approx(np.log(0.503)), 1)
+    assert DIAMOND.most_probable({"D": 1}, names=["D", "D"]).values == {"D": 1}
 
 
 # --- the next question ------------------------------------------------------------------------------------------------
@@ -142,6 +151,14 @@ def test_a_question_lowers_the_entropy_by_its_information(network, data, inserte
         assert question.bits == pytest.approx(before - after, abs=1e-9)
         assert question.price == 1
         assert question.bits == question.bits_per_price
+
+
+def test_what_is_separated_from_the_target_tells_nothing():
+    network, evidence = alarm(), {"HR": 1, "VENTLUNG": 2}
+    bits = {question.name: question.bits for question in network.next_question("CO", evidence)}
+    apart = {name for name in bits if network.separated("CO", name, evidence)}
+    assert len(apart) > 5
+    assert {name for name, own in bits.items() if own == 0} == apart
 
 
 def test_prices_change_what_is_asked_first():

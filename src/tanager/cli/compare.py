@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from tanager.classifiers.names import MODELS
 from tanager.cli.compare_report import print_heading, print_one, print_peers, print_several
-from tanager.cli.models import MODELS, make_model, parse_settings, parse_value
+from tanager.cli.models import make_model, parse_settings, parse_value
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
 from tanager.cli.output import check_output, open_output
 from tanager.cli.screen import Screen

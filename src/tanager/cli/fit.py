@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
+from tanager.classifiers.names import MODELS
 from tanager.cli.engines import ENGINES, is_address, learn_in_parts, open_folder
 from tanager.cli.fit_report import make_report, print_next_steps, print_report
 from tanager.cli.models import (
-    MODELS,
     check_model,
     make_model,
     option_names,

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from tanager.classifiers.names import MODELS
 from tanager.cli.generate import GENERATORS, ROWS
-from tanager.cli.models import MODELS, check_model, make_model, parse_settings, parse_value
+from tanager.cli.models import check_model, make_model, parse_settings, parse_value
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option, times_option
 from tanager.cli.output import check_output
 from tanager.cli.reading import KINDS, READING, check_columns, check_inputs, open_data, target_column

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from tanager.cli.models import LEARNERS, MODELS, default_learner, learner_class, option_names
+from tanager.classifiers.names import MODELS
+from tanager.cli.models import LEARNERS, default_learner, learner_class, option_names
 from tanager.cli.options import Command, names_in
 from tanager.cli.screen import Screen, listed
 from tanager.errors import DataError, OptionError, nearest

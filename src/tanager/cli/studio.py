@@ -23,6 +23,7 @@ SHORTEST_TOKEN = 16
     epilog=examples(
         "tanager studio heart.csv --target class",
         "tanager studio heart.tanager",
+        "tanager studio alarm.bif",
         "tanager studio heart.csv --session heart.studio",
     )
 )
@@ -38,8 +39,9 @@ SHORTEST_TOKEN = 16
 def command(data: str | None, target: str | None, path: str | None, port: int, no_browser: bool) -> None:
     """Open a page in the browser: look at DATA, learn a network, change it, and ask it.
 
-    DATA is a table or a model file; without it the page lets you choose a data set or drop a file. The page is for this
-    machine alone, and its address has a token in it ($TANAGER_TOKEN, or a new one each time). Stop with Ctrl-C.
+    DATA is a table, a model file or a network file (BIF, XMLBIF); without it the page lets you choose a data set or
+    drop a file. The page is for this machine alone, and its address has a token in it ($TANAGER_TOKEN, or a new one
+    each time). Stop with Ctrl-C.
     """
     screen = Screen()
     absent = [name for name in NEEDED if find_spec(name) is None]
@@ -51,7 +53,7 @@ def command(data: str | None, target: str | None, path: str | None, port: int, n
         from tanager.service.server import listen
         from tanager.studio.app import Studio
         from tanager.studio.document import DataChoice
-        from tanager.studio.pages.start import begin
+        from tanager.studio.pages.start import begin, kind_of
         from tanager.studio.server import StudioServer
         from tanager.studio.session import Session
 
@@ -59,8 +61,8 @@ def command(data: str | None, target: str | None, path: str | None, port: int, n
         try:
             if path is not None and os.path.exists(path):
                 session.open(Path(path).read_bytes())
-            elif data is not None and data.endswith(".tanager"):
-                begin(session, DataChoice(kind="model", name=os.path.abspath(data)))
+            elif data is not None and (kind := kind_of(data)) != "upload":
+                begin(session, DataChoice(kind=kind, name=os.path.abspath(data)))
             elif data is not None:
                 column = target_column(open_data(data), target)
                 begin(session, DataChoice(kind="file", name=os.path.abspath(data), target=column))

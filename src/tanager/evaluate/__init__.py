@@ -2,6 +2,7 @@
 
 from tanager.evaluate.crossval import cross_validate, cross_validate_all, holdout, leave_one_out
 from tanager.evaluate.folds import stratified_folds, stratified_holdout
+from tanager.evaluate.left_out_networks import Interval, LeftOutDifference, LeftOutFigures, LeftOutNetworks
 from tanager.evaluate.measures import (
     accuracy,
     auc,
@@ -20,7 +21,7 @@ from tanager.evaluate.measures import (
     zero_one_loss,
 )
 from tanager.evaluate.peers import AsNumbers, peer_encodings, peers, stream_peers
-from tanager.evaluate.prequential import prequential
+from tanager.evaluate.prequential import prequential, prequential_steps
 from tanager.evaluate.prequential_results import PrequentialResults
 from tanager.evaluate.recommend import Recommendation
 from tanager.evaluate.results import Results
@@ -45,6 +46,10 @@ __all__ = [
     "AsNumbers",
     "Equivalence",
     "Friedman",
+    "Interval",
+    "LeftOutDifference",
+    "LeftOutFigures",
+    "LeftOutNetworks",
     "PrequentialResults",
     "Recommendation",
     "Results",
@@ -75,6 +80,7 @@ __all__ = [
     "peers",
     "per_class",
     "prequential",
+    "prequential_steps",
     "ranks",
     "reliability",
     "rmse",

@@ -8,7 +8,9 @@ is left out by subtracting its counts. Classifiers of scikit-learn are fitted as
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ from tanager.evaluate.results import Results
 from tanager.evaluate.run import Progress, run
 from tanager.evaluate.time_limit import TimeLimit
 from tanager.learning.counts_classifier import CountsClassifier
+
+SoFar = Callable[[Results], object]
 
 
 def cross_validate(
@@ -41,6 +45,7 @@ def cross_validate(
     resume: str | Path | None = None,
     timing: bool = True,
     time_limit: float | TimeLimit | None = None,
+    so_far: SoFar | None = None,
 ) -> Results:
     """Accuracy, log loss and all other measures of classifiers on rows that they were not trained on.
 
@@ -69,6 +74,9 @@ def cross_validate(
         Seconds. Cheap classifiers are then run first, and those that would not be done in time are left out, with a
         note in the results. Times of slow classifiers are taken from the folds. For ``progress`` a fold counts once for
         each group of classifiers that are run together.
+    so_far : callable, default=None
+        Called with the ``Results`` of the classifiers whose folds are all done, whenever there are more of them. What
+        it raises, or ``progress``, ends the evaluation.
 
     Returns
     -------
@@ -99,6 +107,7 @@ def cross_validate(
         resume=resume,
         timing=timing,
         time_limit=time_limit,
+        so_far=so_far,
     )
 
 
@@ -115,6 +124,7 @@ def cross_validate_all(
     resume: str | Path | None = None,
     timing: bool = True,
     time_limit: float | TimeLimit | None = None,
+    so_far: SoFar | None = None,
 ) -> Results:
     """``cross_validate`` over several data sets.
 
@@ -127,7 +137,7 @@ def cross_validate_all(
         raise OptionError("datasets must be a dict of names and pairs (X, y), with at least one of them.")
     splits = Folds(folds, seed)
     plans = [make_plan(name, models, data, splits, repeats * folds, costs) for name, data in datasets.items()]
-    return _results(plans, n_jobs, progress, resume, timing, time_limit)
+    return _results(plans, n_jobs, progress, resume, timing, time_limit, so_far)
 
 
 def holdout(
@@ -157,11 +167,13 @@ def _results(
     resume: Any,
     timing: bool,
     time_limit: float | TimeLimit | None = None,
+    so_far: SoFar | None = None,
 ) -> Results:
     limit = (
         time_limit if isinstance(time_limit, TimeLimit) else TimeLimit(math.inf if time_limit is None else time_limit)
     )
-    records = run(plans, n_jobs, progress, Checkpoint(resume), timing=timing, limit=limit)
+    tell = None if so_far is None else lambda done: so_far(Results(done))
+    records = run(plans, n_jobs, progress, Checkpoint(resume), timing=timing, limit=limit, so_far=tell)
     notes = [
         f"{name!r} was left out on {plan.name!r}: its counts would need more than its max_memory={model.max_memory!r}."
         for plan in plans
@@ -177,10 +189,25 @@ def _check_repeats(repeats: object) -> None:
         raise OptionError(f"repeats={repeats!r}: give a whole number of at least 1.")
 
 
-def leave_one_out(models: Mapping[str, CountsClassifier], X: Any, y: Any, *, name: str = "data") -> Results:
+def leave_one_out(
+    models: Mapping[str, CountsClassifier], X: Any, y: Any, *, name: str = "data", parts: int = 1, timing: bool = False
+) -> Results:
     """Every row is predicted as if it alone had not been learned: exact, and as fast as one pass of prediction.
 
-    Cut points and structure stay those of all rows; see ``leave_one_out`` of the classifiers.
+    Cut points and structure stay those of all rows; see ``leave_one_out`` of the classifiers. With several ``parts``
+    the rows are dealt out to stratified parts of one size, which are measured apart: then differences between
+    classifiers can be tested, as those of folds. With ``timing``, records say how long learning and answering took.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tanager import AODE, NaiveBayes
+    >>> from tanager.evaluate import leave_one_out
+    >>> results = leave_one_out({"nb": NaiveBayes(), "aode": AODE()}, *load_iris(return_X_y=True), parts=10)
+    >>> print(results.compare(measure="accuracy"))
+    classifier  accuracy  difference      t       p  verdict
+    nb            0.9467           -      -       -  baseline
+    aode          0.9333     -0.0133  -1.06  0.3172
     """
     for key, model in models.items():
         if not isinstance(model, CountsClassifier):
@@ -188,19 +215,36 @@ def leave_one_out(models: Mapping[str, CountsClassifier], X: Any, y: Any, *, nam
                 f"{key!r} is not a classifier that counts, so single rows cannot be left out. "
                 "Use cross_validate with as many folds as there are rows."
             )
-    plan = make_plan(name, models, (X, y), Holdout(0.5, 1), 1, None)
-    records: dict[str, Record] = {}
+    splits = Folds(parts, 1) if parts > 1 else Holdout(0.5, 1)
+    plan = make_plan(name, models, (X, y), splits, parts, None)
+    records: dict[str, list[Record]] = {}
 
-    def add_record(key: str, proba: np.ndarray) -> None:
-        rows = np.ones(len(proba), dtype=bool)
-        records[key] = fold_record(plan, key, 0, rows, proba, models[key].cost_matrix, n_train=len(proba) - 1)
+    def add_records(key: str, leave_out: Callable[[], np.ndarray], start: float) -> None:
+        learned = time.perf_counter()
+        proba = leave_out()
+        seconds = {"fit_seconds": learned - start, "predict_seconds": time.perf_counter() - learned} if timing else {}
+        own = models[key].cost_matrix
+        records[key] = [
+            fold_record(plan, key, part, rows, proba[rows], own, n_train=len(proba) - 1) | seconds
+            for part, rows in enumerate(_parts(plan, parts))
+        ]
 
     for group in plan.groups:
         shared = SharedCountsGroup({key: plan.models[key] for key in group}, plan.data)
         with shared.without(np.zeros(len(plan.data.labels), dtype=bool), group) as (codes, attached):
             for key, model in attached.items():
-                add_record(key, model.leave_out(Block(codes, plan.data.labels)))
+                start = time.perf_counter()
+                model.scorer_  # noqa: B018  (learns the structure)
+                add_records(key, partial(model.leave_out, Block(codes, plan.data.labels)), start)
     for key in plan.fitted:
+        start = time.perf_counter()
         model = clone(models[key]).fit(plan.data.X, plan.data.labels)
-        add_record(key, model.leave_one_out(plan.data.X, plan.data.labels))
-    return Results([records[key] for key in models if key in records])
+        add_records(key, partial(model.leave_one_out, plan.data.X, plan.data.labels), start)
+    return Results([record for key in models if key in records for record in records[key]])
+
+
+def _parts(plan: EvaluationPlan, n_parts: int) -> Iterator[np.ndarray]:
+    """The rows that are measured together, as booleans."""
+    labels = plan.data.labels
+    for part in range(n_parts):
+        yield plan.splits.test(labels, part) if n_parts > 1 else np.ones(len(labels), dtype=bool)

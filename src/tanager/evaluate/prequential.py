@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,82 @@ def prequential(
     >>> result.curve("AODE").tolist()
     [0.96, 0.98]
     """
+    run = _begin(
+        models,
+        stream,
+        y,
+        target=target,
+        n_rows=n_rows,
+        every=every,
+        fade=fade,
+        window=window,
+        delay=delay,
+        batch=batch,
+        times=times,
+        classes=classes,
+        cost_matrix=cost_matrix,
+        drop=drop,
+    )
+    for start in run.blocks(BLOCK):
+        if progress is not None:
+            progress(start, run.reader.done())
+    return run.results()
+
+
+def prequential_steps(
+    models: Any, stream: Any, y: Any = None, *, rows: int = BLOCK, **options: Any
+) -> Iterator[PrequentialResults]:
+    """The same as ``prequential``, with the results so far after every ``rows`` rows, to look at while it runs.
+
+    Between two steps nothing runs: stop, wait, or look at the models, which are in ``results.models``. The results of a
+    step end with the last report; the last step has those of ``prequential``. Options are those of ``prequential``, but
+    for ``progress``.
+
+    Examples
+    --------
+    >>> from tanager import NaiveBayes
+    >>> from tanager.evaluate import prequential_steps
+    >>> X, y = [["sun"], ["rain"]] * 50, ["play", "stay"] * 50
+    >>> for result in prequential_steps(NaiveBayes(), X, y, rows=40, every=20):
+    ...     print(result.rows.tolist(), result.curve()[-1].round(3))
+    [20, 40] 0.975
+    [20, 40, 60, 80] 0.988
+    [20, 40, 60, 80, 100] 0.99
+    """
+    _check(rows=rows)
+    run = _begin(models, stream, y, **options)
+    return _looked_at(run, rows)
+
+
+def _looked_at(run: _Run, rows: int) -> Iterator[PrequentialResults]:
+    """The results after every so many rows; a step that ends before the first report has none yet."""
+    last = -1
+    for _ in run.blocks(rows):
+        if run.schedule.rows:
+            last = run.schedule.rows[-1]
+            yield run.results()
+    if run.schedule.rows[-1] != last:
+        yield run.results()
+
+
+def _begin(
+    models: Any,
+    stream: Any,
+    y: Any = None,
+    *,
+    target: str | None = None,
+    n_rows: int | None = None,
+    every: int | None = None,
+    fade: float = 0.999,
+    window: int = 1000,
+    delay: int = 0,
+    batch: int = 1,
+    times: Any = None,
+    classes: Iterable[Any] | None = None,
+    cost_matrix: Any = None,
+    drop: Iterable[str] = (),
+) -> _Run:
+    """Check all options, and get ready to run."""
     named = _named(models)
     _check(n_rows=n_rows, every=every, window=window, batch=batch)
     if isinstance(delay, bool) or not isinstance(delay, int | np.integer) or delay < 0:
@@ -113,54 +189,69 @@ def prequential(
         ModelRun(name, adapter_for(name, model, declared, batch), costs[name], fade, window)
         for name, model in named.items()
     ]
-    n_before = {name: rows_learned(model) for name, model in named.items()}
-    reports = _run(runs, reader, index, DelayedLabels(delay, batch), ArrivedLabels(delay, batch), every, progress)
-    return PrequentialResults(
-        named,
-        np.array(reports),
-        {run.name: run.history for run in runs},
-        classes=index.labels,
-        seconds={run.name: run.seconds for run in runs},
-        n_before=n_before,
-        drifts=reader.drifts,
-        dropped=reader.dropped,
-        fade=fade,
-        window=window,
-        costs=any(matrix is not None for matrix in costs.values()),
-    )
+    return _Run(named, runs, reader, index, DelayedLabels(delay, batch), ArrivedLabels(delay, batch), every)
 
 
-def _run(
-    runs: Sequence[ModelRun],
-    reader: StreamReader,
-    classes: ClassIndex,
-    delayed: DelayedLabels,
-    arrived: ArrivedLabels,
-    every: int | None,
-    progress: Progress | None,
-) -> list[int]:
-    """Run all models along the stream; returns the rows after which the measures were reported."""
-    schedule = ReportSchedule(every, reader.n_rows)
-    start = 0
-    for X, y, times in reader.blocks(max(1, BLOCK // delayed.batch) * delayed.batch):
-        rows = StreamRows(X, y.plain, times, reader.names)
-        labels = classes.codes(y)
-        arrived.add(labels)
-        steps = list(delayed.steps(rows))
-        stop = start + len(rows)
-        points = schedule.between(start, stop)
-        for run in runs:
-            run.run(steps, labels, start, points, classes, arrived)
-        schedule.add(points, [run.history for run in runs])
-        start = stop
-        if progress is not None:
-            progress(start, reader.done())
-    if start == 0:
-        raise DataError("the stream has no rows. At least one row is needed.")
-    reported = start in schedule.rows
-    for run in runs:
-        run.end(list(delayed.rest()), start, reported=reported)
-    return schedule.rows if reported else [*schedule.rows, start]
+class _Run:
+    """Several models on their way along a stream."""
+
+    def __init__(
+        self,
+        models: Mapping[str, Any],
+        runs: Sequence[ModelRun],
+        reader: StreamReader,
+        classes: ClassIndex,
+        delayed: DelayedLabels,
+        arrived: ArrivedLabels,
+        every: int | None,
+    ) -> None:
+        self.models, self.runs, self.reader, self.classes = models, runs, reader, classes
+        self.delayed, self.arrived = delayed, arrived
+        self.schedule = ReportSchedule(every, reader.n_rows)
+        self.n_before = {name: rows_learned(model) for name, model in models.items()}
+
+    def blocks(self, size: int) -> Iterator[int]:
+        """Run all models along the stream, with a rest after every so many rows; gives the rows so far."""
+        batch, start = self.delayed.batch, 0
+        for X, y, times in self.reader.blocks(max(1, size // batch) * batch):
+            rows = StreamRows(X, y.plain, times, self.reader.names)
+            labels = self.classes.codes(y)
+            self.arrived.add(labels)
+            steps = list(self.delayed.steps(rows))
+            stop = start + len(rows)
+            points = self.schedule.between(start, stop)
+            for run in self.runs:
+                run.run(steps, labels, start, points, self.classes, self.arrived)
+            self.schedule.add(points, [run.history for run in self.runs])
+            start = stop
+            yield start
+        if start == 0:
+            raise DataError("the stream has no rows. At least one row is needed.")
+        self._end(start)
+
+    def _end(self, start: int) -> None:
+        """Learn rows whose labels are late, and report once more unless the last row was reported already."""
+        reported = start in self.schedule.rows
+        for run in self.runs:
+            run.end(list(self.delayed.rest()), start, reported=reported)
+        if not reported:
+            self.schedule.rows.append(start)
+
+    def results(self) -> PrequentialResults:
+        """The measures so far."""
+        return PrequentialResults(
+            self.models,
+            np.array(self.schedule.rows),
+            {run.name: run.history for run in self.runs},
+            classes=self.classes.labels,
+            seconds={run.name: run.seconds for run in self.runs},
+            n_before=self.n_before,
+            drifts=self.reader.drifts,
+            dropped=self.reader.dropped,
+            fade=self.runs[0].measures.fade,
+            window=self.runs[0].measures.window,
+            costs=any(run.costs is not None for run in self.runs),
+        )
 
 
 def _costs(name: str, model: Any, cost_matrix: Any, classes: ClassIndex) -> np.ndarray | None:

@@ -7,7 +7,7 @@ import pickle
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import lru_cache
 from pathlib import Path
@@ -49,8 +49,12 @@ def run(
     *,
     timing: bool,
     limit: TimeLimit | None = None,
+    so_far: Callable[[list[Record]], object] | None = None,
 ) -> list[Record]:
-    """The records of all parts of all plans, in order; with ``timing`` they include how long classifiers take."""
+    """The records of all parts of all plans, in order; with ``timing`` they include how long classifiers take.
+
+    ``so_far`` is told the records of the classifiers that are done everywhere, whenever there are more of them.
+    """
     n_jobs = _n_processes(n_jobs)
     limit = limit or TimeLimit()
     found, missing = _resume(plans, checkpoint)
@@ -59,6 +63,13 @@ def run(
     report = progress or _silent
     report(total - len(queue), total, plans[0].name)
     times: Times = {}
+    all_names = {name for plan in plans for name in plan.models}
+
+    def in_order(wanted: Collection[str]) -> list[Record]:
+        places = (
+            (at, part, key) for at, plan in enumerate(plans) for part in range(plan.n_parts) for key in plan.models
+        )
+        return [found[place] for place in places if place in found and place[2] in wanted]
 
     def measure_times() -> None:
         if timing and not times:
@@ -69,11 +80,11 @@ def run(
         checkpoint.add(plan, task.part, records)
         found |= {(task.plan, task.part, record["classifier"]): record for record in records}
         report(total - queue.n_unfinished, total, plan.name)
+        if so_far is not None and queue.stage_done(task.stage):
+            so_far(in_order(all_names - queue.names_unfinished()))
     measure_times()
     report(total, total, plans[-1].name)
-    names = {name for plan in plans for name in plan.models} - limit.left_out.keys()
-    order = ((at, part, name) for at, plan in enumerate(plans) for part in range(plan.n_parts) for name in plan.models)
-    records = [found[place] for place in order if place in found and place[2] in names]
+    records = in_order(all_names - limit.left_out.keys())
     return with_times(records, times) if timing else [_untimed(record) for record in records]
 
 
@@ -119,6 +130,14 @@ class _Queue:
     def wants(self, task: _Task) -> bool:
         """Whether a task that is being done is still wanted."""
         return not self.stages[task.stage].left_out
+
+    def stage_done(self, stage: int) -> bool:
+        """Whether all tasks of a stage are done."""
+        return self.stages[stage].done_everywhere
+
+    def names_unfinished(self) -> set[str]:
+        """The classifiers that are not done everywhere, or left out."""
+        return {name for stage in self.stages if not stage.done_everywhere for name in stage.names}
 
     def take(self) -> _Task | None:
         """The next task; None if there is none."""

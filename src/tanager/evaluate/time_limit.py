@@ -14,6 +14,7 @@ from tanager.evaluate.forecast import TableSize, fold_seconds
 from tanager.evaluate.plan import EvaluationPlan
 
 _STAGE = 0.05  # of the time: so much work is done at once, so that counts are shared and the rest can still be left out
+_LONGEST = 30.0  # seconds of a stage, however long the limit: what is done so far is then seen now and then
 _PATIENCE = 1.15  # what has begun may take so much longer than the limit before it is given up
 _TELLING = 0.5  # measured seconds from which on a stage shows how long its other folds will take
 _QUICK = 0.25  # seconds of a fold: what takes less is timed by itself once more
@@ -29,6 +30,11 @@ class Stage:
     begun: bool = False
     left_out: bool = False
     done: tuple[float, float] = (0.0, 0.0)  # forecast and measured seconds of finished folds
+
+    @property
+    def done_everywhere(self) -> bool:
+        """Whether all its folds are finished."""
+        return not self.left_out and not any(self.waiting.values())
 
     @property
     def forecast(self) -> float:
@@ -98,7 +104,8 @@ class TimeLimit:
     def _packed(self, order: Iterable[str]) -> list[tuple[str, ...]]:
         """Neighbours together, as long as their work is small."""
         packed: list[tuple[str, ...]] = []
-        most, work = max(_STAGE * self.seconds * self._n_jobs, 1.0), math.inf
+        share = _STAGE * self.seconds if self.seconds == math.inf else min(_STAGE * self.seconds, _LONGEST)
+        most, work = max(share * self._n_jobs, 1.0), math.inf
         for name in order:
             if packed and work + self._by_name[name] <= most:
                 packed[-1], work = (*packed[-1], name), work + self._by_name[name]

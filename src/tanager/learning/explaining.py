@@ -24,7 +24,7 @@ def explain(model: CountsClassifier, row: Any, answer: Any = None, against: Any 
     if len(query) != 1:
         raise DataError(f"explain takes one row, got {len(query)}. Explain them one by one.")
     proba = model._scores(X, log_joint=False)
-    chosen, rival = _classes(model, proba, answer, against)
+    chosen, rival = classes_of(model, proba, answer, against)
     prior, parts = model.scorer_.explain(query, chosen, rival)
     log_odds = prior + sum(value for _, _, value in parts)
     if np.isnan(log_odds):
@@ -49,7 +49,7 @@ def explain(model: CountsClassifier, row: Any, answer: Any = None, against: Any 
     )
 
 
-def _classes(model: CountsClassifier, proba: np.ndarray, answer: Any, against: Any) -> tuple[int, int]:
+def classes_of(model: CountsClassifier, proba: np.ndarray, answer: Any, against: Any) -> tuple[int, int]:
     """Codes of the class that is explained and of the one it is set against."""
     known = model.class_codes
     for name, label in (("answer", answer), ("against", against)):

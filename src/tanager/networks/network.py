@@ -13,7 +13,7 @@ from tanager.errors import DataError, SchemaMismatch, check_option, nearest
 from tanager.networks import estimation, graph, inference, likelihood, most_probable, propagation, questions, sampling
 from tanager.networks import sensitivity as sensitivities
 from tanager.networks.evidence import Evidence, SoftEvidence
-from tanager.networks.tables import checked_table, checked_values
+from tanager.networks.tables import LockedRows, checked_table, checked_values
 from tanager.networks.values import values_from_plain, values_to_plain
 from tanager.shortcuts import public
 
@@ -131,6 +131,12 @@ class Network:
             return texts.index(str(value))
         listed = ", ".join(repr(v) for v in values[:8]) + (", ..." if len(values) > 8 else "")
         raise DataError(f"variable {name!r} has no value {value!r}; it has {listed}.{nearest(value, values)}")
+
+    def places(self, name: str, values: Iterable[object]) -> list[int]:
+        """Where the network has each of these values of a variable; -1 where it has none of them."""
+        own = self.values(name)
+        texts = {str(value): place for place, value in enumerate(own)}
+        return [own.index(value) if value in own else texts.get(str(value), -1) for value in values]
 
     def parents(self, name: str) -> tuple[str, ...]:
         """The parents of a variable, in the order of the axes of its table."""
@@ -279,6 +285,44 @@ class Network:
         same = Network(self._values, self.arcs)._with_checked(self._tables, self._tables)
         same._add_tables(tables)
         return same
+
+    def with_rows(self, rows: LockedRows) -> Network:
+        """The network with some rows of its tables replaced by numbers that a person has set.
+
+        Parameters
+        ----------
+        rows : mapping from name to a mapping from values to probabilities
+            For each row the values of all parents of the variable, in the order of ``parents(name)`` (``()`` where it
+            has none), and the probabilities of the values of the variable.
+
+        Examples
+        --------
+        >>> network = Network({"rain": ("no", "yes"), "grass": ("dry", "wet")}, [("rain", "grass")])
+        >>> network = network.with_tables({"rain": [0.75, 0.25], "grass": [[0.8, 0.2], [0.1, 0.9]]})
+        >>> network.with_rows({"grass": {("yes",): [0.02, 0.98]}}).tables["grass"]
+        array([[0.8 , 0.2 ],
+               [0.02, 0.98]])
+        """
+        checked = self.checked_rows(rows)
+        self.require_tables(checked)
+        tables = {name: self._tables[name].copy() for name in checked}
+        for name, own in checked.items():
+            for at, numbers in own:
+                tables[name][at] = numbers
+        return self.with_tables(tables)
+
+    def checked_rows(self, rows: LockedRows) -> dict[str, list[tuple[tuple[int, ...], np.ndarray]]]:
+        """Rows of tables, by the codes of the values of the parents; an error if one does not fit."""
+        return {name: [self._checked_row(name, given, own) for given, own in rows[name].items()] for name in rows}
+
+    def _checked_row(self, name: str, given: Any, numbers: Any) -> tuple[tuple[int, ...], np.ndarray]:
+        parents = self.parents(name)
+        if not isinstance(given, tuple) or len(given) != len(parents):
+            wanted = f"one value for each of {', '.join(parents)}, as a tuple" if parents else "()"
+            raise DataError(f"a row of {self.family(name)} is given by {given!r}, expected {wanted}.")
+        at = tuple(self.code(parent, value) for parent, value in zip(parents, given, strict=True))
+        shown = ", ".join(f"{parent} = {value}" for parent, value in zip(parents, given, strict=True))
+        return at, checked_table(numbers, f"P({name} | {shown})" if shown else f"P({name})", {name: self.values(name)})
 
     def _find(self, parent: str, child: str) -> tuple[int, int]:
         u, v = self.index(parent), self.index(child)

@@ -54,8 +54,6 @@ class Junction:
         for i, code in evidence.known.items():
             if i not in self.known:
                 jt.multiply(self.tree, tables, i, jt.certain(self.sizes[i], code))
-            elif self.known[i] != code:
-                constant += jt.IMPOSSIBLE
         for i, logs in evidence.soft.items():
             if i not in self.known:
                 jt.multiply(self.tree, tables, i, np.maximum(logs, jt.IMPOSSIBLE))

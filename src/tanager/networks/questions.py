@@ -39,17 +39,18 @@ def next_question(
     names = network.names
     price = _checked_prices(network, prices)
     several = [i for i in range(len(network)) if len(network.values(names[i])) > 1]
-    asked = [i for i in (several if candidates is None else candidates) if i != target and i not in evidence.known]
+    listed = dict.fromkeys(several if candidates is None else candidates)
+    asked = [i for i in listed if i != target and i not in evidence.known]
     beliefs = propagated(network, evidence, [target, *asked])
     p = beliefs.marginal(target)
     # One propagation for each value of the target gives P(candidate | value, evidence) of all candidates.
-    given = [beliefs.junction.propagate(evidence.also(target, code)) if p[code] else None for code in range(len(p))]
-    rows = [(float(p[code]), found) for code, found in enumerate(given) if found is not None]
+    given = [beliefs.junction.propagate(evidence.also(target, code)) for code in range(len(p))]
+    rows = [found for found in given if found is not None]
+    weights = np.array([share for share, found in zip(p, given, strict=True) if found is not None])
     entropy = float(-(p[p > 0] @ np.log2(p[p > 0])))
     questions = []
     for i in asked:
-        likelihoods = np.array([found.marginal(i) for _, found in rows])
-        bits = min(_information(np.array([share for share, _ in rows]), likelihoods), entropy)
+        bits = min(_information(weights, np.array([found.marginal(i) for found in rows])), entropy)
         cost = price.get(names[i], 1.0)
         questions.append(Question(names[i], bits, entropy - bits, cost, bits / cost))
     return sorted(questions, key=lambda question: -question.bits_per_price)

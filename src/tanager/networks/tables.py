@@ -9,6 +9,8 @@ import numpy as np
 
 from tanager.errors import DataError
 
+LockedRows = Mapping[str, Mapping[tuple[object, ...], Sequence[float] | np.ndarray]]  # P(name | values of its parents)
+
 TOLERANCE = 1e-6  # how far from one the probabilities of a context may sum
 
 

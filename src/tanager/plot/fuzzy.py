@@ -11,7 +11,7 @@ import numpy as np
 from tanager.errors import OptionError, check_option, nearest
 from tanager.plot.figure import COLOURS, INK, QUIET, Path, add_panel, add_title, new_figure, save_figure, text_size
 from tanager.streams.evolving import EvolvingNaiveBayes
-from tanager.streams.rules import PseudoClass
+from tanager.streams.rules import PseudoClass, most_different
 
 _WIDE, _TALL = 2.7, 1.55  # inches of a panel
 _GAP, _BELOW = 0.5, 0.62  # inches beside and below it
@@ -62,10 +62,11 @@ def plot_fuzzy_sets(
         )
     check_option("kind", kind, ("fuzzy", "density"))
     pseudos = model.pseudo_classes_
-    known = [name for name in model.encoder_.schema.names if name in {**pseudos[0].means, **pseudos[0].tables}]
+    varied = {*pseudos[0].means, *pseudos[0].tables}
+    known = [name for name in model.encoder_.schema.names if name in varied]
     if not known:
         raise OptionError("there is nothing to draw: no column has two different values yet.")
-    shown = _most_different(pseudos, known) if columns is None else _checked(columns, known)
+    shown = most_different(pseudos, known, _MOST) if columns is None else _checked(columns, known)
     n_wide = min(len(shown), 2 if len(shown) in (2, 4) else 3)
     n_high = math.ceil(len(shown) / n_wide)
     head = (0.45 if title else 0.1) + 0.3
@@ -91,24 +92,6 @@ def _checked(columns: Sequence[str], known: Sequence[str]) -> list[str]:
     if len(columns) == 0:
         raise OptionError("columns is empty; name at least one column.")
     return list(columns)
-
-
-def _most_different(pseudos: Sequence[PseudoClass], known: list[str]) -> list[str]:
-    """The columns in which pseudo-classes differ most, in the order of the table."""
-    priors = np.array([p.prior for p in pseudos])
-
-    def differ(name: str) -> float:
-        if name in pseudos[0].means:
-            means = np.array([p.means[name] for p in pseudos])
-            within = float(np.average([p.spreads[name] ** 2 for p in pseudos], weights=priors))
-            between = float(np.average((means - np.average(means, weights=priors)) ** 2, weights=priors))
-            return between / (between + within)
-        shares = np.array([list(p.tables[name].values()) for p in pseudos])
-        away = np.abs(shares - np.average(shares, axis=0, weights=priors)).sum(axis=1) / 2
-        return float(np.average(away, weights=priors))
-
-    chosen = sorted(known, key=differ, reverse=True)[:_MOST]
-    return [name for name in known if name in chosen]
 
 
 def _line_styles(pseudos: Sequence[PseudoClass], classes: Sequence[Any]) -> list[dict[str, Any]]:

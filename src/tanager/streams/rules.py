@@ -184,6 +184,24 @@ def rules_of(pseudo_classes: Sequence[PseudoClass]) -> Rules:
     return Rules(tuple(Rule(tuple(conditions), p.label, weight - total, p.prior) for p, conditions, weight in drafts))
 
 
+def most_different(pseudos: Sequence[PseudoClass], known: Sequence[str], most: int) -> list[str]:
+    """Of these columns those in which pseudo-classes differ most, in the order given."""
+    priors = np.array([p.prior for p in pseudos])
+
+    def differ(name: str) -> float:
+        if name in pseudos[0].means:
+            means = np.array([p.means[name] for p in pseudos])
+            within = float(np.average([p.spreads[name] ** 2 for p in pseudos], weights=priors))
+            between = float(np.average((means - np.average(means, weights=priors)) ** 2, weights=priors))
+            return between / (between + within)
+        shares = np.array([list(p.tables[name].values()) for p in pseudos])
+        away = np.abs(shares - np.average(shares, axis=0, weights=priors)).sum(axis=1) / 2
+        return float(np.average(away, weights=priors))
+
+    chosen = sorted(known, key=differ, reverse=True)[:most]
+    return [name for name in known if name in chosen]
+
+
 def pseudo_classes_of(state: Mapping[str, np.ndarray], schema: Schema, classes: Sequence[Any]) -> list[PseudoClass]:
     """The active pseudo-classes in a kernel's state. Columns that have not varied say nothing, and are left out."""
     columns = schema.columns

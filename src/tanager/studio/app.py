@@ -120,7 +120,7 @@ class Studio:
 
     async def _upload(self, request: Request) -> Response:
         """Take a file in, piece by piece, into the private folder of this session."""
-        name = SAFE_NAME.sub("_", Path(request.path_params["name"]).name).lstrip(".") or "table"
+        name = self._free_name(SAFE_NAME.sub("_", Path(request.path_params["name"]).name).lstrip(".") or "table")
         path = self.session.folder / f"{len(self.session.uploads)}-{name}"
         try:
             with path.open("xb") as file:
@@ -133,6 +133,13 @@ class Studio:
         return Response(
             to_json({"version": self.session.version, "result": {"name": name}}), media_type="application/json"
         )
+
+    def _free_name(self, name: str) -> str:
+        """The name, or one like it: what was derived from an earlier file of the same name stays its own."""
+        path, number = Path(name), 2
+        while name in self.session.uploads:
+            name, number = f"{path.stem} {number}{path.suffix}", number + 1
+        return name
 
     async def _events(self, request: Request) -> Response:
         return StreamingResponse(self.session.events.listen(), media_type="text/event-stream")

@@ -35,7 +35,10 @@ class Job:
     text: str = ""
     result: Any = None
     _last: float = 0.0
+    paused: bool = False
     _cancel: threading.Event = field(default_factory=threading.Event)
+    _go: threading.Event = field(default_factory=threading.Event)
+    _ended: threading.Event = field(default_factory=threading.Event)
 
     def report(self, done: float, total: float, text: str = "", result: Any = None) -> None:
         """Progress, and what is there so far; raises Cancelled where the user has had enough."""
@@ -49,6 +52,27 @@ class Job:
             self._last = now
             self.tell()
 
+    def pause(self) -> None:
+        """Let it rest with its next ``rest``, until ``resume``."""
+        self._go.clear()
+        self.paused = True
+        self.tell()
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self.paused = False
+        self._go.set()
+        self.tell()
+
+    def rest(self, seconds: float = 0.0) -> None:
+        """Wait so long, and as long as it is paused; the end that the user asks for comes at once."""
+        if seconds > 0:
+            self._cancel.wait(seconds)
+        while self.paused and not self._cancel.is_set():
+            self._go.wait()
+        if self._cancel.is_set():
+            raise Cancelled("stopped.")
+
     @property
     def cancelled(self) -> bool:
         """Whether the user has asked for an end."""
@@ -57,6 +81,16 @@ class Job:
     def cancel(self) -> None:
         """Ask for an end; it comes with the next report."""
         self._cancel.set()
+        self._go.set()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until it has ended, however; whether it has."""
+        return self._ended.wait(seconds)
+
+    def end(self) -> None:
+        """It has ended: tell all who wait."""
+        self._ended.set()
+        self.tell()
 
     def tell(self) -> None:
         """Tell all tabs how it stands."""
@@ -64,7 +98,8 @@ class Job:
 
     def summary(self) -> dict[str, Any]:
         """How it stands, as plain data."""
-        return {name: getattr(self, name) for name in ("page", "number", "state", "done", "total", "text", "result")}
+        names = ("page", "number", "state", "paused", "done", "total", "text", "result")
+        return {name: getattr(self, name) for name in names}
 
 
 class Jobs:
@@ -97,7 +132,7 @@ class Jobs:
         except Exception:
             logger.exception("the job of page %s failed", job.page)
             job.state, job.text = "failed", "an error in the studio itself; its terminal says more."
-        job.tell()
+        job.end()
 
     def find(self, page: str) -> Job | None:
         """The last job of a page."""

@@ -100,13 +100,17 @@ class Session:
             self._position = len(self._entries) - 1
             self._changed(label)
 
-    def amend(self, document: Document | None = None, figures: dict[str, Any] | None = None) -> None:
-        """Change the present entry without a new step: positions of nodes, or figures that came later."""
+    def amend(
+        self,
+        document: Document | None = None,
+        figures: dict[str, Any] | None = None,
+        code: tuple[str, ...] | None = None,
+    ) -> None:
+        """Change the present entry without a new step: positions of nodes, or what came to be known later."""
         with self._lock:
             entry = self._entries[self._position]
-            entry = msgspec.structs.replace(
-                entry, document=document or entry.document, figures=entry.figures if figures is None else figures
-            )
+            given = {"document": document, "figures": figures, "code": code}
+            entry = msgspec.structs.replace(entry, **{key: own for key, own in given.items() if own is not None})
             before, after = self._entries[: self._position], self._entries[self._position + 1 :]
             self._entries = (*before, entry, *after)
             self._changed("")
@@ -143,7 +147,7 @@ class Session:
     def loaded(self) -> Loaded:
         """The table as it was read."""
         choice = self.document.data
-        if choice is None or choice.kind == "model":
+        if choice is None or not choice.has_rows:
             raise OptionError("there are no rows yet. Choose a data set or a file on the page Data.")
         return self.derive(("loaded", choice), lambda: load(choice, self.uploads))
 
@@ -156,8 +160,8 @@ class Session:
 
     @property
     def has_rows(self) -> bool:
-        """Whether a table was chosen; a model file has none."""
-        return self.document.data is not None and self.document.data.kind != "model"
+        """Whether a table was chosen; a model or network file has none."""
+        return self.document.data is not None and self.document.data.has_rows
 
     # --- files --------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ export default {
     const asking = h("div", { "aria-live": "polite" });
 
     async function begin(body) {
-      if ((await studio.attempt(() => studio.act("start", "choose", body))) !== undefined) studio.go("data");
+      if ((await studio.attempt(() => studio.act("start", "choose", body))) !== undefined) studio.go({ network: "ask", model: "why" }[body.kind] ?? "data");
     }
 
     async function take(file) {
@@ -22,6 +22,7 @@ export default {
       const name = await studio.attempt(() => studio.upload(file));
       const found = name && (await studio.attempt(() => studio.act("start", "columns", { upload: name })));
       if (!found) return refill(asking);
+      if (found.kind !== "upload") return begin({ kind: found.kind, name });
       let target = found.target;
       refill(
         asking,
@@ -41,7 +42,7 @@ export default {
         ondragleave: () => drop.classList.remove("over"),
         ondrop: (event) => (event.preventDefault(), drop.classList.remove("over"), take(event.dataTransfer.files[0])),
       },
-      h("p", {}, "Drop a table here (CSV, TSV, Parquet, Arrow, ARFF), or a session of the studio."),
+      h("p", {}, "Drop a table here (CSV, TSV, Parquet, Arrow, ARFF), a model (.tanager), a network (BIF, XMLBIF), or a session of the studio."),
       h("button", { class: "main", onclick: () => picker.click() }, "Choose a file …"),
       picker,
     );

@@ -8,8 +8,10 @@ from typing import Any
 import httpx2
 import pytest
 
+from tanager import TAN, Network, write_network
 from tanager.errors import ModelFileError
 from tanager.studio.document import DataChoice
+from tanager.studio.models import network_of
 from tanager.studio.pages.start import begin
 from tanager.studio.session import Session, read_session
 
@@ -86,8 +88,27 @@ def test_an_uploaded_file_becomes_the_data(running: Any) -> None:
     assert found["data"]["classes"] == ["no", "yes"]
 
 
+def test_an_uploaded_model_or_network_is_opened(running: Any, tmp_path: Path) -> None:
+    network = Network({"rain": ["no", "yes"], "grass": ["dry", "wet"]}, [("rain", "grass")])
+    network = network.with_tables({"rain": [0.8, 0.2], "grass": [[0.9, 0.1], [0.2, 0.8]]})
+    write_network(network, tmp_path / "garden.bif")
+    TAN().fit([["sun"], ["rain"]] * 5, ["play", "stay"] * 5).save(tmp_path / "sky.tanager")
+    for file, kind in (("garden.bif", "network"), ("sky.tanager", "model")):
+        running.post(f"/api/upload/{file}", content=(tmp_path / file).read_bytes())
+        assert running.act("start", "columns", upload=file) == {"kind": kind}
+        assert running.act("start", "choose", kind=kind, name=file)["data"] == {"kind": kind, "name": file}
+        assert not running.session.has_rows
+    assert network_of(running.session).names == ("class", "x0")
+    running.act("session", "undo")
+    assert network_of(running.session) == network
+    assert running.post("/api/upload/garden.bif", content=b"network x {").json()["result"]["name"] == "garden 2.bif"
+    response = running.post("/api/start/choose", json={"kind": "network", "name": "garden 2.bif"})
+    assert response.status_code == 422
+    assert network_of(running.session) == network
+
+
 def test_files_of_this_machine_cannot_be_chosen_from_the_page(running: Any) -> None:
-    for kind in ("file", "model"):
+    for kind in ("file", "model", "network", "upload"):
         body = {"kind": kind, "name": "/etc/passwd", "target": "x"}
         assert running.post("/api/start/choose", json=body).status_code == 422
 
