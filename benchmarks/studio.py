@@ -82,6 +82,7 @@ def edit_times(browser: Any, choice: DataChoice) -> np.ndarray:
         tab.locator("#learner").select_option("tan")
         tab.locator("#learn").click()
         tab.locator("#accuracy").wait_for()
+        tab.wait_for_function("v => document.getElementById('main').dataset.version === v", arg=str(session.version))
         tab.evaluate(WATCH)
         for done in range(EDITS):
             before = session.position
