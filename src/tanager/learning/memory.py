@@ -36,8 +36,12 @@ class RowsElsewhere(Protocol):
         """All rows, counted into counts of this shape."""
         ...
 
-    def total(self, work: Callable[[Block], np.ndarray]) -> np.ndarray:
+    def total(self, work: Callable[[Block], np.ndarray], rows_at_once: int = ROWS_AT_ONCE) -> np.ndarray:
         """The sum of the whole numbers that ``work``, which can be pickled, makes of blocks of rows."""
+        ...
+
+    def choose(self, some: Callable[[Block], Block]) -> Block:
+        """The rows that ``some``, which can be pickled, takes of those that differ: of every part, then of these."""
         ...
 
 
@@ -463,7 +467,7 @@ def _tables_for(families: list[tuple[int, ...]], shape: Mapping[str, Any], n_col
     common = set(families[0])
     for family in families:
         common.intersection_update(family)
-    if len(families) > n_columns and common and all(len(family) == 3 for family in families):
+    if len(families) > n_columns and common and {*map(len, families)} == {3}:
         return {**shape, "anchors": (*shape.get("anchors", ()), min(common)), "families": []}
     return {**shape, "families": families}
 
