@@ -178,7 +178,7 @@ export default {
         const turn = (event) => { event.target.checked ? hidden.delete(model.name) : hidden.add(model.name); drawCurves(); };
         const cells = [0, 1, 2, 3].map(() => h("td", { class: "number" })).concat(h("td"));
         const box = h("input", { type: "checkbox", checked: !hidden.has(model.name), onchange: turn, "aria-label": `Draw ${model.name}` });
-        return [h("tr", {}, h("td", {}, h("label", { class: "tick-line" }, box, h("i", { class: "swatch", css: { "--own": colourOf(i) } }), model.name)), cells), cells];
+        return [h("tr", {}, h("td", {}, h("label", { class: "tick-line" }, box, h("i", { class: "stream-swatch", css: { "--own": colourOf(i) } }), model.name)), cells), cells];
       });
       const heads = ["accuracy now", "over all", "log loss over all", "rows/s"].map((text) => h("th", { class: "number" }, text));
       refill(table, h("table", { class: "stream-table" }, h("thead", {}, h("tr", {}, h("th", {}, "model"), heads, h("th", {}, "drift noticed at"))), h("tbody", {}, made.map(([row]) => row))));

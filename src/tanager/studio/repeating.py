@@ -1,0 +1,126 @@
+"""The script that repeats a session: the lines of its steps, one after the other, and the model at the end.
+
+Lines are put together and never run here: a session may come from a file, and a file runs no code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from pprint import pformat
+
+from tanager.studio.document import DataChoice, Document
+from tanager.studio.models import locked_rows
+from tanager.studio.session import Entry, Session
+
+READS = ("data = ", "model = load(", "network = read_network(")  # a step with such a line makes everything anew
+IMPORT = re.compile(r"(?:from (?P<module>[\w.]+) )?import (?P<names>[\w.]+(?: as \w+)?(?:, [\w.]+(?: as \w+)?)*)$")
+
+
+def script_of(session: Session) -> str:
+    """The script, up to the present step; what was undone is left out."""
+    document = session.document
+    imports: dict[str, set[str]] = {}
+    steps = [
+        (entry.label, _without_imports(entry.code, imports)) for entry in since_opened(session.entries, session.position)
+    ]
+    blocks = [[f"# {_one_line(label)}", *_without_models(lines)] for label, lines in steps if _without_models(lines)]
+    target = session.prepared.target if session.has_rows else ""
+    ending = _without_imports(ending_code(document, target), imports)
+    if ending:
+        blocks.append(["# the model", *ending])
+    body = [line for block in blocks for line in [*block, ""]]
+    return "\n".join([*_head(document), *_import_lines(imports, body), "", *body]).rstrip() + "\n"
+
+
+def since_opened(entries: Sequence[Entry], position: int) -> tuple[Entry, ...]:
+    """The steps from the last one on that read the data."""
+    done = entries[: position + 1]
+    first = max((at for at, entry in enumerate(done) if any(map(_reads, entry.code))), default=0)
+    return tuple(done[first:])
+
+
+def file_name(document: Document) -> str:
+    """What exported files are called, without an extension."""
+    return "studio" if document.data is None else Path(document.data.name).stem or "studio"
+
+
+# --- the end --------------------------------------------------------------------------------------------------------
+
+
+def ending_code(document: Document, target: str) -> tuple[str, ...]:
+    """Lines that fit the classifier of a document, as ``classifier_of`` does, and save it."""
+    if document.data is None or not document.data.has_rows:
+        return ()
+    choice, name = document.model, document.model.name
+    arguments = [f"{key}={value!r}" for key, value in choice.options.items()]
+    if name == "network" and document.arcs is not None:
+        name, locked = "NetworkClassifier", locked_rows(document)
+        arguments = ["network", f"target={target!r}", *arguments]
+        lines = [f"locked = {pformat(locked, width=100, sort_dicts=False)}"] if locked else []
+        arguments += ["locked=locked"] if locked else []
+    else:
+        name, lines = "AODE" if name == "network" else name, []
+    return (
+        f"from tanager import AODE, {name}" if name != "AODE" else "from tanager import AODE",
+        "schema = AODE(**options).fit_schema(X, y).encoder_.schema  # kinds and cut points of the columns",
+        *(part for line in lines for part in line.split("\n")),
+        f"model = {name}({', '.join([*arguments, 'schema=schema'])})",
+        f"model.fit_table(X, y, {target!r})",
+        f"model.save({file_name(document) + '.tanager'!r})",
+    )
+
+
+# --- lines ----------------------------------------------------------------------------------------------------------
+
+
+def _head(document: Document) -> list[str]:
+    """What the script is, and what it needs."""
+    choice = document.data
+    about = ["# What was done in tanager studio; run it with Python."]
+    if choice is not None and _is_uploaded(choice):
+        about.append(f"# It reads {_one_line(choice.name)}, which must lie in the folder in which it is run.")
+    return [*about, ""]
+
+
+def _is_uploaded(choice: DataChoice) -> bool:
+    return choice.kind == "upload" or (not choice.has_rows and not Path(choice.name).is_absolute())
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _reads(line: str) -> bool:
+    return line.startswith(READS)
+
+
+def _without_models(lines: Iterable[str]) -> list[str]:
+    """Models that were chosen on the way are not fitted again: the end makes the one that was chosen last."""
+    return [line for line in lines if not line.startswith("model = ") or _reads(line)]
+
+
+def _without_imports(lines: Iterable[str], imports: dict[str, set[str]]) -> list[str]:
+    """All other lines; what is imported is put together by module."""
+    rest = []
+    for line in lines:
+        found = IMPORT.match(line)
+        if found is None:
+            rest.append(line)
+        else:
+            imports.setdefault(found["module"] or "", set()).update(found["names"].split(", "))
+    return rest
+
+
+def _import_lines(imports: dict[str, set[str]], body: Sequence[str]) -> list[str]:
+    """Imports of what the lines use, sorted."""
+    used = set(re.findall(r"\w+", "\n".join(line for line in body if not line.startswith("#"))))
+    lines = []
+    for module, names in sorted(imports.items()):
+        needed = sorted(name for name in names if name.split(" as ")[-1].split(".")[0] in used)
+        if module:
+            lines += [f"from {module} import {', '.join(needed)}"] if needed else []
+        else:
+            lines += [f"import {name}" for name in needed]
+    return lines
