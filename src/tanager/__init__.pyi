@@ -48,6 +48,8 @@ from tanager.counts.joint import JointCounts as JointCounts
 from tanager.counts.sample import Sample as Sample
 from tanager.decisions.acquisition import Acquisition as Acquisition
 from tanager.decisions.diagram import DecisionNetwork as DecisionNetwork
+from tanager.decisions.files import read_decisions as read_decisions
+from tanager.decisions.files import write_decisions as write_decisions
 from tanager.encoding import Column as Column
 from tanager.encoding import Encoder as Encoder
 from tanager.encoding import Schema as Schema

@@ -25,6 +25,8 @@ COMMANDS = {
     "show": "Show what a model has learned; draw its network.",
     "studio": "Look at a network in the browser, and change it.",
     "rules": "Show an evolving model as fuzzy rules; draw its fuzzy sets.",
+    "decide": "Solve an influence diagram: the best options, and why.",
+    "ask": "Say which column of a row to ask for next.",
     "convert": "Convert a network or a model to another format.",
     "update": "Learn more rows.",
     "unlearn": "Remove learned rows from a model.",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tanager.decisions import files, questions, sensitivity, solving
+from tanager.decisions import plain_data, questions, sensitivity, solving
 from tanager.decisions.order import decision_order, remembered
 from tanager.decisions.policy import Policy, Solution
 from tanager.errors import DataError, SchemaMismatch, nearest
@@ -123,7 +123,7 @@ class DecisionNetwork:
         expected = tuple(len(self.values(parent)) for parent in parents)
         try:
             cells = np.array(table, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise DataError(f"the utility {name!r} must be an array of numbers of shape {expected}.") from None
         if cells.shape != expected:
             listed = " x ".join(f"{n} ({parent})" for parent, n in zip(parents, expected, strict=True))
@@ -530,12 +530,12 @@ class DecisionNetwork:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: nodes with their kind, values, parents and, if known, the table."""
-        return files.to_dict(self)
+        return plain_data.to_dict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> DecisionNetwork:
         """The diagram that ``to_dict`` wrote."""
-        return cls(**files.parts(data))
+        return cls(**plain_data.parts(data))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DecisionNetwork):

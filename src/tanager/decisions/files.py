@@ -1,50 +1,71 @@
-"""Diagrams in files: JSON, and XDSL, the format of GeNIe and SMILE."""
+"""Reading and writing diagrams; the extension sets the format."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import json
+import os
+from pathlib import Path
+from typing import Any
 
-from tanager.errors import DataError
-from tanager.networks.values import values_from_plain, values_to_plain
-
-if TYPE_CHECKING:
-    from tanager.decisions.diagram import DecisionNetwork
-
-KINDS = ("chance", "decision", "utility")
-
-
-def to_dict(diagram: DecisionNetwork) -> dict[str, Any]:
-    """Plain data for JSON."""
-    tables = diagram.tables
-    nodes: list[dict[str, Any]] = []
-    for name in diagram.names:
-        node: dict[str, Any] = {"name": name, "kind": diagram.kind(name)}
-        if node["kind"] != "utility":
-            node["values"] = values_to_plain(diagram.values(name))
-        node["parents"] = list(diagram.parents(name))
-        nodes.append(node | ({"table": tables[name].tolist()} if name in tables else {}))
-    return {"nodes": nodes} | ({"order": list(diagram.given_order)} if diagram.given_order is not None else {})
+from tanager.decisions import xdsl
+from tanager.decisions.diagram import DecisionNetwork
+from tanager.errors import ModelFileError, OptionError, TanagerError
+from tanager.writing import whole_file
 
 
-def parts(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What a diagram is made from, out of plain data."""
-    nodes = data["nodes"]
-    names = [node["name"] for node in nodes]
-    if len(set(names)) < len(names):
-        raise DataError("two nodes have the same name. Rename one of them.")
-    by_kind: dict[str, list[Any]] = {kind: [] for kind in KINDS}
-    for node in nodes:
-        if node["kind"] not in by_kind:
-            raise DataError(
-                f"the node {node['name']!r} is of kind {node['kind']!r}; expected one of {', '.join(KINDS)}."
-            )
-        by_kind[node["kind"]].append(node)
-    return {
-        "chance": {node["name"]: values_from_plain(node["values"]) for node in by_kind["chance"]},
-        "decisions": {node["name"]: values_from_plain(node["values"]) for node in by_kind["decision"]},
-        "utilities": [node["name"] for node in by_kind["utility"]],
-        "arcs": [(parent, node["name"]) for node in nodes for parent in node["parents"]],
-        "tables": {node["name"]: node["table"] for node in nodes if "table" in node},
-        "order": data.get("order"),
-    }
+def _read_json(data: bytes, source: str) -> DecisionNetwork:
+    try:
+        return DecisionNetwork.from_dict(json.loads(data))
+    except TanagerError as error:
+        raise ModelFileError(f"{source}: {error}") from None
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError, AttributeError) as error:
+        raise ModelFileError(
+            f"{source} is not a diagram: {type(error).__name__}: {error}. Expected what to_dict() of a diagram gives."
+        ) from None
+
+
+def _write_json(diagram: DecisionNetwork) -> str:
+    return json.dumps(diagram.to_dict(), indent=1) + "\n"
+
+
+FORMATS: dict[str, tuple[Any, Any]] = {".json": (_read_json, _write_json), ".xdsl": (xdsl.read, xdsl.write)}
+
+
+def read_decisions(path: str | os.PathLike[str]) -> DecisionNetwork:
+    """The influence diagram in a file: JSON (.json) or XDSL (.xdsl), the format of GeNIe and SMILE.
+
+    >>> import tempfile
+    >>> from tanager import DecisionNetwork, read_decisions, write_decisions
+    >>> diagram = DecisionNetwork({}, {"umbrella": ("leave", "take")}, ["comfort"], [("umbrella", "comfort")],
+    ...                           {"comfort": [1, 2]})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_decisions(diagram, f"{folder}/rain.xdsl")
+    ...     read_decisions(f"{folder}/rain.xdsl") == diagram
+    True
+    """
+    read, _ = _format(path)
+    source = repr(os.fspath(path))
+    try:
+        data = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"there is no diagram file {source}. Check the name and the folder.") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{source} is a folder, not a diagram file. Name the file in it.") from None
+    diagram: DecisionNetwork = read(data, source)
+    return diagram
+
+
+def write_decisions(diagram: DecisionNetwork, path: str | os.PathLike[str]) -> None:
+    """Write a diagram to a file, completely or not at all, in the format of its extension; see ``read_decisions``."""
+    _, write = _format(path)
+    data = write(diagram).encode()
+    with whole_file(path) as file:
+        file.write(data)
+
+
+def _format(path: str | os.PathLike[str]) -> tuple[Any, Any]:
+    extension = Path(path).suffix.lower()
+    if extension not in FORMATS:
+        listed = ", ".join(FORMATS)
+        raise OptionError(f"the extension of {os.fspath(path)!r} is not that of a diagram format. Use one of {listed}.")
+    return FORMATS[extension]

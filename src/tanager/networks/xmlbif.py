@@ -7,20 +7,13 @@ it. No document type is written, as pyAgrum does not read files that have one; w
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from math import prod
-from typing import NoReturn
-from xml.parsers import expat
 from xml.sax.saxutils import escape
 
-from tanager.errors import ModelFileError
 from tanager.networks.builder import NetworkBuilder
 from tanager.networks.network import Network
 from tanager.networks.values import note, values_to_plain, words
-
-_DEEPEST = 20  # nesting; a network needs five levels
-
+from tanager.networks.xml_tree import XmlNode, xml_tree
 
 # --- writing -------------------------------------------------------------------------------------------------------
 
@@ -66,28 +59,10 @@ def _element(tag: str, lines: list[str], attributes: str = "") -> str:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Node:
-    """An element: its tag in capitals, its line, and its content."""
-
-    tag: str
-    line: int
-    attributes: dict[str, str]
-    pieces: list[str] = field(default_factory=list)
-    inner: list[_Node] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        return "".join(self.pieces).strip()
-
-    def all(self, *tags: str) -> Iterator[_Node]:
-        return (node for node in self.inner if node.tag in tags)
-
-
 def read(data: bytes, source: str) -> Network:
     """The network in an XML document; errors name the source and the line."""
     builder = NetworkBuilder(source)
-    root = _tree(data, builder)
+    root = xml_tree(data, builder)
     networks = [root] if root.tag == "NETWORK" else list(root.all("NETWORK"))
     if root.tag not in ("BIF", "NETWORK") or len(networks) != 1:
         builder.fail(root.line, f"expected <BIF> with one <NETWORK> in it, found <{root.tag}> with {len(networks)}.")
@@ -98,7 +73,7 @@ def read(data: bytes, source: str) -> Network:
     return builder.network()
 
 
-def _take_variable(builder: NetworkBuilder, node: _Node) -> None:
+def _take_variable(builder: NetworkBuilder, node: XmlNode) -> None:
     kind = node.attributes.get("TYPE", "nature")
     word = _one(builder, node, "NAME")
     if kind.lower() not in ("nature", "discrete"):
@@ -109,7 +84,7 @@ def _take_variable(builder: NetworkBuilder, node: _Node) -> None:
         builder.add_property(prop.line, word, key.strip(), text)
 
 
-def _take_definition(builder: NetworkBuilder, node: _Node) -> None:
+def _take_definition(builder: NetworkBuilder, node: XmlNode) -> None:
     child = _one(builder, node, "FOR")
     shape = builder.add_family(node.line, child, [given.text for given in node.all("GIVEN")])
     for table in node.all("TABLE"):  # parents first, the child varies fastest
@@ -117,38 +92,8 @@ def _take_definition(builder: NetworkBuilder, node: _Node) -> None:
         builder.tables[child] = cells.reshape(shape)
 
 
-def _one(builder: NetworkBuilder, node: _Node, tag: str) -> str:
+def _one(builder: NetworkBuilder, node: XmlNode, tag: str) -> str:
     found = [inner.text for inner in node.all(tag)]
     if len(found) != 1 or not found[0]:
         builder.fail(node.line, f"expected one <{tag}> in <{node.tag}>, found {len(found)}.")
     return found[0]
-
-
-def _tree(data: bytes, builder: NetworkBuilder) -> _Node:
-    """The elements of a document. Entities are refused, and nothing outside the document is ever fetched."""
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    top = _Node("", 0, {})
-    stack = [top]
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        if len(stack) > _DEEPEST:
-            builder.fail(parser.CurrentLineNumber, f"elements are nested more than {_DEEPEST} deep.")
-        node = _Node(tag.upper(), parser.CurrentLineNumber, {k.upper(): v for k, v in attributes.items()})
-        stack[-1].inner.append(node)
-        stack.append(node)
-
-    def refuse(*_: object) -> NoReturn:
-        builder.fail(parser.CurrentLineNumber, "the document defines entities, which are not read. Remove them.")
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = lambda tag: stack.pop()
-    parser.CharacterDataHandler = lambda text: stack[-1].pieces.append(text)
-    parser.EntityDeclHandler = refuse
-    parser.SkippedEntityHandler = refuse
-    try:
-        parser.Parse(data, True)
-    except expat.ExpatError as error:
-        found = expat.ErrorString(error.code)
-        raise ModelFileError(f"{builder.source}, line {error.lineno}: this is not well-formed XML: {found}.") from None
-    return top.inner[0]

@@ -78,4 +78,6 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     locked: dict[str, tuple[LockedRow, ...]] = {}
     positions: dict[str, tuple[float, float]] = {}  # of nodes that were moved by hand or stay where they are
     model: ModelChoice = ModelChoice()
+    costs: tuple[tuple[float, ...], ...] | None = None  # of answers: one row per true class, one column per answer
+    prices: dict[str, float] = {}  # of asking for the value of a column
     diagram: dict[str, Any] | None = None  # a decision network, as it is in files

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
 
 import tanager
 from tanager.classifiers.network_classifier import NetworkClassifier
@@ -95,19 +96,32 @@ def classifier_of(session: Session) -> Any:
     document = session.document
     if document.data is not None and not session.has_rows:
         return model_of(session)
-    key = ("classifier", _rows_key(session), document.arcs, _plain(document.locked), _plain(document.model))
-    return session.derive(key, lambda: _fitted(session))
+    return session.derive(("classifier", *_classifier_key(document)), lambda: _fitted(session))
+
+
+def left_out_of(session: Session) -> np.ndarray:
+    """The probabilities of all classes for every row, each left out in its turn."""
+    model, prepared = classifier_of(session), session.prepared
+    if not model.can_leave_out:
+        raise OptionError(f"{type(model).__name__} cannot leave rows out. Choose another one on the page Compare.")
+    key = ("left out", *_classifier_key(session.document))
+    return session.derive(key, lambda: np.asarray(model.leave_one_out(prepared.X, prepared.y)))
+
+
+def _classifier_key(document: Document) -> tuple[Any, ...]:
+    """All decisions that a fitted classifier depends on."""
+    columns, locked, model = (_plain(own) for own in (document.columns, document.locked, document.model))
+    return document.data, columns, document.arcs, locked, model, document.costs
 
 
 def _fitted(session: Session) -> Any:
     prepared, choice = session.prepared, session.document.model
+    shared = {"schema": prepared.schema, "cost_matrix": session.document.costs}
     if choice.name == "network" and session.document.arcs is not None:
         options: dict[str, Any] = {"network": structure_of(session), "target": prepared.target} | choice.options
-        model: Any = NetworkClassifier(**options, schema=prepared.schema)
+        model: Any = NetworkClassifier(**options, **shared)
     else:
-        model = classifier_class("AODE" if choice.name == "network" else choice.name)(
-            **choice.options, schema=prepared.schema
-        )
+        model = classifier_class("AODE" if choice.name == "network" else choice.name)(**choice.options, **shared)
     return model.fit_table(prepared.X, prepared.y, prepared.target)
 
 

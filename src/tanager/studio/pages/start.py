@@ -58,7 +58,7 @@ def choose(session: Session, kind: str, name: str, target: str = "") -> dict[str
 
 
 def begin(session: Session, choice: DataChoice) -> None:
-    """Begin with other data: all decisions about the former are dropped."""
+    """Begin with other data: all decisions about the former are dropped, but for a diagram, which needs no data."""
     if choice.kind == "model":
         load_model(path_of(choice, session.uploads))
     elif choice.kind == "network":
@@ -66,7 +66,7 @@ def begin(session: Session, choice: DataChoice) -> None:
     else:
         session.derive(("loaded", choice), lambda: load(choice, session.uploads))  # what cannot be read is refused here
     name = Path(choice.name).name
-    session.change(f"opened {name}", Document(data=choice), _code(choice))
+    session.change(f"opened {name}", Document(data=choice, diagram=session.document.diagram), _code(choice))
 
 
 def _code(choice: DataChoice) -> tuple[str, ...]:

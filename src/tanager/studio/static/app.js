@@ -17,6 +17,8 @@ const PAGES = [
   ["export", "Export"],
 ];
 
+const FREE = ["start", "decide"]; // pages that need no data
+
 const main = document.getElementById("main");
 let current = { id: "", page: null };
 let summary = null;
@@ -62,7 +64,7 @@ function go(id) {
 async function show() {
   const asked = location.hash.slice(1).split("/")[0];
   const known = PAGES.some(([id]) => id === asked);
-  const id = summary?.data ? (known ? asked : "network") : "start";
+  const id = summary?.data ? (known ? asked : "network") : FREE.includes(asked) ? asked : "start";
   if (current.id !== id) {
     current.page?.hide?.();
     current = { id, page: null };
@@ -80,7 +82,7 @@ async function show() {
 
 function drawNavigation() {
   const links = PAGES.map(([id, title]) => {
-    const off = id !== "start" && !summary?.data;
+    const off = !FREE.includes(id) && !summary?.data;
     return h("a", { href: off ? null : `#${id}`, "aria-current": id === current.id ? "page" : null, "aria-disabled": off || null }, title);
   });
   refill(document.getElementById("nav"), links);
@@ -92,7 +94,7 @@ function drawBar() {
     ? "no data yet"
     : data.rows === undefined
       ? data.name
-      : `${data.name}: ${number(data.rows)} rows, ${data.columns} columns, class ${data.target} (${data.classes.length} values)`;
+      : `${data.name}: ${number(data.rows)} rows, ${data.columns} columns, ${data.classes.length} values of ${data.target}`;
   const position = summary?.position ?? 0;
   const last = (summary?.history.length ?? 1) - 1;
   refill(

@@ -84,7 +84,7 @@ export class NetworkView {
       "g",
       { class: `node ${box.kind}${box.faint ? " faint" : ""}`, transform: `translate(${box.x} ${box.y})`, tabindex: "0", role: "button", "aria-label": label, "data-name": box.name },
       s("title", {}, box.name),
-      s("rect", { x: -box.width / 2, y: top, width: box.width, height: box.height, rx: 7, css: { "--shade-part": `${Math.round(100 * box.shade)}%` } }),
+      outline(box),
       text,
     );
     const note = this.notes.get(box.name);
@@ -502,4 +502,13 @@ export function legend(element) {
     h("span", { class: "stroke pale" }), "arc of the class",
     h("span", { class: "swatch faint" }), "outside the Markov blanket of the class",
   );
+}
+
+/** The shape of a node: an oval for chance, a sharp box for a decision, a diamond for a utility, else a box. */
+function outline({ kind, width, height, shade }) {
+  const [x, y] = [width / 2, height / 2];
+  const css = { "--shade-part": `${Math.round(100 * shade)}%` };
+  if (kind === "chance") return s("ellipse", { class: "outline", rx: x, ry: y, css });
+  if (kind === "utility") return s("polygon", { class: "outline", points: `0,${-y} ${x},0 0,${y} ${-x},0`, css });
+  return s("rect", { class: "outline", x: -x, y: -y, width, height, rx: kind === "decision" ? 0 : 7, css });
 }

@@ -1,0 +1,93 @@
+"""Pictures of the studio's pages: `python docs/pictures/studio.py [page ...]` writes studio-PAGE.png beside this file.
+
+Needs Debian's chromium and the extra `browser`; some pages show data sets of the folder that TANAGER_DATA names. A page
+is one function here, which leads a fresh tab to what is to be seen.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from tanager.service.server import listen
+from tanager.studio.app import Studio
+from tanager.studio.server import StudioServer
+from tanager.studio.session import Session
+
+HERE = Path(__file__).parent
+TOKEN = "a-token-for-pictures"
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run"]
+
+
+@contextmanager
+def studio() -> Iterator[str]:
+    """The address of a studio with an empty session."""
+    ready = threading.Event()
+    with listen("127.0.0.1", 0) as listening:
+        server = StudioServer(Studio(Session(), TOKEN), ready.set)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        ready.wait()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/?token={TOKEN}"
+        server.should_exit = True
+        thread.join()
+
+
+def choose(tab: Any, name: str) -> None:
+    """Begin with a data set."""
+    tab.get_by_placeholder("Search data sets").fill(name)
+    tab.get_by_role("button", name=name).first.click()
+    tab.get_by_text(f"{name}: ").wait_for()
+
+
+def go(tab: Any, title: str) -> None:
+    """Open a page."""
+    tab.get_by_role("link", name=title, exact=True).click()
+    tab.locator(f"#nav a[aria-current]:text-is('{title}')").wait_for()
+
+
+# --- pages ------------------------------------------------------------------------------------------------------------
+
+
+def decide(tab: Any) -> None:
+    """The oil wildcatter, with the numbers of its profit."""
+    go(tab, "Decide")
+    tab.get_by_role("button", name="oil wildcatter").click()
+    tab.locator("#expected-utility").wait_for()
+    tab.locator("g.node[data-name=profit]").click()
+
+
+# --- all of them ------------------------------------------------------------------------------------------------------
+
+
+def main(wanted: list[str]) -> None:
+    """Draw the pages that are asked for, or all."""
+    pages: dict[str, Callable[[Any], None]] = {
+        name: own for name, own in globals().items() if callable(own) and (own.__doc__ and own.__module__ == "__main__")
+    }
+    helpers = ("studio", "choose", "go", "main")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        for name, lead in pages.items():
+            if name in helpers or (wanted and name not in wanted):
+                continue
+            with studio() as address:
+                tab = browser.new_page(viewport={"width": 1280, "height": 800})
+                tab.goto(address)
+                lead(tab)
+                tab.wait_for_timeout(800)  # until nothing moves any more
+                tab.screenshot(path=HERE / f"studio-{name}.png")
+                tab.close()
+                print(f"studio-{name}.png")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
