@@ -11,7 +11,6 @@ from pathlib import Path
 from pprint import pformat
 
 from tanager.studio.document import DataChoice, Document
-from tanager.studio.models import locked_rows
 from tanager.studio.session import Entry, Session
 
 READS = ("data = ", "model = load(", "network = read_network(")  # a step with such a line makes everything anew
@@ -23,7 +22,8 @@ def script_of(session: Session) -> str:
     document = session.document
     imports: dict[str, set[str]] = {}
     steps = [
-        (entry.label, _without_imports(entry.code, imports)) for entry in since_opened(session.entries, session.position)
+        (entry.label, _without_imports(entry.code, imports))
+        for entry in since_opened(session.entries, session.position)
     ]
     blocks = [[f"# {_one_line(label)}", *_without_models(lines)] for label, lines in steps if _without_models(lines)]
     target = session.prepared.target if session.has_rows else ""
@@ -72,6 +72,12 @@ def ending_code(document: Document, target: str) -> tuple[str, ...]:
     )
 
 
+def locked_rows(document: Document) -> dict[str, dict[tuple[object, ...], list[float]]]:
+    return {
+        name: {row.given: list(row.probabilities) for row in rows} for name, rows in document.locked.items() if rows
+    }
+
+
 # --- lines ----------------------------------------------------------------------------------------------------------
 
 
@@ -97,8 +103,8 @@ def _reads(line: str) -> bool:
 
 
 def _without_models(lines: Iterable[str]) -> list[str]:
-    """Models that were chosen on the way are not fitted again: the end makes the one that was chosen last."""
-    return [line for line in lines if not line.startswith("model = ") or _reads(line)]
+    """Models and locked rows on the way are left out: the end has those that were chosen last."""
+    return [line for line in lines if not line.startswith(("model = ", "locked = ")) or _reads(line)]
 
 
 def _without_imports(lines: Iterable[str], imports: dict[str, set[str]]) -> list[str]:

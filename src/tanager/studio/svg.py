@@ -53,7 +53,8 @@ def svg_of(picture: Mapping[str, Any]) -> str:
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-            f'viewBox="{left:.1f} {top:.1f} {width:.1f} {height:.1f}" role="img" style="max-width: 100%; height: auto">',
+            f'viewBox="{left:.1f} {top:.1f} {width:.1f} {height:.1f}" role="img" '
+            'style="max-width: 100%; height: auto">',
             f"<title>{about}</title>",
             *arcs,
             f'<g font-family="{FONT}" font-size="13" text-anchor="middle">',
