@@ -7,7 +7,6 @@
 #include "bind_staged.hpp"
 #include "bind_store.hpp"
 #include "compiled.hpp"
-#include "departures.hpp"
 #include "left_out_factors.hpp"
 #include "member_validation.hpp"
 #include "plan_folds.hpp"
@@ -467,8 +466,12 @@ void bind_score(nb::module_ &m) {
             "n_cells", [](const PyPlan &p, bool leave_out) { return Compiled::n_cells(p.plan, leave_out); },
             nb::arg("leave_out") = false)
         .def(
-            "departs", [](const PyPlan &p, std::int64_t n_rows) { return Departures::pays(p.plan, n_rows); },
-            nb::arg("n_rows"))
+            "beats_tables",
+            [](PyPlan &p, std::int64_t n_rows, bool left_out) {
+                p.plan.refresh_missing();
+                return beats_tables(p.plan, n_rows, left_out);
+            },
+            nb::arg("n_rows"), nb::arg("left_out") = false)
         .def("n_reads", [](const PyPlan &p) { return Compiled::n_reads(p.plan); })
         .def("compile", &PyPlan::compile, nb::arg("leave_out") = false, nb::call_guard<nb::gil_scoped_release>());
     m.def("back_off_strengths", &back_off_strengths, nb::arg("tables"), nb::arg("start") = 1.0, nb::arg("n_fixed") = 0,

@@ -6,7 +6,7 @@ namespace tanager::scoring {
 
 namespace {
 
-constexpr int kFewClasses = 4;
+constexpr double kCachedCells = 1 << 17;
 constexpr int kRowsPerTable = 128, kFewRows = 2048, kManyRows = 16384;
 
 int padded(int k) { return (k + 3) / 4 * 4; }
@@ -15,7 +15,8 @@ int padded(int k) { return (k + 3) / 4 * 4; }
 
 bool MemberRows::pays(const ScoringPlan &p) {
     if (!suits(p) || !p.fast) return suits(p);
-    return p.store.k > kFewClasses ||
+    if (double(p.store.width) * double(p.store.width) * p.store.k > kCachedCells) return true;
+    return p.store.k > few_classes ||
            std::any_of(p.ever_missing.begin(), p.ever_missing.end(), [](char c) { return c; });
 }
 
@@ -188,8 +189,8 @@ void MemberRows::fill(const int *rows, int n_rows) {
         const int i = children_[t], limit = plan_.slots.limit[i];
         const double pseudo = unit * plan_.cells[i], *own = own_[t], *inverse = &inverse_[plan_.total_of[i] * k_];
         const std::int64_t step = places_[t].step;
-        if (plan_.ever_missing[i]) {
-            const double *lost = own + plan_.store.missing_slot(i) * step;
+        const double *lost = own + plan_.store.missing_slot(i) * step;
+        if (plan_.ever_missing[i] && std::any_of(lost, lost + k_, [](double x) { return x != 0; })) {
             lanes_.invert(count_, lost, unit * plan_.totals[plan_.total_of[i]], k_, lost_inverse_.data());
             inverse = lost_inverse_.data();
         }

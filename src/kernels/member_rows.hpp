@@ -23,8 +23,9 @@ class MemberRows {
     }
 
     // Whether that is quicker, where rows are many, than what there is for a single row: a short cut through the pairs
-    // that shares what it divides by, but for columns with gaps, and is at its best with few classes.
+    // that shares what it divides by, but for columns with gaps, and is at its best with few classes and in the cache.
     static bool pays(const ScoringPlan &p);
+    static constexpr int few_classes = 4;
     // Blocks of at most so many rows.
     MemberRows(const ScoringPlan &plan, std::int64_t n_rows);
     // How many rows to take at a time: few, so that what is known about them stays in the cache as well; more where

@@ -123,6 +123,12 @@ void score_rows(ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, 
     });
 }
 
+bool beats_tables(const ScoringPlan &plan, std::int64_t n_rows, bool left_out) {
+    if (!left_out && Departures::pays(plan, n_rows)) return true;
+    const bool many = plan.store.k > MemberRows::few_classes || left_out;  // few classes are quick to read from tables
+    return plan.fast && many && n_rows >= 2 * kBlock && !plan.staging && MemberRows::pays(plan);
+}
+
 void score_rows(ScoringPlan &plan, const Marginal &marginal, const Codes &codes, const LeftOut &left_out,
                 bool log_joint, int n_jobs, double *out) {
     each_row(plan, codes, left_out, n_jobs, out, [&] {

@@ -24,6 +24,8 @@ struct LeftOut {
 // Posteriors, or log joints, of all rows.
 void score_rows(ScoringPlan &plan, const Codes &codes, const LeftOut &left_out, bool log_joint, int n_jobs,
                 double *out);
+// Whether so many rows are read together, by what they have in common, and no tables of probabilities beat that.
+bool beats_tables(const ScoringPlan &plan, std::int64_t n_rows, bool left_out);
 // The same of a single network with missing values summed out; NaN in rows where that is too much work.
 void score_rows(ScoringPlan &plan, const Marginal &marginal, const Codes &codes, const LeftOut &left_out,
                 bool log_joint, int n_jobs, double *out);

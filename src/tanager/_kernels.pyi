@@ -484,8 +484,8 @@ class ScoringPlan:
         """Child and parents of every term, in the order of `parts`."""
     def n_cells(self, leave_out: bool = False) -> float:
         """Cells that compiling would take."""
-    def departs(self, n_rows: int) -> bool:
-        """Whether so many rows are read by their departures from the most common row, straight from the counts."""
+    def beats_tables(self, n_rows: int, left_out: bool = False) -> bool:
+        """Whether so many rows are read together, by what they have in common, and no compiled tables beat that."""
     def n_reads(self) -> float:
         """Cells that the answer of one row reads."""
     def compile(self, leave_out: bool = False) -> Compiled: ...

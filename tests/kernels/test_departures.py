@@ -16,7 +16,7 @@ def one_by_one(view, codes, *, log_joint):
 
 
 def check(view, codes, rtol=1e-9):
-    assert view.plan.departs(len(codes))
+    assert view.plan.beats_tables(len(codes))
     for log_joint in (False, True):
         whole = view.score(Query(codes), log_joint=log_joint, n_jobs=2)
         np.testing.assert_allclose(whole, one_by_one(view, codes, log_joint=log_joint), rtol=rtol, atol=1e-12)

@@ -14,10 +14,12 @@ from tanager.encoding import Schema
 from tanager.errors import check_option
 from tanager.learning.gaussian_option import two_parents
 from tanager.learning.rows import KeptRows
-from tanager.learning.selection import best_by_rows, column_place
+from tanager.learning.selection import best_by_rows, column_place, one_dependence_sums, true_class_sum
 from tanager.learning.voting import OrderedCollection, Sets, collect, weighted
 from tanager.scoring.forms import Form, ParentSet
 from tanager.structure.orders import descending
+
+MOST_STEPS = 1e10  # rows columns³ classes, up to which "refined" tries the whole collection with every super-parent
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -28,7 +30,9 @@ class SPC(OrderedCollection):
     ----------
     super_parent : str, int, "mi", "refined" or None, default=None
         The column; None takes the first of the order, "mi" the one that tells most about the class, "refined" (SPCr)
-        the one that gives the true classes of the rows the largest sum of probabilities.
+        the one that gives the true classes of the rows the largest sum of probabilities. Where that takes more than
+        1e10 steps (rows columns³ classes, that is from some hundred columns on), each column is tried as the
+        super-parent of a SPODE instead.
     select : {"loo", "resub"}, default="loo"
         How "refined" looks at the rows: each left out, or (as published) not.
     weights : dict, default=None
@@ -92,11 +96,13 @@ class SPC(OrderedCollection):
         if how is None:
             best = order[0]
         elif self._needs_rows() and rows is not None and self._at_once():
-            best = descending(self._true_class_sums(counts, order, rows))[0]
+            best = descending(self._sums_at_once(counts, order, rows))[0]
         else:
             if self._needs_rows() and rows is not None:  # which has its triples already, unless others count for us
                 self.memory.count_families([*combinations(range(counts.n_features), 3)], {"order": 3}, self.n_threads)
-            best = best_by_rows(self, how, lambda s: self._form(s, order, counts), counts, rows)
+            best = best_by_rows(
+                self, how, lambda own, out: self._sums_one_by_one(counts, order, own, out), counts, rows
+            )
         self.super_parent_ = counts.schema.names[best]
         return _spc(best, order)
 
@@ -105,6 +111,17 @@ class SPC(OrderedCollection):
         rule = self.estimate
         plain = rule.kind in ("lidstone", "m") and rule.strength > 0 and not self.reads_numbers
         return plain and self.weights is None and self.priors is None and self.class_weight is None
+
+    def _sums_at_once(self, counts: JointCounts, order: list[int], rows: KeptRows) -> np.ndarray:
+        """How good each column is as the super-parent; of many columns, as that of a SPODE."""
+        steps = rows.weight * counts.n_features**3 * counts.n_classes
+        if steps <= MOST_STEPS:
+            return self._true_class_sums(counts, order, rows)
+        return one_dependence_sums(self, counts, rows, 0.0, leave_out=self.select == "loo")
+
+    def _sums_one_by_one(self, counts: JointCounts, order: list[int], rows: KeptRows, leave_out: bool) -> np.ndarray:
+        forms = (self._form(s, order, counts) for s in range(counts.n_features))
+        return np.array([true_class_sum(self, form, rows, leave_out=leave_out) for form in forms])
 
     def _true_class_sums(self, counts: JointCounts, order: list[int], rows: KeptRows) -> np.ndarray:
         """For every column as the super-parent: the sum of the probabilities of the true classes of the rows."""

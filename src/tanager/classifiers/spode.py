@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tanager.counts.joint import JointCounts
 from tanager.errors import check_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
-from tanager.learning.selection import SELECTIONS, best_by_rows
+from tanager.learning.selection import SELECTIONS, best_by_rows, one_dependence_sums
 from tanager.scoring.forms import Form, SumOfProducts, naive
 
 
@@ -21,7 +23,8 @@ class SPODE(CountsClassifier):
     ----------
     super_parent : str, int, "loo", "resub" or "mi", default="loo"
         The column; or how to choose it: by the sum of leave-one-out (or plain) probabilities of the true class over the
-        rows, or by what it tells about the class.
+        rows, or by what it tells about the class. Over more than 1e9 / (columns² classes) rows the sum is that of so
+        many, spread over all classes, and chosen by what they are.
     min_count : float, default=0.0
         Where the value of the super-parent was seen less often than this, naive Bayes answers, as where it is missing.
 
@@ -55,9 +58,9 @@ class SPODE(CountsClassifier):
         return self.super_parent in SELECTIONS
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
-        def form(s: int) -> SumOfProducts:
-            return SumOfProducts(((s,),), (1.0,), self.min_count, naive(counts.n_features))
+        def sums(rows: KeptRows, leave_out: bool) -> np.ndarray:
+            return one_dependence_sums(self, counts, rows, self.min_count, leave_out=leave_out)
 
-        best = best_by_rows(self, self.super_parent, form, counts, rows)
+        best = best_by_rows(self, self.super_parent, sums, counts, rows)
         self.super_parent_ = counts.schema.names[best]
-        return form(best)
+        return SumOfProducts(((best,),), (1.0,), self.min_count, naive(counts.n_features))

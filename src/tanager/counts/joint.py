@@ -310,14 +310,12 @@ class JointCounts:
             families, anchors = [family for family in families if len(family) > 3], ()
         held = {frozenset(family) for family in self.families if family not in self.sparse}
         sparse = {(frozenset(family), family[-1]) for family in self.sparse}  # which serve this child alone
-        anchored = [
-            f
+        anchored = set(self.anchors)
+        missing = any(
+            (len(f) != 3 or anchored.isdisjoint(f)) and frozenset(f) not in held and (frozenset(f), f[-1]) not in sparse
             for f in families
-            if frozenset(f) not in held
-            and (frozenset(f), f[-1]) not in sparse
-            and not (len(f) == 3 and set(f) & set(self.anchors))
-        ]
-        return order <= self.order and set(anchors) <= set(self.anchors) and not anchored
+        )
+        return order <= self.order and anchored.issuperset(anchors) and not missing
 
     def _held(self) -> tuple[int, set[str], set[frozenset[str]]]:
         """What was counted, by name: order, anchors and families."""
@@ -369,7 +367,7 @@ class JointCounts:
             self._count(codes, labels, weights, 1, n_jobs)
             raise DataError("cannot subtract: some of these rows were never added to the counts; nothing was changed.")
         for table in tables:
-            table[np.abs(table) < 1e-9 * self.scale] = 0.0
+            _clear_below(table, 1e-9 * self.scale)
         for sparse_table in sparse:
             sparse_table.clear_below(1e-9 * self.scale)
         return self
@@ -942,9 +940,20 @@ def _layout(n_features: int) -> dict[str, saved.Kind]:
     }
 
 
+def _clear_below(table: np.ndarray, least: float) -> None:
+    """Set what is closer to zero than this to zero, some cells at a time: those fit into the cache."""
+    cells = table.reshape(-1)
+    for at in range(0, len(cells), 1 << 15):
+        some = cells[at : at + (1 << 15)]
+        some[np.abs(some) < least] = 0.0
+
+
 def _zeros(shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """Tables of these shapes, all zero. Families stand one behind the other in one piece: there may be very many."""
-    wide = {name: math.prod(shape) for name, shape in shapes.items() if name.startswith("family-")}
+    """Tables of these shapes, all zero. Triples and families stand one behind the other in one piece.
+
+    There may be very many families; and the memory of a large piece comes in large pages, which takes less time.
+    """
+    wide = {name: math.prod(shape) for name, shape in shapes.items() if name.startswith(("triples-", "family-"))}
     tables = {name: np.zeros(shape) for name, shape in shapes.items() if name not in wide}
     cells, at = np.zeros(sum(wide.values())), 0
     for name, size in wide.items():

@@ -65,8 +65,9 @@ class AnytimeClassifier(CountsClassifier):
         For ``stop="budget"``: seconds for a question that names none.
     members : int, default=None
         For ``stop="budget"``: super-parents for each row of a question that names none.
-    validation_rows : int, default=100000
-        At most so many rows, spread over the table, are left out and answered to validate members.
+    validation_rows : int, default=None
+        At most so many rows, spread over the table, are left out and answered to validate members. None: 100,000, and
+        no more than 1e9 / (members columns classes), but at least 500.
     random_state : int or RandomState, default=None
         For ``member_order="random"``.
     max_memory : int, str or None, default="2 GB"
@@ -83,7 +84,7 @@ class AnytimeClassifier(CountsClassifier):
     weights: str | None = None
     budget: float | None = None
     members: int | None = None
-    validation_rows: int = 100_000
+    validation_rows: int | None = None
     random_state: Any = None
 
     answers_side_by_side = False  # each answer notes its members
@@ -112,7 +113,8 @@ class AnytimeClassifier(CountsClassifier):
             check_option("weights", self.weights, ("mi", "loo"))
         if not is_number(self.odds, 1):
             raise OptionError(f"odds={self.odds!r}: give a number of at least 1; 100 says 100 to 1.")
-        if not _is_whole(self.validation_rows) or self.validation_rows < 1:
+        most = self.validation_rows
+        if most is not None and (not _is_whole(most) or most < 1):
             raise OptionError(f"validation_rows={self.validation_rows!r}: give a number of rows of at least 1.")
         _check_seconds("budget", self.budget)
         _check_members(self.members)

@@ -21,8 +21,10 @@ def dealt_parts(sample: Sample, rows: KeptRows, n_parts: int, seed: int) -> Iter
     return ((_weighted(rows, total - own), _weighted(rows, own)) for own in dealt)
 
 
-def deal(sample: Sample, n_parts: int, seed: int, numbers: np.ndarray | None = None) -> np.ndarray:
-    """The weight of every row in each part (parts, rows), dealt out in turn class by class.
+def deal(
+    sample: Sample, n_parts: int, seed: int, numbers: np.ndarray | None = None, first: int | None = None
+) -> np.ndarray:
+    """The weight of every row in each part (parts, rows), or in the ``first`` parts, dealt out in turn class by class.
 
     Rows that are the same follow each other, and a row of weight two is dealt like two rows; so the parts depend on
     what the rows are, not on the order in which they came. The last variable is the class; ``numbers`` are the cells of
@@ -37,8 +39,9 @@ def deal(sample: Sample, n_parts: int, seed: int, numbers: np.ndarray | None = N
     start = end - weights[order]
     if n_parts > FEW_PARTS:  # parts beyond the weight of all rows would be empty
         n_parts = min(n_parts, max(FEW_PARTS, math.ceil(weights.sum())))
-    dealt = np.empty((n_parts, len(weights)))
-    for part in range(n_parts):  # the part owns [part, part + 1), and the same again after every n_parts
+    wanted = n_parts if first is None else min(first, n_parts)
+    dealt = np.empty((wanted, len(weights)))
+    for part in range(wanted):  # the part owns [part, part + 1), and the same again after every n_parts
         dealt[part, order] = _owned(end, part, n_parts) - _owned(start, part, n_parts)
     return dealt
 

@@ -50,7 +50,7 @@ class HeldOut:
         if len(block) == 0:
             return cls(np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0, dtype=np.intp), 0)
         n_parts = max(n_folds, int(np.ceil(n_folds * float(memory.rows.weight) / most)))
-        parts = deal(sample, n_parts, seed=0, numbers=block.numbers)[:n_folds]
+        parts = deal(sample, n_parts, seed=0, numbers=block.numbers, first=n_folds)
         fold, rows = np.nonzero(parts > 0.0)
         return cls(rows, parts[fold, rows], fold, len(block))
 

@@ -20,6 +20,7 @@ from tanager.counts.forgetting import as_decay, as_window
 from tanager.errors import ModelFileError
 from tanager.learning.member_scores import MemberScores
 from tanager.learning.rows import KeptRows, widened
+from tanager.learning.search_rows import rows_within
 from tanager.scoring.forms import SumOfProducts, naive
 from tanager.scoring.view import View
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from tanager.learning.anytime import AnytimeClassifier
 
 FADING = 0.5 ** (1 / 10_000)  # what is left of earlier scores after one more row: a half-life of 10,000 rows
+MOST_ROWS = 100_000  # that members are validated by, unless it is said how many
 ROUNDS = 100  # at most, to learn weights
 KEPT_BYTES = 128 << 20  # of joints, at most, that are kept from a pass to rank members for the one in their new order
 CELLS = 1_000_000  # probabilities that are kept at most while weights are learned
@@ -76,7 +78,7 @@ class MemberValidation:
     def add(self, block: Block) -> None:
         """Rows were learned: members will be validated by them. The newest are kept where they are too many."""
         model = self.model
-        most = model.validation_rows
+        most = self._most_rows()
         window = as_window(model.window)
         if window is not None and window.rows is not None:
             most = min(most, window.rows)  # older ones are not in the counts any more
@@ -86,6 +88,13 @@ class MemberValidation:
         self._waiting.follow(model.counts_)
         self._waiting.append(block)
         self._waiting.drop(max(0, len(self._waiting) - most))
+
+    def _most_rows(self) -> int:
+        """How many rows members are validated by; of many members over many columns each row takes long."""
+        model, counts = self.model, self.model.counts_
+        if model.validation_rows is not None:
+            return int(model.validation_rows)
+        return min(MOST_ROWS, rows_within(len(model.kept_members) * counts.n_features * counts.n_classes))
 
     def replace_rows(self, block: Block) -> None:
         """Bins have moved: codes of rows that waited mean nothing any more, and these take their place."""

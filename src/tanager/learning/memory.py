@@ -460,7 +460,9 @@ def _tables_for(families: list[tuple[int, ...]], shape: Mapping[str, Any], n_col
     """Counts of this shape that hold the families, too: in tables of their own, or many of one column together."""
     if shape["order"] == 3:
         return {**shape, "families": [family for family in families if len(family) > 3]}
-    common = set.intersection(*map(set, families))
+    common = set(families[0])
+    for family in families:
+        common.intersection_update(family)
     if len(families) > n_columns and common and all(len(family) == 3 for family in families):
         return {**shape, "anchors": (*shape.get("anchors", ()), min(common)), "families": []}
     return {**shape, "families": families}

@@ -12,16 +12,18 @@ from tanager.encoding import Schema
 from tanager.errors import OptionError, SchemaMismatch, nearest
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
-from tanager.scoring.forms import Form
+from tanager.learning.search_rows import search_rows
+from tanager.scoring.forms import Form, StagedSum, naive
 from tanager.structure.measures import class_information
 from tanager.structure.orders import descending
 
 SELECTIONS = ("mi", "loo", "resub")
 
 
-def best_by_rows(
-    model: CountsClassifier, how: Any, form: Callable[[int], Form], counts: JointCounts, rows: KeptRows | None
-) -> int:
+Sums = Callable[[KeptRows, bool], np.ndarray]  # of rows, each left out or not: one number for every super-parent
+
+
+def best_by_rows(model: CountsClassifier, how: Any, sums: Sums, counts: JointCounts, rows: KeptRows | None) -> int:
     """The column a super-parent option stands for: given, or the best by information or by the rows."""
     if isinstance(how, str) and how in SELECTIONS and how not in counts.schema.names:
         if how == "mi":
@@ -31,8 +33,7 @@ def best_by_rows(
                 f'{type(model).__name__} chooses by "{how}" over the rows, and counts alone do not hold them. '
                 'Name the column, choose by "mi", or fit on the rows.'
             )
-        sums = [true_class_sum(model, form(s), rows, leave_out=how == "loo") for s in range(counts.n_features)]
-        return descending(np.array(sums))[0]
+        return descending(sums(rows, how == "loo"))[0]
     return column_place("super_parent", how, counts.schema)
 
 
@@ -43,6 +44,20 @@ def column_place(option: str, name: Any, schema: Schema) -> int:
     if isinstance(name, int | np.integer) and 0 <= name < len(schema):
         return int(name)
     raise OptionError(f"{option}: there is no column {name!r} among the {len(schema)}.{nearest(name, schema.names)}")
+
+
+def one_dependence_sums(
+    model: CountsClassifier, counts: JointCounts, rows: KeptRows, min_count: float, *, leave_out: bool
+) -> np.ndarray:
+    """The sum of ``true_class_sum`` for each column as the super-parent of all others (SPODE), all at once.
+
+    A row is answered by every column, O(columns² classes): of many columns some rows say which is best.
+    """
+    n = counts.n_features
+    block, found = search_rows(rows, counts, n * n * counts.n_classes), np.zeros((6, n + 1))
+    view = model.view_of(StagedSum(tuple((s,) for s in range(n)), (1.0,) * n, min_count, naive(n)))
+    view.validate(block, found, leave_out=leave_out, judged="alone", n_jobs=model.n_threads)
+    return found[1, 1:]
 
 
 def true_class_sum(model: CountsClassifier, form: Form, rows: KeptRows, *, leave_out: bool) -> float:

@@ -22,7 +22,8 @@ Sets = list[tuple[int, ParentSet, float]]  # child, parents, weight
 
 def collect(sets: Sets) -> ProductOfSums:
     """A product of sums over these parent sets."""
-    return ProductOfSums(tuple(s[0] for s in sets), tuple(s[1] for s in sets), tuple(float(s[2]) for s in sets))
+    child, parents, weight = zip(*sets, strict=True) if sets else ((), (), ())  # there may be hundred thousands
+    return ProductOfSums(child, parents, tuple(map(float, weight)))
 
 
 def weighted(sets: Sets, weights: Mapping[Any, float] | None, schema: Schema, *, strict: bool = True) -> Sets:

@@ -80,7 +80,7 @@ class ProductOfSums:
             for size in range(2, len(parents) + 1)
         }
         wide |= {self.class_parents[:size] for size in range(3, len(self.class_parents) + 1)}
-        return sorted(wide, key=lambda family: (len(family), family))
+        return sorted(sorted(wide), key=len)
 
     def build(self, plan: _kernels.ScoringPlan) -> None:
         """Describe the form to the kernels."""

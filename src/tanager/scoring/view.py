@@ -192,8 +192,7 @@ class View:
         if len(codes) == 1:
             self.plan.score(codes, out, log_joint)
             return out
-        # With many columns rows are read by what sets them apart from the most common row, which no table beats.
-        tables = None if self.plan.departs(len(codes)) else self._current_tables(len(codes))
+        tables = None if self.plan.beats_tables(len(codes)) else self._current_tables(len(codes))
         if tables is None:
             self.plan.score(codes, out, log_joint, n_jobs=n_jobs)
         elif isinstance(self.form, StagedSum):
@@ -309,9 +308,11 @@ class View:
         """
         constant = self.estimate.kind in ("lidstone", "m", "bdeu") and self.estimate.strength > 0 and not self.priors
         known = len(labels) > 1 and int(labels.max()) < self.counts.n_classes
+        if not known or self.plan.beats_tables(len(codes), True):
+            return False
         members = self.form.members if type(self.form) is SumOfProducts else ()
         wide = self.estimate.kind != "bdeu" and any(1 < len(member) <= 3 for member in members)
-        return constant and known and not wide and self._worth_compiling(self.plan.n_cells(leave_out=True), len(codes))
+        return constant and not wide and self._worth_compiling(self.plan.n_cells(leave_out=True), len(codes))
 
     def term(self, child: int, parents: ParentSet, rows: Query | Block) -> np.ndarray:
         """P(child | class, parents) for every row and class, NaN where one of them is missing.

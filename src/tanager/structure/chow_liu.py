@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 
-from tanager.counts.sample import Information
+import numpy as np
+
 from tanager.errors import OptionError, is_number
 from tanager.structure.constraints import Constraints
 from tanager.structure.learner import LearnedNetwork, Learner, Task
@@ -49,21 +50,22 @@ class ChowLiu(Learner):
             raise OptionError(f"threshold={self.threshold!r}: give a number of at least 0, in nats.")
 
     def _learn(self, task: Task) -> LearnedNetwork:
-        information = {pair: task.ask(*pair) for pair in combinations(range(task.n_nodes), 2)}
+        pairs, values = [*combinations(range(task.n_nodes), 2)], np.array([found.value for found in task.ask_pairs()])
         forest = Forest(task.n_nodes, task.rules)
         for u, v in task.rules.required:
             forest.require(u, v)
-            task.note("tree", "add", (u, v), information[min(u, v), max(u, v)].value, note="required")
-        for (u, v), found in sorted(information.items(), key=lambda item: (-item[1].value, item[0])):
-            if found.value > self.threshold and forest.tree[u] is not forest.tree[v]:
-                self._take(task, forest, u, v, found)
+            task.note("tree", "add", (u, v), float(values[pairs.index((min(u, v), max(u, v)))]), note="required")
+        for place in np.argsort(-values, kind="stable").tolist():
+            u, v = pairs[place]
+            if values[place] > self.threshold and forest.tree[u] is not forest.tree[v]:
+                self._take(task, forest, u, v, float(values[place]))
         parents = forest.parents([tree.roots[0] for tree in forest.trees()])
         return task.learned(parents, _open(forest, parents))
 
-    def _take(self, task: Task, forest: Forest, u: int, v: int, found: Information) -> None:
+    def _take(self, task: Task, forest: Forest, u: int, v: int, value: float) -> None:
         joined = forest.join(u, v)
-        note = f"I = {found.value:.4f}" if joined else "the constraints forbid both directions"
-        task.note("tree", "add" if joined else "refuse", (u, v), found.value, note=note, directed=False)
+        note = f"I = {value:.4f}" if joined else "the constraints forbid both directions"
+        task.note("tree", "add" if joined else "refuse", (u, v), value, note=note, directed=False)
 
 
 @dataclass

@@ -71,6 +71,7 @@ def k_dependence(counts: JointCounts, k: int, threshold: float = 0.0) -> list[tu
     information = conditional_information(counts) if counts.n_features > 1 else np.zeros((1, 1))
     parents: list[tuple[int, ...]] = [()] * counts.n_features
     for place, i in enumerate(order):
-        earlier = sorted(order[:place], key=lambda j: (-information[i, j], j))
-        parents[i] = tuple(j for j in earlier[:k] if threshold <= 0 or information[i, j] > threshold)
+        earlier = np.array(order[:place], dtype=np.intp)
+        best = earlier[np.lexsort((earlier, -information[i, earlier]))[:k]].tolist()
+        parents[i] = tuple(j for j in best if threshold <= 0 or information[i, j] > threshold)
     return parents

@@ -23,16 +23,17 @@ def heaviest_forest(weights: np.ndarray, *, positive: bool = False) -> list[Edge
     """
     n = len(weights)
     i, j = np.triu_indices(n, 1)
-    order = np.lexsort((j, i, -weights[i, j]))
-    group = np.arange(n)
+    order = np.argsort(-weights[i, j], kind="stable")  # pairs are in order already
+    if positive:
+        order = order[weights[i, j][order] > 0]
+    group = [[a] for a in range(n)]  # of every column, those that it is joined with
     edges: list[Edge] = []
-    for at in order:
-        a, b = int(i[at]), int(j[at])
-        if positive and not weights[a, b] > 0:
-            break
-        if group[a] != group[b]:
+    for a, b in zip(i[order].tolist(), j[order].tolist(), strict=True):
+        if group[a] is not group[b]:
             edges.append((a, b))
-            group[group == group[b]] = group[a]
+            group[a] += group[b]
+            for c in group[b]:
+                group[c] = group[a]
             if len(edges) == n - 1:
                 break
     return edges
