@@ -75,6 +75,8 @@ class Document(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     constraints: Constraints = Constraints()
     learner: LearnerChoice | None = None
     arcs: tuple[Arc, ...] | None = None  # None: no network yet
+    learned: tuple[Arc, ...] | None = None  # as the learner left them, before edits by hand
+    undirected: tuple[Arc, ...] = ()  # those whose direction the data do not say
     locked: dict[str, tuple[LockedRow, ...]] = {}
     positions: dict[str, tuple[float, float]] = {}  # of nodes that were moved by hand or stay where they are
     model: ModelChoice = ModelChoice()

@@ -38,6 +38,7 @@ class Job:
     paused: bool = False
     _cancel: threading.Event = field(default_factory=threading.Event)
     _go: threading.Event = field(default_factory=threading.Event)
+    _ended: threading.Event = field(default_factory=threading.Event)
 
     def report(self, done: float, total: float, text: str = "", result: Any = None) -> None:
         """Progress, and what is there so far; raises Cancelled where the user has had enough."""
@@ -82,6 +83,15 @@ class Job:
         self._cancel.set()
         self._go.set()
 
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until it has ended, however; whether it has."""
+        return self._ended.wait(seconds)
+
+    def end(self) -> None:
+        """It has ended: tell all who wait."""
+        self._ended.set()
+        self.tell()
+
     def tell(self) -> None:
         """Tell all tabs how it stands."""
         self.events.send("job", self.summary())
@@ -122,7 +132,7 @@ class Jobs:
         except Exception:
             logger.exception("the job of page %s failed", job.page)
             job.state, job.text = "failed", "an error in the studio itself; its terminal says more."
-        job.tell()
+        job.end()
 
     def find(self, page: str) -> Job | None:
         """The last job of a page."""

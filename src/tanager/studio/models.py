@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ import numpy as np
 import tanager
 from tanager.classifiers.network_classifier import NetworkClassifier
 from tanager.errors import OptionError, nearest
+from tanager.evaluate import LeftOutFigures, LeftOutNetworks
 from tanager.learning.classifier import Classifier
 from tanager.networks.files import read_network
 from tanager.networks.network import Network
@@ -38,6 +40,8 @@ def target_of(session: Session) -> str:
 def structure_of(session: Session) -> Network:
     """The network of the document without tables."""
     document = session.document
+    if document.data is not None and not session.has_rows:
+        raise OptionError("there are no rows, so this network can be looked at, but not changed.")
     if document.arcs is None:
         raise OptionError("there is no network yet. Learn one on the page Network.")
     return Network(session.prepared.values, document.arcs)
@@ -54,29 +58,21 @@ def network_of(session: Session) -> Network:
         if not isinstance(network, Network):
             raise OptionError("the model in this file is not one network. Open the page Why or Export.")
         return network
-    key = ("network", _rows_key(session), document.arcs, _plain(document.locked))
+    key = ("network", rows_key(session), document.arcs, _plain(document.locked))
     return session.derive(key, lambda: _with_tables(session))
 
 
 def _with_tables(session: Session) -> Network:
     prepared = session.prepared
     network = structure_of(session).estimate(prepared.sample, SMOOTHING, target=prepared.target)
-    return with_locked(network, session.document)
+    return network.with_rows(locked_rows(session.document))
 
 
-def with_locked(network: Network, document: Document) -> Network:
-    """The network with the rows of its tables that a person has set."""
-    tables = {}
-    for name, rows in document.locked.items():
-        if name in network:
-            cells = network.tables[name].copy()
-            for row in rows:
-                at = tuple(
-                    network.code(parent, value) for parent, value in zip(network.parents(name), row.given, strict=True)
-                )
-                cells[at] = row.probabilities
-            tables[name] = cells
-    return network.with_tables(tables) if tables else network
+def locked_rows(document: Document) -> dict[str, dict[tuple[object, ...], list[float]]]:
+    """The rows of tables that a person has set, as ``Network.with_rows`` and ``NetworkClassifier`` take them."""
+    return {
+        name: {row.given: list(row.probabilities) for row in rows} for name, rows in document.locked.items() if rows
+    }
 
 
 def model_of(session: Session) -> Any:
@@ -116,13 +112,38 @@ def _classifier_key(document: Document) -> tuple[Any, ...]:
 
 def _fitted(session: Session) -> Any:
     prepared, choice = session.prepared, session.document.model
-    shared = {"schema": prepared.schema, "cost_matrix": session.document.costs}
+    shared: dict[str, Any] = {"schema": prepared.schema, "cost_matrix": session.document.costs}
     if choice.name == "network" and session.document.arcs is not None:
         options: dict[str, Any] = {"network": structure_of(session), "target": prepared.target} | choice.options
+        options["locked"] = locked_rows(session.document) or None
         model: Any = NetworkClassifier(**options, **shared)
     else:
         model = classifier_class("AODE" if choice.name == "network" else choice.name)(**choice.options, **shared)
     return model.fit_table(prepared.X, prepared.y, prepared.target)
+
+
+def left_out(session: Session) -> LeftOutNetworks:
+    """The rows, on which any network can be tried."""
+    prepared = session.prepared
+    return session.derive(
+        ("left-out networks", rows_key(session)),
+        lambda: LeftOutNetworks(
+            prepared.codes,
+            prepared.labels,
+            prepared.schema,
+            prepared.classes.tolist(),
+            target=prepared.target,
+            n_jobs=min(os.cpu_count() or 1, 4),
+        ),
+    )
+
+
+def figures_of(session: Session, document: Document) -> LeftOutFigures:
+    """Left-out figures of the network of a document over the present columns, remembered."""
+    key = ("figures", rows_key(session), document.arcs, _plain(document.locked))
+    rows = left_out(session)
+    network = Network(session.prepared.values, document.arcs or ())
+    return session.derive(key, lambda: rows.figures(network, locked=locked_rows(document)))
 
 
 def classifier_class(name: str) -> Any:
@@ -143,26 +164,36 @@ def picture(session: Session) -> dict[str, Any]:
         network = network_of(session)
         return picture_of(network, target_of(session) or None, {})
     network, target, positions = structure_of(session), target_of(session), session.document.positions
-    sample = session.prepared.sample
-    strengths = {}
-    for parent, child in network.arcs:
-        rest = [name for name in network.parents(child) if name != parent]
-        strengths[parent, child] = sample.information(parent, child, rest).value
     return picture_of(
         network,
         target,
         positions,
         routes=kept_routes(session, network, positions),
         shades=shades(session),
-        strengths={arc: value for arc, value in strengths.items() if arc[0] != target},
+        strengths=strengths(session, network),
+        undirected=[arc for arc in session.document.undirected if arc in network.arcs],
     )
+
+
+def strengths(session: Session, network: Network) -> dict[tuple[str, str], float]:
+    """I(parent; child | other parents) of all arcs, but for those of the class, in nats."""
+    sample, target = session.prepared.sample, session.prepared.target
+    place = {name: i for i, name in enumerate(sample.names)}
+    found = {}
+    for child in network:
+        own = network.parents(child)
+        for parent in own:
+            if parent != target:
+                rest = [place[name] for name in own if name != parent]
+                found[parent, child] = sample.information_at(place[parent], place[child], rest).value
+    return found
 
 
 def shades(session: Session) -> dict[str, float]:
     """What every column says about the class, in nats."""
     sample, target = session.prepared.sample, session.prepared.target
     names = [name for name in sample.names if name != target]
-    key = ("shades", _rows_key(session))
+    key = ("shades", rows_key(session))
     return session.derive(key, lambda: {name: sample.information(name, target).value for name in names})
 
 
@@ -187,7 +218,8 @@ def kept_routes(session: Session, network: Network, positions: Any) -> Routes:
     return found
 
 
-def _rows_key(session: Session) -> Any:
+def rows_key(session: Session) -> Any:
+    """Tells whether rows and columns are still the same."""
     document = session.document
     return document.data, _plain(document.columns)
 

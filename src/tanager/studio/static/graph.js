@@ -21,6 +21,7 @@ export class NetworkView {
     this.mode = "arc"; // what dragging a box does where the view is editable: "arc" or "move"
     this.selected = null;
     this.picture = { nodes: [], arcs: [], width: 0, height: 0 };
+    this.links = null; // the arcs that a new one could close a cycle with, where not all of them are drawn
     this.boxes = new Map();
     this.nodes = new Map(); // name -> {box, element}
     this.arcs = new Map(); // key -> {arc, element, drawn}
@@ -381,10 +382,14 @@ export class NetworkView {
     if (child) {
       this.stretch(child);
       this.nodes.get(child).element.classList.add("aim");
-      const path = pathBetween(this.picture.arcs, child, this.from);
+      const path = pathBetween(this.allLinks(), child, this.from);
       if (path) this.refuse(path);
     }
     this.options.ontry?.(this.from, child);
+  }
+
+  allLinks() {
+    return this.links ?? this.picture.arcs.filter((arc) => !arc.rule);
   }
 
   /** The line that follows the pointer, or leads to a box. */
@@ -400,7 +405,7 @@ export class NetworkView {
   finish(child) {
     const parent = this.from;
     if (!parent || child === parent) return;
-    const path = pathBetween(this.picture.arcs, child, parent);
+    const path = pathBetween(this.allLinks(), child, parent);
     if (path) {
       this.options.onrefuse?.(parent, child, path);
       this.refuse(path);
@@ -450,7 +455,7 @@ export class NetworkView {
 
   /** Reverse an arc, unless that would close a cycle. */
   reverse({ parent, child }) {
-    const path = pathBetween(this.picture.arcs.filter((arc) => arc.parent !== parent || arc.child !== child), parent, child);
+    const path = pathBetween(this.allLinks().filter((arc) => arc.parent !== parent || arc.child !== child), parent, child);
     if (path) {
       this.options.onrefuse?.(child, parent, path);
       this.refuse(path);
@@ -496,11 +501,11 @@ export function legend(element) {
   return refill(
     element,
     h("span", { class: "swatch dark" }), "tells much about the class",
-    h("span", { class: "swatch" }), "tells little",
+    h("span", { class: "swatch" }), "little",
+    h("span", { class: "swatch faint" }), "nothing more, given the others",
     h("span", { class: "stroke" }), "strong dependence",
-    h("span", { class: "stroke thin" }), "weak",
+    h("span", { class: "stroke thin" }), "weak (no head: either direction)",
     h("span", { class: "stroke pale" }), "arc of the class",
-    h("span", { class: "swatch faint" }), "outside the Markov blanket of the class",
   );
 }
 
