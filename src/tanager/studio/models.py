@@ -116,10 +116,18 @@ def _fitted(session: Session) -> Any:
     if choice.name == "network" and session.document.arcs is not None:
         options: dict[str, Any] = {"network": structure_of(session), "target": prepared.target} | choice.options
         options["locked"] = locked_rows(session.document) or None
-        model: Any = NetworkClassifier(**options, **shared)
+        model = _made(NetworkClassifier, options | shared)
     else:
-        model = classifier_class("AODE" if choice.name == "network" else choice.name)(**choice.options, **shared)
+        model = _made(classifier_class("AODE" if choice.name == "network" else choice.name), choice.options | shared)
     return model.fit_table(prepared.X, prepared.y, prepared.target)
+
+
+def _made(cls: Any, options: dict[str, Any]) -> Any:
+    """A classifier with these options; those of a session file may be of no classifier."""
+    try:
+        return cls(**options)
+    except TypeError as error:
+        raise OptionError(f"{cls.__name__} cannot be made as this session says: {error}.") from None
 
 
 def left_out(session: Session) -> LeftOutNetworks:

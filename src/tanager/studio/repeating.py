@@ -11,6 +11,7 @@ from pathlib import Path
 from pprint import pformat
 
 from tanager.studio.document import DataChoice, Document
+from tanager.studio.models import locked_rows
 from tanager.studio.session import Entry, Session
 
 READS = ("data = ", "model = load(", "network = read_network(")  # a step with such a line makes everything anew
@@ -70,12 +71,6 @@ def ending_code(document: Document, target: str) -> tuple[str, ...]:
         f"model.fit_table(X, y, {target!r})",
         f"model.save({file_name(document) + '.tanager'!r})",
     )
-
-
-def locked_rows(document: Document) -> dict[str, dict[tuple[object, ...], list[float]]]:
-    return {
-        name: {row.given: list(row.probabilities) for row in rows} for name, rows in document.locked.items() if rows
-    }
 
 
 # --- lines ----------------------------------------------------------------------------------------------------------
