@@ -19,6 +19,7 @@ class DataChoice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Literal["file", "dataset", "upload", "model", "network"]
     name: str  # the path of a file, the name of a data set, or the name of an uploaded file of any kind
     target: str = ""
+    kept: tuple[str, ...] = ()  # columns that reading would drop because every row has a value of its own
 
     @property
     def has_rows(self) -> bool:
@@ -33,7 +34,7 @@ class ColumnChoices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
     ordinal: dict[str, tuple[str | int | float | bool, ...]] = {}
-    cuts: dict[str, tuple[float, ...]] = {}  # cut points by hand
+    cuts: dict[str, tuple[float, ...]] = {}  # by hand; of an ordinal column, between positions in its order
     bins: Literal["mdl", "refined", "width", "frequency"] = "mdl"
     n_bins: int = 5
 

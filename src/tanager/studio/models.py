@@ -18,7 +18,7 @@ from tanager.networks.network import Network
 from tanager.persist import load as load_model
 from tanager.studio.document import Document
 from tanager.studio.picture import Routes, picture_of, tidy
-from tanager.studio.prepared import path_of
+from tanager.studio.prepared import Prepared, classifier_options, path_of
 from tanager.studio.session import Session
 
 SMOOTHING = NetworkClassifier.default_estimate  # of the tables that pages show: that of the classifier
@@ -111,22 +111,23 @@ def _classifier_key(document: Document) -> tuple[Any, ...]:
 
 
 def _fitted(session: Session) -> Any:
-    prepared, choice = session.prepared, session.document.model
-    shared: dict[str, Any] = {"schema": prepared.schema, "cost_matrix": session.document.costs}
-    if choice.name == "network" and session.document.arcs is not None:
-        options: dict[str, Any] = {"network": structure_of(session), "target": prepared.target} | choice.options
-        options["locked"] = locked_rows(session.document) or None
-        model = _made(NetworkClassifier, options | shared)
-    else:
-        model = _made(classifier_class("AODE" if choice.name == "network" else choice.name), choice.options | shared)
-    return model.fit_table(prepared.X, prepared.y, prepared.target)
+    prepared = session.prepared
+    return unfitted(prepared, session.document).fit_table(prepared.X, prepared.y, prepared.target)
 
 
-def _made(cls: Any, options: dict[str, Any]) -> Any:
-    """A classifier with these options; those of a session file may be of no classifier."""
+def unfitted(prepared: Prepared, document: Document) -> Any:
+    """The classifier that a document chooses, before it has learned the rows."""
+    choice = document.model
+    options: dict[str, Any] = {"schema": prepared.schema, "cost_matrix": document.costs} | choice.options
+    if choice.options.get("gaussian"):  # numbers are not cut, so the schema is another one
+        options |= {"schema": None} | classifier_options(prepared, document.columns, gaussian=True)
+    cls = classifier_class("AODE" if choice.name == "network" else choice.name)
+    if choice.name == "network" and document.arcs is not None:
+        cls, network = NetworkClassifier, Network(prepared.values, document.arcs)
+        options |= {"network": network, "target": prepared.target, "locked": locked_rows(document) or None}
     try:
         return cls(**options)
-    except TypeError as error:
+    except TypeError as error:  # a session may come from a file, with any options
         raise OptionError(f"{cls.__name__} cannot be made as this session says: {error}.") from None
 
 

@@ -48,13 +48,7 @@ def load(choice: DataChoice, uploads: Mapping[str, Path]) -> Loaded:
     source = open_table(path_of(choice, uploads))
     if choice.target not in source.columns:
         raise OptionError(f"{Path(choice.name).name} has no column {choice.target!r}.")
-    table = read_labelled(source, choice.target)
-    if table.X.num_rows * table.X.num_columns > MAX_CELLS:
-        cells = table.X.num_rows * table.X.num_columns
-        raise DataError(
-            f"{choice.name} has {cells:,} cells, and the studio keeps at most {MAX_CELLS:,} in memory. "
-            "Take a part of it."
-        )
+    table = read_labelled(source, choice.target, categorical=list(choice.kept) or None, max_cells=MAX_CELLS)
     name = Path(choice.name).name
     return Loaded(name, choice.target, table.X, np.asarray(table.y), table.options, table.dropped)
 
@@ -125,8 +119,22 @@ def prepare(loaded: Loaded, columns: ColumnChoices) -> Prepared:
     return Prepared(loaded, X, encoder, codes, labels, classes)
 
 
+def classifier_options(prepared: Prepared, columns: ColumnChoices, *, gaussian: bool = False) -> dict[str, Any]:
+    """What every classifier is told about the columns, so that it encodes them as they are prepared.
+
+    A classifier has its own way to cut columns that ``bins`` does not name, so all of them are named; but for Gaussian
+    columns, which are not cut unless by hand.
+    """
+    options = {key: value for key, value in encoder_options(prepared.loaded, columns).items() if value is not None}
+    if options.pop("default_bins", None) is not None:
+        cut = [column.name for column in prepared.schema.columns if column.kind in ("numeric", "ordinal")]
+        rest = {} if gaussian else {name: columns.bins for name in cut if name not in options["bins"]}
+        options["bins"] = options["bins"] | rest
+    return options
+
+
 def encoder_options(loaded: Loaded, columns: ColumnChoices) -> dict[str, Any]:
-    """What the encoder, and every classifier, is told about the columns: by the source, and by hand."""
+    """What the encoder is told about the columns: by the source, and by hand."""
     kept = [name for name in loaded.X.column_names if name not in columns.left_out]
     by_hand = {*columns.categorical, *columns.numeric, *columns.ordinal, *columns.cuts}
 
@@ -135,7 +143,7 @@ def encoder_options(loaded: Loaded, columns: ColumnChoices) -> dict[str, Any]:
         return declared + [name for name in own if name in kept]
 
     numeric = tuple(dict.fromkeys([*columns.numeric, *(n for n in columns.cuts if n not in columns.ordinal)]))
-    cuts = {name: list(own) for name, own in columns.cuts.items() if name in kept}
+    cuts = {name: own for name, own in cuts_by_hand(columns).items() if name in kept}
     options: dict[str, Any] = {
         "categorical": named("categorical", columns.categorical) or None,
         "numeric": named("numeric", numeric) or None,
@@ -144,3 +152,12 @@ def encoder_options(loaded: Loaded, columns: ColumnChoices) -> dict[str, Any]:
         "n_bins": columns.n_bins,
     }
     return options | ({"default_bins": columns.bins} if cuts else {})
+
+
+def cuts_by_hand(columns: ColumnChoices) -> dict[str, list[Any]]:
+    """Cut points as an encoder takes them: numbers, or the values of an ordinal column after which it is cut."""
+    found: dict[str, list[Any]] = {}
+    for name, cuts in columns.cuts.items():
+        order = columns.ordinal.get(name)
+        found[name] = list(cuts) if order is None else [order[int(t)] for t in cuts]
+    return found

@@ -12,6 +12,7 @@ from pprint import pformat
 
 from tanager.studio.document import DataChoice, Document
 from tanager.studio.models import locked_rows
+from tanager.studio.prepared import Prepared, classifier_options
 from tanager.studio.session import Entry, Session
 
 READS = ("data = ", "model = load(", "network = read_network(")  # a step with such a line makes everything anew
@@ -27,10 +28,8 @@ def script_of(session: Session) -> str:
         for entry in since_opened(session.entries, session.position)
     ]
     blocks = [[f"# {_one_line(label)}", *_without_models(lines)] for label, lines in steps if _without_models(lines)]
-    target = session.prepared.target if session.has_rows else ""
-    ending = _without_imports(ending_code(document, target), imports)
-    if ending:
-        blocks.append(["# the model", *ending])
+    if session.has_rows:
+        blocks.append(["# the model", *_without_imports(ending_code(session.prepared, document), imports)])
     body = [line for block in blocks for line in [*block, ""]]
     return "\n".join([*_head(document), *_import_lines(imports, body), "", *body]).rstrip() + "\n"
 
@@ -50,24 +49,28 @@ def file_name(document: Document) -> str:
 # --- the end --------------------------------------------------------------------------------------------------------
 
 
-def ending_code(document: Document, target: str) -> tuple[str, ...]:
+def ending_code(prepared: Prepared, document: Document) -> tuple[str, ...]:
     """Lines that fit the classifier of a document, as ``classifier_of`` does, and save it."""
-    if document.data is None or not document.data.has_rows:
-        return ()
-    choice, name = document.model, document.model.name
-    arguments = [f"{key}={value!r}" for key, value in choice.options.items()]
-    if name == "network" and document.arcs is not None:
-        name, locked = "NetworkClassifier", locked_rows(document)
-        arguments = ["network", f"target={target!r}", *arguments]
-        lines = [f"locked = {pformat(locked, width=100, sort_dicts=False)}"] if locked else []
-        arguments += ["locked=locked"] if locked else []
+    choice, name, target = document.model, document.model.name, prepared.target
+    lines, given = [], [f"{key}={value!r}" for key, value in choice.options.items()]
+    if document.costs is not None:
+        given.append(f"cost_matrix={document.costs!r}")
+    if choice.options.get("gaussian"):  # numbers are not cut
+        own = classifier_options(prepared, document.columns, gaussian=True)
+        given += [f"{key}={value!r}" for key, value in own.items()]
     else:
-        name, lines = "AODE" if name == "network" else name, []
+        lines.append("schema = AODE(**options).fit_schema(X, y).encoder_.schema  # kinds and cut points of columns")
+        given.append("schema=schema")
+    if name == "network" and document.arcs is not None:
+        name, locked, given = "NetworkClassifier", locked_rows(document), ["network", repr(target), *given]
+        if locked:
+            lines += f"locked = {pformat(locked, width=100, sort_dicts=False)}".split("\n")
+            given.append("locked=locked")
+    name = "AODE" if name == "network" else name
     return (
-        f"from tanager import AODE, {name}" if name != "AODE" else "from tanager import AODE",
-        "schema = AODE(**options).fit_schema(X, y).encoder_.schema  # kinds and cut points of the columns",
-        *(part for line in lines for part in line.split("\n")),
-        f"model = {name}({', '.join([*arguments, 'schema=schema'])})",
+        f"from tanager import {', '.join(sorted({'AODE', name}))}",
+        *lines,
+        f"model = {name}({', '.join(given)})",
         f"model.fit_table(X, y, {target!r})",
         f"model.save({file_name(document) + '.tanager'!r})",
     )

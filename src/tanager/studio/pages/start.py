@@ -15,6 +15,7 @@ from tanager.studio.actions import Actions
 from tanager.studio.document import DataChoice, Document
 from tanager.studio.pages.session import summary
 from tanager.studio.prepared import load, path_of
+from tanager.studio.script import reading_code
 from tanager.studio.session import Session
 
 actions = Actions("start")
@@ -66,19 +67,4 @@ def begin(session: Session, choice: DataChoice) -> None:
     else:
         session.derive(("loaded", choice), lambda: load(choice, session.uploads))  # what cannot be read is refused here
     name = Path(choice.name).name
-    session.change(f"opened {name}", Document(data=choice, diagram=session.document.diagram), _code(choice))
-
-
-def _code(choice: DataChoice) -> tuple[str, ...]:
-    """The lines of Python that read the same rows."""
-    if choice.kind == "dataset":
-        return ("from tanager.datasets import load", f"data = load({choice.name!r})", "X, y = data.X, data.y")
-    if choice.kind == "model":
-        return ("from tanager import load", f"model = load({choice.name!r})")
-    if choice.kind == "network":
-        return ("from tanager import read_network", f"network = read_network({choice.name!r})")
-    return (
-        "from tanager.files import open_table, read_labelled",
-        f"data = read_labelled(open_table({choice.name!r}), {choice.target!r})",
-        "X, y = data.X, data.y",
-    )
+    session.change(f"opened {name}", Document(data=choice, diagram=session.document.diagram), reading_code(choice))

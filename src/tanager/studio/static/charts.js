@@ -161,9 +161,10 @@ function stack(counts, x, width, y, classes) {
 /**
  * Columns stacked by class. With `edges` (one more than bins) along a numeric axis, else one slot for each of
  * bins: [{label, title, counts: [one for each class]}]. `share` makes all columns equally high.
+ * `at` are places of ticks that `format` has words for; `headroom` is left free above.
  * The element has .xOf(value) and .plot = {left, right, top, bottom} for what is drawn over it.
  */
-export function columns({ bins, classes, edges = null, width = 520, height = 240, label = "Columns", xlabel = "", ylabel = "rows", share = false, format = number, thumbnail = false }) {
+export function columns({ bins, classes, edges = null, width = 520, height = 240, label = "Columns", xlabel = "", ylabel = "rows", share = false, format = number, at = null, headroom = 0, thumbnail = false }) {
   const totals = bins.map((bin) => bin.counts.reduce((a, b) => a + b, 0));
   const rows = share ? bins.map((bin, b) => bin.counts.map((own) => (totals[b] ? own / totals[b] : 0))) : bins.map((bin) => bin.counts);
   const most = share ? 1 : Math.max(1, ...totals);
@@ -174,7 +175,7 @@ export function columns({ bins, classes, edges = null, width = 520, height = 240
   const wanted = thumbnail || edges ? 0 : Math.max(0, ...bins.map((bin) => textWidth(bin.label)));
   const slanted = wanted > slot - 4; // labels of values that do not fit are turned
   const room = thumbnail ? 1 : (edges ? 22 : slanted ? Math.min(wanted, 110) * 0.71 + 18 : 22) + (xlabel ? 18 : 0);
-  const plot = { left: left + (thumbnail ? 0 : 4), right: width - (thumbnail ? 0 : 8), top: thumbnail ? 0 : 8, bottom: height - room };
+  const plot = { left: left + (thumbnail ? 0 : 4), right: width - (thumbnail ? 0 : 8), top: (thumbnail ? 0 : 8) + headroom, bottom: height - room };
   const y = scale([0, most], [plot.bottom, plot.top]);
   if (!thumbnail) picture.append(yAxis({ x: left, y, domain: [0, most], label: ylabel, format: yformat, grid: plot.right - left, n: 4 }));
   const x = edges ? scale([edges[0], edges[edges.length - 1]], [plot.left, plot.right]) : scale([0, bins.length], [plot.left, plot.right]);
@@ -187,7 +188,7 @@ export function columns({ bins, classes, edges = null, width = 520, height = 240
     const turned = slanted ? { "text-anchor": "end", transform: `rotate(-45 ${middle + 4} ${plot.bottom + 12})` } : { "text-anchor": "middle" };
     if (slot >= 9 || b % Math.ceil(12 / slot) === 0) picture.append(text(middle + (slanted ? 4 : 0), plot.bottom + (slanted ? 12 : 16), { class: "tick", ...turned }, tip(bin.title ?? bin.label), words));
   });
-  if (!thumbnail && edges) picture.append(xAxis({ x, y: plot.bottom, domain: [edges[0], edges[edges.length - 1]], label: xlabel, format }));
+  if (!thumbnail && edges) picture.append(xAxis({ x, y: plot.bottom, domain: [edges[0], edges[edges.length - 1]], label: xlabel, format, at }));
   else if (!thumbnail) {
     picture.append(line(plot.left, plot.bottom, plot.right, plot.bottom, { class: "axis" }));
     if (xlabel) picture.append(text((plot.left + plot.right) / 2, height - 4, { "text-anchor": "middle", class: "label" }, xlabel));
