@@ -53,9 +53,7 @@ def _png(session: Session) -> bytes:
             plot_network(network, path, target=target or None)
             return path.read_bytes()
     except ModuleNotFoundError as error:
-        raise OptionError(
-            f'drawing needs {error.name}. Install it with: pip install "tanager[plot]"; SVG needs nothing.'
-        ) from None
+        raise OptionError(f'a PNG needs {error.name}: pip install "tanager[plot]"; SVG needs nothing.') from None
 
 
 def _onnx(session: Session) -> bytes:
@@ -91,9 +89,9 @@ def obstacle(session: Session, kind: str) -> str:
         if kind in ("bif", "xmlbif", "svg", "png"):
             network_of(session)
         if kind == "png" and find_spec("matplotlib") is None:
-            raise OptionError('drawing needs matplotlib. Install it with: pip install "tanager[plot]"')
+            raise OptionError('this needs matplotlib: pip install "tanager[plot]"')
         if kind == "onnx" and find_spec("onnx") is None:
-            raise OptionError('onnx is not installed. Install it with: pip install "tanager[onnx]"')
+            raise OptionError('this needs onnx: pip install "tanager[onnx]"')
         if kind in ("model", "onnx", "sql"):
             classifier_of(session)
         if kind == "sql":

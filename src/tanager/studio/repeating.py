@@ -5,6 +5,7 @@ Lines are put together and never run here: a session may come from a file, and a
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from tanager.studio.models import locked_rows
 from tanager.studio.prepared import Prepared, classifier_options
 from tanager.studio.session import Entry, Session
 
+WIDTH = 110  # of a line that is readable
+ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*) = (?P<value>.*)$")
 READS = ("data = ", "model = load(", "network = read_network(")  # a step with such a line makes everything anew
 IMPORT = re.compile(r"(?:from (?P<module>[\w.]+) )?import (?P<names>[\w.]+(?: as \w+)?(?:, [\w.]+(?: as \w+)?)*)$")
 
@@ -23,15 +26,14 @@ def script_of(session: Session) -> str:
     """The script, up to the present step; what was undone is left out."""
     document = session.document
     imports: dict[str, set[str]] = {}
-    steps = [
-        (entry.label, _without_imports(entry.code, imports))
-        for entry in since_opened(session.entries, session.position)
-    ]
-    blocks = [[f"# {_one_line(label)}", *_without_models(lines)] for label, lines in steps if _without_models(lines)]
+    lines: list[str] = []
+    for entry in since_opened(session.entries, session.position):
+        own = _without_models(_without_imports(entry.code, imports))
+        lines += ["", f"# {_one_line(entry.label)}", *own] if own else []
     if session.has_rows:
-        blocks.append(["# the model", *_without_imports(ending_code(session.prepared, document), imports)])
-    body = [line for block in blocks for line in [*block, ""]]
-    return "\n".join([*_head(document), *_import_lines(imports, body), "", *body]).rstrip() + "\n"
+        lines += ["", "# the model", *_without_imports(ending_code(session.prepared, document), imports)]
+    lines = [part for line in without_vain(lines) for part in wrapped(line)]
+    return "\n".join([*_head(document), *_import_lines(imports, lines), *lines]) + "\n"
 
 
 def since_opened(entries: Sequence[Entry], position: int) -> tuple[Entry, ...]:
@@ -59,12 +61,12 @@ def ending_code(prepared: Prepared, document: Document) -> tuple[str, ...]:
         own = classifier_options(prepared, document.columns, gaussian=True)
         given += [f"{key}={value!r}" for key, value in own.items()]
     else:
-        lines.append("schema = AODE(**options).fit_schema(X, y).encoder_.schema  # kinds and cut points of columns")
+        lines.append("schema = AODE(**options).fit_schema(X, y).encoder_.schema  # kinds and cut points")
         given.append("schema=schema")
     if name == "network" and document.arcs is not None:
         name, locked, given = "NetworkClassifier", locked_rows(document), ["network", repr(target), *given]
         if locked:
-            lines += f"locked = {pformat(locked, width=100, sort_dicts=False)}".split("\n")
+            lines.append(f"locked = {locked!r}")
             given.append("locked=locked")
     name = "AODE" if name == "network" else name
     return (
@@ -94,6 +96,49 @@ def _is_uploaded(choice: DataChoice) -> bool:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def without_vain(lines: Sequence[str]) -> list[str]:
+    """Lines without those that set a variable which is set again before anything looks at it.
+
+    So of many cut points that were dragged one after the other only the last remain; what the steps were called stays.
+    """
+    kept: list[str] = []
+    overwritten: set[str] = set()  # variables that are set further down before they are looked at
+    for line in reversed(lines):
+        found = ASSIGNMENT.match(line)
+        name, value = (found["name"], found["value"]) if found else ("", line)
+        if name in overwritten:
+            continue
+        kept.append(line)
+        if name:
+            overwritten.add(name)
+        if not line.startswith("#"):
+            overwritten -= set(re.findall(r"(?<![\w.])[A-Za-z_]\w*", value))
+    return kept[::-1]
+
+
+def wrapped(line: str) -> list[str]:
+    """A long line that sets a variable to a plain value, or that ends with a list, in several ones."""
+    if len(line) <= WIDTH or line.startswith("#"):
+        return [line]
+    try:
+        (tree,) = ast.parse(line).body
+        assert isinstance(tree, ast.Assign)
+        value = tree.value
+        if isinstance(value, ast.Call) and value.args and isinstance(value.args[-1], ast.List):
+            listed, value.args[-1] = value.args[-1], ast.Name("arcs")
+            return [*_literal("arcs", listed), ast.unparse(tree)]
+        return _literal(ast.unparse(tree.targets[0]), value)
+    except (SyntaxError, ValueError, AssertionError):
+        return [line]
+
+
+def _literal(name: str, value: ast.expr) -> list[str]:
+    """``name = value`` in lines of a readable length."""
+    text = pformat(ast.literal_eval(value), width=WIDTH - len(name) - 3, sort_dicts=False, compact=True)
+    first, *rest = text.split("\n")
+    return [f"{name} = {first}", *(" " * (len(name) + 3) + line for line in rest)]
 
 
 def _reads(line: str) -> bool:

@@ -39,7 +39,7 @@ export default {
       const off = own.obstacle !== "";
       return h("div", { class: "card export-card", "data-kind": own.kind },
         h("strong", {}, own.title), h("small", {}, own.about),
-        off ? h("p", { class: "warn" }, own.obstacle) : h("button", { onclick: () => get(own.kind) }, `Download ${own.file}`));
+        off ? h("p", { class: "warn" }, own.obstacle) : h("button", { "aria-label": `Download ${own.file}`, onclick: () => get(own.kind) }, own.file));
     }
 
     async function draw() {

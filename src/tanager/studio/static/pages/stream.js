@@ -51,7 +51,7 @@ export default {
     const against = radio("Against", [["members", "by super-parents"], ["time", "by time"]], () => along, (own) => { along = own; drawAnytime(); });
     const bought = h("div");
     const timed = h("section", { class: "panel", "aria-label": "Anytime curve", hidden: true }, h("h2", {}, "What time buys"), against.element, bought);
-    const curves = h("section", { "aria-label": "Curves", hidden: true }, h("div", { class: "row tabs" }, measures.element, note), picture, table);
+    const curves = h("section", { "aria-label": "Curves", hidden: true }, h("div", { class: "row" }, measures.element, note), picture, table);
     refill(root, h("h1", {}, "Stream"), h("div", { class: "stream" }, form,
       h("div", {}, h("div", { class: "row", "aria-live": "polite" }, state, words, progress, pause, stop), curves, h("div", { class: "stream-below" }, evolution, timed))));
 
