@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import warnings
+import zlib
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -73,19 +74,25 @@ def parted(draw, min_rows=1, max_rows=40, max_columns=4, weighted=False, unlabel
     columns = draw(st.lists(st.sampled_from(list(kinds)), min_size=1, max_size=max_columns))
     ends = sorted(draw(st.lists(st.integers(0, m), max_size=5)))
     gaps, no_label, sort = (draw(st.booleans()) for _ in range(3))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    seed = draw(st.integers(0, 2**32 - 1))
+    return made(seed, m, columns, ends, gaps=gaps, no_label=no_label and unlabelled, sort=sort, weighted=weighted)
+
+
+def made(seed, m, columns, ends, *, gaps=True, no_label=True, sort=True, weighted=False, name="a"):
+    """A table of m rows with columns of these kinds; with ``sort``, parts have rows of one class."""
+    rng = np.random.default_rng(seed)
     hidden = rng.integers(0, 3, m)
     if sort:
-        hidden.sort()  # parts of one class
+        hidden.sort()
     X = {}
     for i, kind in enumerate(columns):
         holes = rng.random(m) < (0.3 if gaps else 0.0)
         cells = _column(rng, kind, m, hidden)
-        X[f"a{i}"] = pa.array(
+        X[f"{name}{i}"] = pa.array(
             [None if hole else cell.as_py() for hole, cell in zip(holes, cells, strict=True)], cells.type
         )
     labels = [f"c{c}" for c in np.where(rng.random(m) < 0.8, hidden, rng.integers(0, 3, m))]
-    if no_label and unlabelled:
+    if no_label:
         labels = [
             None if r and lost else label
             for r, (label, lost) in enumerate(zip(labels, rng.random(m) < 0.2, strict=True))
@@ -95,6 +102,14 @@ def parted(draw, min_rows=1, max_rows=40, max_columns=4, weighted=False, unlabel
         weights = rng.integers(0, 4, m).astype(float)
         weights[0] = 1.0
     return Parted(pa.table(X), pa.array(labels, pa.string()), weights, ends)
+
+
+def table_for(name, n_columns=5):
+    """A random table for a classifier of the registry, whose columns are x0, x1 and so on, with weights."""
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    m, kinds = int(rng.integers(40, 90)), rng.choice(KINDS[:-1], n_columns).tolist()
+    ends = np.sort(rng.integers(0, m, 4)).tolist()
+    return made(int(rng.integers(2**32)), m, kinds, [*ends, ends[-1]], weighted=True, name="x")
 
 
 # --- learning them ----------------------------------------------------------------------------------------------------

@@ -14,9 +14,10 @@ import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
 from hypothesis import given
-from part_tables import parted
+from part_tables import once, parted, table_for
 
 from profiles import examples
+from registry import NAMES, make
 from tanager import AODE, KDB, TAN, DataError, DataWarning, NaiveBayes, OptionError, SchemaMismatch, load, save
 from tanager.dask import fit, predict, predict_proba
 
@@ -67,6 +68,18 @@ def test_a_column_of_weights(table):
     whole, frame = as_frames(table)
     one = TAN().fit(whole.drop(columns=["class", "weight"]), whole["class"], whole["weight"])
     assert_same(fit(TAN(), frame, target="class", sample_weight="weight", scheduler="sync"), one, whole, frame)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_every_classifier_that_counts_is_that_of_one_machine(name):
+    whole, frame = as_frames(table_for(name))
+    one = once(make(name, 5)).fit(whole.drop(columns=["class", "weight"]), whole["class"], whole["weight"])
+    ours = fit(make(name, 5), frame, target="class", sample_weight="weight", scheduler="sync")
+    X = whole[list(one.encoder_.schema.names)]
+    assert ours.encoder_.schema == one.encoder_.schema
+    assert ours.counts_ == one.counts_
+    np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))
 
 
 def some_rows(n=2000, seed=0):

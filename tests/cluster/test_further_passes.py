@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
+from contextlib import contextmanager
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from part_tables import Parted, alone, assert_same, cut_up, here, once, parted
+from part_tables import Parted, alone, assert_same, cut_up, here, made, once, parted
 from sklearn.base import clone
 
 from profiles import examples
@@ -26,8 +29,10 @@ from tanager import (
     MultiNet,
     NetworkForest,
     PDAGSearch,
+    SchemaMismatch,
     SelectiveKDB,
     Wrapped,
+    load,
 )
 from tanager.cluster import fit, run_here, update
 from tanager.counts.block import Block, distinct
@@ -113,10 +118,78 @@ def test_further_parts_join_the_rows_that_differ(model):
 
 
 def test_too_many_rows_that_differ_are_refused_with_the_way_out():
+    table = made(0, 3000, ["boolean"] * 12, [1400], no_label=False)
+    with pytest.raises(MemoryBudgetError, match=r"rows that differ together, which GeneralNetwork looks at .* KDB"):
+        here(GeneralNetwork(max_memory=36_000), table)
+
+
+# --- a forest whose rows stay where they are ------------------------------------------------------------------------
+
+
+@contextmanager
+def rows_apart(few=5000, cells=64):
+    """As if rows were beyond the budget: learned where they are, by few of them, so many bytes for a cell of counts."""
+    with (
+        patch("tanager.cluster.columns.may_stay_apart", lambda plan, n: True),
+        patch("tanager.learning.forest_plan.INFORMATION_ROWS", few),
+        patch("tanager.learning.forest_elsewhere.INFORMATION_ROWS", few),
+        patch("tanager.learning.forest_learner.STRENGTH_ROWS", few),
+        patch("tanager.learning.forest_elsewhere.STRENGTH_ROWS", few),
+        patch("tanager.learning.forest_elsewhere._BYTES_PER_CELL", cells),
+    ):
+        yield
+
+
+@pytest.mark.parametrize(("few", "cells"), [(5000, 64), (4, 10**6)])
+@given(table=parted(min_rows=4, max_rows=80, weighted=True))
+@examples(40)
+def test_a_forest_of_rows_that_stay_apart_is_that_of_one_machine(table, few, cells):
+    model = NetworkForest(n_members=6, validation_rows=8 if few < 9 else 5000)
+    with rows_apart(few, cells):
+        ours, one = here(clone(model), table), alone(clone(model), table)
+    assert ours.memory.rows is None
+    assert len(ours.forest_.families) == len(one.forest_.families)
+    for name, array in one.forest_.to_arrays().items():
+        np.testing.assert_array_equal(ours.forest_.to_arrays()[name], array)
+    assert_same(ours, one, table.X)
+
+
+def test_a_forest_stays_apart_beyond_its_budget_in_few_passes():
     rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 12, (500, 3)).astype(str), rng.integers(0, 2, 500)
-    with pytest.raises(MemoryBudgetError, match=r"rows that differ together, which NetworkForest looks at .* KDB"):
-        fit(NetworkForest(n_members=2, max_memory=4000), run_here(cut_up(X, y, (250,))), named=False)
+    X, y = rng.normal(size=(3000, 5)), rng.integers(0, 2, 3000)
+    y[X[:, 0] > 0.5] = 1
+    runs = []
+
+    def run(work, merge):
+        runs.append(work.func.__name__)
+        return run_here(cut_up(X, y, (500, 2000)))(work, merge)
+
+    model = NetworkForest(n_members=4, max_memory=40_000)
+    ours, one = fit(clone(model), run, named=False), NetworkForest(n_members=4).fit(X, y)
+    assert runs[:3] == ["summarize_part", "count_part", "choose_part"]
+    assert set(runs[3:]) == {"total_part"}
+    np.testing.assert_array_equal(ours.predict_proba(X), one.predict_proba(X))
+    assert fit(NetworkForest(n_members=4), run, named=False).memory.rows is not None
+
+
+def test_a_forest_without_rows_is_saved_and_answers_but_learns_no_more(tmp_path):
+    table = made(0, 60, ["text", "number", "few"], [20], no_label=False)
+    with rows_apart():
+        ours = here(NetworkForest(n_members=4), table)
+    expected = ours.predict_proba(table.X)
+    ours.save(tmp_path / "forest.tanager")
+    loaded = load(tmp_path / "forest.tanager")
+    for model in (ours, loaded, pickle.loads(pickle.dumps(ours))):
+        for change in (model.partial_fit, model.unlearn, model.test_then_train, model.leave_one_out):
+            with pytest.raises(SchemaMismatch, match="stay where they are beyond max_memory"):
+                change(table.X, table.y)
+        with pytest.raises(SchemaMismatch, match="Use fit, or raise max_memory"):
+            model.learn_one({"a0": "new"}, "c0")
+        with pytest.raises(SchemaMismatch, match="Use fit, or raise max_memory"):
+            update(model, run_here(table.parts))
+        np.testing.assert_array_equal(model.predict_proba(table.X), expected)
+    again = loaded.fit(table.X, table.y).partial_fit(table.X, table.y)
+    assert again.counts_.n_rows == 120
 
 
 # --- their parts ----------------------------------------------------------------------------------------------------

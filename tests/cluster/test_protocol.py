@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
-from part_tables import Parted, alone, assert_same, cut_up, here, once, parted
+from part_tables import Parted, alone, assert_same, cut_up, here, once, parted, table_for
 from sklearn.base import clone
 
 from profiles import examples
@@ -52,6 +52,12 @@ def test_every_classifier_that_counts_answers_as_on_one_machine(name):
     assert ours.encoder_.schema == one.encoder_.schema
     again = ours.partial_fit(X[:7], y[:7])  # and goes on as it would
     np.testing.assert_array_equal(again.predict_proba(X), one.partial_fit(X[:7], y[:7]).predict_proba(X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_classifier_that_counts_is_the_same_from_a_random_table(name):
+    table = table_for(name)
+    assert_same(here(make(name, 5), table), alone(once(make(name, 5)), table), table.X)
 
 
 @pytest.mark.parametrize("ones", [0, 1])

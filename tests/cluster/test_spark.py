@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import warnings
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,6 @@ from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.evaluation import MulticlassClassificationEvaluator
 from pyspark.ml.feature import VectorAssembler
 from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
-from pyspark.sql import SparkSession
 
 from registry import small_table
 from tanager import AODE, KDB, TAN, DataError, DataWarning, NaiveBayes, OptionError, SchemaMismatch, load
@@ -34,27 +32,6 @@ pytestmark = [
     pytest.mark.long,  # a session takes half a minute to start
     pytest.mark.filterwarnings("ignore"),  # Spark warns of many things, and leaves sockets open
 ]
-
-
-@pytest.fixture(scope="module")
-def spark():
-    """One session for all tests; tasks may fail twice."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable  # else workers take another Python
-    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-    }
-    builder = SparkSession.builder.master("local[2,3]")
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
 
 
 def some_rows(n=600, seed=0):
@@ -76,18 +53,11 @@ def some_rows(n=600, seed=0):
     )
 
 
-def skewed(spark, table):
-    """Partitions of very different sizes, some of them empty, in the order of the rows."""
-    ends = [0, 1, 1, 5, 200, 200, len(table)]
-    parts = [spark.createDataFrame(table.slice(a, b - a)) for a, b in pairwise(ends) if b > a]
-    frame = parts[0].coalesce(1)
-    for part in parts[1:]:
-        frame = frame.union(part.coalesce(1))
-    return frame.union(parts[0].where(f.lit(False)))
+SKEWED = [1, 1, 5, 200, 200]  # partitions of very different sizes, some of them empty
 
 
-def test_frames_give_the_model_of_one_machine(spark):
-    frame = skewed(spark, some_rows()).cache()
+def test_frames_give_the_model_of_one_machine(in_partitions):
+    frame = in_partitions(some_rows(), SKEWED).cache()
     whole = frame.toArrow()
     X = whole.drop_columns(["class", "number"])
     ours = fit(AODE(), frame, target="class", drop=["number"])
@@ -101,8 +71,8 @@ def test_frames_give_the_model_of_one_machine(spark):
     assert transform(ours, frame.where(f.lit(False))).count() == 0
 
 
-def test_families_of_a_structure_are_counted_in_a_third_pass(spark):
-    frame = skewed(spark, some_rows()).cache()
+def test_families_of_a_structure_are_counted_in_a_third_pass(in_partitions):
+    frame = in_partitions(some_rows(), SKEWED).cache()
     whole = frame.toArrow()
     ours = fit(KDB(), frame, target="class", sample_weight="number")
     X = whole.drop_columns(["class", "number"])
@@ -221,7 +191,6 @@ def test_a_folder_is_learned_by_the_command(spark, tmp_path, monkeypatch):
 
 CONNECT = """
 import numpy as np, pyarrow as pa
-from pyspark.sql import SparkSession
 from tanager import AODE
 from tanager.spark import TanagerClassifier, fit, transform
 builder = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false")

@@ -48,7 +48,7 @@ def random_diagram(seed, n_chance=(1, 4), n_decisions=(1, 3), n_utilities=(1, 3)
     """A diagram of nodes in a random order, with arcs forwards along it, and tables with some zeros."""
     rng = np.random.default_rng(seed)
     kinds = ["c"] * rng.integers(*n_chance, endpoint=True) + ["d"] * rng.integers(*n_decisions, endpoint=True)
-    nodes = [f"{kind}{i}" for i, kind in enumerate(rng.permutation(kinds))]
+    nodes = [f"{kind}{i}" for i, kind in enumerate(rng.permutation(kinds).tolist())]
     values = {name: tuple(range(rng.choice([1, 2, 2, 2, 3]))) for name in nodes}
     density = rng.uniform(0.2, 0.8)
     arcs = [(a, b) for i, b in enumerate(nodes) for a in nodes[:i] if rng.random() < density]
@@ -56,8 +56,8 @@ def random_diagram(seed, n_chance=(1, 4), n_decisions=(1, 3), n_utilities=(1, 3)
     arcs += [(a, u) for u in utilities for a in nodes if rng.random() < 0.5]
     decisions = [name for name in nodes if name[0] == "d"]
     blank = DecisionNetwork(
-        {name: values[name] for name in rng.permutation([n for n in nodes if n[0] == "c"])},
-        {name: values[name] for name in rng.permutation(decisions)},
+        {name: values[name] for name in rng.permutation([n for n in nodes if n[0] == "c"]).tolist()},
+        {name: values[name] for name in rng.permutation(decisions).tolist()},
         utilities,
         [arcs[i] for i in rng.permutation(len(arcs))],
         order=decisions,

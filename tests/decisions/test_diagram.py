@@ -126,6 +126,9 @@ REFUSED = {
     "all decisions have been made": lambda: OIL.information_values(evidence={"test": "no", "drill": "no"}),
     "is no utility": lambda: OIL.utility_ranges("oil"),
     "named by the values of oil, drill": lambda: OIL.utility_curve("profit", {"oil": "dry"}, 0, 1),
+    "give a list of names, or options": lambda: DecisionNetwork.from_network(OIL.network, "drill", {}),
+    "a pair of its parents": lambda: DecisionNetwork.from_network(OIL.network, ["test", "drill"], {"u": 1}),
+    "there is no variable 'gas'": lambda: DecisionNetwork.from_network(OIL.network, ["gas"], {}),
     "cost_matrix=None": lambda: DecisionNetwork.from_costs(OIL.network, "oil", None),
 }  # fmt: skip
 

@@ -45,6 +45,12 @@ def test_what_does_not_matter_is_not_mentioned():
     ]
 
 
+def test_branches_that_agree_where_both_say_something_are_one():
+    table = np.array([[1, 2], [-1, 1], [0, -1]])
+    lines = rule_lines({"x0": range(3), "x1": range(2)}, range(3), table)
+    assert [chosen(lines, cell) for cell in ((0, 0), (0, 1), (1, 1), (2, 0))] == [[1], [2], [1], [0]]
+
+
 @examples(60)
 @given(st.integers(0, 10**6))
 def test_policies_choose_what_their_rules_say(seed):

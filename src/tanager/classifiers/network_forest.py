@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from tanager.counts.estimates import Estimate
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, SchemaMismatch, check_whole
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.forest_learner import learn_forest
+from tanager.learning.forest_elsewhere import forest_elsewhere
+from tanager.learning.forest_learner import forest_here
 from tanager.learning.part_scorer import kept_block
 from tanager.learning.rows import KeptRows
 from tanager.scoring.forest import Forest, ForestScorer
@@ -79,6 +80,9 @@ class NetworkForest(CountsClassifier):
     order = 1
     saves_structure = True
     merges_repeats = True
+    learns_elsewhere = True
+
+    _tables = cast("np.ndarray | None", None)  # of a forest whose rows were never here
     form_is_all = False
     flatters_left_out = True
     refresh_ratio = 1.25
@@ -95,23 +99,46 @@ class NetworkForest(CountsClassifier):
         return True
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
-        if rows is None:
-            raise SchemaMismatch("NetworkForest looks at the rows, and counts alone do not hold them. Use fit.")
         sizes = int(self.n_members), int(self.validation_rows), int(self.random_state or 0)
-        self._forest = learn_forest(counts.schema, self._kept(), counts.class_counts, *sizes, self.n_threads)
+        learned, elsewhere = (counts.schema, counts.class_counts, sizes), self.memory.elsewhere
+        if elsewhere is not None:
+            self._forest, self._tables = forest_elsewhere(*learned, elsewhere, counts, self.max_memory, self.n_threads)
+        else:
+            self._forest, self._tables = forest_here(*learned, self._kept(), self.n_threads), None
         return naive(counts.n_features)
 
     def _scorer(self, view: View) -> Scorer:
-        return ForestScorer(view, self._forest, self._kept, n_jobs=self.n_threads)
+        then = None
+        if self._tables is not None:
+            then = {"forest-tables": self._tables, "forest-class_counts": view.counts.class_counts}
+        return ForestScorer(view, self._forest, self._kept, then, n_jobs=self.n_threads)
 
     def _scorer_from(self, view: View, arrays: Mapping[str, np.ndarray]) -> Scorer | None:
         if "forest-groups" not in arrays:
             return None
         self._forest = Forest.from_arrays(arrays, view.counts.schema.n_values)
+        self._tables = arrays.get("forest-tables") if self.memory.rows is None else None
         return ForestScorer(view, self._forest, self._kept, arrays, self.n_threads)
 
     def _kept(self) -> Block:
+        self._refuse_without_rows()
         return kept_block(self.memory)
+
+    def check_teachable(self) -> None:
+        super().check_teachable()
+        if self._tables is not None:
+            self._refuse_without_rows()
+
+    def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
+        self._tables = None
+        return super().start(classes, target)
+
+    def _refuse_without_rows(self) -> None:
+        if self.memory.rows is None:
+            raise SchemaMismatch(
+                "NetworkForest looks at the rows, and has none: counts alone do not hold them, and rows of a table in "
+                "parts stay where they are beyond max_memory. Use fit, or raise max_memory."
+            )
 
     @property
     def forest_(self) -> Forest:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from tanager.cluster.gathering import check_rows, gathers_all
+from tanager.cluster.gathering import check_rows, gathers_all, may_stay_apart
 from tanager.cluster.plan import Plan, Rows, filled
 from tanager.cluster.wire import pack, unpack
 from tanager.encoding import summary as summaries
@@ -45,9 +45,9 @@ def with_schema(plan: Plan, found: bytes | None) -> Plan:
     schema = summaries.learn_schema(summary, encoder) if plan.schema is None else plan.schema
     plan = replace(plan, schema=schema, classes=summary.classes, named=summary.named, weight=summary.weight)
     model = plan.empty_model()  # refuses counts beyond the budget
-    if gathers_all(model):
+    if gathers_all(plan):
         check_rows(plan, model, summary.n_rows)
-    return plan
+    return replace(plan, apart=may_stay_apart(plan, summary.n_rows))
 
 
 def _warn(plan: Plan, summary: Summary) -> None:

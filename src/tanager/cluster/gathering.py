@@ -12,28 +12,25 @@ from collections.abc import Iterable
 from tanager.cluster.plan import Plan, Rows
 from tanager.cluster.wire import pack, unpack
 from tanager.counts.block import Block, distinct, joined
-from tanager.counts.memory import check_budget
+from tanager.counts.memory import as_bytes, check_budget
 from tanager.learning.counts_classifier import CountsClassifier
 
 
-def gathers(model: CountsClassifier) -> bool:
+def gathers(plan: Plan) -> bool:
     """Whether rows are brought together: whoever chooses once is served by further runs."""
-    return model.looks_at_rows and not model.memory.until_chosen
+    model = plan.empty_model()
+    return model.looks_at_rows and not model.memory.until_chosen and not plan.apart
 
 
-def gathers_distinct(model: CountsClassifier) -> bool:
-    """Whether rows that are the same travel as one. Sums over rows, as a calibration has, are of all rows in order."""
-    return gathers(model) and model.repeats_as_weights and not model.memory.number_columns
-
-
-def gathers_all(model: CountsClassifier) -> bool:
-    """Whether every row travels."""
-    return gathers(model) and not gathers_distinct(model)
+def gathers_all(plan: Plan) -> bool:
+    """Whether every row travels: sums over rows, as a calibration has, are of all rows in order."""
+    model = plan.empty_model()
+    return gathers(plan) and not (model.repeats_as_weights and not model.memory.number_columns)
 
 
 def rows_part(plan: Plan, rows: Iterable[Rows]) -> bytes:
     """The rows of a part as codes; no bytes where there are none."""
-    if gathers_all(plan.empty_model()):
+    if gathers_all(plan):
         blocks = list(plan.blocks(rows))
         return pack(joined(blocks)) if blocks else b""
     found: Block | None = None
@@ -44,7 +41,7 @@ def rows_part(plan: Plan, rows: Iterable[Rows]) -> bytes:
 
 def merge_rows(plan: Plan, parts: list[bytes]) -> bytes:
     """The rows of several parts, in order, or those of them that differ."""
-    if gathers_all(plan.empty_model()):
+    if gathers_all(plan):
         return pack(joined([unpack(part) for part in parts]))
     found: Block = unpack(parts[0])
     for part in parts[1:]:
@@ -58,14 +55,30 @@ def _distinct(plan: Plan, blocks: list[Block]) -> Block:
     return rows
 
 
-def check_rows(plan: Plan, model: CountsClassifier, n: float, which: str = "") -> None:
-    """Refuse rows that take too much memory together."""
+def may_stay_apart(plan: Plan, n: float) -> bool:
+    """Whether so many rows are beyond the budget, and a model learns from them where they are."""
+    model = plan.empty_model()
+    return (
+        gathers(plan)
+        and not gathers_all(plan)
+        and model.learns_elsewhere
+        and _size(plan, n) > as_bytes(model.max_memory)
+    )
+
+
+def _size(plan: Plan, n: float, n_numbers: int = 0) -> float:
+    """Bytes of rows as codes, with their classes and weights."""
     assert plan.schema is not None
     width = 2 if int(plan.schema.n_values.max(initial=0)) > 254 else 1
+    return n * (width * len(plan.schema) + 10.0 + 8 * n_numbers)
+
+
+def check_rows(plan: Plan, model: CountsClassifier, n: float, which: str = "") -> None:
+    """Refuse rows that take too much memory together."""
     n_numbers = 0 if which else len(model.memory.number_columns)
     name = type(model).__name__
     check_budget(
-        n * (width * len(plan.schema) + 10.0 + 8 * n_numbers),
+        _size(plan, n, n_numbers),
         model.max_memory,
         f"bringing {n:,.0f} rows{which} together, which {name} looks at again,",
         "Use a classifier that counts alone (AODE, or KDB in further runs), fit to a sample, or raise max_memory.",

@@ -32,6 +32,7 @@ class Plan:
     classes: np.ndarray | None = None
     named: bool = True
     weight: float | None = None  # of all rows with a label, by the first run
+    apart: bool = False  # whether rows stay where they are, though the model would keep them
 
     def empty_model(self) -> CountsClassifier:
         """A model of its own that has counted nothing."""

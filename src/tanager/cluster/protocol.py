@@ -90,7 +90,7 @@ def fit(
     plan = Plan(clone(model), target, _check_distinct(max_distinct, model), schema, None, named)
     if classes is not None:
         plan = replace(plan, classes=sort_labels(as_label_array(classes)))
-    if schema is None or (plan.classes is None and gathers(plan.empty_model())):  # rows in codes of the same classes
+    if schema is None or (plan.classes is None and gathers(plan)):  # rows in codes of the same classes
         plan = with_schema(plan, run(partial(summarize_part, plan), merge_summaries))
     _finish(model, plan, _second_run(plan, run), run)
     return model
@@ -98,7 +98,7 @@ def fit(
 
 def _second_run(plan: Plan, run: Engine) -> Memory | Block:
     """What all parts have counted, or their rows."""
-    if gathers(plan.empty_model()):
+    if gathers(plan):
         found = run(partial(rows_part, plan), partial(merge_rows, plan))
     else:
         found = run(partial(count_part, plan), merge_counts)
@@ -112,6 +112,7 @@ def update(model: Any, run: Engine, *, max_distinct: int = MOST_DISTINCT) -> Any
     """Learn further rows in parts, as ``partial_fit`` would learn them: new values and classes are welcome."""
     refuse_order(model)
     model.check_fitted()
+    model.check_teachable()
     asked = clone(model).set_params(schema=None)
     named = hasattr(model, "feature_names_in_")
     plan = Plan(asked, model.target_name_, _check_distinct(max_distinct, model), named=named)
@@ -191,10 +192,11 @@ def _finish(model: CountsClassifier, plan: Plan, found: Memory | Block, run: Eng
     if isinstance(found, Block):
         model.learn_block(found)
     else:
-        if found.until_chosen:
+        if found.until_chosen or plan.apart:
             found.elsewhere = RowsInParts(replace(plan, classes=found.counts.classes), run)
         model.take_memory(found)
     model.check_learned()
+    model.memory.elsewhere = None
 
 
 def _refuse_changes(plan: Plan, found: Memory | Block) -> None:

@@ -355,6 +355,13 @@ class DecisionNetwork:
         >>> diagram.solve().expected_utility
         7.5
         """
+        if isinstance(decisions, str):
+            raise DataError(f"decisions={decisions!r}: give a list of names, or options by name.")
+        odd = next(
+            (name for name, own in utilities.items() if not isinstance(own, tuple | list) or len(own) != 2), None
+        )
+        if odd is not None:
+            raise DataError(f"the utility {odd!r} must be a pair of its parents and its numbers.")
         given = dict(decisions) if isinstance(decisions, Mapping) else dict.fromkeys(decisions)
         options = {name: network.values(name) if own is None else own for name, own in given.items()}
         turned = {name for name, own in given.items() if own is None}

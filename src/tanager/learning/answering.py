@@ -160,7 +160,7 @@ class Answering:
         if isinstance(current.scorer, Discriminative):
             arrays = current.scorer.to_arrays()
         elif isinstance(current.scorer, ForestScorer):
-            arrays = current.scorer.to_arrays(with_tables=not up_to_date)
+            arrays = current.scorer.to_arrays(with_tables=not up_to_date or model.memory.rows is None)
         strengths = current.view.given_strengths()
         if strengths is not None:  # learned from the counts as they were: rows may come before the next answer
             beside["strengths"] = strengths

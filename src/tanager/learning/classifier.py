@@ -165,6 +165,9 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
     def check_row_times(self, times: np.ndarray | None, n_rows: int) -> None:
         """Refuse rows without times where the model forgets by time, and rows that come too late for its window."""
 
+    def check_teachable(self) -> None:
+        """Refuse rows that come or go where a model can only answer, before anything has changed."""
+
     @property
     def has_learned(self) -> bool:
         """Whether there are rows to answer from; those of a warm-up are counted first."""
@@ -255,6 +258,7 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, times: Any = None
     ) -> Self:
         """Learn more rows. New values and classes are welcome; ``classes`` may declare some beforehand."""
+        self.check_teachable()
         if not self.started:
             self.start()
         if classes is not None:
@@ -500,6 +504,7 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
         answered : table, default=None
             Rows to answer, as many as are learned. None: the rows of X. With late labels they are newer than those.
         """
+        self.check_teachable()
         m = n_rows(X)
         y = one_dimensional(y)
         labels = as_label_array(y) if isinstance(y, list | tuple) else np.asarray(y)

@@ -133,6 +133,7 @@ class CountsClassifier(Classifier):
     flatters_left_out: ClassVar[bool] = False  # whether a row left out of the counts alone still shapes its answer
     may_choose_once: ClassVar[bool] = False  # whether refresh=inf keeps the first structure for good, and then no rows
     merges_repeats: ClassVar[bool] = False  # whether rows that are the same may be one row of their weight, bit for bit
+    learns_elsewhere: ClassVar[bool] = False  # whether a structure can be learned from rows that stay where they are
     form_is_all: ClassVar[bool] = True  # whether the form alone says how answers are made; a tree has more to it
 
     # Parts of a model. Without an annotation they are no options of the dataclass.
@@ -603,6 +604,7 @@ class CountsClassifier(Classifier):
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
         """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing."""
         check_row(row, "learn_one")
+        self.check_teachable()
         if not self.columns_fixed:
             return super().learn_one(row, y, sample_weight, time)
         if not is_weight(sample_weight):
@@ -817,6 +819,7 @@ class CountsClassifier(Classifier):
         ``decay`` alone, ``times`` says when they were learned: their times, or their numbers from 1 where rows fade
         with further rows.
         """
+        self.check_teachable()
         block = self.known_rows(X, y, sample_weight, times, unseen="as learned")
         if sample_weight is not None and block.weights is None:  # all are 1, which is not always a whole row
             block = block.weighing(np.ones(len(block)))

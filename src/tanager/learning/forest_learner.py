@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -10,19 +12,23 @@ from threadpoolctl import threadpool_limits
 from tanager import _kernels
 from tanager.counts.block import Block
 from tanager.encoding import Schema
-from tanager.learning.forest_plan import draw_plan, value_order
+from tanager.learning.forest_plan import ForestPlan, draw_plan, value_order
 from tanager.learning.forest_weights import LeftOutTerms, factor_weights
 from tanager.scoring.forest import CLIP, Forest, encoded, log_prior
 
 _LEVELS = 17  # of back-off: the class, and up to sixteen parents
-_STRENGTH_ROWS = 1000  # of each half, that strengths are learned by: a few numbers for each family need no more
+STRENGTH_ROWS = 1000  # of each half, that strengths are learned by: a few numbers for each family need no more
 _MOST_TERMS = 40_000_000  # numbers that are held while weights are learned: 160 MB
 _MOST_FAMILIES = 4000  # before those of no weight are dropped: an answer is a look-up in each
 _FEW_MEMBERS, _FEWEST_MEMBERS = 60, 20  # but there are so many members, however many columns, or cells, there are
 
 
+# Where to write strengths, and what is said about the judged rows of either half (see ``LeftOutTerms``).
+Learned = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
 @dataclass(frozen=True)
-class _Distinct:
+class DistinctRows:
     """Rows that differ from each other, in two halves and in an order as if drawn at random.
 
     Which half a row is in, and where, depends on what it is alone.
@@ -34,16 +40,12 @@ class _Distinct:
     half: int  # how many the first half has
 
     @classmethod
-    def of(cls, block: Block, schema: Schema) -> _Distinct:
+    def of(cls, block: Block, schema: Schema) -> DistinctRows:
         slots, labels, _ = encoded(block, schema.n_values)
-        mixed = np.ones(len(labels), dtype=np.uint64)
-        for column, cells in zip(schema.columns, slots, strict=True):
-            rank = np.append(np.argsort(value_order(column)), column.n_values).astype(np.uint64)
-            mixed = _mix(mixed, rank[cells])
-        mixed = _mix(mixed, labels.astype(np.uint64))
+        mixed = marks(slots, labels, schema)
         _, first, place = np.unique(mixed, return_index=True, return_inverse=True)
         total = np.bincount(place, None if block.weights is None else block.weights, minlength=len(first))
-        odd = (mixed[first] >> np.uint64(17)) & np.uint64(1) == 1
+        odd = in_second_half(mixed[first])
         order = np.argsort(odd, kind="stable")
         first, total = first[order], total[order].astype(np.float32)
         return cls(np.ascontiguousarray(slots[:, first]), labels[first], total, int(np.count_nonzero(~odd)))
@@ -53,23 +55,72 @@ class _Distinct:
         return self.labels[at : at + n], self.weights[at : at + n]
 
 
+def marks(slots: np.ndarray, labels: np.ndarray, schema: Schema) -> np.ndarray:
+    """A number for every row, as if drawn at random, that depends on what the row is alone."""
+    mixed = np.ones(len(labels), dtype=np.uint64)
+    for column, cells in zip(schema.columns, slots, strict=True):
+        rank = np.append(np.argsort(value_order(column)), column.n_values).astype(np.uint64)
+        mixed = _mix(mixed, rank[cells])
+    return _mix(mixed, labels.astype(np.uint64))
+
+
+def in_second_half(marks: np.ndarray) -> np.ndarray:
+    """Which half rows with these marks are in."""
+    return np.asarray((marks >> np.uint64(17)) & np.uint64(1) == 1)
+
+
 def _mix(mixed: np.ndarray, cells: np.ndarray) -> np.ndarray:
     mixed = (mixed ^ cells) * np.uint64(0x9E3779B97F4A7C15)
     return np.asarray(mixed ^ (mixed >> np.uint64(29)))
 
 
-def learn_forest(
-    schema: Schema,
-    block: Block,
-    class_counts: np.ndarray,
-    n_members: int,
-    validation_rows: int,
-    seed: int,
-    n_jobs: int,
+class AllRows:
+    """The rows of a forest, all of them here."""
+
+    masses = None
+
+    def __init__(self, rows: DistinctRows, n_jobs: int) -> None:
+        self.rows, self.n_jobs = rows, n_jobs
+
+    def learn(self, plan: ForestPlan, n_judged: int, n_classes: int, to: Learned) -> None:
+        """Learn strengths of back-off, and what families say about rows that are left out."""
+        kernel = _kernels.Forest(list(plan.n_slots), plan.groups, plan.families, CLIP)
+        rows = self.rows
+        learned = rows.slots, rows.labels, rows.weights
+        kernel.learn(*learned, rows.half, STRENGTH_ROWS, n_judged, n_classes, *to, self.n_jobs)
+
+
+def forest_here(
+    schema: Schema, class_counts: np.ndarray, sizes: tuple[int, int, int], block: Block, n_jobs: int
 ) -> Forest:
-    """The forest for these rows. Neither their order nor weights in place of repeated rows change it."""
-    n_classes, n_columns = len(class_counts), len(schema.columns)
-    rows = _Distinct.of(block, schema)
+    """The forest for these rows; ``sizes`` are members, rows to judge by, and the seed."""
+    return learn_forest(schema, AllRows(DistinctRows.of(block, schema), n_jobs), class_counts, *sizes)[0]
+
+
+class SomeRows(Protocol):
+    """The first rows of either half, and what all rows say about the families of a plan; see ``AllRows``."""
+
+    rows: DistinctRows
+    n_jobs: int
+
+    @property
+    def masses(self) -> Sequence[np.ndarray] | None:
+        """What the slots of each column weigh, where there are more rows than these."""
+        ...
+
+    def learn(self, plan: ForestPlan, n_judged: int, n_classes: int, to: Learned) -> None:
+        """Learn strengths of back-off, and what families say about rows that are left out."""
+        ...
+
+
+def learn_forest(
+    schema: Schema, source: SomeRows, class_counts: np.ndarray, n_members: int, validation_rows: int, seed: int
+) -> tuple[Forest, np.ndarray]:
+    """The forest for these rows, and which of the families that were drawn are in it.
+
+    Neither the order of rows nor weights in place of repeated rows change it.
+    """
+    n_classes, n_columns, rows = len(class_counts), len(schema.columns), source.rows
     n_judged = [min(n, -(-validation_rows // 2)) for n in (rows.half, len(rows.labels) - rows.half)]
     cells = sum(n_judged) * n_classes * n_columns
     n_members = min(
@@ -77,26 +128,23 @@ def learn_forest(
         max(_FEW_MEMBERS, _MOST_FAMILIES // max(1, n_columns)),
         max(_FEWEST_MEMBERS, _MOST_TERMS // max(1, cells)),
     )
-    plan = draw_plan(schema, rows.slots, rows.labels, rows.weights, n_classes, n_members, seed)
+    plan = draw_plan(schema, rows.slots, rows.labels, rows.weights, n_classes, n_members, seed, source.masses)
     if n_classes < 2 or cells == 0:
         plan = plan.part(np.zeros(0, dtype=np.int64))
-    kernel = _kernels.Forest(list(plan.n_slots), plan.groups, plan.families, CLIP)
     strengths = np.ones((len(plan.families), _LEVELS), dtype=np.float32)
     first, second = (LeftOutTerms.room(n, len(plan.families), n_classes) for n in n_judged)
     if len(plan.families):
         # Strengths that a row has helped to choose would flatter its own answer, most so where columns are many and
         # rows are few. So a half of the rows chooses them for the answers of the other half.
-        sizes = rows.half, _STRENGTH_ROWS, max(n_judged)
-        learned = rows.slots, rows.labels, rows.weights
-        kernel.learn(*learned, *sizes, n_classes, strengths, first, second, n_jobs)
+        source.learn(plan, max(n_judged), n_classes, (strengths, first, second))
     halves = (
         LeftOutTerms(first, CLIP / 127, *rows.some(0, n_judged[0]), n_classes),
         LeftOutTerms(second, CLIP / 127, *rows.some(rows.half, n_judged[1]), n_classes),
     )
-    with threadpool_limits(n_jobs, "blas"):  # many small products: more threads than asked for would only wait
+    with threadpool_limits(source.n_jobs, "blas"):  # many small products: more threads than asked for would only wait
         found = factor_weights(halves, log_prior(class_counts), n_members)
     used = np.flatnonzero(found.factors > 0)
-    return Forest(
+    forest = Forest(
         np.array(plan.n_slots, dtype=np.int64),
         plan.groups,
         plan.families[used],
@@ -104,3 +152,4 @@ def learn_forest(
         found.factors[used].astype(np.float32),
         found.prior,
     )
+    return forest, used

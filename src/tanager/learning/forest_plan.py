@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,7 @@ MOST_GROUPS = 64  # of the values of a category
 MERGED = 0.5  # share of the members that merge values of categories at random
 SHARPNESS = (0.0, 1.0)  # how much parents are drawn by what they tell about the class; members take turns
 _COARSE = np.arange(1, 8) / 8  # bins that the information of a column is estimated with
-_INFORMATION_ROWS = 5000
+INFORMATION_ROWS = 5000
 _LEAST_CELLS, _CELLS_PER_ROW = 1024, 4  # of a family
 
 
@@ -42,14 +43,23 @@ def draw_plan(
     n_classes: int,
     n_members: int,
     seed: int,
+    masses: Sequence[np.ndarray] | None = None,
 ) -> ForestPlan:
-    """Draw the members of a forest for rows of these slots (columns, rows), class codes and weights."""
+    """Draw the members of a forest for rows of these slots (columns, rows), class codes and weights.
+
+    ``masses`` are what the slots of each column weigh in all rows, where these are only the first of them.
+    """
     rng = np.random.default_rng(seed)
-    columns = [_Values(column, own, weights) for column, own in zip(schema.columns, slots, strict=True)]
+    if masses is None:
+        masses = [
+            np.bincount(own, weights, minlength=column.n_values + 1)
+            for column, own in zip(schema.columns, slots, strict=True)
+        ]
+    columns = [_Values(column, own) for column, own in zip(schema.columns, masses, strict=True)]
     information = _information(columns, slots, labels, weights, n_classes)
     starts = np.cumsum([0, *(column.n_slots for column in columns)])
     groups = np.zeros((n_members, starts[-1]), dtype=np.uint8)
-    most_cells = min(MOST_CELLS, max(_LEAST_CELLS, _CELLS_PER_ROW * int(weights.sum())))
+    most_cells = min(MOST_CELLS, max(_LEAST_CELLS, _CELLS_PER_ROW * int(masses[0].sum() if masses else 0)))
     families: list[list[int]] = []
     for member in range(n_members):
         fewest, most, most_parents = GRANULARITIES[member % len(GRANULARITIES)]
@@ -92,12 +102,12 @@ def _fitting(candidates: list[int], n_groups: dict[int, int], child: int, k: int
 class _Values:
     """The values of one column: in which order they are grouped, and where each lies among the rows."""
 
-    def __init__(self, column: Column, slots: np.ndarray, weights: np.ndarray) -> None:
+    def __init__(self, column: Column, masses: np.ndarray) -> None:
         n = column.n_values
         self.n_slots = n + 1
         self.ordered = is_ordered(column)
         self.order = value_order(column)
-        masses = np.bincount(slots, weights, minlength=n + 1)[:n][self.order]
+        masses = masses[:n][self.order]
         self.middles = (np.cumsum(masses) - masses / 2) / max(masses.sum(), 1e-9)
 
     def grouped(self, rng: np.random.Generator, n_bins: int, merged: bool) -> np.ndarray:
@@ -154,10 +164,10 @@ def _information(
     columns: list[_Values], slots: np.ndarray, labels: np.ndarray, weights: np.ndarray, n_classes: int
 ) -> np.ndarray:
     """What each column tells about the class, by itself; never quite nothing."""
-    labels, weights = labels[:_INFORMATION_ROWS], weights[:_INFORMATION_ROWS]  # rows come in random order
+    labels, weights = labels[:INFORMATION_ROWS], weights[:INFORMATION_ROWS]  # rows come in random order
     found = np.full(len(columns), 1e-4)
     for i, column in enumerate(columns):
-        groups = column.coarse()[slots[i, :_INFORMATION_ROWS]]
+        groups = column.coarse()[slots[i, :INFORMATION_ROWS]]
         size = (int(groups.max(initial=0)) + 1) * n_classes
         joint = np.bincount(groups * n_classes + labels, weights, minlength=size)
         shares = joint.reshape(-1, n_classes) / max(float(weights.sum()), 1e-9)

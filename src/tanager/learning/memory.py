@@ -36,8 +36,12 @@ class RowsElsewhere(Protocol):
         """All rows, counted into counts of this shape."""
         ...
 
-    def total(self, work: Callable[[Block], np.ndarray]) -> np.ndarray:
+    def total(self, work: Callable[[Block], np.ndarray], rows_at_once: int = ROWS_AT_ONCE) -> np.ndarray:
         """The sum of the whole numbers that ``work``, which can be pickled, makes of blocks of rows."""
+        ...
+
+    def choose(self, some: Callable[[Block], Block]) -> Block:
+        """The rows that ``some``, which can be pickled, takes of those that differ: of every part, then of these."""
         ...
 
 
