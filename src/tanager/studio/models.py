@@ -44,7 +44,13 @@ def structure_of(session: Session) -> Network:
         raise OptionError("there are no rows, so this network can be looked at, but not changed.")
     if document.arcs is None:
         raise OptionError("there is no network yet. Learn one on the page Network.")
-    return Network(session.prepared.values, document.arcs)
+    return with_arcs(session, document.arcs)
+
+
+def with_arcs(session: Session, arcs: tuple[tuple[str, str], ...]) -> Network:
+    """A network without tables over the present columns and the class, remembered."""
+    key = ("structure", rows_key(session), arcs)
+    return session.derive(key, lambda: Network(session.prepared.values, arcs))
 
 
 def network_of(session: Session) -> Network:
@@ -151,7 +157,7 @@ def figures_of(session: Session, document: Document) -> LeftOutFigures:
     """Left-out figures of the network of a document over the present columns, remembered."""
     key = ("figures", rows_key(session), document.arcs, _plain(document.locked))
     rows = left_out(session)
-    network = Network(session.prepared.values, document.arcs or ())
+    network = with_arcs(session, document.arcs or ())
     return session.derive(key, lambda: rows.figures(network, locked=locked_rows(document)))
 
 
