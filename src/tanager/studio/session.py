@@ -96,7 +96,7 @@ class Session:
         """Go on with another document; what had been undone is forgotten."""
         with self._lock:
             entries = (*self._entries[: self._position + 1], Entry(label, document, code, figures))
-            self._entries = entries[-MAX_ENTRIES:]
+            self._entries = _latest(entries, MAX_ENTRIES)
             self._position = len(self._entries) - 1
             self._changed(label)
 
@@ -177,6 +177,15 @@ class Session:
         with self._lock:
             self._entries, self._position = found.entries, found.position
             self._changed("opened a session")
+
+
+def _latest(entries: tuple[Entry, ...], most: int) -> tuple[Entry, ...]:
+    """The last entries; the first of them has the lines of all that are forgotten, so that they can be repeated."""
+    forgotten, kept = entries[:-most], entries[-most:]
+    if not forgotten:
+        return kept
+    code = tuple(line for entry in (*forgotten, kept[0]) for line in entry.code)
+    return (msgspec.structs.replace(kept[0], code=code), *kept[1:])
 
 
 def read_session(content: bytes) -> SessionFile:
