@@ -77,6 +77,8 @@ def network(tab: Any) -> None:
         if begin:
             tab.mouse.down()
     tab.locator("#against-candidate").get_by_text("log loss").wait_for()
+
+
 def stream(tab: Any) -> None:
     """Six models in a stream of a tree that drifts suddenly."""
     choose(tab, "iris")
