@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 
 import layers
 
@@ -70,3 +71,9 @@ def test_importing_tanager_works_without_the_packages_that_only_some_tables_need
 
 def test_importing_tanager_waits_for_no_other_package():
     assert run("import sys, tanager; print(*{'numpy', 'sklearn', 'pyarrow'} & set(sys.modules))") == ""
+
+
+def test_files_of_tests_have_names_of_their_own():
+    """Folders of tests are no packages: pytest imports a file by its name alone, and refuses a second one."""
+    names = Counter(path.name for path in (layers.ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, n in names.items() if n > 1] == []

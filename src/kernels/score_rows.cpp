@@ -138,21 +138,60 @@ void score_rows(ScoringPlan &plan, const Marginal &marginal, const Codes &codes,
     });
 }
 
+namespace {
+
+// The first row with the same values of some columns and the same class, where there are few combinations of these.
+class FirstAlike {
+  public:
+    FirstAlike(const Store &s, const std::vector<int> &columns, std::int64_t n_rows, bool weighted)
+        : s_(s), columns_(columns) {
+        double size = s.k + 1;
+        for (int i : columns) size *= s.n_slots[i];
+        // What is left of a cell depends on the weight of the row, too.
+        if (!weighted && size <= 1024 + 8.0 * double(n_rows)) first_.assign(std::size_t(size), -1);
+    }
+    // That row, or -1: then it is this one from now on.
+    std::int64_t find(const int *slot, int y, std::int64_t r) {
+        if (first_.empty()) return -1;
+        std::size_t at = std::size_t(y + 1);
+        for (int i : columns_) at = at * std::size_t(s_.n_slots[i]) + std::size_t(slot[i]);
+        if (first_[at] >= 0) return first_[at];
+        first_[at] = r;
+        return -1;
+    }
+
+  private:
+    const Store &s_;
+    const std::vector<int> &columns_;
+    std::vector<std::int64_t> first_;
+};
+
+}  // namespace
+
 void term_values(const ScoringPlan &plan, const Term &term, const Codes &codes, const LeftOut &left_out, double *out) {
     const Store &s = plan.store;
     std::vector<int> slot(s.n), members = term.parents;  // no other column is looked at
     members.push_back(term.child);
     std::vector<double> sub(s.k, 0.0);
-    for (std::int64_t r = 0; r < codes.n_rows; ++r, out += s.k) {
+    bool weighted = false;
+    for (std::int64_t r = 1; r < codes.n_rows && left_out.weights; ++r)
+        weighted = weighted || left_out.weights[r] != left_out.weights[0];
+    FirstAlike alike(s, members, codes.n_rows, weighted);
+    for (std::int64_t r = 0; r < codes.n_rows; ++r) {
         const int y = left_out.class_of(r, s.k);
-        const double minus = y < 0 ? 0 : left_out.weight(r);
-        if (y >= 0) sub[y] = minus;
         for (int i : members) {
             const int code = codes.at(r, i);
             slot[i] = code < plan.slots.limit[i] ? code : plan.slots.missing[i];
         }
-        if (!term_value(s, plan.estimate, plan.terms, term, slot.data(), sub.data(), minus, out))
-            std::fill_n(out, s.k, nan);
+        double *own = out + r * s.k;
+        if (const std::int64_t same = alike.find(slot.data(), y, r); same >= 0) {
+            std::copy_n(out + same * s.k, s.k, own);
+            continue;
+        }
+        const double minus = y < 0 ? 0 : left_out.weight(r);
+        if (y >= 0) sub[y] = minus;
+        if (!term_value(s, plan.estimate, plan.terms, term, slot.data(), sub.data(), minus, own))
+            std::fill_n(own, s.k, nan);
         if (y >= 0) sub[y] = 0;
     }
 }

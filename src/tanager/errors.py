@@ -15,6 +15,7 @@ from __future__ import annotations
 import difflib
 import math
 import numbers
+import re
 from collections.abc import Iterable
 from typing import TypeGuard
 
@@ -53,6 +54,15 @@ def nearest(word: object, known: Iterable[object]) -> str:
     """`` Did you mean 'x'?`` for a likely typo, else an empty string; to be appended to a sentence."""
     match = difflib.get_close_matches(str(word), [str(option) for option in known], n=1)
     return f" Did you mean {match[0]!r}?" if match else ""
+
+
+def counted_from(error: TanagerError, start: int) -> TanagerError:
+    """The same error, with the row that it names counted from the beginning of a stream: ``start`` rows came before.
+
+    >>> counted_from(DataError("column 'a', row 7: 'x' is no number."), 1000)
+    DataError("column 'a', row 1007: 'x' is no number.")
+    """
+    return type(error)(re.sub(r"\brow (\d+)", lambda found: f"row {int(found[1]) + start}", str(error), count=1))
 
 
 def is_number(value: object, least: float = -math.inf) -> TypeGuard[float]:

@@ -133,6 +133,18 @@ def test_a_column_without_cuts_gets_some_when_it_begins_to_tell_something():
     assert len(model.encoder_.schema["x0"].cuts) >= 1
 
 
+@pytest.mark.parametrize("by", ["grid", "sketch"])
+@pytest.mark.parametrize("options", [{}, {"decay": 500}, {"window": 500}])
+def test_a_column_that_is_constant_in_the_warm_up_is_cut_when_it_begins_to_vary(by, options):
+    rng = np.random.default_rng(0)
+    z, first = rng.normal(size=4000), np.arange(4000) < 1200
+    X, y = {"a": np.where(first, 0.5, z), "b": rng.normal(size=4000)}, (z > 0).astype(int)
+    model = NaiveBayes(recut=by, **options)
+    right = model.test_then_train(X, y).argmax(axis=1) == y
+    assert model.events_[0].column == "a"
+    assert right[2500:].mean() > 0.95
+
+
 @pytest.mark.parametrize(
     "options", [{"bins": {"x0": [1.0], "x1": [0.5, 2.0]}}, {"categorical": "all", "max_values": 50}]
 )

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tanager import Column, JointCounts, Schema
+from tanager import Column, Decay, JointCounts, Schema
+from tanager.counts.forgetting import as_decay
 from tanager.errors import DataError, OptionError
 
 N_VALUES = (2, 3, 2)
@@ -168,3 +169,10 @@ def test_faded_counts_that_differ_are_not_equal():
     here.update(codes, labels, weights)
     assert here == empty().update(codes, labels, weights)
     assert here != empty().update(codes, labels, weights * 1.001)
+
+
+def test_a_decay_that_could_mean_two_things_is_refused():
+    with pytest.raises(OptionError, match=r"decay=None.*half_life=1"):
+        as_decay(1.0)
+    assert as_decay(1) == Decay(half_life=1)
+    assert as_decay(0.5) == Decay(factor=0.5)

@@ -518,3 +518,14 @@ def test_reports_of_a_stream_of_unknown_length_are_few_and_even(n, block):
 )
 def test_reports_of_a_stream_of_known_length_are_round_numbers(n, step):
     assert report_schedule.ReportSchedule(None, n).every == step
+
+
+@pytest.mark.parametrize("at", [500, 2000, 20_000])
+def test_a_cell_that_cannot_be_used_is_named_by_its_row_of_the_stream(at):
+    rows = [{"a": float(i % 7), "b": "x"} for i in range(at + 10)]
+    rows[at]["a"] = {"no": "cell"}
+    labels = [i % 2 for i in range(len(rows))]
+    with pytest.raises(DataError, match=f"row {at}:"):
+        AODE().test_then_train(rows, labels)
+    with pytest.raises(DataError, match=f"row {at}:"):
+        prequential({"aode": AODE()}, zip(rows, labels, strict=True))

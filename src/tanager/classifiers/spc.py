@@ -16,8 +16,8 @@ from tanager.learning.gaussian_option import two_parents
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import best_by_rows, column_place, one_dependence_sums, true_class_sum
 from tanager.learning.voting import OrderedCollection, Sets, collect, weighted
-from tanager.scoring.forms import Form, ParentSet
-from tanager.structure.orders import descending
+from tanager.scoring.forms import Form, ParentSet, ProductOfSums
+from tanager.structure.orders import column_order, descending
 
 MOST_STEPS = 1e10  # rows columns³ classes, up to which "refined" tries the whole collection with every super-parent
 
@@ -92,6 +92,17 @@ class SPC(OrderedCollection):
         return two_parents(schema, None if fixed is None else [fixed])
 
     def _sets(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> Sets:
+        return _with_weights(*_spc(self._choose(counts, order, rows), order))
+
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
+        if self.weights is not None:
+            return super()._structure(counts, rows)
+        order = column_order(counts, self.column_order, self.random_state)
+        children, parents = _spc(self._choose(counts, order, rows), order)
+        return ProductOfSums(tuple(children), tuple(parents), (1.0,) * len(children))
+
+    def _choose(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> int:
+        """The super-parent."""
         how = self.select if self._needs_rows() else self.super_parent
         if how is None:
             best = order[0]
@@ -104,7 +115,7 @@ class SPC(OrderedCollection):
                 self, how, lambda own, out: self._sums_one_by_one(counts, order, own, out), counts, rows
             )
         self.super_parent_ = counts.schema.names[best]
-        return _spc(best, order)
+        return best
 
     def _at_once(self) -> bool:
         """Whether the kernel that tries all super-parents, and counts triples from the rows, knows our options."""
@@ -133,15 +144,21 @@ class SPC(OrderedCollection):
 
     def _form(self, s: int, order: list[int], counts: JointCounts) -> Form:
         """The collection with super-parent s, and the weights of the sets that it has."""
-        return collect(weighted(_spc(s, order), self.weights, counts.schema, strict=False))
+        return collect(weighted(_with_weights(*_spc(s, order)), self.weights, counts.schema, strict=False))
 
 
-def _spc(s: int, order: Sequence[int]) -> Sets:
-    """Parent sets with super-parent s, which goes first."""
-    sets: Sets = [(s, (), 1.0)]
+def _with_weights(children: list[int], parents: list[ParentSet]) -> Sets:
+    return [(child, own, 1.0) for child, own in zip(children, parents, strict=True)]
+
+
+def _spc(s: int, order: Sequence[int]) -> tuple[list[int], list[ParentSet]]:
+    """Children and their parent sets with super-parent s, which goes first."""
     others = [i for i in order if i != s]
+    # The sets of the last child, of which others have the first ones: there are n² of them, and no need for as many.
+    joined: list[ParentSet] = [own for j in others for own in ((j,), (s, j))]
+    children, parents = [s], list[ParentSet]([()])
     for place, i in enumerate(others):
-        sets += [(i, (), 1.0), (i, (s,), 1.0)]
-        for j in others[:place]:
-            sets += [(i, (j,), 1.0), (i, (s, j), 1.0)]
-    return sets
+        own: list[ParentSet] = [(), (s,), *joined[: 2 * place]]
+        children += [i] * len(own)
+        parents += own
+    return children, parents

@@ -150,6 +150,11 @@ def as_decay(value: Any) -> Decay | None:
         seconds_in(value, "decay")  # in the words of the option
     if isinstance(value, str | timedelta):
         return Decay(half_life=value)
+    if isinstance(value, float) and value == 1:
+        raise OptionError(
+            "decay=1.0 could be a factor of 1, with which nothing fades (that is decay=None), or a half-life of one "
+            "row (that is Decay(half_life=1)). Give the one that you mean."
+        )
     if is_number(value, 0) and value > 0:
         return Decay(factor=float(value)) if value < 1 else Decay(half_life=value)
     raise OptionError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tanager.encoding.labels import sort_key
-from tanager.errors import DataError, TanagerError
+from tanager.errors import DataError, TanagerError, counted_from
 from tanager.evaluate.adapters import Adapter
 from tanager.evaluate.label_delay import ArrivedLabels, PrequentialStep
 from tanager.evaluate.measures import SMALLEST
@@ -101,7 +101,8 @@ class ModelRun:
                 self.adapter.learn(step.train)
             return classes, proba
         except TanagerError as error:
-            raise type(error)(f"{self.name}, in the {BLOCK:,} rows from row {start:,} on: {error}") from None
+            own = counted_from(error, start)
+            raise type(own)(f"{self.name}, in the {BLOCK:,} rows from row {start:,} on: {own}") from None
         finally:
             self.seconds += time.perf_counter() - begin
 

@@ -30,7 +30,7 @@ from tanager.encoding.validation import (
     refuse_fractions,
 )
 from tanager.encoding.values import is_missing
-from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, SchemaMismatch
+from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, SchemaMismatch, counted_from
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.turns import TakesTurns
 from tanager.learning.warm_up import WarmUp
@@ -519,7 +519,10 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
         parts: list[Answers] = []
         done = 0
         while done < m:
-            parts.append(self._answer_and_learn(stream.part(done, m)))
+            try:
+                parts.append(self._answer_and_learn(stream.part(done, m)))
+            except DataError as error:
+                raise counted_from(error, done) from None
             done += len(parts[-1][1])
         return self._side_by_side(parts, m)
 

@@ -467,7 +467,7 @@ def _tables_for(families: list[tuple[int, ...]], shape: Mapping[str, Any], n_col
     common = set(families[0])
     for family in families:
         common.intersection_update(family)
-    if len(families) > n_columns and common and all(len(family) == 3 for family in families):
+    if len(families) > n_columns and common and {*map(len, families)} == {3}:
         return {**shape, "anchors": (*shape.get("anchors", ()), min(common)), "families": []}
     return {**shape, "families": families}
 

@@ -169,10 +169,10 @@ def _checked_parents(model: CountsClassifier) -> Parents:
     form = model.structure_
     names = model.counts_.schema.names
     if not isinstance(form, ProductOfSums) or form.n_networks > 1 or form.only:
-        raise OptionError(f"{what}, and {type(model).__name__} is a vote of several. Use explain, or another model.")
+        raise OptionError(f"{what}, and {type(model).__name__} is a vote of several; explain is there for single rows.")
     if form.class_parents:
         listed = ", ".join(repr(names[i]) for i in form.class_parents)
-        raise OptionError(f"{what}, and here the class itself depends on {listed}. Use explain for single rows.")
+        raise OptionError(f"{what}, and here the class itself depends on {listed}; explain is there for single rows.")
     if model.memory.number_names:
         raise OptionError(f"{what}, and the column {model.memory.number_names[0]!r} is Gaussian. Leave out gaussian=.")
     return {i: before for i, before, weight in zip(form.child, form.parents, form.weight, strict=True) if weight > 0}
@@ -183,5 +183,5 @@ def _check_sum(model: CountsClassifier, total: float, answered: float) -> None:
     if np.isfinite(answered) and not abs(total - answered) <= TOLERANCE * (1 + abs(answered)):
         raise OptionError(
             f"what the columns add ({total:+.4f}) is not what {type(model).__name__} answers ({answered:+.4f}): its "
-            "columns do not matter one by one. Use explain for single rows."
+            "columns do not matter one by one; explain is there for single rows."
         )

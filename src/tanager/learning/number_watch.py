@@ -198,17 +198,19 @@ class NumberWatch:
     def _mark(self, j: int, cuts: np.ndarray, summary: Grid | LabelledSketch) -> None:
         """Remember how the rows kept lie as a column is cut. Quantiles show what happens where there is no cut."""
         numbers, labels, weights = _cells(self.kept())
-        self.probes[j] = np.union1d(cuts, summary.cuts("frequency", max(5, self.n_bins)))
+        quantiles = summary.cuts("frequency", max(5, self.n_bins))
+        self.probes[j] = np.unique(np.concatenate([cuts, quantiles, _around(numbers[:, j])]))
         self.marks[j] = table(numbers[:, j], labels, weights, self.probes[j], len(self.ages))
 
     def _summary(self, j: int, edges: np.ndarray | None = None) -> Grid | LabelledSketch:
         """A column of the rows kept, summed up; a grid has these edges among its own, where it counts exactly."""
         numbers, labels, weights = _cells(self.kept())
         x, n_classes = numbers[:, j], len(self.ages)
+        edges = np.union1d([] if edges is None else edges, _around(x))
         if self.recut.by == "sketch":
             return LabelledSketch(n_classes, self.n_bins).update(x, labels, weights)
         grid = Grid.over(x, n_classes, int(self.recut.size))
-        if edges is not None:
+        if len(edges):
             grid = Grid(np.union1d(grid.edges, edges), n_classes)
         return grid.update(x, labels, weights)
 
@@ -286,6 +288,14 @@ class NumberWatch:
 def _numbers(block: Block) -> np.ndarray:
     assert block.numbers is not None
     return block.numbers
+
+
+def _around(x: np.ndarray) -> np.ndarray:
+    """Where a column holds one number alone, cut points just around it: they show when it begins to vary."""
+    known = x[np.isfinite(x)]
+    if not len(known) or known.min() < known.max():
+        return np.empty(0)
+    return np.array([np.nextafter(known[0], -np.inf), known[0]])
 
 
 def _cells(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -111,7 +112,7 @@ class View:
 
     def __getstate__(self) -> dict[str, Any]:
         """What the view was made of, and whether it still fits; the kernels' side is made again."""
-        kernels = ("layout", "_plan", "_plans", "_naive", "_tables", "_naive_tables")
+        kernels = ("layout", "_plan", "_plans", "_naive", "_tables", "_naive_tables", "_term_places")
         made = (*kernels, "n_cells", "n_reads", "_tables_version", "has_strengths")
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return state | {"valid": self.valid, "strengths": self.given_strengths() if self.valid else None}
@@ -321,8 +322,13 @@ class View:
         """
         out = np.empty((len(rows), self.counts.n_classes))
         labels, weights = (rows.labels, rows.weights) if isinstance(rows, Block) else (None, None)
-        self.plan.term(self.plan.terms().index((child, list(parents))), rows.codes, out, labels, weights, self.unit)
+        self.plan.term(self._term_places[child, tuple(parents)], rows.codes, out, labels, weights, self.unit)
         return out
+
+    @cached_property
+    def _term_places(self) -> dict[tuple[int, ParentSet], int]:
+        """Of the terms of the plan, by child and parents; there may be thousands, which are asked about one by one."""
+        return {(child, tuple(parents)): place for place, (child, parents) in enumerate(self._plan.terms())}
 
     def stream(
         self,

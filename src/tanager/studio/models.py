@@ -44,7 +44,13 @@ def structure_of(session: Session) -> Network:
         raise OptionError("there are no rows, so this network can be looked at, but not changed.")
     if document.arcs is None:
         raise OptionError("there is no network yet. Learn one on the page Network.")
-    return Network(session.prepared.values, document.arcs)
+    return with_arcs(session, document.arcs)
+
+
+def with_arcs(session: Session, arcs: tuple[tuple[str, str], ...]) -> Network:
+    """A network without tables over the present columns and the class, remembered."""
+    key = ("structure", rows_key(session), arcs)
+    return session.derive(key, lambda: Network(session.prepared.values, arcs))
 
 
 def network_of(session: Session) -> Network:
@@ -121,12 +127,14 @@ def unfitted(prepared: Prepared, document: Document) -> Any:
     options: dict[str, Any] = {"schema": prepared.schema, "cost_matrix": document.costs} | choice.options
     if choice.options.get("gaussian"):  # numbers are not cut, so the schema is another one
         options |= {"schema": None} | classifier_options(prepared, document.columns, gaussian=True)
-    if choice.name != "network":
-        return classifier_class(choice.name)(**options)
-    if document.arcs is None:
-        return classifier_class("AODE")(**options)
-    network = Network(prepared.values, document.arcs)
-    return NetworkClassifier(network, prepared.target, locked=locked_rows(document) or None, **options)
+    cls = classifier_class("AODE" if choice.name == "network" else choice.name)
+    if choice.name == "network" and document.arcs is not None:
+        cls, network = NetworkClassifier, Network(prepared.values, document.arcs)
+        options |= {"network": network, "target": prepared.target, "locked": locked_rows(document) or None}
+    try:
+        return cls(**options)
+    except TypeError as error:  # a session may come from a file, with any options
+        raise OptionError(f"{cls.__name__} cannot be made as this session says: {error}.") from None
 
 
 def left_out(session: Session) -> LeftOutNetworks:
@@ -149,7 +157,7 @@ def figures_of(session: Session, document: Document) -> LeftOutFigures:
     """Left-out figures of the network of a document over the present columns, remembered."""
     key = ("figures", rows_key(session), document.arcs, _plain(document.locked))
     rows = left_out(session)
-    network = Network(session.prepared.values, document.arcs or ())
+    network = with_arcs(session, document.arcs or ())
     return session.derive(key, lambda: rows.figures(network, locked=locked_rows(document)))
 
 

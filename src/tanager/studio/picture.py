@@ -7,6 +7,7 @@ where the layout has put them have no points, and the page draws them from edge 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from tanager.networks.network import Arc, Network
@@ -26,9 +27,10 @@ Routes = dict[Arc, list[Point]]
 Rooms = Mapping[str, tuple[float, float]]  # the width and height of what is drawn in a box, below its name
 
 
-def box_of(name: str, *, bold: bool = False) -> tuple[list[str], float, float]:
+@lru_cache(maxsize=4096)  # a picture asks for every box after every edit
+def box_of(name: str, *, bold: bool = False) -> tuple[tuple[str, ...], float, float]:
     """The lines of a label, and the width and height of its box."""
-    lines = wrapped(name).split("\n")
+    lines = tuple(wrapped(name).split("\n"))
     widest = max(map(_text_width, lines)) * (1.08 if bold else 1.0)
     return lines, round(max(widest + 2 * PAD_X, 44.0)), len(lines) * LINE + 2 * PAD_Y
 

@@ -15,7 +15,16 @@ from tanager.studio import learners, node_tables
 from tanager.studio.actions import Actions
 from tanager.studio.document import Constraints, Document, LearnerChoice, LockedRow
 from tanager.studio.jobs import Job
-from tanager.studio.models import figures_of, has_network, network_of, picture, structure_of, target_of, tidied
+from tanager.studio.models import (
+    figures_of,
+    has_network,
+    network_of,
+    picture,
+    structure_of,
+    target_of,
+    tidied,
+    with_arcs,
+)
 from tanager.studio.session import Session
 
 actions = Actions("network")
@@ -83,7 +92,7 @@ def learn(session: Session, learner: str, options: dict[str, Any] | None = None,
         document = _with_fitting_locks(session, document)
         if tidy or not document.positions:
             progress("drawing it", 0, None)
-            document = replace(document, positions=tidied(session, Network(prepared.values, learned.arcs)))
+            document = replace(document, positions=tidied(session, with_arcs(session, learned.arcs)))
         job.report(1, 1, "leaving rows out")
         _step(session, f"learned by {title}", document, (*learned.code, *_locked_code(document)))
         return {"trace": learned.trace, "arcs": len(learned.arcs)}
@@ -198,7 +207,7 @@ def side(session: Session, against: str = "before") -> dict[str, Any]:
     arcs = None if document is None else document.arcs
     if document is None or arcs is None:
         return {"label": label, "picture": None}
-    network = Network(session.prepared.values, arcs)
+    network = with_arcs(session, arcs)
     shown = picture(session)
     own = [
         {"parent": parent, "child": child, "points": None, "width": 1.6, "style": "plain", "head": True}
@@ -259,7 +268,7 @@ def _with_fitting_locks(session: Session, document: Document) -> Document:
     """The document with those locked rows that fit its network: their node has the same parents as before."""
     if not document.locked:
         return document
-    before, after = structure_of(session), Network(session.prepared.values, document.arcs or ())
+    before, after = structure_of(session), with_arcs(session, document.arcs or ())
     kept = {name: rows for name, rows in document.locked.items() if before.parents(name) == after.parents(name)}
     return replace(document, locked=kept)
 

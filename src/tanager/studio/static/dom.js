@@ -50,6 +50,11 @@ export function percent(value, digits = 1) {
   return value === null || value === undefined ? "–" : `${(100 * value).toFixed(digits)} %`;
 }
 
+/** A probability, with more digits where it is nearly 0 or 1. */
+export function chance(p) {
+  return percent(p, p > 0.0005 && p < 0.9995 ? 1 : p > 5e-6 && p < 1 - 5e-6 ? 3 : 0);
+}
+
 /** A labelled field: label and control belong together for screen readers. */
 export function field(label, control, hint) {
   return h("label", { class: "field" }, h("span", {}, label), control, hint ? h("small", {}, hint) : null);
@@ -71,4 +76,40 @@ export function debounced(f, milliseconds = 150) {
     clearTimeout(timer);
     timer = setTimeout(() => f(...values), milliseconds);
   };
+}
+
+/** Calls of an asynchronous function, never two at a time; of those that come meanwhile only the last is done. */
+export function latest(work) {
+  let busy = false;
+  let again = false;
+  return async function run() {
+    if (busy) {
+      again = true;
+      return;
+    }
+    busy = true;
+    try {
+      do {
+        again = false;
+        await work();
+      } while (again);
+    } finally {
+      busy = false;
+    }
+  };
+}
+
+/** A value for people: the bin "(18, 65]" is "18 to 65", and "(65, inf)" is "> 65". */
+export function valueText(value) {
+  const bin = /^\((-inf|-?[\d.e+-]+), (inf|-?[\d.e+-]+)[\])]$/.exec(value);
+  if (!bin) return value;
+  const [, low, high] = bin;
+  if (low === "-inf") return high === "inf" ? "any number" : `≤ ${high}`;
+  return high === "inf" ? `> ${low}` : `${low} to ${high}`;
+}
+
+/** "age ≤ 54", "sex = male". */
+export function isText(name, value) {
+  const text = valueText(String(value));
+  return /^[≤>] /.test(text) ? `${name} ${text}` : `${name} = ${text}`;
 }

@@ -504,7 +504,7 @@ export function legend(element) {
     h("span", { class: "swatch" }), "little",
     h("span", { class: "swatch faint" }), "nothing more, given the others",
     h("span", { class: "stroke" }), "strong dependence",
-    h("span", { class: "stroke thin" }), "weak (no head: either direction)",
+    h("span", { class: "stroke thin" }), "weak (no head: either way)",
     h("span", { class: "stroke pale" }), "arc of the class",
   );
 }

@@ -34,7 +34,7 @@ export default {
 
 class NetworkPage {
   constructor(root, studio) {
-    Object.assign(this, { root, studio, state: null, tab: "learn", mode: "arc", against: "", showRules: true, classArcs: true });
+    Object.assign(this, { root, studio, state: null, tab: "learn", mode: "arc", against: "", editing: 0, showRules: true, classArcs: true });
     this.view = new NetworkView({
       label: "The network",
       editable: true,
@@ -50,10 +50,11 @@ class NetworkPage {
     this.figures = h("div", { class: "figures", "aria-live": "polite" });
     this.panel = h("div", { class: "panel side-panel" });
     this.tabs = h("div", { class: "tabs", role: "tablist" });
+    this.size = h("span", {});
     this.search = h("input", { type: "search", placeholder: "Find a box (/)", "aria-label": "Find a box", list: "names", onkeydown: (event) => event.key === "Enter" && this.find(), onchange: () => this.find() });
     this.names = h("datalist", { id: "names" });
     this.views = h("div", { class: "views" }, this.view.element);
-    this.legend = legend(h("p", { class: "quiet legend-line" }));
+    this.legend = h("p", { class: "quiet legend-line" }, legend(h("span", {})), this.size);
   }
 
   async start() {
@@ -87,10 +88,15 @@ class NetworkPage {
     if (state) this.take(state);
   }
 
+  /** The session has changed. Our own edits are drawn with their answers, which come before or after this. */
   async changed() {
     const heard = this.version;
+    if (this.editing > 0 && heard !== undefined) return;
     this.version = undefined;
-    if (heard !== undefined && heard <= (this.state?.version ?? -1)) return this.drawPanel(); // our own change: it is drawn already
+    if (heard !== undefined && heard <= (this.state?.version ?? -1)) {
+      if (this.tab === "history") this.drawPanel();
+      return;
+    }
     await this.load();
   }
 
@@ -108,9 +114,11 @@ class NetworkPage {
     this.toolbar.querySelector("#against").disabled = !state.editable;
     refill(this.names, (state.picture?.nodes ?? []).map((node) => h("option", { value: node.name })));
     if (this.selection && state.picture && !this.isThere(this.selection)) this.selection = null;
+    refill(this.size, state.picture ? ` · ${number(state.arcs)} arcs, ${number(state.parameters)} numbers` : "");
     this.drawFigures();
     this.drawTabs();
     this.drawPanel();
+    if (this.root.dataset.version !== String(state.version)) this.root.dataset.version = state.version;
     if (this.against) this.compare(this.against);
   }
 
@@ -164,7 +172,6 @@ class NetworkPage {
             figures.before ? this.comparison("the last step", figures.before, "before") : null,
             figures.learned ? this.comparison("all edits since it was learned", figures.learned, "learned") : null,
           ],
-      h("div", { class: "figure quiet" }, h("small", {}, "size"), h("span", {}, `${number(this.state.arcs)} arcs, ${number(this.state.parameters)} numbers`)),
     );
   }
 
@@ -195,8 +202,12 @@ class NetworkPage {
   // --- edits ---------------------------------------------------------------------------------------------------------
 
   async edit(action, body) {
+    this.view.calm();
+    this.editing += 1;
     const state = await this.studio.attempt(() => this.studio.act("network", action, body));
+    this.editing -= 1;
     if (state) this.take(state);
+    if (this.version !== undefined) await this.changed();
     return state;
   }
 
