@@ -64,6 +64,27 @@ def decide(tab: Any) -> None:
     tab.locator("g.node[data-name=profit]").click()
 
 
+def ask(tab: Any) -> None:
+    """Heart disease, with two findings and what to look at next."""
+    choose(tab, "heart-c")
+    learn(tab, "tan")
+    go(tab, "Ask")
+    tab.locator(".asks li").first.wait_for()
+    for name, value in (("exang", "yes"), ("sex", "female")):
+        tab.locator(f'.bar[data-name="{name}"]', has_text=value).click()
+        tab.get_by_role("button", name=f"Forget {name}").wait_for()
+
+
+def why(tab: Any) -> None:
+    """A wrong answer about heart disease, with its nomogram."""
+    choose(tab, "heart-c")
+    learn(tab, "tan")
+    go(tab, "Why")
+    tab.get_by_role("tab", name="Nomogram").click()
+    tab.locator(".nomogram").wait_for()
+    tab.locator(".turns li").first.wait_for()
+
+
 # --- all of them ------------------------------------------------------------------------------------------------------
 
 
