@@ -27,6 +27,7 @@ LAYERS = [
     ("service", "client", "dask", "spark"),
     ("following",),
     ("kafka", "studio"),
+    ("anywidget",),
     ("cli",),
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from tanager.service.server import listen
@@ -83,6 +84,27 @@ def why(tab: Any) -> None:
     tab.get_by_role("tab", name="Nomogram").click()
     tab.locator(".nomogram").wait_for()
     tab.locator(".turns li").first.wait_for()
+def stream(tab: Any) -> None:
+    """Six models in a stream of a tree that drifts suddenly."""
+    choose(tab, "iris")
+    go(tab, "Stream")
+    tab.locator("#source").select_option("tan")
+    for name in ("AODE, fading", "evolving naive Bayes", "anytime AODE"):
+        tab.get_by_label(name, exact=True).check()
+    tab.locator("#begin").click()
+    tab.locator("#state", has_text="done").wait_for()
+
+
+def export(tab: Any) -> None:
+    """The script of a session with a column left out and a learned network."""
+    choose(tab, "wine")
+    go(tab, "Data")
+    tab.get_by_text("malic").first.wait_for()
+    go(tab, "Network")
+    tab.get_by_role("button", name="Learn").first.click()
+    tab.locator(".graph .arc").first.wait_for(state="attached")
+    go(tab, "Export")
+    tab.get_by_text("# learned by").wait_for()
 
 
 # --- all of them ------------------------------------------------------------------------------------------------------
@@ -104,7 +126,9 @@ def main(wanted: list[str]) -> None:
                 tab.goto(address)
                 lead(tab)
                 tab.wait_for_timeout(800)  # until nothing moves any more
-                tab.screenshot(path=HERE / f"studio-{name}.png")
+                path = HERE / f"studio-{name}.png"
+                tab.screenshot(path=path)
+                Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)  # a third of the size
                 tab.close()
                 print(f"studio-{name}.png")
         browser.close()

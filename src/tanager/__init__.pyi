@@ -89,6 +89,8 @@ from tanager.structure.independence_tests import Threshold as Threshold
 from tanager.structure.k2 import K2 as K2
 from tanager.structure.learn import learn_network as learn_network
 from tanager.structure.pdag_search import PDAGSearch as PDAGSearch
+from tanager.studio.notebook import network_widget as network_widget
+from tanager.studio.svg import network_svg as network_svg
 
 __version__: str
 __all__: list[str]

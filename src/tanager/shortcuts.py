@@ -15,3 +15,8 @@ def public(name: str) -> Callable[..., Any]:
     """The public function ``tanager.<name>``."""
     function: Callable[..., Any] = getattr(import_module("tanager"), name)
     return function
+
+
+def part(name: str) -> Any:
+    """The module ``tanager.<name>``, which needs the package that it is named after."""
+    return import_module(f"tanager.{name}")

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import re
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -414,3 +415,17 @@ def test_a_gzipped_parquet_file_is_refused(write):
         "is not read when gzipped. Use gunzip",
         lambda: open_table(write(gzip.compress(b"PAR1"), "data.parquet.gz")),
     )
+
+
+def test_a_table_that_is_too_large_is_refused_before_all_of_it_is_read(tmp_path):
+    path = tmp_path / "bomb.csv.gz"
+    with gzip.open(path, "wt") as file:
+        file.write("a,b\n")
+        for _ in range(300):
+            file.write("1,2\n" * 10_000)
+    source = open_table(path)
+    with pytest.raises(DataError, match="more than 1,000 cells"):
+        source.read(max_cells=1000)
+    parsed = sum(1 for _ in islice(source.chunks(rows=None), 3))
+    assert parsed == 3  # there was more to come
+    assert source.read(["a"], max_cells=3_000_000).num_rows == 3_000_000

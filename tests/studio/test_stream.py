@@ -18,7 +18,7 @@ from tanager.studio.events import Events
 from tanager.studio.jobs import Cancelled, Job
 from tanager.studio.pages import stream
 from tanager.studio.pages.start import begin
-from tanager.studio.prepared import encoder_options
+from tanager.studio.prepared import classifier_options
 from tanager.studio.session import Session
 from tanager.studio.streaming import MAX_POINTS, SourceChoice, models_of, run, source_of
 
@@ -55,7 +55,7 @@ def test_the_curves_of_the_rows_are_those_of_prequential(session: Session) -> No
     job, source = Heard(), source_of(session, choice)
     shown = run(job, models_of(session, ["nb"], [], choice), source, 0, 0.99)  # type: ignore[arg-type]
     order = np.random.default_rng(choice.seed).permutation(150)
-    options = encoder_options(session.loaded, session.document.columns)
+    options = classifier_options(session.prepared, session.document.columns)
     expected = prequential(NaiveBayes(**options), session.prepared.X.take(order), session.prepared.y[order], fade=0.99)
     assert shown["rows"] == expected.rows.tolist()
     assert shown["models"][0]["accuracy"] == expected.curve(over="fading").round(4).tolist()

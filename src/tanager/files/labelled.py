@@ -23,11 +23,18 @@ class LabelledTable(NamedTuple):
     dropped: dict[str, str]
 
 
-def read_labelled(source: Source, target: str, *, drop: Iterable[str] = (), categorical: Any = None) -> LabelledTable:
-    """All labelled rows of a file, with the columns that ``learn`` would use."""
+def read_labelled(
+    source: Source,
+    target: str,
+    *,
+    drop: Iterable[str] = (),
+    categorical: Any = None,
+    max_cells: int | None = None,
+) -> LabelledTable:
+    """All labelled rows of a file, with the columns that ``learn`` would use; ``max_cells`` as in ``Source.read``."""
     drop = list(drop)
     columns = feature_columns(source, target, drop)
-    table = source.read([*columns, target])
+    table = source.read([*columns, target], max_cells=max_cells)
     table = table.filter(pc.is_valid(_no_nan(table[target])))
     if table.num_rows == 0:
         raise DataError(f"{source.name}: no row has a label in column {target!r}. At least one row needs a class.")

@@ -68,9 +68,16 @@ class Source:
         tables = self._tables(self._wanted(columns))
         return tables if rows is None else rechunk(tables, rows)
 
-    def read(self, columns: Iterable[str] | None = None) -> pa.Table:
-        """All rows as one table."""
-        tables = list(self._tables(self._wanted(columns)))
+    def read(self, columns: Iterable[str] | None = None, *, max_cells: int | None = None) -> pa.Table:
+        """All rows as one table; one of more than ``max_cells`` is refused as soon as that is known."""
+        tables, n_cells = [], 0
+        for table in self._tables(self._wanted(columns)):
+            n_cells += table.num_rows * table.num_columns
+            if max_cells is not None and n_cells > max_cells:
+                raise DataError(
+                    f"{self.name} has more than {max_cells:,} cells, the most that is read. Take a part of it."
+                )
+            tables.append(table)
         if not tables:
             raise self._no_rows()
         return pa.concat_tables(tables)

@@ -945,6 +945,10 @@ class CountsClassifier(Classifier):
         """Draw the network behind this model; see ``tanager.plot_network``."""
         return public("plot_network")(self, path, **options)
 
+    def widget(self, **options: Any) -> Any:
+        """Look at its network in a notebook, and edit a copy of it; see ``tanager.network_widget``."""
+        return public("network_widget")(self, **options)
+
     def _model_state(self) -> dict[str, Any]:
         self._follow_vocabulary()
         state = self._learned.to_state()

@@ -18,6 +18,7 @@ from tanager.networks.values import values_from_plain, values_to_plain
 from tanager.shortcuts import public
 
 Arc = tuple[str, str]  # parent, child
+MOST_SHOWN = 150  # variables of a network that a notebook draws without being asked
 
 
 class Pattern(NamedTuple):
@@ -621,6 +622,14 @@ class Network:
     def plot(self, path: Any = None, **options: Any) -> Any:
         """Draw it; see ``tanager.plot_network``."""
         return public("plot_network")(self, path, **options)
+
+    def widget(self, target: str | None = None, **options: Any) -> Any:
+        """Look at it and edit it in a notebook; see ``tanager.network_widget``."""
+        return public("network_widget")(self, target, **options)
+
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows; None, and so the text, where it has very many variables."""
+        return public("network_svg")(self) if len(self) <= MOST_SHOWN else None
 
     def text(self, **options: Any) -> str:
         """Draw it with characters, for a terminal; see ``tanager.network_text``."""

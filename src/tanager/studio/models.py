@@ -127,12 +127,14 @@ def unfitted(prepared: Prepared, document: Document) -> Any:
     options: dict[str, Any] = {"schema": prepared.schema, "cost_matrix": document.costs} | choice.options
     if choice.options.get("gaussian"):  # numbers are not cut, so the schema is another one
         options |= {"schema": None} | classifier_options(prepared, document.columns, gaussian=True)
-    if choice.name != "network":
-        return classifier_class(choice.name)(**options)
-    if document.arcs is None:
-        return classifier_class("AODE")(**options)
-    network = Network(prepared.values, document.arcs)
-    return NetworkClassifier(network, prepared.target, locked=locked_rows(document) or None, **options)
+    cls = classifier_class("AODE" if choice.name == "network" else choice.name)
+    if choice.name == "network" and document.arcs is not None:
+        cls, network = NetworkClassifier, Network(prepared.values, document.arcs)
+        options |= {"network": network, "target": prepared.target, "locked": locked_rows(document) or None}
+    try:
+        return cls(**options)
+    except TypeError as error:  # a session may come from a file, with any options
+        raise OptionError(f"{cls.__name__} cannot be made as this session says: {error}.") from None
 
 
 def left_out(session: Session) -> LeftOutNetworks:

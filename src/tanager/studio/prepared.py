@@ -48,13 +48,7 @@ def load(choice: DataChoice, uploads: Mapping[str, Path]) -> Loaded:
     source = open_table(path_of(choice, uploads))
     if choice.target not in source.columns:
         raise OptionError(f"{Path(choice.name).name} has no column {choice.target!r}.")
-    table = read_labelled(source, choice.target, categorical=list(choice.kept) or None)
-    if table.X.num_rows * table.X.num_columns > MAX_CELLS:
-        cells = table.X.num_rows * table.X.num_columns
-        raise DataError(
-            f"{choice.name} has {cells:,} cells, and the studio keeps at most {MAX_CELLS:,} in memory. "
-            "Take a part of it."
-        )
+    table = read_labelled(source, choice.target, categorical=list(choice.kept) or None, max_cells=MAX_CELLS)
     name = Path(choice.name).name
     return Loaded(name, choice.target, table.X, np.asarray(table.y), table.options, table.dropped)
 

@@ -96,21 +96,17 @@ class Session:
         """Go on with another document; what had been undone is forgotten."""
         with self._lock:
             entries = (*self._entries[: self._position + 1], Entry(label, document, code, figures))
-            self._entries = entries[-MAX_ENTRIES:]
+            self._entries = _latest(entries, MAX_ENTRIES)
             self._position = len(self._entries) - 1
             self._changed(label)
 
-    def amend(
-        self,
-        document: Document | None = None,
-        figures: dict[str, Any] | None = None,
-        code: tuple[str, ...] | None = None,
-    ) -> None:
-        """Change the present entry without a new step: positions of nodes, or what came to be known later."""
+    def amend(self, document: Document | None = None, figures: dict[str, Any] | None = None) -> None:
+        """Change the present entry without a new step: positions of nodes, or figures that came later."""
         with self._lock:
             entry = self._entries[self._position]
-            given = {"document": document, "figures": figures, "code": code}
-            entry = msgspec.structs.replace(entry, **{key: own for key, own in given.items() if own is not None})
+            entry = msgspec.structs.replace(
+                entry, document=document or entry.document, figures=entry.figures if figures is None else figures
+            )
             before, after = self._entries[: self._position], self._entries[self._position + 1 :]
             self._entries = (*before, entry, *after)
             self._changed("")
@@ -181,6 +177,15 @@ class Session:
         with self._lock:
             self._entries, self._position = found.entries, found.position
             self._changed("opened a session")
+
+
+def _latest(entries: tuple[Entry, ...], most: int) -> tuple[Entry, ...]:
+    """The last entries; the first of them has the lines of all that are forgotten, so that they can be repeated."""
+    forgotten, kept = entries[:-most], entries[-most:]
+    if not forgotten:
+        return kept
+    code = tuple(line for entry in (*forgotten, kept[0]) for line in entry.code)
+    return (msgspec.structs.replace(kept[0], code=code), *kept[1:])
 
 
 def read_session(content: bytes) -> SessionFile:

@@ -26,7 +26,7 @@ from tanager.streams.evolving import EvolvingNaiveBayes
 from tanager.streams.rules import most_different
 from tanager.studio.jobs import Job
 from tanager.studio.models import classifier_of
-from tanager.studio.prepared import encoder_options
+from tanager.studio.prepared import classifier_options
 from tanager.studio.session import Session
 
 MAX_ROWS = 10_000_000
@@ -175,7 +175,7 @@ def _model(session: Session, name: str, source: SourceChoice) -> Any:
                 "the session's classifier knows the columns of the session alone. Choose its rows, or leave it out."
             )
         return clone(classifier_of(session))
-    options = encoder_options(session.loaded, session.document.columns) if source.name == "rows" else {}
+    options = classifier_options(session.prepared, session.document.columns) if source.name == "rows" else {}
     if name == "evolving":
         return EvolvingNaiveBayes(**{key: options[key] for key in ("categorical", "numeric") if key in options})
     if name == "fading":

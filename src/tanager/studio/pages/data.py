@@ -13,7 +13,7 @@ from tanager.studio.actions import Actions
 from tanager.studio.document import ColumnChoices, Document
 from tanager.studio.jobs import Job
 from tanager.studio.judging import Judgement, judge
-from tanager.studio.prepared import Prepared, prepare
+from tanager.studio.prepared import Prepared, load, prepare
 from tanager.studio.profile import detail, overview
 from tanager.studio.script import reading_code, rest_code
 from tanager.studio.session import Session
@@ -183,11 +183,12 @@ def _keep(session: Session, name: str) -> dict[str, Any]:
     before = _present(session)
     choice = replace(choice, kept=(*choice.kept, name))
     document = replace(session.document, data=choice)
-    session.change(f"took in {name}", document, reading_code(choice))
-    code = (*reading_code(choice), *rest_code(session.prepared, document))
-    after = _present(session)
-    session.amend(figures=after.figures, code=code)
-    return _comparison(before, after) | {"notes": [], "version": _version(document)}
+    loaded = session.derive(("loaded", choice), lambda: load(choice, session.uploads))
+    after = prepare(loaded, document.columns)
+    judgement = judge(after, document)
+    code = (*reading_code(choice), *rest_code(after, document))
+    session.change(f"took in {name}", document, code, judgement.figures)
+    return _comparison(before, judgement) | {"notes": [], "version": _version(document)}
 
 
 # --- judgements -------------------------------------------------------------------------------------------------------

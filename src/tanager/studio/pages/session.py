@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tanager.errors import TanagerError
 from tanager.studio.actions import Actions, Download
+from tanager.studio.prepared import path_of
 from tanager.studio.session import Session
 
 actions = Actions("session")
@@ -28,9 +30,14 @@ def _data(session: Session) -> dict[str, Any] | None:
     choice = session.document.data
     if choice is None:
         return None
-    if not session.has_rows:
-        return {"kind": choice.kind, "name": choice.name.rpartition("/")[2]}
-    prepared = session.prepared
+    about = {"kind": choice.kind, "name": choice.name.rpartition("/")[2]}
+    try:
+        if not session.has_rows:
+            path_of(choice, session.uploads)
+            return about
+        prepared = session.prepared
+    except (TanagerError, OSError) as error:
+        return about | {"lost": str(error)}  # such as a file that was moved: the rest of the session is still there
     return {
         "kind": choice.kind,
         "name": prepared.loaded.name,

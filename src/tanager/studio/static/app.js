@@ -61,10 +61,15 @@ function go(id) {
   location.hash = id;
 }
 
+/** Whether there is something to look at; a session may name a file that is not here any more. */
+function hasData() {
+  return Boolean(summary?.data) && !summary.data.lost;
+}
+
 async function show() {
   const asked = location.hash.slice(1).split("/")[0];
   const known = PAGES.some(([id]) => id === asked);
-  const id = summary?.data ? (known ? asked : "network") : FREE.includes(asked) ? asked : "start";
+  const id = hasData() ? (known ? asked : "network") : FREE.includes(asked) ? asked : "start";
   if (current.id !== id) {
     current.page?.hide?.();
     current = { id, page: null };
@@ -82,7 +87,7 @@ async function show() {
 
 function drawNavigation() {
   const links = PAGES.map(([id, title]) => {
-    const off = !FREE.includes(id) && !summary?.data;
+    const off = !FREE.includes(id) && !hasData();
     return h("a", { href: off ? null : `#${id}`, "aria-current": id === current.id ? "page" : null, "aria-disabled": off || null }, title);
   });
   refill(document.getElementById("nav"), links);
@@ -92,9 +97,11 @@ function drawBar() {
   const data = summary?.data;
   const about = !data
     ? "no data yet"
-    : data.rows === undefined
-      ? data.name
-      : `${data.name}: ${number(data.rows)} rows, ${data.columns} columns, ${data.classes.length} values of ${data.target}`;
+    : data.lost
+      ? `${data.name} is not here`
+      : data.rows === undefined
+        ? data.name
+        : `${data.name}: ${number(data.rows)} rows, ${data.columns} columns, ${data.classes.length} values of ${data.target}`;
   const position = summary?.position ?? 0;
   const last = (summary?.history.length ?? 1) - 1;
   refill(

@@ -20,6 +20,11 @@ export default {
       }
       refill(asking, h("p", { class: "quiet" }, `Reading ${file.name} …`));
       const name = await studio.attempt(() => studio.upload(file));
+      const wanted = studio.summary?.data;
+      if (name && wanted?.lost && wanted.kind !== "file" && wanted.name === name) {
+        refill(asking);
+        return studio.refresh(); // the file that this session was missing: it goes on
+      }
       const found = name && (await studio.attempt(() => studio.act("start", "columns", { upload: name })));
       if (!found) return refill(asking);
       if (found.kind !== "upload") return begin({ kind: found.kind, name });
@@ -62,7 +67,14 @@ export default {
       );
     }
 
-    refill(root, h("h1", {}, "What do you want to look at?"), drop, asking, h("h2", {}, "Or a data set that is here already"), search, h("p"), cards);
+    const lost = h("p", { class: "warn", role: "status" });
+    const tell = () => {
+      const missing = studio.summary?.data?.lost;
+      refill(lost, missing ? `This session cannot go on: ${missing}${studio.summary.data.kind === "file" ? "" : " All steps are still there."}` : null);
+    };
+    refill(root, h("h1", {}, "What do you want to look at?"), lost, drop, asking, h("h2", {}, "Or a data set that is here already"), search, h("p"), cards);
     list();
+    tell();
+    return { changed: tell };
   },
 };

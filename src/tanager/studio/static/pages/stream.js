@@ -51,7 +51,7 @@ export default {
     const against = radio("Against", [["members", "by super-parents"], ["time", "by time"]], () => along, (own) => { along = own; drawAnytime(); });
     const bought = h("div");
     const timed = h("section", { class: "panel", "aria-label": "Anytime curve", hidden: true }, h("h2", {}, "What time buys"), against.element, bought);
-    const curves = h("section", { "aria-label": "Curves", hidden: true }, h("div", { class: "row tabs" }, measures.element, note), picture, table);
+    const curves = h("section", { "aria-label": "Curves", hidden: true }, h("div", { class: "row" }, measures.element, note), picture, table);
     refill(root, h("h1", {}, "Stream"), h("div", { class: "stream" }, form,
       h("div", {}, h("div", { class: "row", "aria-live": "polite" }, state, words, progress, pause, stop), curves, h("div", { class: "stream-below" }, evolution, timed))));
 
@@ -178,7 +178,7 @@ export default {
         const turn = (event) => { event.target.checked ? hidden.delete(model.name) : hidden.add(model.name); drawCurves(); };
         const cells = [0, 1, 2, 3].map(() => h("td", { class: "number" })).concat(h("td"));
         const box = h("input", { type: "checkbox", checked: !hidden.has(model.name), onchange: turn, "aria-label": `Draw ${model.name}` });
-        return [h("tr", {}, h("td", {}, h("label", { class: "tick-line" }, box, h("i", { class: "swatch", css: { "--own": colourOf(i) } }), model.name)), cells), cells];
+        return [h("tr", {}, h("td", {}, h("label", { class: "tick-line" }, box, h("i", { class: "stream-swatch", css: { "--own": colourOf(i) } }), model.name)), cells), cells];
       });
       const heads = ["accuracy now", "over all", "log loss over all", "rows/s"].map((text) => h("th", { class: "number" }, text));
       refill(table, h("table", { class: "stream-table" }, h("thead", {}, h("tr", {}, h("th", {}, "model"), heads, h("th", {}, "drift noticed at"))), h("tbody", {}, made.map(([row]) => row))));
