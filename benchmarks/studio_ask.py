@@ -97,7 +97,8 @@ def main() -> int:
         print(f"from a click until {what}: median {np.median(own):.0f} ms, p95 {p95:.0f} ms, worst {own.max():.0f} ms")
     print(
         f"37 variables, {len(times)} clicks; p95 at most {BAR_MS:.0f}. Processor time of a click: browser "
-        f"{browser_ms:.0f} ms, server and mouse {server_ms:.0f} ms. {os.cpu_count()} cores, load {os.getloadavg()[0]:.0f}"
+        f"{browser_ms:.0f} ms, server and mouse {server_ms:.0f} ms; "
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
     )
     return 0 if p95 <= BAR_MS else 1
 

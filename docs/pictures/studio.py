@@ -54,6 +54,14 @@ def go(tab: Any, title: str) -> None:
     tab.locator(f"#nav a[aria-current]:text-is('{title}')").wait_for()
 
 
+def learn(tab: Any, learner: str) -> None:
+    """Learn a network."""
+    go(tab, "Network")
+    tab.locator("#learner").select_option(learner)
+    tab.locator("#learn").click()
+    tab.locator("#accuracy").wait_for()
+
+
 # --- pages ------------------------------------------------------------------------------------------------------------
 
 
@@ -84,6 +92,8 @@ def why(tab: Any) -> None:
     tab.get_by_role("tab", name="Nomogram").click()
     tab.locator(".nomogram").wait_for()
     tab.locator(".turns li").first.wait_for()
+
+
 def stream(tab: Any) -> None:
     """Six models in a stream of a tree that drifts suddenly."""
     choose(tab, "iris")
@@ -115,7 +125,7 @@ def main(wanted: list[str]) -> None:
     pages: dict[str, Callable[[Any], None]] = {
         name: own for name, own in globals().items() if callable(own) and (own.__doc__ and own.__module__ == "__main__")
     }
-    helpers = ("studio", "choose", "go", "main")
+    helpers = ("studio", "choose", "go", "learn", "main")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
         for name, lead in pages.items():

@@ -67,17 +67,18 @@ export class Boxes {
 
   fillRow(row, name, values, place, marginal, prior) {
     const p = marginal[place];
+    const text = percent(p, p > 0.9995 || p < 0.0005 ? 0 : 1);
     const known = state.evidence.get(name) === place;
     const kind = known ? "bar known" : state.soft.has(name) ? "bar soft" : "bar";
     if (row.place !== place) {
       row.place = place;
       row.label.textContent = cut(values[place], row.room, 11.5);
       row.element.setAttribute("data-place", place);
-    } else if (row.p === p && row.kind === kind && row.prior === prior[place]) return; // nothing to paint
-    Object.assign(row, { p, kind, prior: prior[place] });
-    row.fill.setAttribute("width", Math.max(0, row.wide * p));
+    } else if (row.text === text && row.kind === kind && row.prior === prior[place]) return; // nothing to paint, which takes longest
+    Object.assign(row, { text, kind, prior: prior[place] });
+    row.fill.setAttribute("width", (row.wide * p).toFixed(1));
     row.tick.setAttribute("x", row.start + row.wide * prior[place] - 0.75);
-    row.number.textContent = percent(p, p > 0.9995 || p < 0.0005 ? 0 : 1);
+    row.number.textContent = text;
     row.element.setAttribute("class", kind);
     row.element.setAttribute("aria-pressed", String(known));
     row.element.setAttribute("aria-label", `${name} = ${values[place]}, ${percent(p)}; ${percent(prior[place])} before anything is known`);
