@@ -92,6 +92,18 @@ def why(tab: Any) -> None:
     tab.get_by_role("tab", name="Nomogram").click()
     tab.locator(".nomogram").wait_for()
     tab.locator(".turns li").first.wait_for()
+def network(tab: Any) -> None:
+    """A network of Adult while an arc is being dragged: what it would do is there before it is dropped."""
+    choose(tab, "adult")
+    go(tab, "Network")
+    tab.locator("#learn").click()
+    tab.locator("#accuracy").wait_for()
+    places = [tab.locator(f"g.node[data-name={name}] rect").bounding_box() for name in ("class", "occupation")]
+    for begin, place in zip((True, False), places, strict=True):
+        tab.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2, steps=4)
+        if begin:
+            tab.mouse.down()
+    tab.locator("#against-candidate").get_by_text("log loss").wait_for()
 
 
 def stream(tab: Any) -> None:
