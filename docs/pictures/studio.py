@@ -65,6 +65,27 @@ def learn(tab: Any, learner: str) -> None:
 # --- pages ------------------------------------------------------------------------------------------------------------
 
 
+def data(tab: Any) -> None:
+    """Adult, with a cut point of age that was moved, and what that costs."""
+    choose(tab, "adult")
+    tab.locator("[data-name=age]").click()
+    tab.locator(".column-name:text-is('age')").wait_for()
+    tab.locator(".cut").nth(5).focus()
+    for _ in range(4):
+        tab.keyboard.press("Shift+ArrowLeft")
+    tab.locator("#automatic:not([disabled])").wait_for()
+    tab.locator(".differences").wait_for()
+
+
+def compare(tab: Any) -> None:
+    """All classifiers on a small data set, by folds."""
+    choose(tab, "breast_cancer")
+    go(tab, "Compare")
+    tab.locator("#start").click()
+    tab.locator(".compared tbody tr").first.wait_for()
+    tab.locator("#start:not([disabled])").wait_for()
+
+
 def decide(tab: Any) -> None:
     """The oil wildcatter, with the numbers of its profit."""
     go(tab, "Decide")

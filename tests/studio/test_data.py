@@ -21,7 +21,7 @@ from tanager.studio.judging import judge
 from tanager.studio.pages import data as page
 from tanager.studio.pages.data import Edit
 from tanager.studio.pages.start import begin
-from tanager.studio.prepared import prepare
+from tanager.studio.prepared import prepare, prepare_again
 from tanager.studio.session import Session
 from waiting import wait_for
 
@@ -217,6 +217,39 @@ def test_text_cannot_become_numbers(things: Session) -> None:
     with pytest.raises(Exception, match="size"):
         page.change(things, Edit("kind", "size", kind="numeric"))
     assert len(things.entries) == 2
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Edit("cuts", "weight", cuts=(0.5, 1.5)),
+        Edit("cuts", "weight"),
+        Edit("kind", "size", kind="ordinal", order=("small", "medium", "large")),
+        Edit("kind", "grade", kind="numeric"),
+        Edit("automatic", "weight"),
+    ],
+)
+def test_encoding_one_column_again_is_encoding_all(things: Session, edit: Edit) -> None:
+    page.change(things, Edit("leave out", names=("when",)))
+    before = things.prepared
+    columns = page.edited(things.document.columns, edit)
+    again, whole = prepare_again(before, columns, edit.name), prepare(things.loaded, columns)
+    assert again.schema == whole.schema
+    assert again.X.column_names == whole.X.column_names
+    assert again.codes.dtype == whole.codes.dtype
+    np.testing.assert_array_equal(again.codes, whole.codes)
+
+
+def test_codes_become_wider_where_a_column_needs_it(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join(["a,b,class", *(f"{r % 400 + 0.5},{r % 3},{r % 2}" for r in range(900))]) + "\n")
+    session = Session()
+    begin(session, DataChoice(kind="file", name=str(path), target="class"))
+    columns = ColumnChoices(categorical=("a",))
+    again, whole = prepare_again(session.prepared, columns, "a"), prepare(session.loaded, columns)
+    assert again.codes.dtype == np.uint16
+    np.testing.assert_array_equal(again.codes, whole.codes)
+    session.close()
 
 
 # --- what follows a change -------------------------------------------------------------------------------------------
