@@ -82,6 +82,7 @@ def edit_times(browser: Any, choice: DataChoice) -> np.ndarray:
         tab.locator("#learner").select_option("tan")
         tab.locator("#learn").click()
         tab.locator("#accuracy").wait_for()
+        tab.wait_for_function("v => document.getElementById('main').dataset.version === v", arg=str(session.version))
         tab.evaluate(WATCH)
         for done in range(EDITS):
             before = session.position
@@ -153,9 +154,13 @@ def main() -> int:
     from playwright.sync_api import sync_playwright
 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    weight = sum(len(content) for content, _ in static_files().values())
+    files = static_files().values()
+    weight, raw = sum(len(file.compressed) for file in files), sum(len(file.content) for file in files)
     fine = weight <= MOST_WEIGHT
-    print(f"all files of the page: {weight / 1024:.0f} KB (at most {MOST_WEIGHT // 1024})")
+    print(
+        f"all pages together: {weight / 1024:.0f} KB as they travel (at most {MOST_WEIGHT // 1024}), "
+        f"{raw / 1024:.0f} KB as they are"
+    )
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
         browser = driver.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         painted = first_paint(browser)

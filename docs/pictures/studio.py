@@ -57,12 +57,47 @@ def go(tab: Any, title: str) -> None:
 # --- pages ------------------------------------------------------------------------------------------------------------
 
 
+def data(tab: Any) -> None:
+    """Adult, with a cut point of age that was moved, and what that costs."""
+    choose(tab, "adult")
+    tab.locator("[data-name=age]").click()
+    tab.locator(".column-name:text-is('age')").wait_for()
+    tab.locator(".cut").nth(5).focus()
+    for _ in range(4):
+        tab.keyboard.press("Shift+ArrowLeft")
+    tab.locator("#automatic:not([disabled])").wait_for()
+    tab.locator(".differences").wait_for()
+
+
+def compare(tab: Any) -> None:
+    """All classifiers on a small data set, by folds."""
+    choose(tab, "breast_cancer")
+    go(tab, "Compare")
+    tab.locator("#start").click()
+    tab.locator(".compared tbody tr").first.wait_for()
+    tab.locator("#start:not([disabled])").wait_for()
+
+
 def decide(tab: Any) -> None:
     """The oil wildcatter, with the numbers of its profit."""
     go(tab, "Decide")
     tab.get_by_role("button", name="oil wildcatter").click()
     tab.locator("#expected-utility").wait_for()
     tab.locator("g.node[data-name=profit]").click()
+
+
+def network(tab: Any) -> None:
+    """A network of Adult while an arc is being dragged: what it would do is there before it is dropped."""
+    choose(tab, "adult")
+    go(tab, "Network")
+    tab.locator("#learn").click()
+    tab.locator("#accuracy").wait_for()
+    places = [tab.locator(f"g.node[data-name={name}] rect").bounding_box() for name in ("class", "occupation")]
+    for begin, place in zip((True, False), places, strict=True):
+        tab.mouse.move(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2, steps=4)
+        if begin:
+            tab.mouse.down()
+    tab.locator("#against-candidate").get_by_text("log loss").wait_for()
 
 
 def stream(tab: Any) -> None:

@@ -58,24 +58,36 @@ class FoldedNaiveBayes {
     FoldedNaiveBayes(const Prepared &rows, const FoldedColumns &columns)
         : rows_(rows), columns_(columns), total_(rows.width * rows.k), fold_(rows.folds * rows.width * rows.k),
           lost_((rows.folds + 1) * rows.n * rows.k), classes_((rows.folds + 1) * rows.k), prior_(rows.folds * rows.k),
-          inverse_(rows.folds * rows.n * rows.k), order_(rows.folds * rows.k), gaps_(rows.n), proba_(rows.k) {}
+          inverse_(rows.folds * rows.n * rows.k), order_(rows.folds * rows.k), gaps_(rows.n), proba_(rows.k) {
+        for (std::size_t i = 0; i < rows.n; ++i)
+            columns_of_.insert(columns_of_.end(), std::size_t(columns.n_values[i]), i);
+    }
 
     double right(const Part &part) {
         count(part, 1.0);
+        // Where rows are many, every factor is worked out once, and not for each of them.
+        tables_ = part.rows.size() * rows_.n > rows_.folds * rows_.width;
+        if (tables_) factor_.resize(fold_.size());
         for (std::size_t b = 0; b < rows_.folds; ++b) estimate(b);
-        double sum = 0.0;
-        for (std::size_t at = 0; at < part.rows.size(); ++at) {
-            const std::size_t r = part.rows[at];
-            for (std::size_t b = 0; b < rows_.folds; ++b) {
-                const double weight = rows_.dealt[r * rows_.folds + b] * part.shares[at];
-                if (weight > 0.0 && answer(r, b) == rows_.labels[r]) sum += weight;
-            }
-        }
+        const double sum = rows_.k == 2 ? right_of<2>(part) : rows_.k == 3 ? right_of<3>(part) : right_of<0>(part);
         count(part, 0.0);
         return sum;
     }
 
   private:
+    template <std::size_t Fixed>
+    double right_of(const Part &part) {
+        double sum = 0.0;
+        for (std::size_t at = 0; at < part.rows.size(); ++at) {
+            const std::size_t r = part.rows[at];
+            for (std::size_t b = 0; b < rows_.folds; ++b) {
+                const double weight = rows_.dealt[r * rows_.folds + b] * part.shares[at];
+                if (weight > 0.0 && answer<Fixed>(r, b) == rows_.labels[r]) sum += weight;
+            }
+        }
+        return sum;
+    }
+
     // Adds the rows of a part to all tables, or (by = 0) sets the cells that they have touched to zero.
     void count(const Part &part, double by) {
         const std::size_t n = rows_.n, k = rows_.k, folds = rows_.folds;
@@ -123,23 +135,38 @@ class FoldedNaiveBayes {
             }
             for (std::size_t c = 0; c < k; ++c) inverse[c] = 1.0 / inverse[c];
         }
+        if (tables_) fill_factors(b);
         std::size_t *order = order_.data() + b * k;
         for (std::size_t c = 0; c < k; ++c) order[c] = c;
         std::stable_sort(order, order + k, [&](std::size_t c, std::size_t d) { return prior[c] > prior[d]; });
     }
 
+    // P(value | class) of every value, without fold b.
+    void fill_factors(std::size_t b) {
+        const std::size_t k = rows_.k, from = b * rows_.width * k;
+        for (std::size_t cell = 0; cell < rows_.width; ++cell)
+            factor_of(b, cell, columns_of_[cell], &factor_[from + cell * k]);
+    }
+    void factor_of(std::size_t b, std::size_t cell, std::size_t i, double *out) const {
+        const std::size_t k = rows_.k;
+        const double *in_all = total_.data() + cell * k, *in_fold = fold_.data() + (b * rows_.width + cell) * k;
+        const double *inverse = inverse_.data() + (b * rows_.n + i) * k;
+        const double pseudo = columns_.pseudo[i];
+        for (std::size_t c = 0; c < k; ++c) out[c] = (in_all[c] - in_fold[c] + pseudo) * inverse[c];
+    }
+
+    template <std::size_t Fixed>
     std::size_t answer(std::size_t r, std::size_t b) {
-        const std::size_t n = rows_.n, k = rows_.k;
+        const std::size_t n = rows_.n, k = Fixed ? Fixed : rows_.k;
         const std::uint32_t *cells = rows_.cells.data() + r * n;
-        const double *fold = fold_.data() + b * rows_.width * k;
+        const double *factors = tables_ ? factor_.data() + b * rows_.width * k : nullptr;
         double *p = proba_.data();
         std::copy_n(prior_.data() + b * k, k, p);
         for (std::size_t i = 0; i < n; ++i) {
             if (cells[i] == kMissing) continue;
-            const double *in_all = total_.data() + cells[i] * k, *in_fold = fold + cells[i] * k;
-            const double *inverse = inverse_.data() + (b * n + i) * k;
-            const double pseudo = columns_.pseudo[i];
-            for (std::size_t c = 0; c < k; ++c) p[c] *= (in_all[c] - in_fold[c] + pseudo) * inverse[c];
+            const double *own = factors ? factors + cells[i] * k : once_.data();
+            if (!factors) factor_of(b, cells[i], i, once_.data());
+            for (std::size_t c = 0; c < k; ++c) p[c] *= own[c];
             if (i % 8 == 7) rescale();
         }
         double best = 0.0, sum = 0.0;
@@ -165,7 +192,10 @@ class FoldedNaiveBayes {
     std::vector<double> total_, fold_, lost_, classes_, prior_, inverse_;  // the class is innermost in all of them
     std::vector<std::size_t> order_;
     std::vector<char> gaps_;
-    std::vector<double> proba_;
+    std::vector<double> proba_, once_ = std::vector<double>(rows_.k);
+    std::vector<std::size_t> columns_of_;  // of every cell
+    std::vector<double> factor_;           // (folds, cells, classes)
+    bool tables_ = false;                  // whether factors are there
 };
 
 double right_of_split(const Prepared &rows, std::size_t column, std::size_t n_values, std::uint32_t first,

@@ -191,6 +191,7 @@ def test_a_folder_is_learned_by_the_command(spark, tmp_path, monkeypatch):
 
 CONNECT = """
 import numpy as np, pyarrow as pa
+from pyspark.sql import SparkSession
 from tanager import AODE
 from tanager.spark import TanagerClassifier, fit, transform
 builder = SparkSession.builder.remote("local[2]").config("spark.ui.enabled", "false")

@@ -49,6 +49,7 @@ from tanager.export.onnx import onnx_inputs
 pytestmark = pytest.mark.long  # `make test-all` installs what they need
 
 REFUSED = {
+    "network-locked": "Fit the network without them",
     "lbr": "Use NBTree or AODE",
     "lbr-eager": "Use NBTree or AODE",
     "lbr-prior": "Use NBTree or AODE",

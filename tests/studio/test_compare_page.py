@@ -203,3 +203,49 @@ def test_options_name_every_column_that_is_cut(iris: Session) -> None:
     iris.change("cut", replace(iris.document, columns=columns))
     (model,) = make_models(["aode"], iris.prepared, iris.document).values()
     assert model.fit(iris.prepared.X, iris.prepared.y).encoder_.schema == iris.prepared.schema
+
+
+# --- in a browser ----------------------------------------------------------------------------------------------------
+
+
+def test_classifiers_are_compared_sorted_and_one_is_used(running: Any, tab: Any) -> None:
+    begin(running.session, IRIS)
+    tab.goto(f"{running.url}#compare")
+    tab.locator("details.candidates summary").click()
+    tab.get_by_role("button", name="None").click()
+    for name in ("nb", "tan", "aode"):
+        tab.locator("label.candidate", has=tab.locator(f"strong:text-is('{name}')")).locator("input").check()
+    tab.locator("details.candidates summary").click()
+    tab.locator("#how").select_option("rows")
+    tab.locator("#start").click()
+    tab.locator(".compared tbody tr").nth(2).wait_for()
+    tab.locator("#start:not([disabled])").wait_for()
+    losses = [float(text.split()[0]) for text in tab.locator(".compared tbody tr td:nth-child(3)").all_inner_texts()]
+    assert losses == sorted(losses)
+    tab.get_by_role("button", name="Classifier").click()
+    names = tab.locator(".compared tbody tr td:nth-child(2)").all_inner_texts()
+    assert names == ["aode", "nb", "tan"]
+    assert tab.locator(".compare-side .curve").count() == 3
+    tab.get_by_label("Draw the reliability of nb").uncheck()
+    assert tab.locator(".compare-side .curve").count() == 2
+    tab.locator("td [data-use=tan]").click()
+    tab.locator("td [data-use=tan]:text-is('In use')").wait_for()
+    assert running.session.document.model == ModelChoice("TAN")
+    data_page.change(running.session, Edit("leave out", names=(WIDTH,)))
+    tab.get_by_text("from before the data, the columns").wait_for()
+
+
+def test_a_comparison_is_stopped_and_what_is_done_is_kept(running: Any, tab: Any) -> None:
+    begin(running.session, DataChoice(kind="dataset", name="breast_cancer", target="class"))
+    tab.goto(f"{running.url}#compare")
+    tab.locator("details.candidates summary").click()
+    tab.get_by_role("button", name="All").click()
+    tab.locator("details.candidates summary").click()
+    tab.locator("#how").select_option("rows")
+    tab.locator("#start").click()
+    tab.locator(".compared tbody tr").first.wait_for()
+    tab.locator("#stop").click()
+    tab.get_by_text("Stopped: what was done").wait_for()
+    tab.reload()
+    tab.locator(".compared tbody tr").first.wait_for()
+    tab.get_by_text("Stopped: what was done").wait_for()

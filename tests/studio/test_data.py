@@ -21,7 +21,7 @@ from tanager.studio.judging import judge
 from tanager.studio.pages import data as page
 from tanager.studio.pages.data import Edit
 from tanager.studio.pages.start import begin
-from tanager.studio.prepared import prepare
+from tanager.studio.prepared import prepare, prepare_again
 from tanager.studio.session import Session
 from waiting import wait_for
 
@@ -219,6 +219,39 @@ def test_text_cannot_become_numbers(things: Session) -> None:
     assert len(things.entries) == 2
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        Edit("cuts", "weight", cuts=(0.5, 1.5)),
+        Edit("cuts", "weight"),
+        Edit("kind", "size", kind="ordinal", order=("small", "medium", "large")),
+        Edit("kind", "grade", kind="numeric"),
+        Edit("automatic", "weight"),
+    ],
+)
+def test_encoding_one_column_again_is_encoding_all(things: Session, edit: Edit) -> None:
+    page.change(things, Edit("leave out", names=("when",)))
+    before = things.prepared
+    columns = page.edited(things.document.columns, edit)
+    again, whole = prepare_again(before, columns, edit.name), prepare(things.loaded, columns)
+    assert again.schema == whole.schema
+    assert again.X.column_names == whole.X.column_names
+    assert again.codes.dtype == whole.codes.dtype
+    np.testing.assert_array_equal(again.codes, whole.codes)
+
+
+def test_codes_become_wider_where_a_column_needs_it(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text("\n".join(["a,b,class", *(f"{r % 400 + 0.5},{r % 3},{r % 2}" for r in range(900))]) + "\n")
+    session = Session()
+    begin(session, DataChoice(kind="file", name=str(path), target="class"))
+    columns = ColumnChoices(categorical=("a",))
+    again, whole = prepare_again(session.prepared, columns, "a"), prepare(session.loaded, columns)
+    assert again.codes.dtype == np.uint16
+    np.testing.assert_array_equal(again.codes, whole.codes)
+    session.close()
+
+
 # --- what follows a change -------------------------------------------------------------------------------------------
 
 
@@ -304,3 +337,110 @@ def test_weighing_leaves_out_every_column_in_turn(iris: Session) -> None:
     assert [*worth] == list(iris.prepared.schema.names)
     edit = Edit("leave out", names=(WIDTH,))
     assert worth[WIDTH] == page.attempt(iris, edit)["difference"]
+
+
+# --- in a browser ----------------------------------------------------------------------------------------------------
+
+
+def open_page(running: Any, tab: Any, choice: DataChoice) -> None:
+    begin(running.session, choice)
+    tab.goto(f"{running.url}#data")
+    tab.locator(".data-side .chart").first.wait_for()
+
+
+def select(tab: Any, name: str) -> None:
+    tab.locator(f'[data-name="{name}"]').click()
+    tab.locator(".column-name", has_text=name).wait_for()
+
+
+def test_a_cut_point_is_dragged_and_undone(running: Any, tab: Any) -> None:
+    open_page(running, tab, IRIS)
+    select(tab, WIDTH)
+    automatic = running.session.prepared.schema[WIDTH].cuts
+    box = tab.locator(".cut").nth(1).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + 60
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    tab.mouse.move(x + 80, y, steps=5)
+    tab.get_by_text("So it would be").wait_for()  # the price is known while the mouse is down
+    assert running.session.document.columns.cuts == {}
+    tab.mouse.up()
+    tab.locator("#automatic:not([disabled])").wait_for()
+    tab.locator(".differences").wait_for()
+    moved = running.session.document.columns.cuts[WIDTH]
+    assert moved[0] == pytest.approx(automatic[0])
+    assert moved[1] > automatic[1]
+    tab.locator("#undo").click()
+    tab.locator("#automatic[disabled]").wait_for()
+    assert running.session.document.columns.cuts == {}
+
+
+def test_cut_points_are_moved_removed_and_added_by_keys_and_clicks(running: Any, tab: Any) -> None:
+    open_page(running, tab, IRIS)
+    select(tab, WIDTH)
+    start = running.session.prepared.schema[WIDTH].cuts
+    cuts = lambda: running.session.document.columns.cuts.get(WIDTH, ())  # noqa: E731
+    tab.locator(".cut").nth(1).focus()
+    for _ in range(3):
+        tab.keyboard.press("ArrowRight")
+    wait_for(lambda: len(cuts()) == 2)
+    assert cuts()[1] > start[1]
+    tab.locator(".cut:focus").wait_for()  # the keyboard stays with the cut point
+    tab.keyboard.press("Delete")
+    wait_for(lambda: len(cuts()) == 1)
+    tab.locator(".cut").nth(1).wait_for(state="detached")
+    picture = tab.locator("svg[role=group]")
+    box = picture.bounding_box()
+    picture.dblclick(position={"x": 0.8 * box["width"], "y": 100})
+    wait_for(lambda: len(cuts()) == 2)
+    tab.locator(".cut").nth(1).wait_for()
+    tab.locator("#add-cut").click()
+    wait_for(lambda: len(cuts()) == 3)
+    tab.locator("#automatic").click()
+    wait_for(lambda: cuts() == ())
+    tab.locator("#bins").select_option("width")
+    wait_for(lambda: running.session.document.columns.bins == "width")
+    tab.locator("#n-bins").fill("7")
+    tab.locator("#n-bins").press("Enter")
+    wait_for(lambda: running.session.document.columns.n_bins == 7)
+
+
+def test_columns_are_left_out_ordered_taken_in_and_weighed(running: Any, tab: Any, tmp_path: Path) -> None:
+    open_page(running, tab, write(tmp_path / "things.csv"))
+    session = running.session
+    tab.get_by_label("Use grade").uncheck()
+    wait_for(lambda: session.document.columns.left_out == ("grade",))
+    tab.locator("tr.out").wait_for()
+    tab.get_by_label("Use grade").check()
+    wait_for(lambda: session.document.columns.left_out == ())
+    tab.get_by_role("button", name="Take it in").click()
+    wait_for(lambda: "name" in session.prepared.schema)
+    select(tab, "size")
+    tab.locator("#kind").select_option("ordinal")
+    wait_for(lambda: session.document.columns.ordinal.get("size") == ("large", "medium", "small"))
+    tab.locator(".order li").first.focus()
+    tab.keyboard.press("ArrowRight")
+    wait_for(lambda: session.document.columns.ordinal["size"] == ("medium", "large", "small"))
+    tab.locator(".order [data-place='0']:text-is('medium')").wait_for()
+    tab.locator(".order [data-place='2']").drag_to(tab.locator(".order [data-place='0']"))
+    wait_for(lambda: session.document.columns.ordinal["size"] == ("small", "medium", "large"))
+    tab.locator("#weigh").click()
+    tab.get_by_role("button", name="Without").wait_for()
+    tab.locator("#weigh:not([disabled])").wait_for()
+
+
+def test_names_and_values_are_shown_as_text_and_many_can_be_searched(running: Any, tab: Any, tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    names = [f"column {i}" for i in range(160)]
+    rows = [",".join([f"<i>{r % 50}</i>", *(str((r * i) % 3) for i in range(160)), str(r % 2)]) for r in range(200)]
+    path.write_text("\n".join([",".join(["<script>alert(1)</script>", *names, "class"]), *rows]) + "\n")
+    open_page(running, tab, DataChoice(kind="file", name=str(path), target="class"))
+    tab.get_by_role("button", name="and 11 more").click()
+    assert tab.locator("[data-name]").count() == 161
+    tab.get_by_placeholder("Search columns").fill("script")
+    tab.locator("[data-name]").click()
+    tab.locator(".values td", has_text="<i>0</i>").first.wait_for()
+    tab.get_by_role("button", name="and 30 more").click()
+    assert tab.locator(".values tbody tr").count() == 50
+    tab.get_by_placeholder("Search 50 values").fill(">49<")
+    assert tab.locator(".values tbody tr").count() == 1

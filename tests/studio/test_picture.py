@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -104,3 +105,13 @@ def test_the_classifier_is_the_one_that_was_chosen(session: Session) -> None:
     change(session, model=ModelChoice("network"))
     with pytest.raises(OptionError, match="no network yet"):
         network_of(session)
+
+
+def test_a_long_chain_is_folded() -> None:
+    names = [f"position {i}" for i in range(40)]
+    network = Network(dict.fromkeys((*names, "class"), ("a", "b")), [*pairwise(names)])
+    shown = picture_of(network, "class", {})
+    assert shown["height"] < 2 * shown["width"]
+    places = {(node["x"], node["y"]) for node in shown["nodes"]}
+    assert len(places) == 41
+    assert sum(arc["points"] is None for arc in shown["arcs"]) in range(1, 10)  # those from column to column

@@ -10,6 +10,7 @@ import pytest
 
 from tanager import TAN, Network, write_network
 from tanager.errors import ModelFileError
+from tanager.studio.app import STATIC, static_files
 from tanager.studio.document import DataChoice
 from tanager.studio.models import network_of
 from tanager.studio.pages.start import begin
@@ -44,6 +45,14 @@ def test_no_path_leads_out_of_the_page(running: Any, path: str) -> None:
     response = httpx2.get(f"{running.address}/{path}")
     assert response.status_code == 404
     assert "import" not in response.text
+
+
+def test_the_page_travels_compressed_and_is_light(running: Any) -> None:
+    for headers in ({"Accept-Encoding": "gzip"}, {"Accept-Encoding": "identity"}):
+        response = httpx2.get(f"{running.address}/app.js", headers=headers)
+        assert response.headers.get("content-encoding", "identity") == headers["Accept-Encoding"]
+        assert response.text == (STATIC / "app.js").read_text(encoding="utf-8")
+    assert sum(len(file.compressed) for file in static_files().values()) <= 200 * 1024
 
 
 def test_nothing_can_be_fetched_from_outside_by_the_page(running: Any) -> None:

@@ -487,5 +487,6 @@ _REFUSED = {
     "LazyRules": ("LBR, which looks for a rule of its own in the learned rows for every row,", "Use NBTree or AODE."),
     "Marginal": ('missing="marginal", which sums missing values out,', 'Fit with missing="drop", the default.'),
     "TreeAverage": ("TBMATAN, which sums over all trees for every row,", "Use TAN or AODE."),
+    "Locked": ("a network with locked rows, whose numbers were set by hand,", "Fit the network without them."),
     "SumOverRows": ("ANDE that keeps rows in place of tables", "Fit it with lazy=False, or use A2DE or AODE."),
 }

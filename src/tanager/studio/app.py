@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import logging
 import mimetypes
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +102,10 @@ class Studio:
         found = self.files.get(request.path_params["path"] or "index.html")
         if found is None:
             return _error(404, "there is nothing at this path.")
-        content, media_type = found
-        return Response(content, media_type=media_type)
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return Response(found.content, media_type=found.media_type)
+        headers = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        return Response(found.compressed, media_type=found.media_type, headers=headers)
 
     async def _act(self, request: Request) -> Response:
         """Do what a page asks for, in a thread, so that events go on."""
@@ -160,13 +165,27 @@ async def _limited(request: Request, most: int) -> AsyncIterator[bytes]:
         raise ServiceError("too_large", f"the request has more than {most >> 20} MB, the most that is taken.")
 
 
-def static_files() -> dict[str, tuple[bytes, str]]:
-    """All files of the page by path, with their types."""
+@dataclass(frozen=True)
+class StaticFile:
+    """A file of the page, as it is and as it travels."""
+
+    content: bytes
+    media_type: str
+
+    @cached_property
+    def compressed(self) -> bytes:
+        """The content by gzip, the same each time."""
+        return gzip.compress(self.content, mtime=0)
+
+
+def static_files() -> dict[str, StaticFile]:
+    """All files of the page by path."""
     found = {}
     for path in sorted(STATIC.rglob("*")):
         if path.is_file():
             media_type = "text/javascript" if path.suffix == ".js" else mimetypes.guess_type(path.name)[0]
-            found[path.relative_to(STATIC).as_posix()] = (path.read_bytes(), media_type or "application/octet-stream")
+            file = StaticFile(path.read_bytes(), media_type or "application/octet-stream")
+            found[path.relative_to(STATIC).as_posix()] = file
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -103,7 +104,10 @@ def following(document: Document, before: Prepared, after: Prepared) -> tuple[Do
     old = document.constraints
     tiers = tuple(tuple(name for name in tier if name in known) for tier in old.tiers)
     constraints = Constraints(there(old.required), there(old.forbidden), tuple(tier for tier in tiers if tier))
-    return replace(document, arcs=arcs, locked=locked, constraints=constraints), notes
+    learned = None if document.learned is None else there(document.learned)
+    undirected = there(document.undirected)
+    changes: dict[str, Any] = {"arcs": arcs, "learned": learned, "undirected": undirected, "locked": locked}
+    return replace(document, **changes, constraints=constraints), notes
 
 
 def _counted(n: int, what: str) -> str:

@@ -156,13 +156,13 @@ FORMS = {
         ),
         Form(
             "tan",
-            "TAN (tree-augmented naive Bayes)",
+            "TAN (tree over naive Bayes)",
             "The class is a parent of every column, and a tree joins the columns.",
             rules=False,
         ),
         Form(
             "fan",
-            "FAN (forest-augmented naive Bayes)",
+            "FAN (forest over naive Bayes)",
             "TAN with the significant arcs of the tree alone.",
             (
                 Field(

@@ -12,7 +12,7 @@ from typing import Any
 
 from tanager.networks.network import Arc, Network
 from tanager.plot.component_layout import Point
-from tanager.plot.layers import Layout, layered
+from tanager.plot.layers import SHAPE, Layout, layered
 from tanager.plot.shapes import wrapped
 
 INCH = 96.0  # px of an inch, in which the layout thinks
@@ -49,10 +49,10 @@ def tidy(network: Network, target: str | None, rooms: Rooms | None = None) -> tu
     inches = {name: (width / INCH, height / INCH) for name, (width, height) in sizes.items()}
     apart = target is not None and _is_above_all(network, target)
     if not apart or target is None:
-        return _turned(layered(inches, network.arcs, target if target is not None else None))
+        return _folded(*_turned(layered(inches, network.arcs, target)))
     head = sizes[target]
     del inches[target]
-    places, routes = _turned(layered(inches, [arc for arc in network.arcs if target not in arc]))
+    places, routes = _folded(*_turned(layered(inches, [arc for arc in network.arcs if target not in arc])))
     if not places:
         return {target: (head[0] / 2, head[1] / 2)}, {}
     down = head[1] + GAP
@@ -70,6 +70,33 @@ def _size(name: str, target: str | None, rooms: Rooms | None) -> tuple[float, fl
     _, width, height = box_of(name, bold=name == target)
     wide, high = (rooms or {}).get(name, (0.0, 0.0))
     return max(width, wide), height + high
+
+
+def _folded(places: dict[str, Point], routes: Routes) -> tuple[dict[str, Point], Routes]:
+    """Long chains make a picture too tall to be read: its lower parts come to the right, as columns of a newspaper.
+
+    Arcs from one column to another lose their routes.
+    """
+    if not places:
+        return places, routes
+    wide = max(x for x, _ in places.values()) - min(x for x, _ in places.values()) + 2 * GAP
+    tall = max(y for _, y in places.values()) + GAP
+    n_columns = round((SHAPE * tall / wide) ** 0.5)
+    if tall < 2 * wide or n_columns < 2:
+        return places, routes
+    high = tall / n_columns
+
+    def column(name: str) -> int:
+        return min(int(places[name][1] / high), n_columns - 1)
+
+    def moved(place: Point, at: int) -> Point:
+        return round(place[0] + at * (wide + GAP), 1), round(place[1] - at * high, 1)
+
+    kept = {arc: points for arc, points in routes.items() if column(arc[0]) == column(arc[1])}
+    return (
+        {name: moved(place, column(name)) for name, place in places.items()},
+        {arc: [moved(point, column(arc[0])) for point in points] for arc, points in kept.items()},
+    )
 
 
 def _is_above_all(network: Network, target: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from tanager.counts.sample import Sample
 from tanager.datasets import load as load_dataset
+from tanager.encoding.codes import code_type
 from tanager.encoding.encoder import Encoder
 from tanager.encoding.labels import encode_labels
 from tanager.encoding.schema import Schema
@@ -117,6 +118,19 @@ def prepare(loaded: Loaded, columns: ColumnChoices) -> Prepared:
     labels, classes = encode_labels(loaded.y)
     codes = encoder.fit_transform(X, labels, None, len(classes))
     return Prepared(loaded, X, encoder, codes, labels, classes)
+
+
+def prepare_again(before: Prepared, columns: ColumnChoices, name: str) -> Prepared:
+    """The same after a change of one column, which alone is encoded: columns are encoded each by itself."""
+    alone = prepare(replace(before.loaded, X=before.loaded.X.select([name])), columns)
+    place = before.schema.index(name)
+    schema = before.schema.with_columns({place: alone.schema[0]})
+    if not before.codes.dtype == alone.codes.dtype == code_type(int(schema.n_values.max()), "ignore"):
+        return prepare(before.loaded, columns)  # all codes become wider or narrower
+    codes = before.codes.copy(order="F")
+    codes[:, place] = alone.codes[:, 0]
+    encoder = Encoder.from_schema(schema, **encoder_options(before.loaded, columns))
+    return Prepared(before.loaded, before.X, encoder, codes, before.labels, before.classes)
 
 
 def classifier_options(prepared: Prepared, columns: ColumnChoices, *, gaussian: bool = False) -> dict[str, Any]:

@@ -100,17 +100,13 @@ class Session:
             self._position = len(self._entries) - 1
             self._changed(label)
 
-    def amend(
-        self,
-        document: Document | None = None,
-        figures: dict[str, Any] | None = None,
-        code: tuple[str, ...] | None = None,
-    ) -> None:
-        """Change the present entry without a new step: positions of nodes, or what came to be known later."""
+    def amend(self, document: Document | None = None, figures: dict[str, Any] | None = None) -> None:
+        """Change the present entry without a new step: positions of nodes, or figures that came later."""
         with self._lock:
             entry = self._entries[self._position]
-            given = {"document": document, "figures": figures, "code": code}
-            entry = msgspec.structs.replace(entry, **{key: own for key, own in given.items() if own is not None})
+            entry = msgspec.structs.replace(
+                entry, document=document or entry.document, figures=entry.figures if figures is None else figures
+            )
             before, after = self._entries[: self._position], self._entries[self._position + 1 :]
             self._entries = (*before, entry, *after)
             self._changed("")

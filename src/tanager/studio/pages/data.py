@@ -13,7 +13,7 @@ from tanager.studio.actions import Actions
 from tanager.studio.document import ColumnChoices, Document
 from tanager.studio.jobs import Job
 from tanager.studio.judging import Judgement, judge
-from tanager.studio.prepared import Prepared, prepare
+from tanager.studio.prepared import Prepared, load, prepare, prepare_again
 from tanager.studio.profile import detail, overview
 from tanager.studio.script import reading_code, rest_code
 from tanager.studio.session import Session
@@ -136,13 +136,14 @@ def _applied(
 ) -> tuple[Prepared, Document, list[str]]:
     loaded = session.loaded
     edits.check_names(loaded, [*edit.names, *([edit.name] if edit.name else [])])
-    columns = edited(document.columns, edit, before)
-    after = prepare(loaded, columns)
+    columns = edited(document.columns, edit)
+    alone = edit.name in before.schema and edit.what in ("cuts", "kind", "automatic")
+    after = prepare_again(before, columns, edit.name) if alone else prepare(loaded, columns)
     document, notes = edits.following(replace(document, columns=columns), before, after)
     return after, document, notes
 
 
-def edited(columns: ColumnChoices, edit: Edit, before: Prepared) -> ColumnChoices:
+def edited(columns: ColumnChoices, edit: Edit) -> ColumnChoices:
     """The choices after an edit."""
     if edit.what in ("cuts", "kind", "automatic") and not edit.name:
         raise OptionError(f"which column? An edit of {edit.what!r} needs its name.")
@@ -183,11 +184,12 @@ def _keep(session: Session, name: str) -> dict[str, Any]:
     before = _present(session)
     choice = replace(choice, kept=(*choice.kept, name))
     document = replace(session.document, data=choice)
-    session.change(f"took in {name}", document, reading_code(choice))
-    code = (*reading_code(choice), *rest_code(session.prepared, document))
-    after = _present(session)
-    session.amend(figures=after.figures, code=code)
-    return _comparison(before, after) | {"notes": [], "version": _version(document)}
+    loaded = session.derive(("loaded", choice), lambda: load(choice, session.uploads))
+    after = prepare(loaded, document.columns)
+    judgement = judge(after, document)
+    code = (*reading_code(choice), *rest_code(after, document))
+    session.change(f"took in {name}", document, code, judgement.figures)
+    return _comparison(before, judgement) | {"notes": [], "version": _version(document)}
 
 
 # --- judgements -------------------------------------------------------------------------------------------------------

@@ -151,7 +151,7 @@ function orderList(column, change) {
   return h("div", {}, h("h2", {}, "Their order, smallest first"),
     h("ol", { class: "order", "aria-label": "Order of the values; Alt and arrow keys move one" }, order.map((value, k) =>
       h("li", {
-        tabindex: 0, draggable: true, "data-place": k, title: `${value}: drag it, or use the arrow keys`,
+        tabindex: 0, draggable: "true", "data-place": k, title: `${value}: drag it, or use the arrow keys`,
         ondragstart: (event) => ((dragged = k), event.dataTransfer.setData("text/plain", String(k))),
         ondragover: (event) => event.preventDefault(),
         ondrop: (event) => (event.preventDefault(), move(dragged, k)),

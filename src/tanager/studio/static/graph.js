@@ -1,11 +1,12 @@
 // NetworkView: a network as SVG that can be looked at, moved and edited, with the mouse and with the keyboard.
 
 import { h, refill, s } from "./dom.js";
-import { directRoute, edge, headPoints, layoutPath, pathBetween } from "./routes.js";
+import { directRoute, edge, headLength, headPoints, layoutPath, pathBetween } from "./routes.js";
 
 const LINE = 17; // px between lines of a label
 const NEAR = 4; // px that a pointer may move in a click
 const MARGIN = 24;
+const BUTTONS = 32; // px on the right that the buttons take
 const HELP =
   "Network. Arrow keys go from box to box, Enter selects, E goes through the arcs of a box, A begins an arc and Enter on another box ends it, " +
   "Delete removes the selected arc, R reverses it, Shift with arrow keys moves a box, + and - zoom, 0 shows all.";
@@ -121,7 +122,7 @@ export class NetworkView {
   }
 
   arcElement(arc, route) {
-    const size = arc.style === "class" ? 1.1 : arc.width;
+    const size = lineWidth(arc);
     return s(
       "g",
       { class: `arc ${arc.style}`, "data-parent": arc.parent, "data-child": arc.child },
@@ -133,13 +134,14 @@ export class NetworkView {
   }
 
   route(arc) {
+    const back = arc.head === false ? 0 : 0.7 * headLength(lineWidth(arc));
     const from = this.boxes.get(arc.parent);
     const to = this.boxes.get(arc.child);
     if (arc.points && this.layoutHolds && !from.moved && !to.moved) {
       const [before, tip] = arc.points.slice(-2);
-      return { path: layoutPath(arc.points), tip, angle: Math.atan2(tip[1] - before[1] || 1e-9, tip[0] - before[0]) };
+      return { path: layoutPath(arc.points, back), tip, angle: Math.atan2(tip[1] - before[1] || 1e-9, tip[0] - before[0]) };
     }
-    return directRoute(from, to, arc.style === "class" ? [] : [...this.boxes.values()]);
+    return directRoute(from, to, arc.style === "class" ? [] : [...this.boxes.values()], back);
   }
 
   /** Put SVG elements into boxes, by name; their origin is the middle of the room below the name. */
@@ -210,9 +212,10 @@ export class NetworkView {
 
   /** Show all of it, or all that focus has left. */
   fit() {
-    const { clientWidth: wide, clientHeight: high } = this.svg;
+    const wide = this.svg.clientWidth - BUTTONS;
+    const high = this.svg.clientHeight;
     const boxes = [...this.boxes.values()].filter((box) => !this.focused || this.focused.has(box.name));
-    if (!boxes.length || !wide || !high) return;
+    if (!boxes.length || wide <= 0 || !high) return;
     const left = Math.min(...boxes.map((box) => box.x - box.width / 2)) - MARGIN;
     const right = Math.max(...boxes.map((box) => box.x + box.width / 2)) + MARGIN;
     const above = Math.min(...boxes.map((box) => box.y - box.height / 2)) - MARGIN;
@@ -490,6 +493,10 @@ export class NetworkView {
     const { parent, child } = own[(at + 1) % own.length];
     this.choose({ kind: "arc", parent, child });
   }
+}
+
+function lineWidth(arc) {
+  return arc.style === "class" ? 1.1 : arc.width;
 }
 
 function arcKey({ parent, child }) {

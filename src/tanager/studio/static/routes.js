@@ -1,7 +1,16 @@
 // How arcs run between boxes: as the layout says, or from edge to edge, around boxes that are in the way.
 
-/** A path through points in pairs: straight within a pair, then a curve to the next. */
-export function layoutPath(points) {
+/** How long the head of an arc is; its line ends inside it. */
+export function headLength(width) {
+  return 7 + 1.6 * width;
+}
+
+/** A path through points in pairs: straight within a pair, then a curve to the next; its end is drawn back by so much. */
+export function layoutPath(points, back = 0) {
+  const [before, tip] = points.slice(-2);
+  const long = Math.hypot(tip[0] - before[0], tip[1] - before[1]) || 1;
+  const part = Math.min(back / long, 1);
+  points = [...points.slice(0, -1), [tip[0] - part * (tip[0] - before[0]), tip[1] - part * (tip[1] - before[1])]];
   let path = `M${at(points[0])}`;
   for (let i = 1; i < points.length; i++) {
     const [x0, y0] = points[i - 1];
@@ -18,10 +27,10 @@ function at([x, y]) {
 }
 
 /** From box to box, each {x, y, width, height}: {path, tip: [x, y], angle}. A curve that meets few other boxes. */
-export function directRoute(from, to, others) {
+export function directRoute(from, to, others, back = 0) {
   let best = null;
   for (const bow of [0, 0.18, -0.18, 0.36, -0.36, 0.6, -0.6]) {
-    const curve = bowed(from, to, bow);
+    const curve = bowed(from, to, bow, back);
     const cost = meets(curve, from, to, others) + Math.abs(bow);
     if (best === null || cost < best.cost) best = { curve, cost };
     if (cost <= Math.abs(bow)) break; // nothing is in the way
@@ -29,13 +38,15 @@ export function directRoute(from, to, others) {
   return best.curve;
 }
 
-function bowed(from, to, bow) {
+function bowed(from, to, bow, back) {
   const dx = to.x - from.x;
   const dy = to.y - from.y;
   const control = [(from.x + to.x) / 2 - bow * dy, (from.y + to.y) / 2 + bow * dx];
   const start = edge(from, control);
   const tip = edge(to, control);
-  return { start, control, tip, path: `M${at(start)}Q${at(control)} ${at(tip)}`, angle: Math.atan2(tip[1] - control[1], tip[0] - control[0]) };
+  const angle = Math.atan2(tip[1] - control[1], tip[0] - control[0]);
+  const end = [tip[0] - back * Math.cos(angle), tip[1] - back * Math.sin(angle)];
+  return { start, control, tip, path: `M${at(start)}Q${at(control)} ${at(end)}`, angle };
 }
 
 /** Where the line from the middle of a box to a point leaves the box. */
@@ -73,7 +84,7 @@ function meets({ start, control, tip }, from, to, others) {
 
 /** The head of an arrow that points along an angle, as points of a polygon. */
 export function headPoints([x, y], angle, width) {
-  const long = 7 + 1.6 * width;
+  const long = headLength(width);
   const half = 3.2 + 0.8 * width;
   const corner = (across) => [x - long * Math.cos(angle) - across * Math.sin(angle), y - long * Math.sin(angle) + across * Math.cos(angle)];
   return [[x, y], corner(half), corner(-half)].map((point) => at(point).replace(" ", ",")).join(" ");

@@ -38,7 +38,8 @@ export default {
     async function start() {
       const body = { names: [...wish.names], folds: wish.how === "rows" ? null : wish.folds, repeats: wish.how === "rows" ? 1 : wish.repeats, seconds: wish.seconds };
       const begun = await studio.attempt(() => studio.act("compare", "start", body));
-      if (begun) [job, curves] = [begun, null];
+      curves = null;
+      if (begun && begun.number !== job?.number) job = begun; // a quick job may have been heard of already
       draw();
     }
 

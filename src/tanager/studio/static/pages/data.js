@@ -18,6 +18,7 @@ export default {
   async show(root, studio) {
     let [data, selected, comparison, focus, listed] = [null, null, null, null, FIRST];
     let sort = { by: "information", down: true };
+    let drawn = null; // the column as it is shown
     let weighing = null; // the last job that weighs columns
 
     const list = h("div", { class: "data-list" });
@@ -49,12 +50,18 @@ export default {
       if (selected === null) return;
       const name = selected;
       const column = await studio.act("data", "column", { name });
-      if (name === selected) drawDetail(column);
+      const state = JSON.stringify([column, data.rows, data.classes]);
+      if (name !== selected || state === drawn) return; // what is shown already keeps the focus
+      drawn = state;
+      drawDetail(column);
     }
 
     async function change(edit) {
       const found = await studio.attempt(() => studio.act("data", "change", { edit }));
-      if (found === undefined) return studio.attempt(load); // what was moved goes back
+      if (found === undefined) {
+        drawn = null;
+        return studio.attempt(load); // what was moved goes back
+      }
       comparison = found;
       for (const note of found.notes ?? []) studio.toast(note);
       drawFigures();
@@ -70,7 +77,8 @@ export default {
     }, 60);
 
     async function startWeighing() {
-      weighing = (await studio.attempt(() => studio.act("data", "weigh"))) ?? weighing;
+      const begun = await studio.attempt(() => studio.act("data", "weigh"));
+      if (begun && begun.number !== weighing?.number) weighing = begun; // a quick job may have been heard of already
       drawList();
     }
 
@@ -170,6 +178,9 @@ export default {
     // --- the side -------------------------------------------------------------------------------------------------
 
     function drawSettings() {
+      const state = JSON.stringify([data.bins, data.n_bins, data.classes, data.class_counts]);
+      if (settings.dataset.state === state) return;
+      settings.dataset.state = state;
       const counted = data.bins === "width" || data.bins === "frequency";
       const bins = (edit) => change({ what: "bins", bins: data.bins, n_bins: data.n_bins, ...edit });
       refill(settings,
