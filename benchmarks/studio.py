@@ -65,6 +65,11 @@ def studio(choice: DataChoice) -> Iterator[tuple[str, Session]]:
             thread.join()
 
 
+def chromium() -> str | None:
+    """The browser of this machine."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
 def generated(folder: Path, n_columns: int, n_rows: int) -> DataChoice:
     """A table from a random network, as a file."""
     path = folder / f"{n_columns}.csv"
@@ -153,7 +158,6 @@ def main() -> int:
     """Print all figures; 1 where one misses its bar."""
     from playwright.sync_api import sync_playwright
 
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     files = static_files().values()
     weight, raw = sum(len(file.compressed) for file in files), sum(len(file.content) for file in files)
     fine = weight <= MOST_WEIGHT
@@ -162,7 +166,7 @@ def main() -> int:
         f"{raw / 1024:.0f} KB as they are"
     )
     with sync_playwright() as driver, tempfile.TemporaryDirectory() as folder:
-        browser = driver.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        browser = driver.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
         painted = first_paint(browser)
         fine &= painted <= MOST_PAINT_MS
         print(f"first paint: {painted:.0f} ms (at most {MOST_PAINT_MS:.0f})")

@@ -54,6 +54,14 @@ def go(tab: Any, title: str) -> None:
     tab.locator(f"#nav a[aria-current]:text-is('{title}')").wait_for()
 
 
+def learn(tab: Any, learner: str) -> None:
+    """Learn a network."""
+    go(tab, "Network")
+    tab.locator("#learner").select_option(learner)
+    tab.locator("#learn").click()
+    tab.locator("#accuracy").wait_for()
+
+
 # --- pages ------------------------------------------------------------------------------------------------------------
 
 
@@ -86,6 +94,25 @@ def decide(tab: Any) -> None:
     tab.locator("g.node[data-name=profit]").click()
 
 
+def ask(tab: Any) -> None:
+    """Heart disease, with two findings and what to look at next."""
+    choose(tab, "heart-c")
+    learn(tab, "tan")
+    go(tab, "Ask")
+    tab.locator(".asks li").first.wait_for()
+    for name, value in (("exang", "yes"), ("sex", "female")):
+        tab.locator(f'.bar[data-name="{name}"]', has_text=value).click()
+        tab.get_by_role("button", name=f"Forget {name}").wait_for()
+
+
+def why(tab: Any) -> None:
+    """A wrong answer about heart disease, with its nomogram."""
+    choose(tab, "heart-c")
+    learn(tab, "tan")
+    go(tab, "Why")
+    tab.get_by_role("tab", name="Nomogram").click()
+    tab.locator(".nomogram").wait_for()
+    tab.locator(".turns li").first.wait_for()
 def network(tab: Any) -> None:
     """A network of Adult while an arc is being dragged: what it would do is there before it is dropped."""
     choose(tab, "adult")
@@ -131,7 +158,7 @@ def main(wanted: list[str]) -> None:
     pages: dict[str, Callable[[Any], None]] = {
         name: own for name, own in globals().items() if callable(own) and (own.__doc__ and own.__module__ == "__main__")
     }
-    helpers = ("studio", "choose", "go", "main")
+    helpers = ("studio", "choose", "go", "learn", "main")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
         for name, lead in pages.items():

@@ -38,6 +38,7 @@ from tanager.errors import DataError, ModelFileError, OptionError, SchemaMismatc
 
 Family = tuple[int, ...]  # parents in order of importance, then the child
 _ROUNDING = 1e-6  # what cells may be below zero when rows were taken away
+_ONE_PIECE = 1 << 24  # cells of triples that stand one behind the other
 _MOST_BITS = 332  # of the scale: some 1e100
 _SMALL_TABLE = 2**18  # bytes of a table of all cells that is not worth being sparse
 _SLOTS_IN_FILES = "rooms"  # the name of n_slots in files; it stays, so that old and new files read each other
@@ -949,11 +950,16 @@ def _clear_below(table: np.ndarray, least: float) -> None:
 
 
 def _zeros(shapes: dict[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
-    """Tables of these shapes, all zero. Triples and families stand one behind the other in one piece.
+    """Tables of these shapes, all zero. Families stand one behind the other in one piece: there may be very many.
 
-    There may be very many families; and the memory of a large piece comes in large pages, which takes less time.
+    So do triples, whose memory then comes in large pages, which takes less time; but tables that are larger still are
+    best made one by one, as their memory is used again.
     """
-    wide = {name: math.prod(shape) for name, shape in shapes.items() if name.startswith(("triples-", "family-"))}
+    sizes = {name: math.prod(shape) for name, shape in shapes.items()}
+    triples = [name for name in sizes if name.startswith("triples-")]
+    if sum(sizes[name] for name in triples) > _ONE_PIECE:
+        triples = []
+    wide = {name: size for name, size in sizes.items() if name.startswith("family-") or name in triples}
     tables = {name: np.zeros(shape) for name, shape in shapes.items() if name not in wide}
     cells, at = np.zeros(sum(wide.values())), 0
     for name, size in wide.items():

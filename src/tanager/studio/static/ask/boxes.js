@@ -46,6 +46,7 @@ export class Boxes {
         class: "bar",
         role: "button",
         "data-name": name,
+        onpointerenter: () => (title.textContent = row.element.getAttribute("aria-label")),
         onpointerdown: (event) => event.stopPropagation(), // or the box would be dragged
         onclick: () => this.ontoggle(name, row.place),
       },
@@ -66,19 +67,21 @@ export class Boxes {
 
   fillRow(row, name, values, place, marginal, prior) {
     const p = marginal[place];
+    const text = percent(p, p > 0.9995 || p < 0.0005 ? 0 : 1);
+    const known = state.evidence.get(name) === place;
+    const kind = known ? "bar known" : state.soft.has(name) ? "bar soft" : "bar";
     if (row.place !== place) {
       row.place = place;
       row.label.textContent = cut(values[place], row.room, 11.5);
       row.element.setAttribute("data-place", place);
-    }
-    row.fill.setAttribute("width", Math.max(0, row.wide * p));
+    } else if (row.text === text && row.kind === kind && row.prior === prior[place]) return; // nothing to paint, which takes longest
+    Object.assign(row, { text, kind, prior: prior[place] });
+    row.fill.setAttribute("width", (row.wide * p).toFixed(1));
     row.tick.setAttribute("x", row.start + row.wide * prior[place] - 0.75);
-    row.number.textContent = percent(p, p > 0.9995 || p < 0.0005 ? 0 : 1);
-    row.title.textContent = `${name} = ${values[place]}: ${percent(p)}, ${percent(prior[place])} before anything is known`;
-    const known = state.evidence.get(name) === place;
-    row.element.setAttribute("class", `bar${known ? " known" : state.soft.has(name) ? " soft" : ""}`);
+    row.number.textContent = text;
+    row.element.setAttribute("class", kind);
     row.element.setAttribute("aria-pressed", String(known));
-    row.element.setAttribute("aria-label", `${name} = ${values[place]}, ${percent(p)}`);
+    row.element.setAttribute("aria-label", `${name} = ${values[place]}, ${percent(p)}; ${percent(prior[place])} before anything is known`);
   }
 
   /** Which values have a bar: all, or those that were most probable beforehand, and the one that is known. */

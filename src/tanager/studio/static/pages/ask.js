@@ -86,8 +86,16 @@ class AskPage {
     this.drawTabs();
   }
 
+  /** Only what is to be seen follows at once. */
+  update() {
+    if (!this.marginals) return;
+    if (state.view === "picture") this.boxes.update(this.marginals, this.priors);
+    else this.list.update(this.marginals);
+  }
+
   turnView(id) {
     state.view = id;
+    this.update();
     refill(this.stage, id === "picture" ? this.view.element : this.list.element);
     for (const own of ["picture", "list"]) this.root.querySelector(`#view-${own}`).setAttribute("aria-pressed", String(own === id));
     this.find();
@@ -162,8 +170,7 @@ class AskPage {
     }
     this.stage.classList.remove("stale");
     this.marginals = found.marginals;
-    this.boxes.update(found.marginals, this.priors);
-    this.list.update(found.marginals);
+    this.update();
     refill(this.known, panel.known(this.variables, found.probability, this.act));
     this.drawClosely();
     this.askMore();

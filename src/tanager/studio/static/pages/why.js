@@ -63,7 +63,8 @@ class WhyPage {
   }
 
   aboutText() {
-    const { rows, wrong, model, left_out: leftOut } = this.overview;
+    const { rows, wrong, left_out: leftOut } = this.overview;
+    const model = this.overview.model === "NetworkClassifier" ? "The network" : this.overview.model;
     if (!rows) return `${model} from a file: fill in what is known.`;
     return `${model}: ${number(wrong)} of ${number(rows)} answers are wrong (${percent(wrong / rows)})${leftOut ? ", each row left out in turn" : "; the rows were seen, as this model cannot leave rows out"}.`;
   }
