@@ -89,6 +89,9 @@ def test_a_network_is_learned_and_an_arc_is_drawn_with_the_mouse(tab: Any, runni
     tab.get_by_role("button", name=f"added {C}").click()
     drawn(tab, C, D).wait_for()
     tab.wait_for_function("text => document.querySelector('#accuracy b').innerText === text", arg=after)
+    tab.get_by_role("button", name="opened iris").click()
+    tab.get_by_text("There is no network yet.").wait_for()
+    assert tab.locator(".graph .node").count() == 0
 
 
 def test_arcs_are_added_reversed_and_removed_with_the_keyboard(tab: Any, running: Any) -> None:
@@ -267,9 +270,9 @@ def test_many_boxes_are_found_zoomed_and_focused_on(tab: Any, running: Any, tmp_
 
 
 def test_script_and_odd_characters_in_names_and_values_are_text(tab: Any, running: Any, tmp_path: Path) -> None:
-    open_network(tab, running, table_of(tmp_path, [SCRIPT, QUOTES, LONG, "plain"]), learner="tan")
+    open_network(tab, running, table_of(tmp_path, [SCRIPT, QUOTES, LONG, "__proto__", "constructor"]), learner="tan")
     names = running.session.prepared.schema.names
-    assert tab.locator(".graph .node").count() == 5
+    assert tab.locator(".graph .node").count() == 6
     shown = tab.locator(".graph .node").evaluate_all("nodes => nodes.map((node) => node.dataset.name)")
     assert set(shown) == {*names, "class"}
     tab.locator(".graph .node").nth(0).click()

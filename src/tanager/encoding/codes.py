@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tanager.encoding.categories import not_seen
 from tanager.encoding.kinds import Rules
-from tanager.encoding.schema import Column
+from tanager.encoding.schema import Column, Schema
 from tanager.encoding.tables import Table, code_limits
 from tanager.errors import DataError
 
@@ -75,3 +76,23 @@ def encode_codes(table: Table, columns: list[Column], n_values: np.ndarray, unse
             raise DataError(not_seen(columns[i], int(codes[rows[0], i]), int(rows[0])))
         out[rows, i] = n_values[i] if unseen == "smooth" else missing
     return out
+
+
+def checked_codes(codes: Any, labels: Any, schema: Schema, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes and labels as kernels take them; refused where they do not fit schema and classes."""
+    codes, labels = np.asarray(codes), np.asarray(labels)
+    if codes.dtype not in (np.uint8, np.uint16) or codes.ndim != 2 or codes.shape[1] != len(schema):
+        raise DataError(
+            f"codes must be a table of uint8 or uint16 with {len(schema)} columns, got {codes.dtype} of shape "
+            f"{codes.shape}. Encoder.transform gives them."
+        )
+    if labels.dtype.kind not in "iu" or labels.shape != codes.shape[:1]:
+        raise DataError(f"labels must be {len(codes)} integers, got {labels.dtype} of shape {labels.shape}.")
+    if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < n_classes:
+        raise DataError(f"labels must be codes from 0 to {n_classes - 1}, the places of the classes.")
+    beyond = (codes >= schema.n_values) & (codes != np.iinfo(codes.dtype).max)
+    if beyond.any():
+        r, i = (int(at) for at in np.argwhere(beyond)[0])
+        name = schema.names[i]
+        raise DataError(f"row {r}, column {name!r}: code {codes[r, i]} stands for no value of the schema.")
+    return codes, labels.astype(np.uint16 if n_classes > 255 else np.uint8)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
+from tanager.counts.align import as_label_array
 from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
@@ -24,6 +25,7 @@ from tanager.counts.moments import Moments
 from tanager.counts.normals import check_ddof
 from tanager.encoding import Column, Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
+from tanager.encoding.codes import checked_codes
 from tanager.encoding.labels import refuse_nul
 from tanager.encoding.schema import APPEARED
 from tanager.encoding.tables import Table
@@ -482,6 +484,51 @@ class CountsClassifier(Classifier):
         self.learn_block(Block(codes, batch.labels, batch.weights, batch.times, numbers))
         if raw:  # codes are not looked at before they are counted: the counts have met what is new
             self.encoder_.adopt(self.counts_.schema)
+
+    def fit_codes(
+        self,
+        codes: np.ndarray,
+        labels: np.ndarray,
+        schema: Schema,
+        classes: Any,
+        *,
+        target: str | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """``fit`` from rows that are encoded already, so that many classifiers share the work of encoding.
+
+        Parameters
+        ----------
+        codes : array (n_rows, n_columns), uint8 or uint16
+            Codes of the values, as ``Encoder.transform`` gives them; the largest value of the type is missing.
+        labels : array (n_rows,) of integers
+            Codes of the classes.
+        schema : Schema
+            The columns.
+        classes : sequence
+            The labels, in the order of their codes.
+        target : str, default=None
+            The name of the class.
+        sample_weight : array, default=None
+            Of the rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tanager import NaiveBayes
+        >>> from tanager.encoding.schema import Column, Schema
+        >>> schema = Schema((Column("sky", "categorical", ("sun", "rain")),))
+        >>> codes, labels = np.array([[0], [0], [1]], dtype=np.uint8), np.array([0, 0, 1])
+        >>> NaiveBayes().fit_codes(codes, labels, schema, ["play", "stay"]).predict([{"sky": "rain"}])
+        array(['stay'], dtype='<U4')
+        """
+        if self.reads_numbers:
+            raise OptionError(f"{self!r} cannot learn from codes: they do not hold numbers. Leave out gaussian=.")
+        block = Block(*checked_codes(codes, labels, schema, len(classes)), check_weights(sample_weight, len(codes)))
+        self.fit_columns(schema, as_label_array(classes), target)
+        self.learn_block(block)
+        self.check_learned()
+        return self
 
     def learn_block(self, block: Block) -> None:
         """Learn rows that are encoded already, in values and classes that are known."""

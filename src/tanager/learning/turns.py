@@ -20,8 +20,8 @@ Method = Callable[..., Any]
 
 # fmt: off
 CHANGES = frozenset({
-    "fit", "fit_table", "fit_schema", "partial_fit", "learn_one", "test_then_train", "unlearn", "merge", "advance",
-    "shrink", "fade", "improve", "start", "attach", "add_classes", "from_state", "take_over", "__setstate__",
+    "fit", "fit_codes", "fit_table", "fit_schema", "partial_fit", "learn_one", "test_then_train", "unlearn", "merge",
+    "advance", "shrink", "fade", "improve", "start", "attach", "add_classes", "from_state", "take_over", "__setstate__",
     "read_again_by", "note_read_up_to", "take_structure", "fit_columns", "learn_block", "take_memory", "add_memory",
     "take_vocabulary",
 })

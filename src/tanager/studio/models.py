@@ -117,7 +117,12 @@ def _classifier_key(document: Document) -> tuple[Any, ...]:
 
 def _fitted(session: Session) -> Any:
     prepared = session.prepared
-    return unfitted(prepared, session.document).fit_table(prepared.X, prepared.y, prepared.target)
+    model = unfitted(prepared, session.document)
+    if isinstance(model, NetworkClassifier):  # which is made again after every edit: rows need not be encoded again
+        return model.fit_codes(
+            prepared.codes, prepared.labels, prepared.schema, prepared.classes, target=prepared.target
+        )
+    return model.fit_table(prepared.X, prepared.y, prepared.target)
 
 
 def unfitted(prepared: Prepared, document: Document) -> Any:

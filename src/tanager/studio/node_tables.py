@@ -27,10 +27,12 @@ def node_table(session: Session, name: str, first: int = 0) -> dict[str, Any]:
     locked = {_key(network, name, row.given): row for row in session.document.locked.get(name, ())}
     # Locked rows first, then by how many rows are behind them.
     totals = np.zeros(len(cells)) if by_place is None else by_place.sum(axis=1)
-    order = sorted(range(len(cells)), key=lambda at: (at not in locked, -totals[at], at))
+    free = np.ones(len(cells), dtype=bool)
+    free[list(locked)] = False
+    order = np.lexsort((-totals, free))
     shape = network.shape(name)[:-1]
     rows = []
-    for at in order[first : first + MOST_ROWS]:
+    for at in order[first : first + MOST_ROWS].tolist():
         places = np.unravel_index(at, shape) if shape else ()
         given = [network.values(parent)[int(v)] for parent, v in zip(parents, places, strict=True)]
         rows.append(

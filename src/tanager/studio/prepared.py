@@ -123,19 +123,23 @@ class Prepared:
 
 def prepare(loaded: Loaded, columns: ColumnChoices) -> Prepared:
     """Encode a table as the choices say."""
+    return _encoded(loaded, columns, *encode_labels(loaded.y))
+
+
+def _encoded(loaded: Loaded, columns: ColumnChoices, labels: np.ndarray, classes: np.ndarray) -> Prepared:
     kept = [name for name in loaded.X.column_names if name not in columns.left_out]
     if not kept:
         raise OptionError("no column is left. Take at least one back in.")
     X = loaded.X.select(kept)
     encoder = Encoder(**encoder_options(loaded, columns))
-    labels, classes = encode_labels(loaded.y)
     codes = encoder.fit_transform(X, labels, None, len(classes))
     return Prepared(loaded, X, encoder, codes, labels, classes)
 
 
 def prepare_again(before: Prepared, columns: ColumnChoices, name: str) -> Prepared:
     """The same after a change of one column, which alone is encoded: columns are encoded each by itself."""
-    alone = prepare(replace(before.loaded, X=before.loaded.X.select([name])), columns)
+    own = replace(before.loaded, X=before.loaded.X.select([name]))
+    alone = _encoded(own, columns, before.labels, before.classes)
     place = before.schema.index(name)
     schema = before.schema.with_columns({place: alone.schema[0]})
     if not before.codes.dtype == alone.codes.dtype == code_type(int(schema.n_values.max()), "ignore"):

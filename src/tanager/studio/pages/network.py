@@ -89,12 +89,13 @@ def learn(session: Session, learner: str, options: dict[str, Any] | None = None,
             learned=learned.arcs,
             undirected=learned.undirected,
         )
+        had_locks = bool(session.document.locked)
         document = _with_fitting_locks(session, document)
         if tidy or not document.positions:
             progress("drawing it", 0, None)
             document = replace(document, positions=tidied(session, with_arcs(session, learned.arcs)))
         job.report(1, 1, "leaving rows out")
-        _step(session, f"learned by {title}", document, (*learned.code, *_locked_code(document)))
+        _step(session, f"learned by {title}", document, (*learned.code, *_locked_code(document, always=had_locks)))
         return {"trace": learned.trace, "arcs": len(learned.arcs)}
 
     return session.jobs.start("network", work)

@@ -43,7 +43,8 @@ export class NetworkView {
       button("−", "Zoom out", () => this.zoomBy(0.8)),
       button("⤢", "Show all", () => this.fit()),
     );
-    this.element = h("div", { class: "network" }, this.svg, this.buttons);
+    this.status = h("div", { class: "sr", role: "status" });
+    this.element = h("div", { class: "network" }, this.svg, this.buttons, this.status);
     this.listen();
     new ResizeObserver(() => this.touched || this.fit()).observe(this.element);
   }
@@ -58,7 +59,10 @@ export class NetworkView {
     const stretch = most ? 1 + most / 90 : 1;
     const before = this.boxes;
     this.boxes = new Map(
-      picture.nodes.map((node) => [node.name, { ...node, y: node.y * stretch, height: node.height + (extra[node.name] ?? 0), extra: (extra[node.name] ?? 0) + (node.room ?? 0) }]),
+      picture.nodes.map((node) => {
+        const more = Object.hasOwn(extra, node.name) ? extra[node.name] : 0; // a column may be called "constructor"
+        return [node.name, { ...node, y: node.y * stretch, height: node.height + more, extra: more + (node.room ?? 0) }];
+      }),
     );
     this.layoutHolds = !most;
     for (const [name, { element }] of this.nodes) {
@@ -204,6 +208,7 @@ export class NetworkView {
 
   choose(what) {
     this.selected = what;
+    refill(this.status, what === null ? "nothing selected" : what.kind === "node" ? `${what.name} selected` : `arc from ${what.parent} to ${what.child} selected`);
     this.mark();
     this.options.onselect?.(what);
   }

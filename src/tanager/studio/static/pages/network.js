@@ -142,6 +142,7 @@ class NetworkPage {
   }
 
   drawNothing() {
+    this.view.draw({ nodes: [], arcs: [], width: 0, height: 0 });
     this.nothing ??= h(
       "div",
       { class: "nothing" },
