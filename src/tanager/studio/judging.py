@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from tanager.classifiers.network_classifier import NetworkClassifier
 from tanager.counts.block import Block
+from tanager.counts.joint import JointCounts
+from tanager.encoding.encoder import Encoder
 from tanager.encoding.schema import Schema
 from tanager.evaluate import Interval, LeftOutFigures
 from tanager.evaluate.forecast import TableSize, fold_seconds
 from tanager.evaluate.measures import SMALLEST
-from tanager.learning.shared_counts import within_budget
+from tanager.learning.rows import KeptRows
+from tanager.learning.shared_counts import joint_shape, within_budget
 from tanager.studio.document import Document
 from tanager.studio.models import classifier_class, unfitted
 from tanager.studio.prepared import Prepared
@@ -46,14 +50,27 @@ def _plain(interval: Interval) -> dict[str, float]:
 def judge(prepared: Prepared, document: Document) -> Judgement:
     """Leave out all rows in turn, with the classifier of the document where it is quick enough."""
     name, model = _judging_model(prepared, document)
-    model.fit_table(prepared.X, prepared.y, prepared.target)
-    if model.reads_numbers:
+    if model.reads_numbers or isinstance(model, NetworkClassifier):
+        model.fit_table(prepared.X, prepared.y, prepared.target)
         proba = np.asarray(model.leave_one_out(prepared.X, prepared.y))
     else:
-        proba = np.asarray(model.leave_out(Block(prepared.codes, prepared.labels)))
+        proba = np.asarray(_over_codes(model, prepared).leave_out(Block(prepared.codes, prepared.labels)))
     right = model.decide(proba) == model.classes_[prepared.labels]
     own = proba[np.arange(len(proba)), prepared.labels]
     return Judgement(name, LeftOutFigures(proba, right, -np.log(np.maximum(own, SMALLEST))))
+
+
+def _over_codes(model: Any, prepared: Prepared) -> Any:
+    """The classifier over the encoded rows, as ``fit_table`` makes it; but the table is not read again."""
+    schema, block = prepared.schema.close(), Block(prepared.codes, prepared.labels)
+    model.start()
+    model.classes_ = prepared.classes  # their number decides how much some classifiers count
+    counts = JointCounts(schema, prepared.classes, max_memory=None, **joint_shape([model], schema))
+    counts.update(block.codes, block.labels)
+    rows = KeptRows()
+    if model.looks_at_rows:
+        rows.append(block)
+    return model.attach(counts, Encoder.from_schema(schema, given=True), rows)
 
 
 def _judging_model(prepared: Prepared, document: Document) -> tuple[str, Any]:
@@ -63,15 +80,20 @@ def _judging_model(prepared: Prepared, document: Document) -> tuple[str, Any]:
         return "the network", unfitted(prepared, document)
     if choice.name != "network":
         model = unfitted(prepared, document)
-        if model.can_leave_out and not model.flatters_left_out and _quick(model, prepared):
+        if model.can_leave_out and not model.flatters_left_out and _possible(model, prepared):
             return choice.name, model
     aode = classifier_class("AODE")(schema=schema)
-    if within_budget(aode, schema, len(prepared.classes)) and _quick(aode, prepared):
+    if _possible(aode, prepared):
         return "AODE", aode
     return "naive Bayes", classifier_class("NaiveBayes")(schema=schema)
 
 
-def _quick(model: Any, prepared: Prepared) -> bool:
+def _possible(model: Any, prepared: Prepared) -> bool:
+    """Whether it needs neither too much memory nor too much time."""
+    model.start()
+    model.classes_ = prepared.classes
+    if not within_budget(model, prepared.schema, len(prepared.classes)):
+        return False
     return fold_seconds(model, size_of(prepared.schema, prepared.loaded.n_rows, len(prepared.classes))) <= PATIENCE
 
 
