@@ -18,6 +18,7 @@ from tanager.evaluate import log_loss
 from tanager.studio.columns import following
 from tanager.studio.document import ColumnChoices, DataChoice, Document, LockedRow, ModelChoice
 from tanager.studio.judging import judge
+from tanager.studio.models import classifier_class
 from tanager.studio.pages import data as page
 from tanager.studio.pages.data import Edit
 from tanager.studio.pages.start import begin
@@ -294,6 +295,14 @@ def test_a_judgement_is_that_of_leaving_rows_out(iris: Session) -> None:
     assert found.by == "AODE"
     assert found.figures["accuracy"] == pytest.approx((model.classes_[proba.argmax(axis=1)] == prepared.y).mean())
     assert found.figures["log_loss"] == pytest.approx(log_loss(prepared.labels, proba))
+
+
+@pytest.mark.parametrize("name", ["TAN", "KDB", "SPODE", "SelectiveNaiveBayes", "AnytimeAODE"])
+def test_a_judgement_over_codes_is_that_over_the_table(iris: Session, name: str) -> None:
+    document = replace(iris.document, model=ModelChoice(name))
+    model = classifier_class(name)(schema=iris.prepared.schema).fit(iris.prepared.X, iris.prepared.y)
+    expected = model.leave_one_out(iris.prepared.X, iris.prepared.y)
+    np.testing.assert_allclose(judge(iris.prepared, document).answers.proba, expected, atol=1e-12)
 
 
 def test_the_chosen_classifier_judges_where_it_can(iris: Session) -> None:

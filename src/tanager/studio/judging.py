@@ -46,11 +46,14 @@ def _plain(interval: Interval) -> dict[str, float]:
 def judge(prepared: Prepared, document: Document) -> Judgement:
     """Leave out all rows in turn, with the classifier of the document where it is quick enough."""
     name, model = _judging_model(prepared, document)
-    model.fit_table(prepared.X, prepared.y, prepared.target)
     if model.reads_numbers:
-        proba = np.asarray(model.leave_one_out(prepared.X, prepared.y))
+        proba = np.asarray(
+            model.fit_table(prepared.X, prepared.y, prepared.target).leave_one_out(prepared.X, prepared.y)
+        )
     else:
-        proba = np.asarray(model.leave_out(Block(prepared.codes, prepared.labels)))
+        codes, labels, schema = prepared.codes, prepared.labels, prepared.schema
+        model.fit_codes(codes, labels, schema, prepared.classes, target=prepared.target)
+        proba = np.asarray(model.leave_out(Block(codes, labels)))
     right = model.decide(proba) == model.classes_[prepared.labels]
     own = proba[np.arange(len(proba)), prepared.labels]
     return Judgement(name, LeftOutFigures(proba, right, -np.log(np.maximum(own, SMALLEST))))
@@ -63,15 +66,20 @@ def _judging_model(prepared: Prepared, document: Document) -> tuple[str, Any]:
         return "the network", unfitted(prepared, document)
     if choice.name != "network":
         model = unfitted(prepared, document)
-        if model.can_leave_out and not model.flatters_left_out and _quick(model, prepared):
+        if model.can_leave_out and not model.flatters_left_out and _possible(model, prepared):
             return choice.name, model
     aode = classifier_class("AODE")(schema=schema)
-    if within_budget(aode, schema, len(prepared.classes)) and _quick(aode, prepared):
+    if _possible(aode, prepared):
         return "AODE", aode
     return "naive Bayes", classifier_class("NaiveBayes")(schema=schema)
 
 
-def _quick(model: Any, prepared: Prepared) -> bool:
+def _possible(model: Any, prepared: Prepared) -> bool:
+    """Whether it needs neither too much memory nor too much time."""
+    model.start()
+    model.classes_ = prepared.classes
+    if not within_budget(model, prepared.schema, len(prepared.classes)):
+        return False
     return fold_seconds(model, size_of(prepared.schema, prepared.loaded.n_rows, len(prepared.classes))) <= PATIENCE
 
 

@@ -14,12 +14,15 @@ import pyarrow as pa
 
 from tanager.counts.sample import Sample
 from tanager.datasets import load as load_dataset
+from tanager.decisions.files import read_decisions
 from tanager.encoding.codes import code_type
 from tanager.encoding.encoder import Encoder
 from tanager.encoding.labels import encode_labels
 from tanager.encoding.schema import Schema
 from tanager.errors import DataError, OptionError
 from tanager.files import open_table, read_labelled
+from tanager.networks.files import read_network
+from tanager.networks.network import Network
 from tanager.studio.document import ColumnChoices, DataChoice
 
 MAX_CELLS = 100_000_000  # rows times columns that are kept in memory
@@ -61,6 +64,16 @@ def path_of(choice: DataChoice, uploads: Mapping[str, Path]) -> str:
     if choice.kind == "upload" or not Path(choice.name).is_absolute():
         raise DataError(f"the file {choice.name!r} is not here any more. Drop it on the page again.")
     return choice.name
+
+
+def read_network_file(path: str) -> Network:
+    """The network in a file; also in one of GeNIe (XDSL), if there is nothing to decide in it."""
+    if Path(path).suffix.lower() != ".xdsl":
+        return read_network(path)
+    diagram = read_decisions(path)
+    if diagram.decisions or diagram.utilities:
+        raise OptionError(f"{Path(path).name} has decisions or utilities. Open it on the page Decide.")
+    return diagram.network
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,19 +123,23 @@ class Prepared:
 
 def prepare(loaded: Loaded, columns: ColumnChoices) -> Prepared:
     """Encode a table as the choices say."""
+    return _encoded(loaded, columns, *encode_labels(loaded.y))
+
+
+def _encoded(loaded: Loaded, columns: ColumnChoices, labels: np.ndarray, classes: np.ndarray) -> Prepared:
     kept = [name for name in loaded.X.column_names if name not in columns.left_out]
     if not kept:
         raise OptionError("no column is left. Take at least one back in.")
     X = loaded.X.select(kept)
     encoder = Encoder(**encoder_options(loaded, columns))
-    labels, classes = encode_labels(loaded.y)
     codes = encoder.fit_transform(X, labels, None, len(classes))
     return Prepared(loaded, X, encoder, codes, labels, classes)
 
 
 def prepare_again(before: Prepared, columns: ColumnChoices, name: str) -> Prepared:
     """The same after a change of one column, which alone is encoded: columns are encoded each by itself."""
-    alone = prepare(replace(before.loaded, X=before.loaded.X.select([name])), columns)
+    own = replace(before.loaded, X=before.loaded.X.select([name]))
+    alone = _encoded(own, columns, before.labels, before.classes)
     place = before.schema.index(name)
     schema = before.schema.with_columns({place: alone.schema[0]})
     if not before.codes.dtype == alone.codes.dtype == code_type(int(schema.n_values.max()), "ignore"):

@@ -74,6 +74,13 @@ def _by_class(numbers: np.ndarray, labels: np.ndarray, edges: np.ndarray, n_clas
 # --- one column -------------------------------------------------------------------------------------------------------
 
 
+def bins_of(prepared: Prepared, name: str) -> dict[str, Any]:
+    """What a column is cut into: all that changes while a cut point moves."""
+    column, counts = prepared.schema[name], prepared.sample.count(name, prepared.target)
+    bins = [_bin(column, code, own) for code, own in enumerate(counts[:MAX_VALUES].tolist())]
+    return {"kind": column.kind, "cuts": list(column.cuts), "bins": bins}
+
+
 def detail(prepared: Prepared, name: str) -> dict[str, Any]:
     """All about one column."""
     column = prepared.schema[name]
@@ -81,19 +88,16 @@ def detail(prepared: Prepared, name: str) -> dict[str, Any]:
     counts = prepared.sample.count(name, prepared.target)
     totals = np.bincount(prepared.labels, minlength=len(prepared.classes))
     numbers = isinstance(cells, Numbers)
-    return {
+    return bins_of(prepared, name) | {
         "name": name,
-        "kind": column.kind,
         "reason": column.reason,
         "what": cells.what,
         "gaps": int(totals.sum() - counts.sum()),
         "gaps_by_class": (totals - counts.sum(axis=0)).astype(int).tolist(),
         "information": information(prepared, name),
         "n_values": column.n_values,
-        "cuts": list(column.cuts),
         "order": list(column.values) if column.kind == "ordinal" else None,
         "values": _values(prepared, column, cells),
-        "bins": [_bin(column, code, own) for code, own in enumerate(counts[:MAX_VALUES].tolist())],
         "numbers": _numbers(prepared, cells, name) if numbers and column.kind == "numeric" else None,
         "can_be": ["categorical", *(["numeric"] if _like_numbers(cells) else []), *_ordinal(cells)],
     }

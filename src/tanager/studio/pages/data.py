@@ -14,7 +14,7 @@ from tanager.studio.document import ColumnChoices, Document
 from tanager.studio.jobs import Job
 from tanager.studio.judging import Judgement, judge
 from tanager.studio.prepared import Prepared, load, prepare, prepare_again
-from tanager.studio.profile import detail, overview
+from tanager.studio.profile import bins_of, detail, overview
 from tanager.studio.script import reading_code, rest_code
 from tanager.studio.session import Session
 
@@ -89,7 +89,7 @@ def attempt(session: Session, edit: Edit) -> dict[str, Any]:
     after, document, _ = _proposal(session, edit)
     result: dict[str, Any] = _comparison(_present(session), judge(after, document))
     if edit.name in after.schema:
-        result["column"] = detail(after, edit.name)
+        result["column"] = bins_of(after, edit.name)
     return result
 
 

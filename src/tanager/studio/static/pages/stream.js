@@ -135,7 +135,7 @@ export default {
       const values = shown.flatMap((own) => own.points.map((point) => point[1])).filter((value) => value !== null).sort((a, b) => a - b);
       const low = values[Math.floor(values.length * 0.02)] ?? 0; // the first rows, of which nothing was known, would take all the room
       const high = values[Math.ceil(values.length * 0.98) - 1] ?? 1;
-      const ydomain = loss ? [0, Math.max(0.1, high * 1.08)] : [Math.max(0, Math.min(low - 0.03, 0.95)), 1];
+      const ydomain = loss ? [0, Math.max(0.1, high * 1.08)] : [Math.max(0, Math.min(low - 0.03, 0.95)), Math.min(1, Math.max(high, run.best ?? 0) + 0.03)];
       for (const own of shown) own.points = own.points.map(([x, y]) => [x, y === null ? null : Math.min(ydomain[1], Math.max(ydomain[0], y))]);
       if (!loss && run.best) shown.push({ label: "best possible on the average", colour: "var(--quiet)", dashed: true, points: [[0, run.best], [run.total, run.best]] });
       const what = loss ? "log loss" : "accuracy";
@@ -180,8 +180,9 @@ export default {
         const box = h("input", { type: "checkbox", checked: !hidden.has(model.name), onchange: turn, "aria-label": `Draw ${model.name}` });
         return [h("tr", {}, h("td", {}, h("label", { class: "tick-line" }, box, h("i", { class: "stream-swatch", css: { "--own": colourOf(i) } }), model.name)), cells), cells];
       });
-      const heads = ["accuracy now", "over all", "log loss over all", "rows/s"].map((text) => h("th", { class: "number" }, text));
-      refill(table, h("table", { class: "stream-table" }, h("thead", {}, h("tr", {}, h("th", {}, "model"), heads, h("th", {}, "drift noticed at"))), h("tbody", {}, made.map(([row]) => row))));
+      const heads = ["accuracy now", "over all", "log loss", "rows/s"].map((text) => h("th", { class: "number" }, text));
+      const hint = models.some((model) => model.name.endsWith("of the session")) ? h("small", {}, "The session's classifier has its cut points from the page Data, and so from all rows; the others learn theirs on the way.") : null;
+      refill(table, h("table", { class: "stream-table" }, h("thead", {}, h("tr", {}, h("th", {}, "model"), heads, h("th", {}, "drift seen at"))), h("tbody", {}, made.map(([row]) => row))), hint);
     }
 
     // --- pseudo-classes and the anytime curve -------------------------------------------------------------------
