@@ -113,6 +113,8 @@ def why(tab: Any) -> None:
     tab.get_by_role("tab", name="Nomogram").click()
     tab.locator(".nomogram").wait_for()
     tab.locator(".turns li").first.wait_for()
+
+
 def network(tab: Any) -> None:
     """A network of Adult while an arc is being dragged: what it would do is there before it is dropped."""
     choose(tab, "adult")

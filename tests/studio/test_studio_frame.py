@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from tanager import TAN, Network, write_network
+from tanager import TAN, DecisionNetwork, Network, write_decisions, write_network
 from tanager.errors import ModelFileError
 from tanager.studio.app import STATIC, static_files
 from tanager.studio.document import DataChoice
@@ -110,6 +110,15 @@ def test_an_uploaded_model_or_network_is_opened(running: Any, tmp_path: Path) ->
     assert network_of(running.session).names == ("class", "x0")
     running.act("session", "undo")
     assert network_of(running.session) == network
+    chance = DecisionNetwork({name: network.values(name) for name in network}, {}, [], network.arcs, network.tables)
+    for file, diagram in (("chance.xdsl", chance), ("choice.xdsl", chance.with_utility("joy", ["rain"], [1.0, 0.0]))):
+        write_decisions(diagram, tmp_path / file)
+        running.post(f"/api/upload/{file}", content=(tmp_path / file).read_bytes())
+    running.act("start", "choose", kind="network", name="chance.xdsl")
+    assert network_of(running.session) == network
+    refused = running.post("/api/start/choose", json={"kind": "network", "name": "choice.xdsl"})
+    assert "page Decide" in refused.json()["error"]
+    running.act("session", "undo")
     assert running.post("/api/upload/garden.bif", content=b"network x {").json()["result"]["name"] == "garden 2.bif"
     response = running.post("/api/start/choose", json={"kind": "network", "name": "garden 2.bif"})
     assert response.status_code == 422

@@ -13,12 +13,11 @@ from tanager.classifiers.network_classifier import NetworkClassifier
 from tanager.errors import OptionError, nearest
 from tanager.evaluate import LeftOutFigures, LeftOutNetworks
 from tanager.learning.classifier import Classifier
-from tanager.networks.files import read_network
 from tanager.networks.network import Network
 from tanager.persist import load as load_model
 from tanager.studio.document import Document
 from tanager.studio.picture import Routes, picture_of, tidy
-from tanager.studio.prepared import Prepared, classifier_options, path_of
+from tanager.studio.prepared import Prepared, classifier_options, path_of, read_network_file
 from tanager.studio.session import Session
 
 SMOOTHING = NetworkClassifier.default_estimate  # of the tables that pages show: that of the classifier
@@ -58,7 +57,7 @@ def network_of(session: Session) -> Network:
     document = session.document
     if document.data is not None and document.data.kind == "network":
         path = path_of(document.data, session.uploads)
-        return session.derive(("network file", path), lambda: read_network(path))
+        return session.derive(("network file", path), lambda: read_network_file(path))
     if document.data is not None and not session.has_rows:
         network = getattr(model_of(session), "network_", None)
         if not isinstance(network, Network):

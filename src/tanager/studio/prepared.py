@@ -14,12 +14,15 @@ import pyarrow as pa
 
 from tanager.counts.sample import Sample
 from tanager.datasets import load as load_dataset
+from tanager.decisions.files import read_decisions
 from tanager.encoding.codes import code_type
 from tanager.encoding.encoder import Encoder
 from tanager.encoding.labels import encode_labels
 from tanager.encoding.schema import Schema
 from tanager.errors import DataError, OptionError
 from tanager.files import open_table, read_labelled
+from tanager.networks.files import read_network
+from tanager.networks.network import Network
 from tanager.studio.document import ColumnChoices, DataChoice
 
 MAX_CELLS = 100_000_000  # rows times columns that are kept in memory
@@ -61,6 +64,16 @@ def path_of(choice: DataChoice, uploads: Mapping[str, Path]) -> str:
     if choice.kind == "upload" or not Path(choice.name).is_absolute():
         raise DataError(f"the file {choice.name!r} is not here any more. Drop it on the page again.")
     return choice.name
+
+
+def read_network_file(path: str) -> Network:
+    """The network in a file; also in one of GeNIe (XDSL), if there is nothing to decide in it."""
+    if Path(path).suffix.lower() != ".xdsl":
+        return read_network(path)
+    diagram = read_decisions(path)
+    if diagram.decisions or diagram.utilities:
+        raise OptionError(f"{Path(path).name} has decisions or utilities. Open it on the page Decide.")
+    return diagram.network
 
 
 @dataclass(frozen=True, eq=False)

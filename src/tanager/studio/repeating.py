@@ -18,7 +18,7 @@ from tanager.studio.session import Entry, Session
 
 WIDTH = 110  # of a line that is readable
 ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*) = (?P<value>.*)$")
-READS = ("data = ", "model = load(", "network = read_network(")  # a step with such a line makes everything anew
+READS = ("data = ", "model = load(", "network = read_")  # a step with such a line makes everything anew
 IMPORT = re.compile(r"(?:from (?P<module>[\w.]+) )?import (?P<names>[\w.]+(?: as \w+)?(?:, [\w.]+(?: as \w+)?)*)$")
 
 

@@ -14,6 +14,8 @@ def reading_code(choice: DataChoice) -> tuple[str, ...]:
     """Lines that read the same rows, with ``options`` as they are before anything is decided by hand."""
     if choice.kind == "model":
         return ("from tanager import load", f"model = load({choice.name!r})")
+    if choice.kind == "network" and choice.name.lower().endswith(".xdsl"):
+        return ("from tanager import read_decisions", f"network = read_decisions({choice.name!r}).network")
     if choice.kind == "network":
         return ("from tanager import read_network", f"network = read_network({choice.name!r})")
     if choice.kind == "dataset":

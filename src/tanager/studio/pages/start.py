@@ -9,12 +9,11 @@ from tanager.datasets import available
 from tanager.errors import OptionError
 from tanager.files import open_table
 from tanager.networks.files import FORMATS as NETWORKS
-from tanager.networks.files import read_network
 from tanager.persist import load as load_model
 from tanager.studio.actions import Actions
 from tanager.studio.document import DataChoice, Document
 from tanager.studio.pages.session import summary
-from tanager.studio.prepared import load, path_of
+from tanager.studio.prepared import load, path_of, read_network_file
 from tanager.studio.script import reading_code
 from tanager.studio.session import Session
 
@@ -32,7 +31,7 @@ def datasets(session: Session) -> list[dict[str, Any]]:
 def kind_of(name: str) -> Literal["model", "network", "upload"]:
     """What is in a file, by its extension."""
     extension = Path(name).suffix.lower()
-    return "model" if extension == ".tanager" else "network" if extension in NETWORKS else "upload"
+    return "model" if extension == ".tanager" else "network" if extension in (*NETWORKS, ".xdsl") else "upload"
 
 
 @actions.add
@@ -63,7 +62,7 @@ def begin(session: Session, choice: DataChoice) -> None:
     if choice.kind == "model":
         load_model(path_of(choice, session.uploads))
     elif choice.kind == "network":
-        read_network(path_of(choice, session.uploads))
+        read_network_file(path_of(choice, session.uploads))
     else:
         session.derive(("loaded", choice), lambda: load(choice, session.uploads))  # what cannot be read is refused here
     name = Path(choice.name).name

@@ -47,7 +47,7 @@ export default {
         ondragleave: () => drop.classList.remove("over"),
         ondrop: (event) => (event.preventDefault(), drop.classList.remove("over"), take(event.dataTransfer.files[0])),
       },
-      h("p", {}, "Drop a table here (CSV, TSV, Parquet, Arrow, ARFF), a model (.tanager), a network (BIF, XMLBIF), or a session of the studio."),
+      h("p", {}, "Drop a table here (CSV, TSV, Parquet, Arrow, ARFF), a model (.tanager), a network (BIF, XMLBIF, XDSL), or a session of the studio."),
       h("button", { class: "main", onclick: () => picker.click() }, "Choose a file …"),
       picker,
     );
