@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from tanager.classifiers.network_classifier import NetworkClassifier
 from tanager.counts.block import Block
-from tanager.counts.joint import JointCounts
-from tanager.encoding.encoder import Encoder
 from tanager.encoding.schema import Schema
 from tanager.evaluate import Interval, LeftOutFigures
 from tanager.evaluate.forecast import TableSize, fold_seconds
 from tanager.evaluate.measures import SMALLEST
-from tanager.learning.rows import KeptRows
-from tanager.learning.shared_counts import joint_shape, within_budget
+from tanager.learning.shared_counts import within_budget
 from tanager.studio.document import Document
 from tanager.studio.models import classifier_class, unfitted
 from tanager.studio.prepared import Prepared
@@ -50,27 +46,17 @@ def _plain(interval: Interval) -> dict[str, float]:
 def judge(prepared: Prepared, document: Document) -> Judgement:
     """Leave out all rows in turn, with the classifier of the document where it is quick enough."""
     name, model = _judging_model(prepared, document)
-    if model.reads_numbers or isinstance(model, NetworkClassifier):
-        model.fit_table(prepared.X, prepared.y, prepared.target)
-        proba = np.asarray(model.leave_one_out(prepared.X, prepared.y))
+    if model.reads_numbers:
+        proba = np.asarray(
+            model.fit_table(prepared.X, prepared.y, prepared.target).leave_one_out(prepared.X, prepared.y)
+        )
     else:
-        proba = np.asarray(_over_codes(model, prepared).leave_out(Block(prepared.codes, prepared.labels)))
+        codes, labels, schema = prepared.codes, prepared.labels, prepared.schema
+        model.fit_codes(codes, labels, schema, prepared.classes, target=prepared.target)
+        proba = np.asarray(model.leave_out(Block(codes, labels)))
     right = model.decide(proba) == model.classes_[prepared.labels]
     own = proba[np.arange(len(proba)), prepared.labels]
     return Judgement(name, LeftOutFigures(proba, right, -np.log(np.maximum(own, SMALLEST))))
-
-
-def _over_codes(model: Any, prepared: Prepared) -> Any:
-    """The classifier over the encoded rows, as ``fit_table`` makes it; but the table is not read again."""
-    schema, block = prepared.schema.close(), Block(prepared.codes, prepared.labels)
-    model.start()
-    model.classes_ = prepared.classes  # their number decides how much some classifiers count
-    counts = JointCounts(schema, prepared.classes, max_memory=None, **joint_shape([model], schema))
-    counts.update(block.codes, block.labels)
-    rows = KeptRows()
-    if model.looks_at_rows:
-        rows.append(block)
-    return model.attach(counts, Encoder.from_schema(schema, given=True), rows)
 
 
 def _judging_model(prepared: Prepared, document: Document) -> tuple[str, Any]:
