@@ -14,7 +14,7 @@ export class RowList {
     this.body = h("tbody", {});
     this.fields = h("div", { class: "filters" });
     this.more = h("button", { id: "more-rows", onclick: () => ((this.start += STEP), this.load(true)) }, "More rows");
-    this.table = h("table", { class: "rows" }, h("thead", {}, h("tr", {}, ["row", "is", "answered", "sure"].map((text) => h("th", {}, text)))), this.body);
+    this.table = h("table", { class: "rows" }, h("thead", {}, h("tr", {}, ["row", "is", "answer", "sure"].map((text) => h("th", {}, text)))), this.body);
     this.table.addEventListener("keydown", (event) => this.key(event));
     this.element = h("div", { class: "row-list" }, this.fields, this.head, h("div", { class: "row-scroll" }, this.table, this.more));
     this.soon = debounced(() => this.load());

@@ -47,7 +47,7 @@ export class WhatIf {
     const { line, back } = this.line(column, input, [box, marks]);
     const set = (value) => {
       if (document.activeElement !== input) input.value = value ?? (low + high) / 2;
-      if (document.activeElement !== box) box.value = value === null ? "" : Number(Number(value).toPrecision(6));
+      if (document.activeElement !== box) box.value = value === null ? "" : Number(Number(value).toPrecision(5));
       line.classList.toggle("missing", value === null);
     };
     return { line, back, set };
