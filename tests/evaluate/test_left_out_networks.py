@@ -24,13 +24,13 @@ def drawings(draw, names):
     return [pair for pair in draw(st.permutations(pairs)) if draw(st.booleans())]
 
 
-def locked_rows(network, rng, zero):
+def locked_rows(network, rng, zero, share=0.5):
     """Some rows of some tables, set by a person."""
     found = {}
     for name in network:
         sizes = [range(len(network.values(parent))) for parent in network.parents(name)]
         for at in itertools.product(*sizes):
-            if rng.random() < 0.25 and network.values(name):
+            if rng.random() < share and network.values(name):
                 own = rng.dirichlet(np.ones(len(network.values(name))))
                 if zero and len(own) > 1:
                     own = np.append(0.0, own[1:] / own[1:].sum())
@@ -45,7 +45,7 @@ def test_figures_are_those_of_the_classifier(data, table, seed):
     rng, rule = np.random.default_rng(seed), data.draw(st.sampled_from(RULES))
     rows = LeftOutNetworks.of(table.X, table.y, smoothing=rule)
     network = rows.network(data.draw(drawings(rows.schema.names)))
-    locked = locked_rows(network, rng, zero=seed % 2) if seed % 3 else None
+    locked = locked_rows(network, rng, zero=seed % 2) if data.draw(st.sampled_from([True, True, False])) else None
     model = NetworkClassifier(network, "class", schema=rows.schema, smoothing=rule, locked=locked).fit(table.X, table.y)
     expected = model.leave_one_out(table.X, table.y)
     found = rows.figures(network, locked=locked)
@@ -53,6 +53,33 @@ def test_figures_are_those_of_the_classifier(data, table, seed):
     labels = [rows.classes.index(label) for label in table.y]
     assert found.log_loss == pytest.approx(log_loss(labels, expected))
     assert found.accuracy == accuracy(table.y, model.decide(expected))
+
+
+@pytest.mark.parametrize("zero", [False, True])
+def test_locked_rows_count_in_the_figures_as_in_the_classifier(zero):
+    rng = np.random.default_rng(4)
+    X = {name: rng.choice(list("uvw"), 90).astype(object) for name in "abc"}
+    X["a"][::9] = None
+    y = rng.choice(["no", "yes"], 90)
+    rows = LeftOutNetworks.of(X, y)
+    network = rows.network([("class", "a"), ("class", "b"), ("a", "b"), ("c", "class"), ("c", "b")])
+    locked = locked_rows(network, rng, zero, share=0.8)
+    assert {"a", "b", "class"} <= set(locked)
+    model = NetworkClassifier(network, locked=locked, schema=rows.schema).fit(X, y)
+    found = rows.figures(network, locked=locked)
+    np.testing.assert_allclose(found.proba, model.leave_one_out(X, y), rtol=1e-9, atol=1e-12)
+    assert abs(found.proba - rows.figures(network).proba).max() > 0.1
+
+
+def test_the_order_of_parents_is_kept_apart():
+    rng = np.random.default_rng(2)
+    X = {name: rng.choice(list("uvwx"), 60).astype(object) for name in "abc"}
+    y = rng.choice(["no", "yes"], 60)
+    rows = LeftOutNetworks.of(X, y)
+    for parents in ("ab", "ba"):  # thin contexts fall back to the first parent
+        network = rows.network([("class", "c"), *((parent, "c") for parent in parents)])
+        model = NetworkClassifier(network, schema=rows.schema).fit(X, y)
+        np.testing.assert_allclose(rows.figures(network).proba, model.leave_one_out(X, y), rtol=1e-9)
 
 
 def weather():

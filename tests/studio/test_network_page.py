@@ -265,6 +265,9 @@ def test_the_lines_of_a_session_give_the_same_network(session: Session) -> None:
     model = NetworkClassifier(space["network"], "class", locked=space["locked"], **space["options"])
     found = model.fit(space["X"], space["y"]).predict_proba(space["X"])
     assert (found == classifier_of(session).predict_proba(session.prepared.X)).all()
+    learn(session, "empty")  # no row of a table fits any more
+    exec("\n".join(session.entries[-1].code), space)
+    assert space["locked"] == {}
 
 
 def test_a_learner_is_stopped(session: Session) -> None:
