@@ -47,6 +47,7 @@ from tanager import (
     EvolvingNaiveBayes,
     GeneralNetwork,
     GSquared,
+    HalfLives,
     HillClimb,
     HoeffdingTree,
     LearnedBackOff,
@@ -214,6 +215,10 @@ INSTANCES: dict[str, Callable[[int], CountsClassifier]] = {
 STREAMING: dict[str, Callable[[], Classifier]] = {
     "evolving": lambda: EvolvingNaiveBayes(),
     "drift": lambda: DriftAware(AODE()),
+    "half-lives": lambda: HalfLives(),
+    "half-lives-bins": lambda: HalfLives(
+        NaiveBayes(), half_lives=(10, float("inf")), mix="fixed-share", more_bins=(3,)
+    ),
     "hoeffding": lambda: HoeffdingTree(grace=10, delta=0.1, tie=0.3),
 }
 

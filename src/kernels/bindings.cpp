@@ -21,4 +21,5 @@ NB_MODULE(_kernels, m) {
     bind_rules(m);
     bind_forest(m);
     bind_sums(m);
+    bind_pool(m);
 }

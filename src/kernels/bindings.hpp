@@ -28,3 +28,4 @@ void bind_folds(nb::module_ &m);
 void bind_rules(nb::module_ &m);
 void bind_forest(nb::module_ &m);
 void bind_sums(nb::module_ &m);
+void bind_pool(nb::module_ &m);

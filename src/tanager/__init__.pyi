@@ -73,12 +73,14 @@ from tanager.plot import network_text as network_text
 from tanager.plot import plot_anytime as plot_anytime
 from tanager.plot import plot_decisions as plot_decisions
 from tanager.plot import plot_fuzzy_sets as plot_fuzzy_sets
+from tanager.plot import plot_half_lives as plot_half_lives
 from tanager.plot import plot_network as plot_network
 from tanager.plot import plot_tree as plot_tree
 from tanager.scoring.staged import AnytimeAnswer as AnytimeAnswer
 from tanager.streams.detectors import DDM as DDM
 from tanager.streams.drift import DriftAware as DriftAware
 from tanager.streams.evolving import EvolvingNaiveBayes as EvolvingNaiveBayes
+from tanager.streams.half_lives import HalfLives as HalfLives
 from tanager.streams.hoeffding_tree import HoeffdingTree as HoeffdingTree
 from tanager.structure.cbl import CBL as CBL
 from tanager.structure.chow_liu import ChowLiu as ChowLiu

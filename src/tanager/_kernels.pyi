@@ -916,3 +916,68 @@ def score_changes(
     the true class. The class that comes first in `preference` wins a tie. With `only_best`, and without
     `probabilities`, wrong answers of a change may be fewer than they are, where they are more than those of the best.
     """
+
+def answer_half_lives(
+    store: Store, units: _Floats, pseudo: float, min_count: float, codes: _Codes, out: _Floats
+) -> None:
+    """Posteriors of rows, (rows, members, classes), by AODEs whose counts are side by side.
+
+    The store has one lane per class and member, the member innermost; only the lower triangle of its pairs is read.
+    Cells of a member are its counts times its unit.
+    """
+
+def stream_half_lives(
+    store: Store,
+    units: _Floats,
+    pseudo: float,
+    min_count: float,
+    codes: _Codes,
+    labels: _Codes,
+    weights: _Floats | None,
+    fade: _Floats,
+    halved: _Integers,
+    judged: _Floats,
+    answered: _Codes | None = None,
+    answers: _Floats | None = None,
+) -> int:
+    """Answer row after row into `judged`, then learn it; before, counts of member m fade by fade[m, row].
+
+    With `answered` these rows are answered as well, into `answers`. Returns the rows done before one with an unknown
+    value or class. Units are written, and `halved` goes up by how often the cells of a member were halved.
+    """
+
+def mirror_half_lives(store: Store) -> None:
+    """Copy the lower triangle of the pairs to the upper one."""
+
+def mix_pool(
+    kind: str,
+    weights: _Floats,
+    square: _Floats,
+    step: float,
+    keep: float,
+    share: float,
+    least: float,
+    answers: _Floats,
+    out: _Floats,
+) -> None:
+    """What a pool ("logarithmic" or "linear") makes of answers (rows, members, classes)."""
+
+def learn_pool(
+    kind: str,
+    weights: _Floats,
+    square: _Floats,
+    step: float,
+    keep: float,
+    share: float,
+    least: float,
+    answers: _Floats,
+    judged: _Floats | None,
+    labels: _Codes,
+    row_weights: _Floats | None,
+    out: _Floats,
+    trace: _Floats | None = None,
+) -> None:
+    """The same row after row; after each the weights learn from what was judged (None: the answers) and its label.
+
+    `trace` gets the weights after every row.
+    """

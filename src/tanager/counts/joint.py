@@ -12,7 +12,7 @@ x_i = v and x_j missing is a cell too, and the total behind P(x_j | y, x_i = v) 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -292,6 +292,16 @@ class JointCounts:
         if self._pairs is None:
             raise SchemaMismatch("these counts hold single columns only. Count pairs with order=2.")
         return self._pairs
+
+    def raw_cells(self) -> dict[str, np.ndarray]:
+        """The raw cells of all tables but sparse ones, by their names in files; to be read."""
+        return self._arrays()
+
+    def take_raw_cells(self, tables: Mapping[str, np.ndarray], scale: float, halvings: int) -> None:
+        """Take cells that were counted on elsewhere, in tables of this layout that began as ours and were halved."""
+        for name, cells in self._arrays().items():
+            cells[...] = tables[name]
+        self.scale, self.halvings, self.version = scale, self.halvings + halvings, self.version + 1
 
     @property
     def store(self) -> _kernels.Store:

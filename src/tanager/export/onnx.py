@@ -32,7 +32,7 @@ def to_onnx(model: Any, *, inputs: str = "auto") -> Any:
     ----------
     model : fitted classifier
         Of any class but those that look at learned rows for an answer (LBR, ANDE that keeps rows) or are no tables
-        (HoeffdingTree, EvolvingNaiveBayes); these are refused.
+        (HoeffdingTree, HalfLives, EvolvingNaiveBayes); these are refused.
     inputs : {"auto", "columns", "matrix"}, default="auto"
         *columns*: one input per column, of shape (rows, 1) and with its name; text as strings, and all else (numbers,
         booleans, dates in seconds since 1970) as doubles. *matrix*: one input X of shape (rows, columns), where all

@@ -45,20 +45,32 @@ class Lap:
 
 def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
     """Answer and learn at least one row, and stop where a class or a column is new."""
-    n = _compiled_rows(model, rows) if model.knows_columns else 0
-    if n == 0:
+    encoded = encode_next(model, rows)
+    if encoded is None:
         return model._answer_and_learn_first(rows)
-    rows = rows.part(0, n)
-    labels, _ = model.label_codes(rows.y)
-    name = type(model).__name__
-    codes = model.encoder_.update(rows.X, _where_labelled(labels, rows.weights), name)
-    asked = None if rows.answered is None else model.encode(rows.answered)
-    out = np.empty((len(codes), len(model.classes_)))
-    _run_all(model, Lap(Block(codes, labels, rows.weights, rows.times, model._numbers(rows.X)), asked, out))
+    block, asked = encoded
+    out = np.empty((len(block), len(model.classes_)))
+    _run_all(model, Lap(block, asked, out))
     model._follow_vocabulary()
     if model._warm_up is not None:
-        keep_for_warm_up(model, Batch(rows.X, labels, rows.weights, rows.times))
+        X = rows.part(0, len(block)).X
+        keep_for_warm_up(model, Batch(X, block.labels, block.weights, block.times))
     return model.classes_, out
+
+
+def encode_next(model: CountsClassifier, rows: StreamPart) -> tuple[Block, Query | None] | None:
+    """Encode as many rows from the first on as can run in the kernels, and those to answer instead of them, if any.
+
+    None where the first row cannot. The encoder has met their values then; the counts have not.
+    """
+    n = _compiled_rows(model, rows) if model.knows_columns else 0
+    if n == 0:
+        return None
+    rows = rows.part(0, n)
+    labels, _ = model.label_codes(rows.y)
+    codes = model.encoder_.update(rows.X, _where_labelled(labels, rows.weights), type(model).__name__)
+    asked = None if rows.answered is None else model.encode(rows.answered)
+    return Block(codes, labels, rows.weights, rows.times, model._numbers(rows.X)), asked
 
 
 def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | None, times: Any) -> Block:
@@ -88,10 +100,13 @@ def learn_first_encoded(model: CountsClassifier, like: CountsClassifier, block: 
     model._learned.add(block, model.n_threads)
 
 
-def answer_and_learn_encoded(model: CountsClassifier, block: Block) -> np.ndarray:
-    """Answer and learn labelled rows that are encoded already, with values and classes that the model knows."""
+def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query | None = None) -> np.ndarray:
+    """Answer and learn labelled rows that are encoded already, with values and classes that the model knows.
+
+    ``asked``: rows to answer instead of them.
+    """
     out = np.empty((len(block), len(model.classes_)))
-    _run_all(model, Lap(block, None, out))
+    _run_all(model, Lap(block, asked, out))
     return out
 
 

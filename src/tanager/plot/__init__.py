@@ -12,6 +12,7 @@ from tanager.plot.comparison import plot_comparison
 from tanager.plot.curves import plot_curves
 from tanager.plot.decisions import plot_decisions
 from tanager.plot.fuzzy import plot_fuzzy_sets
+from tanager.plot.half_lives import plot_half_lives
 from tanager.plot.network import plot_network
 from tanager.plot.ranks import plot_ranks
 from tanager.plot.reliability import plot_reliability
@@ -26,6 +27,7 @@ __all__ = [
     "plot_curves",
     "plot_decisions",
     "plot_fuzzy_sets",
+    "plot_half_lives",
     "plot_network",
     "plot_ranks",
     "plot_reliability",

@@ -1,0 +1,144 @@
+// Half-lives side by side and the pool of their answers, for Python: all arrays are checked here.
+#include "bind_arrays.hpp"
+#include "bind_store.hpp"
+#include "half_lives.hpp"
+#include "pool.hpp"
+
+using namespace arrays;
+using namespace tanager;
+
+namespace {
+
+using Line = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Cube = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Answers = nb::ndarray<const double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Fades = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Halvings = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Plane = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// --- half-lives ----------------------------------------------------------------------------------------------------
+
+half_lives::Members as_members(PyStore &held, const Line &units, double pseudo, double min_count) {
+    Store &s = held.store;
+    const int n_members = int(units.shape(0));
+    expect(n_members > 0 && s.k > 0 && s.k % n_members == 0, "the lanes must be classes times members");
+    expect(s.classes && s.pairs, "half-lives side by side need counts of pairs");
+    for (int m = 0; m < n_members; ++m)
+        expect(units.data()[m] > 0 && std::isfinite(units.data()[m]), "a unit must be positive");
+    expect(pseudo > 0 && std::isfinite(pseudo), "the pseudo-count must be positive");
+    expect(min_count >= 0, "min_count must not be negative");
+    return {s, n_members, units.data(), pseudo, min_count};
+}
+
+double *as_cube(const Cube &cube, std::int64_t n_rows, const half_lives::Members &members) {
+    expect(std::int64_t(cube.shape(0)) == n_rows && int(cube.shape(1)) == members.n_members &&
+               int(cube.shape(2)) == members.n_classes(),
+           "answers must be of shape (rows, members, classes)");
+    return cube.data();
+}
+
+void answer_half_lives(PyStore &store, const Line &units, double pseudo, double min_count, const AnyArray &codes_,
+                       const Cube &out) {
+    const half_lives::Members members = as_members(store, units, pseudo, min_count);
+    const Codes codes = as_codes(codes_, members.store.n);
+    double *answers = as_cube(out, codes.n_rows, members);
+    nb::gil_scoped_release release;
+    half_lives::answer(members, codes, answers);
+}
+
+std::int64_t stream_half_lives(PyStore &store, const Line &units, double pseudo, double min_count,
+                               const AnyArray &codes, const AnyArray &labels, const std::optional<WeightArray> &weights,
+                               const Fades &fade, const Halvings &halved, const Cube &judged,
+                               const std::optional<AnyArray> &answered, const std::optional<Cube> &answers) {
+    half_lives::Members members = as_members(store, units, pseudo, min_count);
+    half_lives::Stream stream{
+        as_batch(codes, labels, weights, members.store.n), fade.data(), {}, nullptr, nullptr, halved.data()};
+    const std::int64_t n_rows = stream.rows.n_rows();
+    expect(int(fade.shape(0)) == members.n_members && std::int64_t(fade.shape(1)) == n_rows &&
+               int(halved.shape(0)) == members.n_members,
+           "there must be one factor to fade by per member and row");
+    for (std::int64_t q = 0; q < n_rows * members.n_members; ++q)
+        expect(fade.data()[q] > 0 && fade.data()[q] <= 1, "a factor to fade by is above 0 and at most 1");
+    stream.judged = as_cube(judged, n_rows, members);
+    expect(answered.has_value() == answers.has_value(), "rows to answer and room for their answers go together");
+    if (answered) {
+        stream.answered = as_codes(*answered, members.store.n);
+        expect(stream.answered->n_rows == n_rows, "as many rows are answered as are learned");
+        stream.answers = as_cube(*answers, n_rows, members);
+    }
+    nb::gil_scoped_release release;
+    return half_lives::test_then_train(members, stream);
+}
+
+void mirror(PyStore &store) {
+    expect(store.store.pairs, "there are no pairs to mirror");
+    nb::gil_scoped_release release;
+    mirror_pairs(store.store);
+}
+
+// --- the pool ------------------------------------------------------------------------------------------------------
+
+pool::Pool as_pool(const std::string &kind, const Line &weights, const Line &square, double step, double keep,
+                   double share, double least, std::size_t n_members, std::size_t n_classes) {
+    expect(kind == "logarithmic" || kind == "linear", "a pool is logarithmic or linear");
+    expect(weights.shape(0) == n_members && n_members > 0, "there must be one weight per member");
+    expect(square.shape(0) == 1, "there is one sum of squares");
+    expect(n_classes > 0 && n_classes < 0xFFFF, "there must be a class");
+    expect(step >= 0 && keep > 0 && keep <= 1 && share >= 0 && share <= 1 && least > 0 && least < 1,
+           "a setting of the pool is out of bounds");
+    return {
+        kind == "logarithmic", int(n_members), int(n_classes), weights.data(), square.data(), step, keep, share, least};
+}
+
+double *as_mixed(const Plane &out, const Answers &answers) {
+    expect(out.shape(0) == answers.shape(0) && out.shape(1) == answers.shape(2),
+           "the output must be of shape (rows, classes)");
+    return out.data();
+}
+
+}  // namespace
+
+void bind_pool(nb::module_ &m) {
+    using namespace nb::literals;
+    m.def("answer_half_lives", &answer_half_lives, "store"_a, "units"_a.noconvert(), "pseudo"_a, "min_count"_a,
+          "codes"_a, "out"_a.noconvert());
+    m.def("stream_half_lives", &stream_half_lives, "store"_a, "units"_a.noconvert(), "pseudo"_a, "min_count"_a,
+          "codes"_a, "labels"_a, "weights"_a.none(), "fade"_a, "halved"_a.noconvert(), "judged"_a.noconvert(),
+          "answered"_a.none() = nb::none(), "answers"_a.none().noconvert() = nb::none());
+    m.def("mirror_half_lives", &mirror, "store"_a);
+    m.def(
+        "mix_pool",
+        [](const std::string &kind, const Line &weights, const Line &square, double step, double keep, double share,
+           double least, const Answers &answers, const Plane &out) {
+            const pool::Pool own =
+                as_pool(kind, weights, square, step, keep, share, least, answers.shape(1), answers.shape(2));
+            double *mixed = as_mixed(out, answers);
+            nb::gil_scoped_release release;
+            pool::mix(own, answers.data(), std::int64_t(answers.shape(0)), mixed);
+        },
+        "kind"_a, "weights"_a.noconvert(), "square"_a.noconvert(), "step"_a, "keep"_a, "share"_a, "least"_a,
+        "answers"_a, "out"_a.noconvert());
+    m.def(
+        "learn_pool",
+        [](const std::string &kind, const Line &weights, const Line &square, double step, double keep, double share,
+           double least, const Answers &answers, const std::optional<Answers> &judged, const AnyArray &labels_,
+           const std::optional<WeightArray> &row_weights, const Plane &out, const std::optional<Plane> &trace) {
+            pool::Pool own =
+                as_pool(kind, weights, square, step, keep, share, least, answers.shape(1), answers.shape(2));
+            const std::int64_t n_rows = std::int64_t(answers.shape(0));
+            const Codes labels = as_labels(labels_, n_rows);
+            const Weights of_rows = as_weights(row_weights, n_rows);
+            double *mixed = as_mixed(out, answers);
+            for (std::size_t d = 0; judged && d < 3; ++d)
+                expect(judged->shape(d) == answers.shape(d), "as many answers are judged as are given");
+            expect(!trace || (trace->shape(0) == answers.shape(0) && trace->shape(1) == answers.shape(1)),
+                   "the trace must be of shape (rows, members)");
+            const double *known = judged ? judged->data() : answers.data();
+            double *path = trace ? trace->data() : nullptr;
+            nb::gil_scoped_release release;
+            pool::learn(own, answers.data(), known, labels, of_rows, mixed, path);
+        },
+        "kind"_a, "weights"_a.noconvert(), "square"_a.noconvert(), "step"_a, "keep"_a, "share"_a, "least"_a,
+        "answers"_a, "judged"_a.none(), "labels"_a, "row_weights"_a.none(), "out"_a.noconvert(),
+        "trace"_a.none().noconvert() = nb::none());
+}

@@ -1,0 +1,467 @@
+#include "half_lives.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "cpu.hpp"
+#include "lanes.hpp"
+
+namespace tanager::half_lives {
+
+namespace {
+
+constexpr double most_unit = 0x1p332;          // some 1e100: products of cells stay far from overflow
+constexpr int bits_of_range = 900;             // that a product may take without leaving the range of a double
+constexpr std::int64_t large_table = 1 << 16;  // cells that do not fit into a near cache
+constexpr int most_powers = 8;  // so many factors above 1e-18 can be multiplied before a product gets too small
+
+#if defined(__x86_64__)
+// For every column the product of N(x_i, x_j, y) + pseudo-count over all others, each pair looked up once, for four
+// lanes from `pairs` and `value` on; what RowScorer::multiply does for any number of lanes.
+[[gnu::target("avx2")]] void multiply_four(const double *pairs, std::int64_t width, const std::int64_t *cell,
+                                           int n_here, const double *inverses, double pseudo_count, double *value,
+                                           std::int64_t lanes) {
+    const __m256d inverse = _mm256_loadu_pd(inverses), pseudo = _mm256_set1_pd(pseudo_count);
+    const __m256d one = _mm256_set1_pd(1);
+    for (int p = 0; p < n_here; p += 4) {
+        const int size = std::min(4, n_here - p);
+        const double *row[4];
+        __m256d own[4], f[4] = {one, one, one, one};
+        for (int u = 0; u < 4; ++u) {
+            row[u] = pairs + cell[p + std::min(u, size - 1)] * width;
+            own[u] = one;
+        }
+        for (int q = 0; q < p; ++q) {
+            if (size == 4) {
+                for (int u = 0; u < 4; ++u) {
+                    const __m256d seen = _mm256_loadu_pd(row[u] + cell[q]);
+                    f[u] = _mm256_add_pd(_mm256_mul_pd(seen, inverse), pseudo);
+                    own[u] = _mm256_mul_pd(own[u], f[u]);
+                }
+            } else {
+                for (int u = 0; u < size; ++u) {
+                    const __m256d seen = _mm256_loadu_pd(row[u] + cell[q]);
+                    f[u] = _mm256_add_pd(_mm256_mul_pd(seen, inverse), pseudo);
+                    own[u] = _mm256_mul_pd(own[u], f[u]);
+                }
+            }
+            const __m256d all = _mm256_mul_pd(_mm256_mul_pd(f[0], f[1]), _mm256_mul_pd(f[2], f[3]));
+            double *at = value + q * lanes;
+            _mm256_storeu_pd(at, _mm256_mul_pd(_mm256_loadu_pd(at), all));
+        }
+        for (int u = 1; u < size; ++u)
+            for (int v = 0; v < u; ++v) {
+                const __m256d seen = _mm256_loadu_pd(row[u] + cell[p + v]);
+                const __m256d both = _mm256_add_pd(_mm256_mul_pd(seen, inverse), pseudo);
+                own[u] = _mm256_mul_pd(own[u], both);
+                own[v] = _mm256_mul_pd(own[v], both);
+            }
+        for (int u = 0; u < size; ++u) _mm256_storeu_pd(value + (p + u) * lanes, own[u]);
+    }
+}
+#endif
+
+// Answers single rows. Arrays have a line of lanes for every column that the row has, in their order.
+class RowScorer {
+  public:
+    explicit RowScorer(const Members &members)
+        : members_(members), store_(members.store), slots_(store_, false), n_members_(members.n_members),
+          n_classes_(members.n_classes()), lanes_(store_.k), ever_missing_(store_.n) {
+        const std::size_t all = std::size_t(store_.n) * lanes_;
+        for (auto *v : {&count_, &start_, &value_, &power_}) v->resize(all);
+        for (auto *v : {&inverse_, &rows_, &once_, &sum_, &top_}) v->resize(lanes_);
+        present_.resize(n_members_);
+        qualified_.resize(n_members_);
+        here_.reserve(store_.n);
+        cell_.resize(store_.n);
+        total_of_.resize(store_.n);
+        for (int i = 0; i < store_.n; ++i) {
+            const double total = members.pseudo * store_.n_values[i];
+            const auto found = std::find(totals_.begin(), totals_.end(), total);
+            total_of_[i] = int(found - totals_.begin());
+            if (found == totals_.end()) totals_.push_back(total);
+            const double *gaps = store_.singles + store_.missing_cell(i);
+            ever_missing_[i] = std::any_of(gaps, gaps + store_.k, [](double x) { return x > 0; });
+        }
+        n_with_total_.resize(totals_.size());
+        scale_.resize(totals_.size() * lanes_);
+        const double largest = totals_.empty() ? 0 : *std::max_element(totals_.begin(), totals_.end());
+        const int low = std::ilogb(std::min(members.pseudo, 1.0)),
+                  bits = bits_of_range / std::max(1, store_.n) - 2 + low;
+        most_rows_ = (bits > 0 ? std::ldexp(1.0, std::min(bits, 1000)) : 0) - largest;
+        rescale();
+    }
+    const Slots &slots() const { return slots_; }
+
+    // Units have changed.
+    void rescale() {
+        for (int m = 0; m < n_members_; ++m) inverse_[m] = 1 / members_.units[m];
+        for (int l = n_members_; l < lanes_; ++l) inverse_[l] = inverse_[l - n_members_];
+    }
+    // A row is about to be scored: its cells are on their way while another one is.
+    void expect(const int *slot) {
+        const std::int64_t bytes = lanes_ * std::int64_t(sizeof(double));
+        for (int i = 1; i < store_.n; ++i) {
+            const double *row = store_.pairs + (store_.offsets[i] + slot[i]) * lanes_ * store_.width;
+            for (int j = 0; j < i; ++j) {
+                const auto *cells = reinterpret_cast<const char *>(row + (store_.offsets[j] + slot[j]) * lanes_);
+                for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(cells + at, 1, 2);
+            }
+        }
+    }
+    void note_missing(const int *slot) {
+        for (int i = 0; i < store_.n; ++i)
+            if (slot[i] == store_.missing_slot(i)) ever_missing_[i] = 1;
+    }
+    void score(const int *slot, double *out) {
+        find(slot);
+        const bool careful = std::any_of(here_.begin(), here_.end(), [this](int i) { return ever_missing_[i]; });
+        has_powers_ = careful || !fits();
+        if (has_powers_) {
+            multiply_carefully();
+        } else {
+            int l = 0;
+            for (; l + 4 <= lanes_; l += 4) multiply<4>(l);
+            for (; l < lanes_; l += 2) multiply<2>(std::min(l, lanes_ - 2));  // one of them may be done again
+        }
+        for (int m = 0; m < n_members_; ++m) {
+            if (qualified_[m]) normalise(m, out + m * n_classes_);
+            else naive_bayes(m, out + m * n_classes_);
+        }
+    }
+
+  private:
+    const Members &members_;
+    const Store &store_;
+    Slots slots_;
+    const int n_members_, n_classes_, lanes_;
+    std::vector<char> ever_missing_, qualified_;
+    std::vector<double> totals_;  // pseudo-counts of all values of a column that occur, and which of them each has
+    std::vector<int> total_of_, n_with_total_, here_;
+    const bool wide_ = chosen_cpu_level() != CpuLevel::plain;
+    double most_rows_ = 0;                                   // up to which products stay in range
+    bool has_powers_ = false;                                // whether values and sums are to be multiplied by 2^power
+    std::vector<std::int64_t> cell_;                         // of the columns that are here
+    std::vector<double> inverse_, rows_, once_, sum_, top_;  // per lane
+    std::vector<double> present_;                            // per member: all rows
+    std::vector<double> scale_;                              // per total and lane
+    std::vector<double> count_, start_, value_, power_;      // N(x_i, y), P(y, x_i), and what comes of it
+
+    double *line(std::vector<double> &v, int p) { return v.data() + std::size_t(p) * lanes_; }
+    // The cell of two columns' slots in the lower triangle.
+    const double *pair(int i, std::int64_t cell_i, int j, std::int64_t cell_j) const {
+        return store_.pairs + (i > j ? cell_i * store_.width + cell_j : cell_j * store_.width + cell_i);
+    }
+
+    // Calls act(lane) for two lanes at a time; of an odd number one is done again.
+    template <class Act>
+    void each_two(const Act &act) const {
+        for (int l = 0; l < lanes_; l += 2) act(std::min(l, lanes_ - 2));
+    }
+    // What is looked up once per row: the columns present, N(x_i, y), and P(y, x_i) with x_i as super-parent, which is
+    // 0 where x_i is too rare.
+    void find(const int *slot) {
+        using L = scoring::Lanes<2>;
+        const double pseudo = members_.pseudo;
+        here_.clear();
+        std::fill(n_with_total_.begin(), n_with_total_.end(), 0);
+        std::fill(qualified_.begin(), qualified_.end(), 0);
+        find_rows();
+        for (int i = 0; i < store_.n; ++i) {
+            if (slot[i] == store_.missing_slot(i)) continue;
+            const int p = int(here_.size()), t = total_of_[i];
+            here_.push_back(i);
+            ++n_with_total_[t];
+            cell_[p] = (store_.offsets[i] + slot[i]) * lanes_;
+            const double *cells = store_.singles + cell_[p], *scale = &scale_[std::size_t(t) * lanes_];
+            if (ever_missing_[i]) scale = scale_with_gaps(i);
+            double *count = line(count_, p), *start = line(start_, p);
+            each_two([&](int l) {
+                const L seen = L::load(cells + l) * L::load(&inverse_[l]);
+                seen.store(count + l);
+                ((seen + L::all(pseudo)) * L::load(scale + l)).store(start + l);
+            });
+            qualify(count, start);
+        }
+    }
+    // All rows of every lane, and one over all rows of the member with the pseudo-counts of P(y, x_i), for every total.
+    void find_rows() {
+        using L = scoring::Lanes<2>;
+        each_two([&](int l) { (L::load(store_.classes + l) * L::load(&inverse_[l])).store(&rows_[l]); });
+        std::fill(present_.begin(), present_.end(), 0.0);
+        for (int l = 0; l < lanes_; l += n_members_)
+            for (int m = 0; m < n_members_; ++m) present_[m] += rows_[l + m];
+        for (std::size_t t = 0; t < totals_.size(); ++t) {
+            double *scale = &scale_[t * lanes_];
+            for (int m = 0; m < n_members_; ++m) scale[m] = 1 / (present_[m] + n_classes_ * totals_[t]);
+            for (int l = n_members_; l < lanes_; ++l) scale[l] = scale[l - n_members_];
+        }
+    }
+    // The same over the rows that have the column.
+    const double *scale_with_gaps(int i) {
+        const double *gaps = store_.singles + store_.missing_cell(i);
+        double *scale = once_.data();
+        for (int m = 0; m < n_members_; ++m) {
+            double present = present_[m];
+            for (int l = m; l < lanes_; l += n_members_) present -= gaps[l] * inverse_[l];
+            scale[m] = 1 / (std::max(present, 0.0) + n_classes_ * totals_[total_of_[i]]);
+        }
+        for (int l = n_members_; l < lanes_; ++l) scale[l] = scale[l - n_members_];
+        return scale;
+    }
+    void qualify(const double *count, double *start) {
+        const double least = members_.min_count * (1 - 1e-9);
+        for (int m = 0; m < n_members_; ++m) {
+            double seen = 0;
+            for (int l = m; l < lanes_; l += n_members_) seen += count[l];
+            if (seen >= least) qualified_[m] = 1;
+            else
+                for (int l = m; l < lanes_; l += n_members_) start[l] = 0;
+        }
+    }
+    // Whether products over all columns stay in range: factors lie between the pseudo-count and all rows with it.
+    bool fits() const {
+        return std::all_of(present_.begin(), present_.end(), [this](double rows) { return rows < most_rows_; });
+    }
+    // The sum over all super-parents, for some lanes. For every column the product of N(x_i, x_j, y) + pseudo-count
+    // over all others, each pair looked up once; then the denominators.
+    template <int Width>
+    void multiply(int lane) {
+        using L = scoring::Lanes<Width>;
+        const int n_here = int(here_.size());
+#if defined(__x86_64__)
+        if (Width == 4 && wide_)
+            multiply_four(store_.pairs + lane, store_.width, cell_.data(), n_here, &inverse_[lane], members_.pseudo,
+                          &value_[lane], lanes_);
+        else numerators<Width>(lane);
+#else
+        numerators<Width>(lane);
+#endif
+        L sum = L::all(0);
+        for (int p = 0; p < n_here; ++p) {
+            const std::size_t at = std::size_t(p) * lanes_ + lane;
+            const L count = L::load(&count_[at]);
+            L own = L::load(&value_[at]) * L::load(&start_[at]);
+            for (std::size_t t = 0; t < totals_.size(); ++t) {
+                int left = n_with_total_[t] - (total_of_[here_[p]] == int(t));
+                if (left == 0) continue;
+                L square = L::all(1) / (count + L::all(totals_[t]));
+                for (; left > 0; left >>= 1, square = square * square)
+                    if (left & 1) own = own * square;
+            }
+            sum = sum + own;
+        }
+        sum.store(&sum_[lane]);
+    }
+    template <int Width>
+    void numerators(int lane) {
+        using L = scoring::Lanes<Width>;
+        constexpr int block = 4;  // columns side by side: those before are read and written a fourth as often
+        const int n_here = int(here_.size());
+        const std::int64_t width = store_.width, *cell = cell_.data();
+        const L inverse = L::load(&inverse_[lane]), pseudo = L::all(members_.pseudo);
+        double *value = value_.data() + lane;
+        const double *pairs = store_.pairs + lane;
+        const auto factor = [&](const double *cells) { return L::load(cells) * inverse + pseudo; };
+        const auto times = [&](int p, L by) {
+            double *at = value + std::size_t(p) * lanes_;
+            (L::load(at) * by).store(at);
+        };
+        int p = 0;
+        for (; p + block <= n_here; p += block) {
+            const double *row[block];
+            L own[block];
+            for (int u = 0; u < block; ++u) {
+                row[u] = pairs + cell[p + u] * width;
+                own[u] = L::all(1);
+            }
+            for (int q = 0; q < p; ++q) {
+                L f[block];
+                for (int u = 0; u < block; ++u) {
+                    f[u] = factor(row[u] + cell[q]);
+                    own[u] = own[u] * f[u];
+                }
+                times(q, (f[0] * f[1]) * (f[2] * f[3]));
+            }
+            for (int u = 1; u < block; ++u)
+                for (int v = 0; v < u; ++v) {
+                    const L f = factor(row[u] + cell[p + v]);
+                    own[u] = own[u] * f;
+                    own[v] = own[v] * f;
+                }
+            for (int u = 0; u < block; ++u) own[u].store(value + std::size_t(p + u) * lanes_);
+        }
+        for (; p < n_here; ++p) {
+            const double *row = pairs + cell[p] * width;
+            L own = L::all(1);
+            for (int q = 0; q < p; ++q) {
+                const L f = factor(row + cell[q]);
+                own = own * f;
+                times(q, f);
+            }
+            own.store(value + std::size_t(p) * lanes_);
+        }
+    }
+    // The same factor by factor: with gaps, where only rows count that have both columns, and any number of columns.
+    void multiply_carefully() {
+        const int n_here = int(here_.size());
+        value_ = start_;
+        std::fill(power_.begin(), power_.end(), 0.0);
+        for (int p = 0; p < n_here; ++p) {
+            double *__restrict value = line(value_, p);
+            const double *__restrict count = line(count_, p);
+            for (int q = 0, since = 0; q < n_here; ++q) {
+                if (q == p) continue;
+                const int child = here_[q], parent = here_[p];
+                const double *cells = pair(child, cell_[q], parent, cell_[p]);
+                const double *lost = pair(child, store_.missing_cell(child), parent, cell_[p]);
+                const double total = totals_[total_of_[child]];
+                for (int l = 0; l < lanes_; ++l) {
+                    const double all = std::max(count[l] - lost[l] * inverse_[l], 0.0) + total;
+                    value[l] *= (cells[l] * inverse_[l] + members_.pseudo) / all;
+                }
+                if (++since % most_powers == 0) steady(p);
+            }
+            steady(p);
+        }
+        add_up_powers();
+    }
+    void steady(int p) {
+        double *value = line(value_, p), *power = line(power_, p);
+        for (int l = 0; l < lanes_; ++l) {
+            if (value[l] == 0 || value[l] > 0x1p-300) continue;
+            int own;
+            value[l] = std::frexp(value[l], &own);
+            power[l] += own;
+        }
+    }
+    void add_up_powers() {
+        const int n_here = int(here_.size());
+        for (int l = 0; l < lanes_; ++l) {
+            double top = -std::numeric_limits<double>::infinity();
+            for (int p = 0; p < n_here; ++p)
+                if (line(value_, p)[l] > 0) top = std::max(top, line(power_, p)[l]);
+            top_[l] = std::isinf(top) ? 0 : top;
+            sum_[l] = 0;
+            for (int p = 0; p < n_here; ++p) sum_[l] += shifted(line(value_, p)[l], line(power_, p)[l] - top_[l]);
+        }
+    }
+    static double shifted(double x, double power) {
+        return power == 0 ? x : std::ldexp(x, int(std::clamp(power, -4000.0, 4000.0)));
+    }
+    void normalise(int m, double *out) const {
+        double top = -std::numeric_limits<double>::infinity(), all = 0;
+        for (int c = 0; c < n_classes_ && has_powers_; ++c)
+            if (sum_[c * n_members_ + m] > 0) top = std::max(top, top_[c * n_members_ + m]);
+        for (int c = 0; c < n_classes_; ++c) {
+            const int l = c * n_members_ + m;
+            all += out[c] = has_powers_ ? shifted(sum_[l], top_[l] - top) : sum_[l];
+        }
+        for (int c = 0; c < n_classes_; ++c) out[c] /= all;
+    }
+    // Where no value was seen often enough.
+    void naive_bayes(int m, double *out) const {
+        const double pseudo = members_.pseudo;
+        double top = -std::numeric_limits<double>::infinity(), all = 0;
+        for (int c = 0; c < n_classes_; ++c) {
+            const int l = c * n_members_ + m;
+            out[c] = std::log(rows_[l] + pseudo);
+            for (std::size_t p = 0; p < here_.size(); ++p) {
+                const double gaps = (store_.singles + store_.missing_cell(here_[p]))[l] * inverse_[l];
+                const double present = std::max(rows_[l] - gaps, 0.0) + totals_[total_of_[here_[p]]];
+                out[c] += std::log((count_[p * lanes_ + l] + pseudo) / present);
+            }
+            top = std::max(top, out[c]);
+        }
+        for (int c = 0; c < n_classes_; ++c) all += out[c] = std::exp(out[c] - top);
+        for (int c = 0; c < n_classes_; ++c) out[c] /= all;
+    }
+};
+
+// Adds one row to the counts of all members.
+void learn(Members &members, const int *slot, int y, double weight, std::int64_t *cell, double *raw) {
+    Store &s = members.store;
+    const int n_members = members.n_members, first = y * n_members;
+    for (int m = 0; m < n_members; ++m) raw[m] = members.units[m] * weight;
+    const auto add = [&](double *cells) {
+        for (int m = 0; m < n_members; ++m) cells[m] += raw[m];
+    };
+    add(s.classes + first);
+    for (int i = 0; i < s.n; ++i) {
+        cell[i] = (s.offsets[i] + slot[i]) * s.k + first;
+        add(s.singles + cell[i]);
+        double *row = s.pairs + (cell[i] - first) * s.width;
+        for (int j = 0; j < i; ++j) add(row + cell[j]);
+    }
+}
+
+// The cells of one member are halved so many times: its unit has grown too large.
+void halve(Store &s, int n_members, int m, int times) {
+    const double factor = std::ldexp(1.0, -times);
+    each_table(s, [=](double *cells, std::int64_t size) {
+        for (std::int64_t q = m; q < size; q += n_members) cells[q] *= factor;
+    });
+}
+
+void fade(Members &members, int m, double factor, std::int64_t *halved) {
+    double &unit = members.units[m];
+    if (unit / factor < most_unit) {
+        unit /= factor;
+        return;
+    }
+    const int size = std::ilogb(unit), shrink = std::ilogb(factor);
+    halve(members.store, members.n_members, m, size - shrink);
+    halved[m] += size - shrink;
+    unit = std::ldexp(unit, -size) / std::ldexp(factor, -shrink);
+}
+
+}  // namespace
+
+void answer(const Members &members, const Codes &codes, double *out) {
+    RowScorer scorer(members);
+    std::vector<int> slot(members.store.n);
+    for (std::int64_t r = 0; r < codes.n_rows; ++r) {
+        scorer.slots().read(codes, r, slot.data());
+        scorer.score(slot.data(), out + r * members.store.k);
+    }
+}
+
+std::int64_t test_then_train(Members &members, Stream &stream) {
+    const Store &s = members.store;
+    const Batch &rows = stream.rows;
+    const int n_classes = members.n_classes();
+    RowScorer scorer(members);
+    std::vector<int> slot(s.n), other(s.n), next(s.n);
+    std::vector<std::int64_t> cell(s.n);
+    std::vector<double> raw(members.n_members);
+    const bool large = s.width * s.width * s.k > large_table;
+    for (std::int64_t r = 0; r < rows.n_rows(); ++r) {
+        const int y = rows.labels.at(r);
+        const bool labelled = rows.has_label(r);
+        if ((labelled && y >= n_classes) || !scorer.slots().read(rows.codes, r, slot.data())) return r;
+        if (stream.answered) {
+            scorer.slots().read(*stream.answered, r, other.data());
+            scorer.score(other.data(), stream.answers + r * s.k);
+        }
+        if (large && r + 1 < rows.n_rows()) {
+            scorer.slots().read(rows.codes, r + 1, next.data());
+            scorer.expect(next.data());
+        }
+        scorer.score(slot.data(), stream.judged + r * s.k);
+        if (!labelled) continue;
+        for (int m = 0; m < members.n_members; ++m)
+            if (const double factor = stream.fade[m * rows.n_rows() + r]; factor < 1)
+                fade(members, m, factor, stream.halved);
+        scorer.rescale();
+        scorer.note_missing(slot.data());
+        learn(members, slot.data(), y, rows.weights[r], cell.data(), raw.data());
+    }
+    return rows.n_rows();
+}
+
+}  // namespace tanager::half_lives

@@ -1,0 +1,39 @@
+// AODE with several half-lives at once: counts that fade at different rates side by side, so that a row finds the
+// cells of all of them with one look-up.
+//
+// The store has K * M lanes where others have K classes: lane c * M + m is class c in the counts of member m. Only the
+// lower triangle of its pairs is kept; whoever reads the upper one mirrors it first (mirror_pairs). Cells of member m
+// are its true counts times units[m], and fading makes the unit grow, as everywhere (see stream.hpp).
+#pragma once
+#include <optional>
+
+#include "slots.hpp"
+
+namespace tanager::half_lives {
+
+struct Members {
+    Store &store;
+    int n_members;     // M
+    double *units;     // one per member
+    double pseudo;     // pseudo-count of every cell, positive
+    double min_count;  // a value serves as a super-parent from this weight on
+
+    int n_classes() const { return store.k / n_members; }
+};
+
+// Posteriors of all rows by every member: (rows, M, K).
+void answer(const Members &members, const Codes &codes, double *out);
+
+struct Stream {
+    Batch rows;
+    const double *fade;             // (M, rows): before row r is learned, the counts of member m fade by fade[m, r]
+    std::optional<Codes> answered;  // rows that are answered in place of those that are learned
+    double *judged;                 // (rows, M, K): what members say of the rows that are learned, before they are
+    double *answers;                // (rows, M, K): of the others, where there are any
+    std::int64_t *halved;           // per member: how many times its cells were halved because the unit was too large
+};
+
+// Row after row is answered and then learned; returns the rows before one with an unknown value or class.
+std::int64_t test_then_train(Members &members, Stream &stream);
+
+}  // namespace tanager::half_lives

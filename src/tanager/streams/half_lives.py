@@ -1,0 +1,417 @@
+"""HalfLives: one classifier with several half-lives, mixed by weights that are learned along the stream.
+
+    rows --Ladder--> answers of every half-life --Pool--> one answer
+                     (the label comes)          --> new weights
+
+Members and weights learn a row only after it was answered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from tanager import saved
+from tanager.classifiers.aode import AODE
+from tanager.counts.forgetting import as_decay
+from tanager.encoding.chunks import n_rows
+from tanager.encoding.validation import check_times, check_weights, column_name, one_dimensional
+from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_number
+from tanager.learning.batch import StreamPart
+from tanager.learning.classifier import Answers, Classifier, check_row
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.explaining import classes_of
+from tanager.scoring.explain import Explanation, Part
+from tanager.shortcuts import public
+from tanager.streams.ladder import Ladder, Said, joined_rows
+from tanager.streams.pool import KINDS, Pool
+from tanager.streams.weight_history import WeightHistory
+
+_OF_THE_FIRST = ("classes_", "target_name_", "encoder_", "n_features_in_", "feature_names_in_")
+
+
+@dataclass(eq=False, repr=False)
+class HalfLives(Classifier):
+    """A ladder of half-lives of one classifier, mixed by weights that are learned along the stream.
+
+    For streams, when nobody knows how fast the world changes: short memories follow it, long ones know more, and the
+    weights say whom to believe now. There is no knob to turn. Every row is answered before it is learned, by members
+    and weights that have not seen its label.
+
+    Parameters
+    ----------
+    model : classifier, default=None
+        What learns and answers, with any options but ``decay`` and ``window``. None is ``AODE()``.
+    half_lives : sequence, default=(20, 100, 500, 2500, inf)
+        Half-lives in rows, or in time (``"6 h"``; rows then need ``times``); ``inf`` never forgets.
+    mix : {"stacking", "fixed-share"}, default="stacking"
+        "stacking": the log probabilities of the members are added up, times weights that follow the gradient of the
+        log loss; they also say how sure to be. "fixed-share": a mean of the probabilities, by weights that go to
+        members who gave much to the true class.
+    more_bins : sequence of int, default=()
+        Further ladders, whose number columns are cut into so many bins of equal frequency, for members that err in
+        other places. Each takes as long as the first.
+
+    Attributes
+    ----------
+    members_ : list of classifiers
+        One per half-life, in the order of ``half_lives``; then those of ``more_bins``.
+    weights_ : dict
+        The weight of every member now. With "fixed-share" they add up to 1; with "stacking" they need not, and a
+        negative one says that a member is wrong more often than right.
+    n_rows_ : int
+        Rows seen.
+
+    Notes
+    -----
+    Log-linear pooling with online gradient descent on the log loss, in steps of the size 0.3 over the root of the
+    fading sum of squared gradients; "fixed-share" is Herbster and Warmuth (1998). Columns are encoded once for all
+    half-lives, and AODEs have their counts side by side, so that five half-lives take much less than the time of five
+    models. A ladder of one half-life answers as its only member does.
+
+    Examples
+    --------
+    >>> from tanager import AODE, HalfLives
+    >>> X = [["sun"], ["rain"]] * 1000
+    >>> y = ["play", "stay"] * 500 + ["stay", "play"] * 500
+    >>> model = HalfLives(AODE(), half_lives=(20, float("inf"))).partial_fit(X, y)
+    >>> model.predict([["sun"]])
+    array(['stay'], dtype='<U4')
+    >>> [name for name, weight in model.weights_.items() if weight > 1]
+    ['20 rows']
+    """
+
+    model: Any = None
+    half_lives: Any = (20, 100, 500, 2500, math.inf)
+    mix: str = "stacking"
+    more_bins: Any = ()
+
+    def check_options(self) -> None:
+        check_option("mix", self.mix, tuple(KINDS))
+        base = self._base()
+        if isinstance(self.model, type) or not isinstance(base, Classifier):
+            raise OptionError(f"model={self.model!r} is no classifier of tanager. Give one, such as AODE().")
+        name = type(base).__name__
+        if not hasattr(base, "decay"):
+            raise OptionError(f"{name} cannot forget by a half-life: it has no option decay. Use AODE(), say.")
+        for option in ("decay", "window"):
+            if getattr(base, option) is not None:
+                raise OptionError(
+                    f"model={name}({option}={getattr(base, option)!r}): half_lives says how members forget. "
+                    f"Leave out {option}=."
+                )
+        self._check_half_lives()
+        if isinstance(self.more_bins, str | bytes) or not isinstance(self.more_bins, Sequence):
+            raise OptionError(f"more_bins={self.more_bins!r}: give a sequence of numbers of bins, such as (5, 20).")
+        for bins in self.more_bins:
+            if not is_number(bins, 2) or int(bins) != bins:
+                raise OptionError(f"more_bins={self.more_bins!r}: {bins!r} is no number of bins of at least 2.")
+        for model in self._fresh():
+            model.check_options()
+
+    def _check_half_lives(self) -> None:
+        given = self.half_lives
+        if isinstance(given, str | bytes) or not isinstance(given, Sequence) or not len(given):
+            raise OptionError(f"half_lives={given!r}: give a sequence of half-lives, such as (20, 200, 2000, inf).")
+        for half_life in given:
+            if half_life is None or (is_number(half_life, 0) and half_life < 1):
+                raise OptionError(
+                    f"half_lives={given!r}: {half_life!r} is no half-life. Give rows (1 or more), a duration, or inf."
+                )
+            _decay(half_life)
+        if len({str(half_life) for half_life in given}) < len(given):
+            raise OptionError(f"half_lives={given!r}: some half-life is there twice.")
+
+    def _base(self) -> Any:
+        return AODE() if self.model is None else self.model
+
+    def _fresh(self) -> list[Classifier]:
+        """All members, with nothing learned: ladder after ladder."""
+        bases = [self._base()]
+        bases += [clone(self._base()).set_params(bins="frequency", n_bins=int(bins)) for bins in self.more_bins]
+        return [clone(base).set_params(decay=_decay(half_life)) for base in bases for half_life in self.half_lives]
+
+    def _names(self) -> list[str]:
+        """What the members are called."""
+        first = [_name(half_life) for half_life in self.half_lives]
+        return first + [f"{name}, {bins} bins" for bins in self.more_bins for name in first]
+
+    # --- learning -----------------------------------------------------------------------------------------------
+
+    def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
+        """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
+        self.check_options()
+        for name in (*_OF_THE_FIRST, "read_up_to_"):
+            self.__dict__.pop(name, None)
+        self._warm_up = None  # members have their own
+        models, size = self._fresh(), len(self.half_lives)
+        self._ladders = [Ladder(models[at : at + size]) for at in range(0, len(models), size)]
+        self._pool = Pool(self.mix, len(models))
+        self._history = WeightHistory(len(models))
+        self.n_rows_ = 0
+        for ladder in self._ladders:
+            ladder.start(classes, target)
+        self._follow()
+        return self
+
+    @property
+    def _first(self) -> Classifier:
+        """The member whose columns and classes are those of all."""
+        return self._ladders[0].first
+
+    def _follow(self) -> None:
+        """Classes and columns are those of the first member."""
+        if "encoder_" not in self.__dict__ and self._first.started:
+            _ = self._first.has_learned  # the first row of a warm-up is taken in
+        theirs = self._first.__dict__
+        self.__dict__.update({name: theirs[name] for name in _OF_THE_FIRST if name in theirs})
+
+    def add_classes(self, classes: np.ndarray) -> None:
+        """Take in classes before their first rows are learned."""
+        for ladder in self._ladders:
+            ladder.add_classes(classes)
+        self._follow()
+
+    def check_learned(self) -> None:
+        """After all rows: refuse options that do not fit the classes."""
+        for model in self.members_:
+            model.check_learned()
+
+    def check_row_times(self, times: np.ndarray | None, n_rows: int) -> None:
+        """Refuse rows without times where some member forgets by time."""
+        for model in self._fresh() if not self.started else self.members_:
+            model.check_row_times(times, n_rows)
+
+    @property
+    def n_warm_up_rows(self) -> int:
+        """How many first rows of a stream are kept until its columns are fixed."""
+        return self._first.n_warm_up_rows if self.started else 0
+
+    @property
+    def columns_fixed(self) -> bool:
+        """Whether kinds and cut points are no longer provisional."""
+        return self.started and self._first.columns_fixed
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, times: Any, target: str | None = None) -> Self:
+        self.start(target=target)
+        self._check_given(X, y, sample_weight, times)
+        if y is not None and isinstance(self._first, CountsClassifier) and self._first.recut is None:
+            self._learn_table(X, y, sample_weight, times)
+        else:
+            self._learn(X, y, sample_weight, times)
+        self.check_learned()
+        self._follow()
+        return self
+
+    def _learn_table(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
+        """Columns are fixed by the whole table; then its rows are answered and learned in turn."""
+        labels, m = np.asarray(one_dimensional(y)), n_rows(X)
+        rows = StreamPart(X, labels, check_weights(sample_weight, m), check_times(times, m))
+        first = self._first
+        first.target_name_ = first.target_name_ or column_name(y)
+        said = [ladder.fit(rows) for ladder in self._ladders]
+        self._follow()
+        own = rows.weights
+        if own is not None:  # of the rows that count, but for the first
+            own = own[(own > 0) & (first.label_codes(labels)[0] < len(first.classes_))][1:]
+        self.n_rows_ = 1
+        self._mix(_joined(said), own)
+        self.n_rows_ = m
+
+    def _check_given(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
+        """Refuse rows that cannot be learned, while nothing has been."""
+        if y is None:
+            raise DataError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        weights = check_weights(sample_weight, n_rows(X))
+        if weights is not None and not weights.any():
+            raise DataError("every sample weight is zero; at least one row must count.")
+        self._first.check_labels(y)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
+        if y is None:
+            raise DataError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        weights = check_weights(sample_weight, n_rows(X))
+        first = self._first
+        first.target_name_ = first.target_name_ or column_name(y)
+        first.check_labels(y)  # before anything is learned
+        self.test_then_train(X if hasattr(X, "__getitem__") else np.asarray(X), y, weights, times)
+
+    def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
+        """Answer one row, for the weights, and learn it."""
+        check_row(row, "learn_one")
+        if not self.started:
+            self.start()
+        labels = np.empty(1, dtype=object)
+        labels[0] = y
+        weights = None if sample_weight == 1.0 else check_weights([sample_weight], 1)
+        self._answer_and_learn(StreamPart([row], labels, weights, None if time is None else check_times([time], 1)))
+        return self
+
+    def _answer_and_learn(self, rows: StreamPart) -> Answers:
+        """Answer and learn rows with every member, then let the weights follow."""
+        first, *others = self._ladders
+        said = [first.run(rows)]
+        rows = rows.part(0, len(said[0]))
+        said += [_run_all(ladder, rows) for ladder in others]
+        self._follow()
+        return said[0].classes, self._mix(_joined(said), rows.weights)
+
+    def _mix(self, said: Said, weights: np.ndarray | None) -> np.ndarray:
+        """What the pool makes of answers, row after row; the weights learn."""
+        before, self.n_rows_ = self.n_rows_, self.n_rows_ + len(said)
+        if not len(said.classes):
+            return np.zeros((len(said), 0))
+        proba, path = self._pool.learn(said.answers, said.judged, said.labels, weights)
+        self._history.add(before, path)
+        return proba
+
+    def merge(self, other: Any) -> Self:
+        """Refused: the weights depend on the order of the rows."""
+        raise SchemaMismatch(
+            "cannot merge HalfLives: old rows count less and weights follow the stream, so that everything depends on "
+            "the order of rows, and the joint order of two streams is unknown. Merge models that do not forget: AODE()."
+        )
+
+    # --- answers ------------------------------------------------------------------------------------------------
+
+    @property
+    def members_(self) -> list[Classifier]:
+        """The members, one per half-life and ladder."""
+        return [model for ladder in self._ladders for model in ladder.models]
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """The weight of every member now."""
+        return dict(zip(self._names(), self._pool.weights.tolist(), strict=True))
+
+    @property
+    def weight_history_(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows seen, and the weights of all members then, (points, members): a point every so many rows."""
+        return self._history.rows, self._history.weights
+
+    @property
+    def class_count_(self) -> np.ndarray:
+        """How much the rows of each class weigh for the member that forgets least."""
+        return self._longest().class_count_ if self.has_learned else np.zeros(len(self.classes_))
+
+    def _longest(self) -> Classifier:
+        models = self._ladders[0].models
+        counts = [model.class_count_.sum() if model.has_learned else 0.0 for model in models]
+        return models[int(np.argmax(counts))]
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether there are rows to answer from."""
+        return self.started and self._first.has_learned
+
+    def stream_proba(self, X: Any) -> np.ndarray:
+        """``predict_proba`` as a stream answers."""
+        return self._mixed(X, stream=True)
+
+    def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
+        proba = self._mixed(X, stream=False)
+        with np.errstate(divide="ignore"):
+            return np.log(proba) if log_joint else proba
+
+    def _mixed(self, X: Any, *, stream: bool) -> np.ndarray:
+        check_is_fitted(self, "classes_")
+        self.check_fitted()
+        return self._pool.mix(np.concatenate([ladder.answer(X, stream=stream) for ladder in self._ladders], axis=1))
+
+    def decide(self, proba: np.ndarray) -> np.ndarray:
+        """The label to answer with, given the probabilities of the classes: see ``predict``."""
+        return self._longest().decide(proba) if self.has_learned else np.repeat(self.classes_[:1], len(proba))
+
+    def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
+        """Why a row gets its answer: log-odds of every column, those of each member times its weight.
+
+        With "fixed-share" the member of the largest weight speaks. ``rule`` lists the weights.
+        """
+        self.check_fitted()
+        proba = self.predict_proba([row] if isinstance(row, Mapping) else row)
+        if len(proba) != 1:
+            raise DataError(f"explain takes one row, got {len(proba)}. Explain them one by one.")
+        if len(self.classes_) < 2:
+            raise DataError(f"there is nothing to explain: the only class is {self.classes_.tolist()[0]!r}.")
+        chosen, rival = (self.classes_.tolist()[c] for c in classes_of(self, proba, answer, against))
+        weights = self._pool.weights
+        if len(weights) == 1 or self.mix == "fixed-share":
+            weights = np.eye(len(weights))[int(np.argmax(weights))]
+        told = [
+            (weight, model.explain(row, chosen, rival))
+            for weight, model in zip(weights.tolist(), self.members_, strict=True)
+            if weight != 0.0
+        ]
+        parts = [Part(part.column, part.parents, w * part.log_odds) for w, own in told for part in own.parts]
+        return Explanation(
+            answer=chosen,
+            against=rival,
+            probability=float(proba[0, self.class_codes[chosen]]),
+            log_odds=sum(w * own.log_odds for w, own in told),
+            prior=sum(w * own.prior for w, own in told),
+            parts=tuple(parts),
+            values=told[0][1].values,
+            rule="weights: " + ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights_.items()),
+        )
+
+    def plot(self, path: Any = None, **options: Any) -> Any:
+        """Draw which half-life spoke when; see ``tanager.plot_half_lives``."""
+        return public("plot_half_lives")(self, path, **options)
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def _model_state(self) -> dict[str, Any]:
+        """All members, their weights, and how these came about."""
+        state = {"n_rows": self.n_rows_, "every": self._history.every}
+        arrays = self._pool.to_arrays() | self._history.to_arrays()
+        return {"state": state, "arrays": arrays, "models": self.members_}
+
+    def _take_model_state(self, state: dict[str, Any]) -> None:
+        expected = {"n_rows": saved.whole(), "every": saved.whole(1)}
+        self.n_rows_, every = saved.read("state of its stream", state["state"], expected).values()
+        self._pool.take_arrays(state["arrays"])
+        self._history.take_arrays(every, state["arrays"])
+        size, models = len(self.half_lives), list(state["models"])
+        for at, ladder in enumerate(self._ladders):
+            end = None if ladder is self._ladders[-1] else (at + 1) * size
+            ladder.take_models(models[at * size : end])
+        self._follow()
+
+
+def _decay(half_life: Any) -> Any:
+    """The option ``decay`` of a member."""
+    if half_life == math.inf:
+        return None
+    as_decay(half_life)
+    return half_life
+
+
+def _name(half_life: Any) -> str:
+    if isinstance(half_life, str):
+        return half_life
+    return "all rows" if half_life == math.inf else "1 row" if half_life == 1 else f"{half_life:,g} rows"
+
+
+def _run_all(ladder: Ladder, rows: StreamPart) -> Said:
+    """Answer and learn all of these rows, which have no new class but perhaps the first."""
+    parts: list[Said] = []
+    done = 0
+    while done < len(rows):
+        parts.append(ladder.run(rows.part(done, len(rows))))
+        done += len(parts[-1])
+    return joined_rows(parts)
+
+
+def _joined(said: list[Said]) -> Said:
+    """What the members of several ladders said of the same rows."""
+    if len(said) == 1:
+        return said[0]
+    judged = [own.judged for own in said if own.judged is not None]
+    answers = np.concatenate([own.answers for own in said], axis=1)
+    return Said(said[0].classes, answers, said[0].labels, np.concatenate(judged, axis=1) if judged else None)

@@ -1,0 +1,240 @@
+"""Ladder: one classifier with several half-lives along a stream. Columns are encoded once for all of its members.
+
+Three ways through a block of rows give the same answers: AODEs have their counts side by side, and one kernel goes
+through all of them (``SideBySide``); other counting classifiers take the same codes one after the other; and while
+columns are not fixed, or a row brings a class or a column that is new, every member reads the rows itself.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tanager.counts.block import Block, Query
+from tanager.encoding.values import is_missing
+from tanager.errors import ModelFileError
+from tanager.learning.batch import StreamPart
+from tanager.learning.classifier import Classifier
+from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.stream import (
+    answer_and_learn_encoded,
+    encode_all,
+    encode_next,
+    learn_first_encoded,
+    rows_of_stage,
+)
+from tanager.streams.side_by_side import SideBySide, suits
+
+NONE = np.iinfo(np.uint16).max  # the code of a label that is none of the classes
+
+
+@dataclass
+class Said:
+    """What members said, (rows, members, classes): answers, and where labels are late also of the rows just learned."""
+
+    classes: np.ndarray  # known when they answered
+    answers: np.ndarray
+    labels: np.ndarray  # codes of the true classes; too large where there is none, or it was not known
+    judged: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+
+def joined_rows(parts: list[Said]) -> Said:
+    """What was said of rows one behind the other, of the same classes."""
+    if len(parts) == 1:
+        return parts[0]
+    answers, labels = (np.concatenate([getattr(part, name) for part in parts]) for name in ("answers", "labels"))
+    judged = [part.judged for part in parts if part.judged is not None]
+    return Said(parts[0].classes, answers, labels, np.concatenate(judged) if judged else None)
+
+
+class Ladder:
+    """Models that are alike but for their half-life."""
+
+    def __init__(self, models: list[Classifier]) -> None:
+        self._models = models
+        self._together: SideBySide | None = None  # what has been learned, while it is there
+
+    @property
+    def models(self) -> list[Classifier]:
+        """The models, up to date."""
+        if self._together is not None:
+            self._together.write_back()
+            self._together = None
+        return self._models
+
+    @property
+    def first(self) -> Classifier:
+        """The model that encodes for all; its counts may lag behind."""
+        return self._models[0]
+
+    def __len__(self) -> int:
+        return len(self._models)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_models": self.models, "_together": None}
+
+    def take_models(self, models: list[Classifier]) -> None:
+        """Go on with models from a file."""
+        kinds = [type(model) for model in self._models]
+        if [type(model) for model in models] != kinds:
+            found = ", ".join(type(model).__name__ for model in models) or "none"
+            raise ModelFileError(f"its members are {found}; expected {len(kinds)} of {kinds[0].__name__}")
+        if any(model.classes_.tolist() != models[0].classes_.tolist() for model in models):
+            raise ModelFileError("its members have different classes")
+        self._models = models
+        self._share()
+
+    # --- columns and classes ------------------------------------------------------------------------------------
+
+    def start(self, classes: np.ndarray | None, target: str | None) -> None:
+        """Forget everything."""
+        self._together = None
+        for model in self._models:
+            model.start(classes, target)
+
+    def add_classes(self, classes: np.ndarray) -> None:
+        """Take in classes before their first rows are learned."""
+        if len(self.first.classes_with(classes)) > len(self.first.classes_):
+            for model in self.models:
+                model.add_classes(classes)
+
+    def _share(self) -> bool:
+        """Let all models have one encoder, once their columns are fixed; whether they have."""
+        first = self.first
+        if len(self) == 1 or not isinstance(first, CountsClassifier) or first.recut is not None:
+            return False
+        if not all(model.columns_fixed for model in self._models):
+            return False
+        for model in self._models[1:]:
+            if model.encoder_ is not first.encoder_:
+                if model.encoder_.schema != first.encoder_.schema:
+                    return False
+                model.encoder_ = first.encoder_
+        return True
+
+    def _part(self) -> None:
+        """Let every model have an encoder of its own, because it will read rows itself."""
+        for model in self.models[1:]:
+            if model.knows_columns and model.encoder_ is self.first.encoder_:
+                model.encoder_ = deepcopy(model.encoder_)
+
+    def _side_by_side(self) -> SideBySide | None:
+        if self._together is None and suits(self._models) and SideBySide.fits(self._models):
+            self._together = SideBySide(self._models)
+        return self._together
+
+    # --- a stream -----------------------------------------------------------------------------------------------
+
+    def run(self, rows: StreamPart) -> Said:
+        """Answer and learn at least the first of these rows, and stop where a class or a column is new."""
+        if not self._share():
+            return self._apart(rows, self._known_rows(rows))
+        first = self.first
+        assert isinstance(first, CountsClassifier)
+        if is_missing(rows.y[0]):  # nothing is learned
+            answers = self.answer(rows.part(0, 1).to_answer, stream=True)
+            return Said(first.classes_, answers, np.array([NONE], dtype=np.uint16))
+        try:
+            encoded = encode_next(first, rows)
+        except BaseException:
+            self._share()
+            raise
+        if encoded is None:
+            return self._apart(rows, 1)
+        return self._encoded(*encoded)
+
+    def _known_rows(self, rows: StreamPart) -> int:
+        """How many rows every model may read at a time: those of known classes, and alone the first and late ones."""
+        if rows.answered is not None or not self.first.has_learned:
+            return 1
+        code_of, most = self.first.code_of, rows_of_stage(self.first, len(rows))
+        new = (r for r, label in enumerate(rows.y[:most].tolist()) if code_of(label) is None)
+        return max(1, next(new, most))
+
+    def _apart(self, rows: StreamPart, size: int) -> Said:
+        """Let every model read the rows itself."""
+        self._part()
+        models, part = self.models, rows.part(0, size)
+        knew = models[0].has_learned
+        classes = models[0].classes_ if knew else models[0].classes_[:0]
+        judged = None
+        if part.answered is not None and knew:
+            judged = np.stack([model.stream_proba(part.X) for model in models], axis=1)
+        given = part.X, part.y, part.weights, part.times, part.answered
+        answers = np.stack([model.test_then_train(*given) for model in models], axis=1)
+        columns = [models[0].class_codes[label] for label in classes.tolist()]
+        labels = np.array([self.first.code_of(label) for label in part.y.tolist()], dtype=float)
+        labels = np.where(np.isin(labels, columns), np.searchsorted(columns, labels), NONE).astype(np.uint16)
+        self._share()
+        return Said(classes, np.ascontiguousarray(answers[:, :, columns]), labels, judged)
+
+    def _encoded(self, block: Block, asked: Query | None) -> Said:
+        """Answer and learn rows that are encoded, with classes and columns that are known."""
+        parts: list[Said] = []
+        done, end = 0, len(block)
+        if end == 0:
+            return Said(self.first.classes_, np.empty((0, len(self), len(self.first.classes_))), block.labels)
+        while done < end:
+            rest = slice(done, end)
+            parts.append(self._next(block.part(rest), None if asked is None else asked.part(rest)))
+            done += len(parts[-1])
+        return joined_rows(parts)
+
+    def _next(self, block: Block, asked: Query | None) -> Said:
+        """Answer and learn at least the first of these rows."""
+        together = self._side_by_side()
+        run = None if together is None else together.run(block, asked)
+        if run is not None and len(run[0]):
+            judged, answers = run
+            classes, labels = self.first.classes_, block.labels[: len(judged)]
+            return Said(classes, judged, labels) if answers is None else Said(classes, answers, labels, judged)
+        one = together is not None or asked is not None  # a value is new, or comes late; or labels do
+        return self._one_after_the_other(block.part(slice(1)) if one else block, asked)
+
+    def _one_after_the_other(self, block: Block, asked: Query | None) -> Said:
+        models = [model for model in self.models if isinstance(model, CountsClassifier)]
+        judged = None
+        if asked is not None:
+            asked = asked.part(slice(len(block)))
+            judged = np.stack([model.stream_scorer.score(block.query) for model in models], axis=1)
+        answers = np.stack([answer_and_learn_encoded(model, block, asked) for model in models], axis=1)
+        for model in models:
+            model.take_vocabulary(model.encoder_.schema)
+        return Said(models[0].classes_, answers, block.labels, judged)
+
+    def fit(self, rows: StreamPart) -> Said:
+        """Learn a whole table: columns and classes are fixed by all of it, then rows are answered and learned in turn.
+
+        The first row, which there is nothing to answer from, is not among the answers.
+        """
+        first = self.first
+        assert isinstance(first, CountsClassifier)
+        reader = deepcopy(first).start(target=first.target_name_)  # learns no row, so that all models can begin
+        block = encode_all(reader, rows.X, rows.y, rows.weights, rows.times)
+        counted = block.labelled if block.weights is None else block.labelled & (block.weights > 0)
+        if not counted.all():
+            block = block.part(counted)
+        for model in self._models:
+            assert isinstance(model, CountsClassifier)
+            model.add_classes(reader.classes_)
+            learn_first_encoded(model, reader, block.part(slice(1)))
+        self._share()
+        return self._encoded(block.part(slice(1, None)), None)
+
+    # --- answers ------------------------------------------------------------------------------------------------
+
+    def answer(self, X: Any, *, stream: bool = False) -> np.ndarray:
+        """Probabilities by every model, (rows, models, classes); ``stream``: as a stream answers."""
+        first = self.first
+        if self._share() and isinstance(first, CountsClassifier):
+            together = self._side_by_side()
+            if together is not None:
+                return together.answer(first.encode(X).codes)
+        ask = [model.stream_proba if stream else model.predict_proba for model in self.models]
+        return np.stack([proba(X) for proba in ask], axis=1)

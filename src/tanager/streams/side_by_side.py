@@ -1,0 +1,112 @@
+"""SideBySide: the counts of AODEs with different half-lives in one store, so that a row is looked up once for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeGuard
+
+import numpy as np
+
+from tanager import _kernels
+from tanager.classifiers.aode import AODE
+from tanager.counts.block import Block, Query
+from tanager.counts.estimates import Lidstone
+
+MOST_BYTES = 2**28  # of the counts side by side, which are there twice
+
+
+def suits(models: Sequence[object]) -> TypeGuard[Sequence[AODE]]:
+    """Whether models can have their counts side by side: AODEs alike but for their half-life, nothing laid around."""
+    return len(models) > 1 and all(type(model) is AODE and _is_plain(model) for model in models)
+
+
+def _is_plain(model: AODE) -> bool:
+    estimate = model.estimate
+    counted = model.window is None and model.recut is None and model.unseen == "ignore"
+    weighed = model.priors is not None or model.class_weight is not None or model.calibrate
+    lidstone = type(estimate) is Lidstone and estimate.strength > 0
+    return counted and lidstone and not weighed and not model.gaussian and model.subsumption is None
+
+
+class SideBySide:
+    """The counts of several models as one store with (class, model) as its classes, for the kernels.
+
+    While it is there, it is what has been learned; ``write_back`` brings the models up to date.
+    """
+
+    def __init__(self, models: Sequence[AODE]) -> None:
+        self.models = models
+        self.counts = [model.counts_ for model in models]
+        first = self.counts[0]
+        self.n_classes = first.n_classes
+        self._tables = {name: self._stacked(name) for name in first.raw_cells()}
+        self.units = np.array([counts.scale for counts in self.counts])
+        self._halved = np.zeros(len(models), dtype=np.int64)
+        classes, singles, pairs = (self._tables[name] for name in ("classes", "singles", "pairs"))
+        self._store = _kernels.Store(first.offsets, first.schema.n_values, classes, singles, pairs, [], [])
+
+    def _stacked(self, name: str) -> np.ndarray:
+        """A table of all models: (..., classes x models)."""
+        cells = np.stack([counts.raw_cells()[name] for counts in self.counts], axis=-1)
+        return cells.reshape(*cells.shape[:-2], -1)
+
+    @staticmethod
+    def fits(models: Sequence[AODE]) -> bool:
+        """Whether the counts have one layout, with classes to tell apart, and are small enough to be there twice."""
+        first = models[0].counts_
+        alike = all(np.array_equal(model.counts_.offsets, first.offsets) for model in models)
+        known = all(model.counts_.n_classes == first.n_classes for model in models)
+        return alike and known and first.n_classes > 0 and first.nbytes * len(models) <= MOST_BYTES
+
+    @property
+    def _estimate(self) -> tuple[float, float]:
+        model = self.models[0]
+        return float(model.estimate.strength), float(model.min_count)
+
+    def answer(self, codes: np.ndarray) -> np.ndarray:
+        """Probabilities of the classes by every model: (rows, models, classes)."""
+        out = self._room(len(codes))
+        _kernels.answer_half_lives(self._store, self.units, *self._estimate, codes, out)
+        return out
+
+    def run(self, block: Block, asked: Query | None) -> tuple[np.ndarray, np.ndarray | None] | None:
+        """Answer and learn rows up to one with a new value: answers to them, and to those asked for instead, if any.
+
+        None where some row comes later than its time, and so has another weight for every model.
+        """
+        n = len(block)
+        steps = [model.memory.steps(n, block.times) for model in self.models]
+        if any(own.late is not None for own in steps):
+            return None
+        fade = np.array([np.ones(n) if own.fade is None else own.fade for own in steps])
+        judged, answers = self._room(n), None if asked is None else self._room(n)
+        went = _kernels.stream_half_lives(
+            self._store,
+            self.units,
+            *self._estimate,
+            codes=block.codes,
+            labels=block.labels,
+            weights=block.weights,
+            fade=fade,
+            halved=self._halved,
+            judged=judged,
+            answered=None if asked is None else asked.codes,
+            answers=answers,
+        )
+        for model in self.models:
+            if model.memory.clock is not None:
+                model.memory.clock.pass_rows(went, None if block.times is None else block.times[:went])
+        return judged[:went], None if answers is None else answers[:went]
+
+    def _room(self, n: int) -> np.ndarray:
+        return np.empty((n, len(self.models), self.n_classes))
+
+    def write_back(self) -> None:
+        """Let the models have what was learned."""
+        _kernels.mirror_half_lives(self._store)
+        shape = (self.n_classes, len(self.models))
+        tables = {name: cells.reshape(*cells.shape[:-1], *shape) for name, cells in self._tables.items()}
+        for m, counts in enumerate(self.counts):
+            own = {name: cells[..., m] for name, cells in tables.items()}
+            counts.take_raw_cells(own, float(self.units[m]), int(self._halved[m]))
+        self._halved[:] = 0

@@ -1,0 +1,313 @@
+"""HalfLives: the laws of a ladder of half-lives, beside a slow twin made of single models and plain loops."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tanager
+from tanager import AODE, TAN, DataError, HalfLives, HoeffdingTree, ModelFileError, NaiveBayes, OptionError
+from tanager.errors import SchemaMismatch
+from tanager.streams.pool import KEEP, LEAST, SHARE, STEP
+
+INF = math.inf
+SHORT = (3, 20, INF)
+
+
+def stream(n: int = 300, seed: int = 0, gaps: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers, text and gaps, three classes, and a change in the middle."""
+    rng = np.random.default_rng(seed)
+    X = np.empty((n, 4), dtype=object)
+    X[:, 0] = rng.normal(size=n)
+    X[:, 1] = rng.choice(["a", "b", "c"], n)
+    X[:, 2] = rng.integers(0, 4, n)
+    X[:, 3] = rng.normal(size=n)
+    y = (X[:, 0] > 0).astype(int) + (X[:, 1] == "a")
+    y[n // 2 :] = 2 - y[n // 2 :]
+    if gaps:
+        X[rng.random(X.shape) < 0.05] = None
+    return X, np.array(["low", "mid", "top"])[y]
+
+
+def slow_twin(answers: list[np.ndarray], labels: list[int | None], mix: str) -> np.ndarray:
+    """The pool by plain loops: answers of the members (rows, classes), class codes (None: nothing to learn)."""
+    m, k = len(answers), answers[0].shape[1]
+    weights, square, out = [1 / m] * m, 0.0, []
+    for r, y in enumerate(labels):
+        said = [[max(float(p), LEAST) for p in own[r]] for own in answers]
+        if mix == "stacking":
+            score = [sum(w * math.log(own[c]) for w, own in zip(weights, said, strict=True)) for c in range(k)]
+            top = max(score)
+            odds = [math.exp(s - top) for s in score]
+            proba = [x / sum(odds) for x in odds]
+            if y is not None:
+                gradient = [
+                    sum(p * math.log(x) for p, x in zip(proba, own, strict=True)) - math.log(own[y]) for own in said
+                ]
+                square = KEEP * square + sum(g * g for g in gradient)
+                weights = [w - STEP / math.sqrt(square + 1) * g for w, g in zip(weights, gradient, strict=True)]
+        else:
+            proba = [sum(w * own[r][c] for w, own in zip(weights, answers, strict=True)) for c in range(k)]
+            if y is not None:
+                weights = [w * own[y] for w, own in zip(weights, said, strict=True)]
+                weights = [(1 - SHARE) * w / sum(weights) + SHARE / m for w in weights]
+        out.append(proba)
+    return np.array(out)
+
+
+BASES = {
+    "aode": AODE(warm_up=40),
+    "aode-min-count": AODE(warm_up=40, min_count=5, smoothing=0.3),
+    "nb": NaiveBayes(warm_up=40),
+    "nb-gaussian": NaiveBayes(gaussian=True, numeric=["x0", "x3"], warm_up=40),
+    "tan": TAN(warm_up=40, refresh=20),
+    "recut": NaiveBayes(warm_up=40, recut="grid"),
+}
+
+
+@pytest.mark.parametrize("mix", ["stacking", "fixed-share"])
+@pytest.mark.parametrize("name", ["aode", "aode-min-count", "nb", "tan", "recut"])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_answers_are_those_of_single_models_pooled_by_plain_loops(name: str, mix: str, gaps: bool) -> None:
+    X, y = stream(gaps=gaps)
+    base = BASES[name]
+    classes = np.unique(y)
+    model = HalfLives(base, half_lives=SHORT, mix=mix).start(classes)
+    singles = [tanager_clone(base, decay=half_life).start(classes) for half_life in SHORT]
+    alone = [single.test_then_train(X, y) for single in singles]
+    found = model.test_then_train(X, y)
+    codes = np.searchsorted(classes, y).tolist()
+    expected = slow_twin([own[1:] for own in alone], codes[1:], mix)
+    np.testing.assert_allclose(found[1:], expected, rtol=1e-7, atol=1e-12)
+    for member, single in zip(model.members_, singles, strict=True):
+        np.testing.assert_allclose(member.predict_proba(X[:50]), single.predict_proba(X[:50]), rtol=1e-9)
+        assert member.counts_ == single.counts_
+
+
+def tanager_clone(base, decay):  # type: ignore[no-untyped-def]
+    """The base with a half-life."""
+    from sklearn.base import clone
+
+    return clone(base).set_params(decay=None if decay == INF else decay)
+
+
+@pytest.mark.parametrize("name", sorted(BASES))
+@pytest.mark.parametrize("mix", ["stacking", "fixed-share"])
+def test_one_member_without_forgetting_is_the_base_bit_for_bit(name: str, mix: str) -> None:
+    X, y = stream()
+    base = BASES[name]
+    model = HalfLives(base, half_lives=(INF,), mix=mix)
+    assert (model.test_then_train(X, y) == tanager_clone(base, INF).test_then_train(X, y)).all()
+    assert (model.predict_proba(X) == tanager_clone(base, INF).partial_fit(X, y).predict_proba(X)).all()
+    fitted, plain = model.fit(X, y), tanager_clone(base, INF).fit(X, y)
+    if name != "recut":  # which follows a stream, and has none in fit
+        assert (fitted.predict_proba(X) == plain.predict_proba(X)).all()
+
+
+@given(cuts=st.lists(st.integers(1, 299), max_size=4), name=st.sampled_from(["aode", "nb", "nb-gaussian"]))
+def test_chunks_and_rows_give_the_same_answers(cuts: list[int], name: str) -> None:
+    X, y = stream()
+    whole = HalfLives(BASES[name], half_lives=SHORT).start(np.unique(y))
+    parts = HalfLives(BASES[name], half_lives=SHORT).start(np.unique(y))
+    bounds = [0, *sorted(set(cuts)), len(y)]
+    expected = whole.test_then_train(X, y)
+    found = [parts.test_then_train(X[a:b], y[a:b]) for a, b in itertools.pairwise(bounds)]
+    np.testing.assert_allclose(np.concatenate(found), expected, rtol=1e-9, atol=1e-300)
+    assert parts.n_rows_ == whole.n_rows_ == len(y)
+    for mine, theirs in zip(parts.weight_history_, whole.weight_history_, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["aode", "nb", "tan"])
+def test_single_rows_as_dicts_give_the_same_answers(name: str) -> None:
+    X, y = stream(160)
+    rows = [{f"x{i}": cell for i, cell in enumerate(row) if cell is not None} for row in X.tolist()]
+    one, whole = (HalfLives(BASES[name], half_lives=SHORT) for _ in range(2))
+    found = []
+    for row, label in zip(rows, y.tolist(), strict=True):
+        found.append(one.predict_proba_one(row))
+        one.learn_one(row, label)
+    expected = whole.test_then_train(rows, y)
+    for r, proba in enumerate(found[1:], 1):
+        for label, p in proba.items():
+            assert p == pytest.approx(expected[r, whole.class_codes[label]], rel=1e-9)
+    assert list(one.weights_.values()) == pytest.approx(list(whole.weights_.values()))
+
+
+@pytest.mark.parametrize("base", [AODE(warm_up=40), NaiveBayes(warm_up=40)], ids=["aode", "nb"])
+@pytest.mark.parametrize("row", [10, 100, 250])
+def test_an_answer_never_sees_the_label_of_its_own_row(base: AODE, row: int) -> None:
+    X, y = stream()
+    other = y.copy()
+    other[row] = "top" if y[row] != "top" else "low"
+    found, changed = (
+        HalfLives(base, half_lives=SHORT).start(np.unique(y)).test_then_train(X, labels) for labels in (y, other)
+    )
+    assert (found[: row + 1] == changed[: row + 1]).all()
+    assert (found[row + 1 :] != changed[row + 1 :]).any()
+
+
+@pytest.mark.parametrize("name", ["aode", "nb"])
+def test_late_labels_are_learned_when_they_come(name: str) -> None:
+    X, y = stream(200)
+    delay = 15
+    rows = [{f"x{i}": cell for i, cell in enumerate(row) if cell is not None} for row in X.tolist()]
+    late, twin = (HalfLives(BASES[name], half_lives=SHORT).partial_fit(rows[:60], y[:60]) for _ in range(2))
+    found = late.test_then_train(rows[60:-delay], y[60:-delay], answered=rows[60 + delay :])
+    for r in range(60, len(y) - delay):
+        expected = twin.predict_proba_one(rows[r + delay])
+        assert found[r - 60].tolist() == pytest.approx([expected[label] for label in late.classes_.tolist()], rel=1e-9)
+        twin.learn_one(rows[r], y[r])
+
+
+@pytest.mark.parametrize("base", [AODE(warm_up=40), NaiveBayes(warm_up=40)], ids=["aode", "nb"])
+@pytest.mark.parametrize("stop", [20, 200])
+def test_a_saved_model_goes_on_as_if_nothing_had_happened(base: AODE, stop: int, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    X, y = stream()
+    model = HalfLives(base, half_lives=SHORT, more_bins=(3,))
+    model.test_then_train(X[:stop], y[:stop])
+    model.save(tmp_path / "model.tanager")
+    copies = tanager.load(tmp_path / "model.tanager"), pickle.loads(pickle.dumps(model))
+    expected = model.test_then_train(X[stop:], y[stop:])
+    for copy in copies:
+        np.testing.assert_array_equal(copy.test_then_train(X[stop:], y[stop:]), expected)
+        assert copy.weights_ == model.weights_
+        for mine, theirs in zip(copy.weight_history_, model.weight_history_, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_rows_without_label_are_answered_and_teach_nothing() -> None:
+    X, y = stream(200)
+    labels = y.astype(object)
+    labels[100:150] = None
+    with_gap, without = (HalfLives(half_lives=SHORT).start(np.unique(y)) for _ in range(2))
+    found = with_gap.test_then_train(X, labels)
+    kept = np.r_[:100, 150:200]
+    expected = without.test_then_train(X[kept], y[kept])
+    np.testing.assert_allclose(found[kept], expected, rtol=1e-9)
+    assert with_gap.weights_ == pytest.approx(without.weights_)
+
+
+def test_classes_values_and_columns_may_come_late() -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        {"a": str(rng.integers(0, 2 + r // 50))} | ({"b": str(rng.integers(3))} if r > 120 else {}) for r in range(200)
+    ]
+    y = [f"c{rng.integers(0, 2 + r // 80)}" for r in range(200)]
+    model = HalfLives(half_lives=SHORT)
+    singles = [AODE(decay=None if half_life == INF else half_life) for half_life in SHORT]
+    model.test_then_train(rows, y)
+    for member, single in zip(model.members_, singles, strict=True):
+        single.test_then_train(rows, y)
+        assert member.counts_ == single.counts_
+
+
+def test_weights_of_rows_reach_members_and_pool() -> None:
+    X, y = stream(200)
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], 200)
+    one, parts = (HalfLives(half_lives=SHORT).start(np.unique(y)) for _ in range(2))
+    expected = one.test_then_train(X, y, sample_weight=weights)
+    found = [parts.test_then_train(X[r : r + 1], y[r : r + 1], sample_weight=weights[r : r + 1]) for r in range(200)]
+    np.testing.assert_allclose(np.concatenate(found), expected, rtol=1e-9)
+    assert one.weights_ == pytest.approx(parts.weights_)
+
+
+def test_half_lives_in_time_need_times_and_use_them() -> None:
+    X, y = stream(200)
+    base = AODE(warm_up=40)
+    with pytest.raises(DataError, match="times"):
+        HalfLives(base, half_lives=("1 min", INF)).partial_fit(X, y)
+    times = np.cumsum(np.random.default_rng(0).exponential(5, 200))
+    late = times - np.where(np.arange(200) % 7 == 3, 20, 0)  # some rows come after newer ones
+    for seconds in (times, late):
+        model = HalfLives(base, half_lives=("1 min", "1 h", INF)).partial_fit(X, y, times=seconds)
+        for member, half_life in zip(model.members_, ("1 min", "1 h", INF), strict=True):
+            assert member.counts_ == tanager_clone(base, half_life).partial_fit(X, y, times=seconds).counts_
+
+
+def test_many_columns_and_long_streams_do_not_leave_the_range_of_numbers() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 9, (1500, 60)).astype(np.uint8)
+    y = (X[:, 0] > 4).astype(int)
+    model, single = HalfLives(half_lives=(2, INF)), AODE(decay=2)
+    found = model.test_then_train(X, y)
+    single.test_then_train(X, y)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(model.members_[0].predict_proba(X[:20]), single.predict_proba(X[:20]), rtol=1e-6)
+    np.testing.assert_allclose(model._ladders[0].answer(X[:20])[:, 0], single.predict_proba(X[:20]), rtol=1e-6)
+
+
+def test_weights_go_to_the_memory_that_fits_the_stream() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (4000, 3)).astype(str)
+    flips = (np.arange(4000) // 100) % 2
+    y = (X[:, 0] == "1") ^ (flips == 1)
+    model = HalfLives(half_lives=(20, INF))
+    proba = model.test_then_train(X, y)
+    right = (model.classes_[proba.argmax(axis=1)] == y)[1000:].mean()
+    assert right > 0.75 > (AODE().test_then_train(X, y).argmax(axis=1) == y)[1000:].mean()
+    assert model.weights_["20 rows"] > abs(model.weights_["all rows"])
+
+
+def test_an_explanation_adds_up_and_names_the_weights() -> None:
+    X, y = stream(gaps=False)
+    model = HalfLives(half_lives=SHORT).fit(X, y)
+    reason = model.explain(X[:1])
+    assert reason.prior + sum(part.log_odds for part in reason.parts) == pytest.approx(reason.log_odds)
+    proba = model.predict_proba(X[:1])[0]
+    odds = math.log(proba[model.class_codes[reason.answer]] / proba[model.class_codes[reason.against]])
+    assert reason.log_odds == pytest.approx(odds, rel=1e-6)
+    assert reason.rule.startswith("weights: 3 rows ")
+    shared = HalfLives(half_lives=SHORT, mix="fixed-share").fit(X, y)
+    assert shared.explain(X[:1]).probability == pytest.approx(shared.predict_proba(X[:1]).max())
+
+
+def test_the_picture_has_a_curve_per_half_life(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    pytest.importorskip("matplotlib")
+    X, y = stream(gaps=False)
+    figure = HalfLives(half_lives=SHORT).fit(X, y).plot(tmp_path / "weights.png")
+    assert {text.get_text().split("  ")[0] for text in figure.axes[0].texts} == {"3 rows", "20 rows", "all rows"}
+    with pytest.raises(OptionError, match="no half-lives"):
+        tanager.plot_half_lives(AODE().fit(X, y))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"model": AODE(decay=10)}, "Leave out decay="),
+        ({"model": AODE(window=10)}, "Leave out window="),
+        ({"model": HoeffdingTree()}, "no option decay"),
+        ({"model": AODE}, "no classifier"),
+        ({"half_lives": ()}, "give a sequence"),
+        ({"half_lives": (0.5,)}, "no half-life"),
+        ({"half_lives": (5, 5)}, "twice"),
+        ({"half_lives": ("soon",)}, "soon"),
+        ({"mix": "vote"}, "mix"),
+        ({"more_bins": (1,)}, "no number of bins"),
+        ({"more_bins": 5}, "sequence of numbers"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options: dict, sentence: str) -> None:  # type: ignore[type-arg]
+    with pytest.raises(OptionError, match=sentence):
+        HalfLives(**options).fit([["a"]], ["b"])
+
+
+def test_merging_is_refused_with_a_sentence() -> None:
+    X, y = stream()
+    with pytest.raises(SchemaMismatch, match="depends on the order of rows"):
+        HalfLives().fit(X, y).merge(HalfLives().fit(X, y))
+
+
+def test_files_with_other_members_are_refused(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    X, y = stream()
+    model = HalfLives(half_lives=SHORT).fit(X, y)
+    state = model.to_state()
+    state["models"] = state["models"][:2]
+    with pytest.raises(ModelFileError, match="its members are AODE, AODE"):
+        HalfLives(half_lives=SHORT).from_state(state)
