@@ -93,7 +93,7 @@ def test_other_names_for_values_and_classes_change_nothing(name, table, seed):
     b = make(name, table.n).fit(renamed(table.X), [relabel[label] for label in table.y])
     columns = [b.classes_.tolist().index(relabel[label]) for label in a.classes_.tolist()]
     drawn = ("wrapped", "nbtree", "best", "tan-calibrated", "forest")  # who is held out is drawn over the values
-    if name.startswith(drawn):
+    if name.startswith(drawn) or name == "network-locked":  # whose option names values
         return
     same(b.predict_proba(renamed(table.Q))[:, columns], a.predict_proba(table.Q))
 

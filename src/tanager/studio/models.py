@@ -182,15 +182,20 @@ def picture(session: Session) -> dict[str, Any]:
     if not session.has_rows:
         network = network_of(session)
         return picture_of(network, target_of(session) or None, {})
-    network, target, positions = structure_of(session), target_of(session), session.document.positions
+    return picture_with(session, structure_of(session), session.document)
+
+
+def picture_with(session: Session, network: Network, document: Document) -> dict[str, Any]:
+    """The picture of a network over the present columns, its boxes where they are now."""
+    positions = session.document.positions
     return picture_of(
         network,
-        target,
+        target_of(session),
         positions,
         routes=kept_routes(session, network, positions),
         shades=shades(session),
         strengths=strengths(session, network),
-        undirected=[arc for arc in session.document.undirected if arc in network.arcs],
+        undirected=[arc for arc in document.undirected if arc in network.arcs],
     )
 
 

@@ -20,6 +20,7 @@ from tanager.studio.models import (
     has_network,
     network_of,
     picture,
+    picture_with,
     structure_of,
     target_of,
     tidied,
@@ -209,17 +210,9 @@ def side(session: Session, against: str = "before") -> dict[str, Any]:
     if document is None or arcs is None:
         return {"label": label, "picture": None}
     network = with_arcs(session, arcs)
-    shown = picture(session)
-    own = [
-        {"parent": parent, "child": child, "points": None, "width": 1.6, "style": "plain", "head": True}
-        for parent, child in network.arcs
-    ]
-    target = target_of(session)
-    for arc in own:
-        arc["style"] = "class" if arc["parent"] == target else "plain"
     return {
         "label": label,
-        "picture": {**shown, "arcs": own},
+        "picture": picture_with(session, network, document),
         "figures": _plain_figures(figures_of(session, document)),
         "difference": _difference(figures_of(session, here), figures_of(session, document)),
     }

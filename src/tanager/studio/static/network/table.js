@@ -32,6 +32,7 @@ export function tablePanel(page) {
       h("h2", { class: "name" }, name),
       h("p", { class: "quiet" }, parents.length ? ["P(", name, " | ", parents.join(", "), ")"].join("") : `P(${name})`, `; ${number(table.n_rows)} ${table.n_rows === 1 ? "row" : "rows"}. `,
         editable ? "Counts are below each number. Click a row to set its numbers." : rows[0]?.counts ? "Counts are below each number." : ""),
+      matters(name) ? null : h("p", { class: "quiet" }, "No answer depends on this table, as the class is no parent of it."),
       editable ? h("div", { class: "row" }, "Tier ", page.rules.tierControl(name)) : null,
       h("div", { class: "cpt", tabindex: "0", role: "region", "aria-label": `Table of ${name}` },
         h("table", {},
@@ -40,6 +41,12 @@ export function tablePanel(page) {
       table.n_rows > table.first + rows.length || table.first > 0 ? pages(panel, table) : null,
       h("div", { id: "trace" }),
     );
+  }
+
+  /** Whether answers about the class read the table: that of the class itself, or of one of its children. */
+  function matters(name) {
+    const { picture, target } = page.state;
+    return !target || name === target || (picture?.arcs ?? []).some((arc) => arc.parent === target && arc.child === name);
   }
 
   function pages(panel, table) {
@@ -66,7 +73,7 @@ export function tablePanel(page) {
     return h(
       "tr",
       { class: row.locked ? "locked" : null, tabindex: table.editable ? "0" : null, onclick: begin, onkeydown: (event) => event.key === "Enter" && begin() },
-      row.given.map((value) => h("td", { class: "given" }, String(value))),
+      row.given.map((value) => h("td", { class: "given", title: value }, String(value))),
       row.probabilities.map((value, i) => h("td", { class: "number" }, value.toFixed(3), row.counts ? h("small", {}, number(row.counts[i])) : null)),
       h("td", { class: "number" }, row.locked ? h("span", { class: "lock", title: "set by hand", role: "img", "aria-label": "set by hand" }, "🔒") : null, row.total === null ? "–" : number(row.total)),
     );
@@ -135,7 +142,7 @@ export function tablePanel(page) {
     check();
     const wide = table.parents.length + table.values.length + 1;
     return [
-      h("tr", { class: "editing" }, row.given.map((value) => h("td", { class: "given" }, String(value))), inputs.map((input) => h("td", { class: "number" }, input)), h("td", {}, sum)),
+      h("tr", { class: "editing" }, row.given.map((value) => h("td", { class: "given", title: value }, String(value))), inputs.map((input) => h("td", { class: "number" }, input)), h("td", {}, sum)),
       h("tr", { class: "editing" }, h("td", { colspan: wide }, h("div", { class: "row" }, save, scale,
         row.locked ? h("button", { id: "unlock", onclick: unlock }, "Unlock") : null,
         h("button", { onclick: () => trace(table, row) }, "Where from?"),

@@ -71,7 +71,7 @@ class NetworkPage {
       this.names,
       h("button", { id: "tidy", title: "Lay the picture out again", onclick: () => this.edit("tidy", {}) }, "Tidy"),
       h("button", { id: "blanket", title: "Show only the selected box (or the class) and its Markov blanket (B)", "aria-pressed": "false", onclick: () => this.turnBlanket() }, "Blanket"),
-      choice([["", "one picture"], ["before", "and the step before"], ["learned", "and as learned"]], "", (value) => this.compare(value), { id: "against", "aria-label": "Side by side" }),
+      choice([["", "one picture"], ["before", "+ step before"], ["learned", "+ as learned"]], "", (value) => this.compare(value), { id: "against", "aria-label": "Side by side" }),
       h("label", {}, h("input", { type: "checkbox", id: "class-arcs", checked: true, onchange: (event) => this.turnClassArcs(event.target.checked) }), " class arcs"),
     );
     refill(this.root, h("div", { class: "network-page" }, this.figures, this.toolbar, this.views, this.legend, h("aside", { "aria-label": "Learn, selected box, rules and history" }, this.tabs, this.panel)));
