@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from experiments.growth.theory import Subject
-from tanager import DriftAware, EvolvingNaiveBayes, HoeffdingTree, MemoryBudgetError, OptionError
+from tanager import DriftAware, EvolvingNaiveBayes, HalfLives, HoeffdingTree, MemoryBudgetError, OptionError
 from tanager.evaluate import Table
 from tanager.learning.part_scorer import PartScorer
 
@@ -114,6 +114,8 @@ def learned_bytes(model: Any) -> int:
     """Bytes of counts and kept rows; of trees also those of the classifiers that answer the rows."""
     if isinstance(model, DriftAware):
         return learned_bytes(model.model_)
+    if isinstance(model, HalfLives):
+        return sum(learned_bytes(member) for member in model.members_)
     if isinstance(model, HoeffdingTree):
         return model.n_bytes_
     if isinstance(model, EvolvingNaiveBayes):

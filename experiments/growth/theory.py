@@ -38,6 +38,7 @@ from tanager import (
     EvolvingNaiveBayes,
     GeneralNetwork,
     GSquared,
+    HalfLives,
     HillClimb,
     HoeffdingTree,
     MultiNet,
@@ -152,6 +153,7 @@ SUBJECTS: list[Subject] = [
         ("RecursiveBayes", RecursiveBayes(), "m n k", f"{SINGLES} + {ROWS}", "n k"),
         ("HoeffdingTree", HoeffdingTree(), "m n k", SINGLES, "n k"),
         ("DriftAware(AODE)", DriftAware(AODE()), "m n² k", PAIRS, "n² k"),
+        ("HalfLives(AODE)", HalfLives(AODE()), "m n² k", PAIRS, "n² k"),
         ("EvolvingNaiveBayes", EvolvingNaiveBayes(), "m n k", SINGLES, "n k"),
     ),
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.common import read_csv
+from experiments.common import HOME, read_csv
+from experiments.real_streams import rivals
 from experiments.real_streams.run import DRAWN
 from tanager.evaluate import Table
 
@@ -22,6 +23,7 @@ def tables(folder: Path) -> dict[str, Table]:
         "fading": _by_stream(lines, "model", "fading", ".4f"),
         "speed": _by_stream(speeds, "model", "speed", ",.0f"),
         "memories": _by_stream(read_csv(folder / "memories.csv"), "window", "accuracy", ".4f"),
+        **rivals.tables(found if (found := folder / "rivals.csv").exists() else HOME / "real_streams" / "rivals.csv"),
     }
 
 

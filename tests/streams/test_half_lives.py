@@ -208,6 +208,24 @@ def test_classes_values_and_columns_may_come_late() -> None:
         assert member.counts_ == single.counts_
 
 
+@pytest.mark.parametrize("stop", [2, 7, 30, 41, 90])
+@pytest.mark.parametrize("way", ["whole", "rows", "partial_fit"])
+def test_members_share_a_warm_up_and_learn_what_single_models_learn(stop: int, way: str) -> None:
+    X, y = stream(90)
+    model = HalfLives(AODE(warm_up=40), half_lives=SHORT)
+    if way == "whole":
+        model.test_then_train(X[:stop], y[:stop])
+    elif way == "partial_fit":
+        model.partial_fit(X[:stop], y[:stop])
+    else:
+        for r in range(stop):
+            model.test_then_train(X[r : r + 1], y[r : r + 1])
+    for member, half_life in zip(model.members_, SHORT, strict=True):
+        single = tanager_clone(AODE(warm_up=40), half_life).partial_fit(X[:stop], y[:stop])
+        np.testing.assert_allclose(member.predict_proba(X), single.predict_proba(X), rtol=1e-9)
+        assert member.counts_ == single.counts_
+
+
 def test_weights_of_rows_reach_members_and_pool() -> None:
     X, y = stream(200)
     weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], 200)

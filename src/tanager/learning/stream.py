@@ -6,6 +6,7 @@ goes by itself, so that it is answered as unseen and then finds room in the coun
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -152,6 +153,35 @@ def keep_for_warm_up(model: Classifier, batch: Batch) -> None:
         model._end_warm_up(model.warm_up)
     elif warm.n_rows < 2 * warm.stage:
         warm.counted = warm.n_rows
+
+
+def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = None) -> None:
+    """Let models that are alike but for how they forget share the warm-up of the first.
+
+    It keeps rows that all have counted (``batch``) and learns cut points; where these are new, the others count its
+    rows anew. They have no warm-up of their own then.
+    """
+    first, *others = models
+    warm = first._warm_up
+    assert warm is not None
+    if batch is not None:
+        keep_for_warm_up(first, batch)
+    behind = [model for model in others if model._warm_up is not None or not _has_columns_of(model, first)]
+    if behind:
+        rows = warm.batch if first._warm_up is None else warm.batch.part(0, warm.counted)
+        codes = first.encoder_.transform(rows.X, "ignore", type(first).__name__)
+        block = Block(codes, rows.labels, rows.weights, rows.times, first._numbers(rows.X))
+    for model in behind:
+        model._warm_up, model.encoder_ = None, first.encoder_
+        model._start_model()
+        model.note_columns()
+        model.learn_block(block)
+    for model in others:
+        model.encoder_ = first.encoder_
+
+
+def _has_columns_of(model: CountsClassifier, first: CountsClassifier) -> bool:
+    return model.knows_columns and model.encoder_.schema == first.encoder_.schema
 
 
 def _run_all(model: CountsClassifier, lap: Lap) -> None:

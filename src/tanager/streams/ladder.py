@@ -16,7 +16,7 @@ import numpy as np
 from tanager.counts.block import Block, Query
 from tanager.encoding.values import is_missing
 from tanager.errors import ModelFileError
-from tanager.learning.batch import StreamPart
+from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.stream import (
@@ -25,6 +25,7 @@ from tanager.learning.stream import (
     encode_next,
     learn_first_encoded,
     rows_of_stage,
+    warm_up_together,
 )
 from tanager.streams.side_by_side import SideBySide, suits
 
@@ -66,6 +67,8 @@ class Ladder:
         if self._together is not None:
             self._together.write_back()
             self._together = None
+        if self.first.n_warm_up_rows and suits(self._models) and self.first.has_learned:
+            warm_up_together(self._models)
         return self._models
 
     @property
@@ -133,6 +136,8 @@ class Ladder:
 
     def run(self, rows: StreamPart) -> Said:
         """Answer and learn at least the first of these rows, and stop where a class or a column is new."""
+        if self._warms_up(rows):
+            return self._warm_up(rows)
         if not self._share():
             return self._apart(rows, self._known_rows(rows))
         first = self.first
@@ -148,6 +153,28 @@ class Ladder:
         if encoded is None:
             return self._apart(rows, 1)
         return self._encoded(*encoded)
+
+    def _warms_up(self, rows: StreamPart) -> bool:
+        """Whether columns are provisional, and those of the first model do for the first of these rows.
+
+        Only for AODE: a structure that depends on the counts would be learned at other times.
+        """
+        first = self.first
+        if not suits(self._models) or first.columns_fixed or not first.has_learned:
+            return False
+        return rows.answered is None and first.code_of(rows.y[0]) is not None
+
+    def _warm_up(self, rows: StreamPart) -> Said:
+        """Answer and learn rows in provisional columns, which are learned once for all models."""
+        models = [model for model in self.models if isinstance(model, CountsClassifier)]
+        encoded = encode_next(models[0], rows.part(0, self._known_rows(rows)))
+        if encoded is None:
+            return self._apart(rows, 1)
+        block, _ = encoded
+        said = self._one_after_the_other(block, None)
+        X = rows.part(0, len(block)).X
+        warm_up_together(models, Batch(X, block.labels, block.weights, block.times))
+        return said
 
     def _known_rows(self, rows: StreamPart) -> int:
         """How many rows every model may read at a time: those of known classes, and alone the first and late ones."""
