@@ -34,7 +34,7 @@ check: build
 	$(PYTEST)
 
 # All examples, long searches, every command in the documentation, many crashes, and the kernels under sanitizers.
-test-all: check $(VENV)/.cluster $(VENV)/.export
+test-all: check $(VENV)/.cluster $(VENV)/.export $(VENV)/.browser
 	HYPOTHESIS_PROFILE=thorough $(PYTEST) -m "long or not long"
 	$(MAKE) sanitize
 	$(MAKE) fuzz
@@ -42,6 +42,11 @@ test-all: check $(VENV)/.cluster $(VENV)/.export
 # What exported models are run by; `make test` does without.
 $(VENV)/.export: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[onnx,duckdb]"
+	touch $@
+
+# What drives a browser and a notebook; the browser itself is Debian's chromium (see CONTRIBUTING.md).
+$(VENV)/.browser: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[browser,widget]"
 	touch $@
 
 # Dask and Spark, which `make test` does without; Spark needs Java 17 (see CONTRIBUTING.md).
