@@ -64,8 +64,9 @@ def test_recall_is_drawn_for_one_class():
 def test_the_page_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "prequential.md").read_text()
-    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    exec(compile(code, "prequential.md", "exec"), {})
+    names: dict[str, object] = {}
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(code, "prequential.md", "exec"), names)
     assert "40,000 rows" in capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} == {"curves.png", "curves.csv"}
     for name in ("summary", "curve", "lowest", "per_class", "plot", "to_table", "to_csv", "to_pandas"):

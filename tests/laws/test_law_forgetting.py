@@ -373,6 +373,6 @@ def test_rows_without_times_are_refused_by_what_forgets_by_time():
 @given(streams(), st.integers(1, 6))
 def test_half_life_and_factor_say_the_same(stream, rows):
     X, y, weights, times = stream
-    by_life = in_chunks(model(decay=float(rows)), X, y, weights, times, 0)
+    by_life = in_chunks(model(decay=rows), X, y, weights, times, 0)
     by_factor = in_chunks(model(decay=Decay(factor=0.5 ** (1 / rows))), X, y, weights, times, 1)
     assert by_life.counts_ == by_factor.counts_

@@ -146,11 +146,11 @@ class LeftOutNetworks:
     >>> rows = LeftOutNetworks.of(X, ["play", "stay", "stay", "stay"] * 5, target="plan")
     >>> network = rows.network([("plan", "sky"), ("plan", "ground")])
     >>> before, after = rows.figures(network), rows.figures(network.add("sky", "ground"))
-    >>> before.accuracy, after.accuracy
-    (0.75, 1.0)
-    >>> change = after.minus(before)
-    >>> change.accuracy.difference, round(change.accuracy.margin, 3), change.accuracy.certain
-    (0.25, 0.195, True)
+    >>> round(before.log_loss, 4), round(after.log_loss, 4)
+    (0.1744, 0.0979)
+    >>> change = after.minus(before).log_loss
+    >>> round(change.difference, 4), round(change.margin, 4), change.certain
+    (-0.0764, 0.033, True)
     """
 
     def __init__(
