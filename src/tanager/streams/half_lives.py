@@ -257,10 +257,15 @@ class HalfLives(Classifier):
         check_row(row, "learn_one")
         if not self.started:
             self.start()
+        weights = None if sample_weight == 1.0 else check_weights([sample_weight], 1)
+        times = None if time is None else check_times([time], 1)
+        said = self._ladders[0].run_dict(row, y, sample_weight, times) if len(self._ladders) == 1 else None
+        if said is not None:
+            self._mix(said, weights)
+            return self
         labels = np.empty(1, dtype=object)
         labels[0] = y
-        weights = None if sample_weight == 1.0 else check_weights([sample_weight], 1)
-        self._answer_and_learn(StreamPart([row], labels, weights, None if time is None else check_times([time], 1)))
+        self._answer_and_learn(StreamPart([row], labels, weights, times))
         return self
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
