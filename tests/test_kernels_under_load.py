@@ -20,6 +20,8 @@ def make(kind, **options):
         return kind({1: [[], [0]], 3: [[0, 1], [2]]}, **options)
     if kind is tanager.DriftAware:
         return kind(tanager.AODE(window=50, decay=0.99, **options))
+    if kind is tanager.HalfLives:
+        return kind(tanager.AODE(**options))
     if kind is tanager.NetworkForest:
         return kind(n_members=6, **options)
     return kind(k=1, **options) if kind is tanager.KDB else kind(**options)

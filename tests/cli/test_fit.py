@@ -81,10 +81,23 @@ def test_every_model_can_be_learned_and_shown_and_can_answer(run, mixed, name):
     words = ["--network", "drawn.dot"] if name == "network" else []
     done = run("fit", mixed, "-t", "outcome", "--model", name, "-o", "m.tanager", "--drop", "id", *words)
     assert done.code == 0, done.err
-    assert f"\n{name} " in done.out or name in ("evolving", "hoeffding")  # no row can be left out of these
+    assert f"\n{name} " in done.out or name in (
+        "evolving",
+        "half-lives",
+        "hoeffding",
+    )  # no row can be left out of these
     assert type(tanager.load("m.tanager")).__name__ == MODELS[name].cls
     assert run("show", "m.tanager").code == 0
     assert run("predict", "m.tanager", mixed).out.count("\n") == 121
+
+
+def test_half_lives_are_learned_from_files_with_the_options_of_the_model_inside(run, iris):
+    words = ["--set", "half_lives=[10, 100]", "--set", "min_count=2", "--smoothing", "0.5", "-o", "m.tanager"]
+    assert run("fit", iris, "--model", "half-lives", *words).code == 0
+    model = tanager.load("m.tanager")
+    assert (model.model.min_count, model.model.smoothing, list(model.half_lives)) == (2, 0.5, [10, 100])
+    assert "weights: 10 rows " in run("show", "m.tanager").out
+    assert set(run("show", "m.tanager", "--json").document["weights"]) == {"10 rows", "100 rows"}
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -65,7 +65,9 @@ MODELS = {
     "w-mn-fs": ModelEntry(
         "Wrapped", "w-mn on the columns that w-gbn selects", {"features": "blanket"}, wraps="mn", compared=False
     ),
-    "half-lives": ModelEntry("HalfLives", "aode with several half-lives, mixed; for streams", compared=False),
+    "half-lives": ModelEntry(
+        "HalfLives", "aode with several half-lives, mixed; for streams", wraps="aode", compared=False
+    ),
     "hoeffding": ModelEntry("HoeffdingTree", "a decision tree that grows along a stream", compared=False),
     "evolving": ModelEntry("EvolvingNaiveBayes", "naive Bayes with evolving clusters; fuzzy rules", compared=False),
     "network": ModelEntry("NetworkClassifier", "a given network (--network)", compared=False),

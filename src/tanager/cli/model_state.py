@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # commands import the library when their work begins, so that
 
 
 def answering(model: Any) -> Any:
-    """The model that answers: of one that watches for drift, the one in front."""
+    """The model that answers: of one that watches for drift the one in front, of several half-lives the longest."""
     return model.model_ if hasattr(type(model), "model_") else model
 
 

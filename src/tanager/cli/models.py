@@ -35,7 +35,8 @@ def make_model(name: str, settings: Mapping[str, Any]) -> Any:
         options["smoothing"] = parse_smoothing(options["smoothing"])
     inner = MODELS[name].wraps
     if inner:
-        options["model"] = _class(inner)(**{key: options.pop(key) for key in [*options] if key in _own_options(inner)})
+        theirs = _inner_options(name)
+        options["model"] = _class(inner)(**{key: options.pop(key) for key in [*options] if key in theirs})
     model = _class(name)(**options)
     model.check_options()
     return model
@@ -43,16 +44,14 @@ def make_model(name: str, settings: Mapping[str, Any]) -> Any:
 
 def option_names(name: str) -> list[str]:
     """The options of a model, and of the one that it wraps."""
-    inner = _own_options(MODELS[name].wraps) if MODELS[name].wraps else ()
+    inner = _inner_options(name) - _HIDDEN if MODELS[name].wraps else ()
     own = [option for option in parameter_names(_class(name)) if option not in _HIDDEN]
     return sorted({*own, *inner, *(["network", "target"] if name == "network" else [])})
 
 
-def _own_options(name: str) -> set[str]:
-    """The options that a wrapper passes to this model: those beyond the common ones, and the smoothing."""
-    from tanager.learning.counts_classifier import CountsClassifier
-
-    return {*parameter_names(_class(name))} - {*parameter_names(CountsClassifier)} | {"smoothing"}
+def _inner_options(name: str) -> set[str]:
+    """The options that a wrapper passes to the model inside: those that it has not itself, and the smoothing."""
+    return {*parameter_names(_class(MODELS[name].wraps))} - {*parameter_names(_class(name))} | {"smoothing"}
 
 
 def parameter_names(cls: type) -> list[str]:

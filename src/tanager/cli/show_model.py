@@ -28,6 +28,7 @@ def model_report(model: Any) -> dict[str, Any]:
         "classes": [{"class": c, "rows": n} for c, n in zip(model.classes_.tolist(), weights, strict=True)],
         "columns": [{"name": name, "kind": kinds[name], "information": value} for name, value in information.items()]
         + [{"name": name, "kind": kind} for name, kind in kinds.items() if name not in information],
+        **({"weights": model.weights_} if hasattr(type(model), "weight_history_") else {}),
         **_normals(answering(model)),
         **_structure(answering(model)),
     }
@@ -187,6 +188,8 @@ def _print_summary(screen: Screen, report: dict[str, Any], top: int) -> None:
     screen.say(f"learned from {counted(rows, 'row')}: {what}")
     if report["options"]:
         screen.say(f"options: {listed(f'{key}={value}' for key, value in report['options'].items())}")
+    if "weights" in report:
+        screen.say(f"weights: {listed(f'{name} {weight:.2f}' for name, weight in report['weights'].items())}")
     screen.say()
     lines = [(str(c["class"]), f"{c['rows']:,.0f}", f"{c['rows'] / max(rows, 1e-300):.1%}") for c in classes[:top]]
     screen.show(table(("class", "rows", "share"), lines, right=("rows", "share")))

@@ -234,7 +234,7 @@ def describe(model: Any) -> Description:
 
 _WAYS_OUT = {
     "DriftAware": "Export the model inside, model.model_.",
-    "HalfLives": "Export one of its members, such as model.members_[-1].",
+    "HalfLives": "Export one of its members, such as model.model_.",
     "HoeffdingTree": "Fit an NBTree or a NetworkForest to recent rows instead.",
     "EvolvingNaiveBayes": "Fit NaiveBayes(gaussian=True) to recent rows instead.",
 }

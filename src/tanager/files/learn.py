@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tanager.classifiers.aode import AODE
 from tanager.errors import DataError, OptionError, SchemaMismatch, nearest
 from tanager.files.source import Source, every
 from tanager.learning.held_out import HeldOut, held_out_answers
@@ -278,6 +279,7 @@ def feature_columns(source: Source, target: str, drop: Iterable[str]) -> list[st
 
 def take_options(model: Any, source: Source, columns: list[str]) -> None:
     """Kinds that the file declares, where the model has none; columns that are not learned are not spoken of."""
+    model = _with_columns(model)
     if model.schema is None and model.categorical is None and model.numeric is None:
         ordered = set(getattr(model, "ordinal", None) or ())
         declared = {kind: [name for name in names if name not in ordered] for kind, names in source.options.items()}
@@ -287,6 +289,15 @@ def take_options(model: Any, source: Source, columns: list[str]) -> None:
         if isinstance(given, list | tuple):
             gone = set(source.columns) - set(columns)
             model.set_params(**{option: [name for name in given if name not in gone] or None})
+
+
+def _with_columns(model: Any) -> Any:
+    """The model whose options speak of columns: the one inside of HalfLives, which has none itself."""
+    if hasattr(model, "schema"):
+        return model
+    if model.model is None:
+        model.set_params(model=AODE())
+    return model.model
 
 
 def _first_cells(chunks: Iterator[pa.Table], n_columns: int) -> tuple[list[pa.Table], bool]:
@@ -317,6 +328,7 @@ def _sample(source: Source, head: list[pa.Table], columns: list[str], target: st
 
 def own_values(table: pa.Table, columns: list[str], model: Any) -> list[str]:
     """Text columns in which (almost) every row has a value of its own: names and numbers of things."""
+    model = _with_columns(model)
     asked = model.categorical if isinstance(model.categorical, list | tuple) else ()
     if model.schema is not None or model.categorical == "all":
         return []

@@ -60,6 +60,8 @@ class HalfLives(Classifier):
 
     Attributes
     ----------
+    model_ : classifier
+        The member that forgets least.
     members_ : list of classifiers
         One per half-life, in the order of ``half_lives``; then those of ``more_bins``.
     weights_ : dict
@@ -209,6 +211,14 @@ class HalfLives(Classifier):
         self._follow()
         return self
 
+    def fit_schema(self, X: Any, y: Any, target: str | None = None) -> Self:
+        """Fix kinds and cut points by a sample of the rows that ``partial_fit`` will bring; nothing is counted yet."""
+        self.start(target=target)
+        for model in self.members_:
+            model.fit_schema(X, y, target)
+        self._follow()
+        return self
+
     def _learn_table(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
         """Columns are fixed by the whole table; then its rows are answered and learned in turn."""
         labels, m = np.asarray(one_dimensional(y)), n_rows(X)
@@ -247,10 +257,15 @@ class HalfLives(Classifier):
         check_row(row, "learn_one")
         if not self.started:
             self.start()
+        weights = None if sample_weight == 1.0 else check_weights([sample_weight], 1)
+        times = None if time is None else check_times([time], 1)
+        said = self._ladders[0].run_dict(row, y, sample_weight, times) if len(self._ladders) == 1 else None
+        if said is not None:
+            self._mix(said, weights)
+            return self
         labels = np.empty(1, dtype=object)
         labels[0] = y
-        weights = None if sample_weight == 1.0 else check_weights([sample_weight], 1)
-        self._answer_and_learn(StreamPart([row], labels, weights, None if time is None else check_times([time], 1)))
+        self._answer_and_learn(StreamPart([row], labels, weights, times))
         return self
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
@@ -298,9 +313,11 @@ class HalfLives(Classifier):
     @property
     def class_count_(self) -> np.ndarray:
         """How much the rows of each class weigh for the member that forgets least."""
-        return self._longest().class_count_ if self.has_learned else np.zeros(len(self.classes_))
+        return self.model_.class_count_ if self.has_learned else np.zeros(len(self.classes_))
 
-    def _longest(self) -> Classifier:
+    @property
+    def model_(self) -> Classifier:
+        """The member of the first ladder that forgets least."""
         models = self._ladders[0].models
         counts = [model.class_count_.sum() if model.has_learned else 0.0 for model in models]
         return models[int(np.argmax(counts))]
@@ -326,7 +343,7 @@ class HalfLives(Classifier):
 
     def decide(self, proba: np.ndarray) -> np.ndarray:
         """The label to answer with, given the probabilities of the classes: see ``predict``."""
-        return self._longest().decide(proba) if self.has_learned else np.repeat(self.classes_[:1], len(proba))
+        return self.model_.decide(proba) if self.has_learned else np.repeat(self.classes_[:1], len(proba))
 
     def explain(self, row: Any, answer: Any = None, against: Any = None) -> Explanation:
         """Why a row gets its answer: log-odds of every column, those of each member times its weight.

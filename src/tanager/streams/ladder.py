@@ -7,6 +7,7 @@ columns are not fixed, or a row brings a class or a column that is new, every me
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -153,6 +154,18 @@ class Ladder:
         if encoded is None:
             return self._apart(rows, 1)
         return self._encoded(*encoded)
+
+    def run_dict(self, row: Mapping[str, Any], y: Any, weight: float, times: np.ndarray | None) -> Said | None:
+        """Answer and learn a row of known columns and class by a short way, where models are side by side; or None."""
+        first = self.first
+        label = first.code_of(y)
+        if label is None or not weight > 0 or not suits(self._models) or not self._share():
+            return None
+        if first.encoder_.new_names(row):
+            return None
+        codes = first.encoder_.update_row(row)[None, :]
+        weights = None if weight == 1.0 else np.array([float(weight)])
+        return self._encoded(Block(codes, np.array([label], dtype=np.uint16), weights, times), None)
 
     def _warms_up(self, rows: StreamPart) -> bool:
         """Whether columns are provisional, and those of the first model do for the first of these rows.
