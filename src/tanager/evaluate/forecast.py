@@ -136,6 +136,7 @@ _COSTS: dict[str, Callable[[TableSize], float]] = {
     "RecursiveBayes": _Cost(cells_classes=60),
     "LBR": _Cost(cells=200, cells_classes=200),
     "HoeffdingTree": _Cost(cells=200, cells_classes=12),
+    "HalfLives": _Cost(cells_classes=30, pairs=10),
     "EvolvingNaiveBayes": _Cost(cells=3000, cells_classes=300),
     "DecisionTreeClassifier": _Cost(cells=400, start=2e7),
     "AdaBoostClassifier": _boosted,
