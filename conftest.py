@@ -2,5 +2,5 @@
 
 from importlib.util import find_spec
 
-EXTRAS = {"dask": "src/tanager/dask.py", "pyspark": "src/tanager/spark"}
+EXTRAS = {"anywidget": "src/tanager/anywidget.py", "dask": "src/tanager/dask.py", "pyspark": "src/tanager/spark"}
 collect_ignore = [path for package, path in EXTRAS.items() if find_spec(package) is None]
