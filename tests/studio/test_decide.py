@@ -151,3 +151,18 @@ def test_costs_are_tried_out_while_they_are_typed(tab: Any, running: Any) -> Non
     tab.get_by_role("button", name="Use these costs").click()
     tab.get_by_text("in use").wait_for()
     assert running.session.document.costs[1][2] == 50
+
+
+def test_questions_are_asked_one_after_the_other_until_none_is_worth_its_price(tab: Any, running: Any) -> None:
+    begin(running.session, IRIS)
+    tab.get_by_text("iris: 150 rows").wait_for()
+    tab.get_by_role("link", name="Decide").click()
+    tab.get_by_role("tab", name="Which question next").click()
+    tab.get_by_text("Ask next: petal").wait_for()
+    for name, value in (("petal length (cm)", "1.4"), ("petal width (cm)", "0.2")):
+        tab.get_by_label(f"value of {name}").fill(value)
+        tab.keyboard.press("Enter")
+    tab.get_by_text("no question is worth its price").wait_for()
+    assert tab.locator("#next-question").inner_text() == "setosa"
+    tab.get_by_role("button", name="What does this save, over the rows?").click()
+    tab.locator("#report").get_by_text("question after question").wait_for()

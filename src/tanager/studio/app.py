@@ -11,10 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-import msgspec
-import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -26,6 +23,7 @@ from tanager.service.access import Access
 from tanager.service.errors import ServiceError
 from tanager.studio.actions import Download
 from tanager.studio.pages import PAGES
+from tanager.studio.plain_json import to_json
 from tanager.studio.session import Session
 
 logger = logging.getLogger("tanager.studio")
@@ -187,19 +185,6 @@ def static_files() -> dict[str, StaticFile]:
             file = StaticFile(path.read_bytes(), media_type or "application/octet-stream")
             found[path.relative_to(STATIC).as_posix()] = file
     return found
-
-
-def to_json(value: Any) -> bytes:
-    """JSON of plain data and arrays; msgspec writes numbers that JSON does not have (NaN, infinities) as null."""
-    return msgspec.json.encode(value, enc_hook=_plain)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.bool_ | np.integer | np.floating):
-        return value.item()
-    return str(value)
 
 
 def _error(status: int, message: str) -> Response:

@@ -7,9 +7,8 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
-import msgspec
-
 from tanager.errors import OptionError
+from tanager.studio.plain_json import to_json
 
 WAITING = 256  # events that a slow tab may have in front of it, before it is told to ask for everything again
 PULSE_SECONDS = 15.0  # between signs of life, so that a connection whose tab has gone is noticed
@@ -32,7 +31,7 @@ class Events:
         """Tell all tabs; a thread that computes does not wait for them."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
-            message = b"event: " + kind.encode() + b"\ndata: " + msgspec.json.encode(data) + b"\n\n"
+            message = b"event: " + kind.encode() + b"\ndata: " + to_json(data) + b"\n\n"
             with contextlib.suppress(RuntimeError):  # the loop has just been closed
                 loop.call_soon_threadsafe(self._pass_on, message)
 

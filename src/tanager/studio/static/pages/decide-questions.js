@@ -45,7 +45,11 @@ export async function questions(root, studio) {
       h("td", { class: `number ${own && own.net > 0 ? "good" : "quiet"}` }, own ? number(own.net) : "–"));
   }
 
+  let last = null; // the job that is shown; its end may be told before the answer that it has begun
+
   function drawReport(job) {
+    if (job && last?.number === job.number && last.state !== "running") return;
+    last = job;
     if (job?.state === "running") {
       return refill(report, h("p", {}, job.text), h("progress", { max: job.total || 1, value: job.done }), h("button", { onclick: () => studio.attempt(() => studio.act("session", "cancel", { page: "questions" })) }, "Stop"));
     }
