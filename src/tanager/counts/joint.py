@@ -294,13 +294,11 @@ class JointCounts:
         return self._pairs
 
     def raw_cells(self) -> dict[str, np.ndarray]:
-        """The raw cells of all tables but sparse ones, by their names in files; to be read."""
+        """The raw cells of all tables but sparse ones, by their names in files; who writes says so afterwards."""
         return self._arrays()
 
-    def take_raw_cells(self, tables: Mapping[str, np.ndarray], scale: float, halvings: int) -> None:
-        """Take cells that were counted on elsewhere, in tables of this layout that began as ours and were halved."""
-        for name, cells in self._arrays().items():
-            cells[...] = tables[name]
+    def note_raw_cells(self, scale: float, halvings: int) -> None:
+        """The raw cells were written anew: counted on elsewhere, with another scale, and halved so often."""
         self.scale, self.halvings, self.version = scale, self.halvings + halvings, self.version + 1
 
     @property
@@ -612,10 +610,25 @@ class JointCounts:
             capacity = wanted
         new = self._blank(schema, classes)
         new._allocate(capacity)
-        new._absorb(self, list(range(self.n_features)), 1.0)
+        if not self.sparse and np.array_equal(new.n_slots, self.n_slots) and extends(schema, self.schema):
+            new._copy_classes(self)
+        else:
+            new._absorb(self, list(range(self.n_features)), 1.0)
         new.scale, new.halvings, new.version = self.scale, self.halvings, self.version + 1
         self.__dict__.update(new.__dict__)
         return self
+
+    def _copy_classes(self, other: JointCounts) -> None:
+        """Take the cells of counts with the same slots, and some of our classes, into empty ones."""
+        places = class_map(other.classes, self.classes)
+        ends = [*(np.flatnonzero(np.diff(places) != 1) + 1).tolist(), len(places)]
+        for name, cells in self._arrays().items():
+            mine, theirs = cells.reshape(-1, self.n_classes), other._arrays()[name].reshape(-1, other.n_classes)
+            begin = 0
+            for end in ends:  # classes that stay neighbours go together: whole runs of cells, no look-up of each
+                first = int(places[begin])
+                mine[:, first : first + end - begin] = theirs[:, begin:end]
+                begin = end
 
     def merge(self, other: JointCounts) -> JointCounts:
         """Add other counts to these. Vocabularies are aligned by value; cut points must agree."""

@@ -137,6 +137,8 @@ class Ladder:
 
     def run(self, rows: StreamPart) -> Said:
         """Answer and learn at least the first of these rows, and stop where a class or a column is new."""
+        if self._brings_class(rows):
+            return self._new_class(rows)
         if self._warms_up(rows):
             return self._warm_up(rows)
         if not self._share():
@@ -176,6 +178,21 @@ class Ladder:
         if not suits(self._models) or first.columns_fixed or not first.has_learned:
             return False
         return rows.answered is None and first.code_of(rows.y[0]) is not None
+
+    def _brings_class(self, rows: StreamPart) -> bool:
+        """Whether the first row has a class that is new, and members may go on together all the same."""
+        label = rows.y[0]
+        if rows.answered is not None or not suits(self._models) or not self.first.has_learned:
+            return False
+        return not is_missing(label) and self.first.code_of(label) is None
+
+    def _new_class(self, rows: StreamPart) -> Said:
+        """Answer the first row by the classes known so far, then let it be one of a known class."""
+        row, classes = rows.part(0, 1), self.first.classes_
+        answers = self.answer(row.X, stream=True)
+        self.add_classes(self.first.classes_with(row.y))
+        self.run(row)
+        return Said(classes, answers, np.array([NONE], dtype=np.uint16))
 
     def _warm_up(self, rows: StreamPart) -> Said:
         """Answer and learn rows in provisional columns, which are learned once for all models."""
