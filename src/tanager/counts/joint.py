@@ -618,6 +618,11 @@ class JointCounts:
         self.__dict__.update(new.__dict__)
         return self
 
+    def reserve(self, n_slots: np.ndarray) -> None:
+        """Give counts that are still empty the slots that counts over the same columns had."""
+        if (n_slots > self.n_slots).any():
+            self._allocate(np.maximum(n_slots, self.n_slots) - 1)
+
     def _copy_classes(self, other: JointCounts) -> None:
         """Take the cells of counts with the same slots, and some of our classes, into empty ones."""
         places = class_map(other.classes, self.classes)
@@ -770,13 +775,16 @@ class JointCounts:
             else:  # values beyond a cap fall together
                 np.add.at(mine, at, cells)
 
-        add_all(self._singles, np.ix_(rows, to_class), other._singles[source] * factor)
+        # Where the classes stay the same, whole lines of them are found by one look-up.
+        same = len(to_class) == self.n_classes and (to_class == np.arange(self.n_classes)).all()
+        classes = () if same else (to_class,)
+        add_all(self._singles, np.ix_(rows, *classes), other._singles[source] * factor)
         for i in range(self.n_features):
             if i not in there:
                 add(self._table([i]), [i])
         if self._pairs is not None:
             cells = other.pairs[np.ix_(source, source)]
-            add_all(self._pairs, np.ix_(rows, rows, to_class), cells if factor == 1.0 else cells * factor)
+            add_all(self._pairs, np.ix_(rows, rows, *classes), cells if factor == 1.0 else cells * factor)
             for i, j in permutations(range(self.n_features), 2):
                 if places[i] is None or places[j] is None:
                     add(self._table([i, j]), [i, j])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tanager.counts.align import class_map
 from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.forgetting import Steps
@@ -178,6 +179,29 @@ def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = N
         model.learn_block(block)
     for model in others:
         model.encoder_ = first.encoder_
+
+
+def add_classes_in_warm_up(models: Sequence[CountsClassifier], classes: np.ndarray) -> bool:
+    """Let models that share the warm-up of the first know more classes by counting its rows again, where that is quick.
+
+    All cells would have to move otherwise; the first rows of a stream fill few of them. False where it is not done.
+    """
+    first = models[0]
+    warm = first._warm_up
+    if warm is None or warm.counted < warm.n_rows or any(model._warm_up is not None for model in models[1:]):
+        return False
+    if 4 * warm.n_rows * first.counts_.n_features**2 > first.counts_.nbytes // 8:
+        return False
+    warm.move_classes(class_map(first.classes_, classes))
+    rows = warm.batch
+    codes = first.encoder_.transform(rows.X, "ignore", type(first).__name__)
+    block = Block(codes, rows.labels, rows.weights, rows.times, first._numbers(rows.X))
+    for model in models:
+        model.classes_, slots = classes, model.counts_.n_slots
+        model._start_model()
+        model.counts_.reserve(slots)
+        model.learn_block(block)
+    return True
 
 
 def _has_columns_of(model: CountsClassifier, first: CountsClassifier) -> bool:

@@ -21,6 +21,7 @@ from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.stream import (
+    add_classes_in_warm_up,
     answer_and_learn_encoded,
     encode_all,
     encode_next,
@@ -104,9 +105,14 @@ class Ladder:
 
     def add_classes(self, classes: np.ndarray) -> None:
         """Take in classes before their first rows are learned."""
-        if len(self.first.classes_with(classes)) > len(self.first.classes_):
-            for model in self.models:
-                model.add_classes(classes)
+        everything = self.first.classes_with(classes)
+        if len(everything) == len(self.first.classes_):
+            return
+        models = self.models
+        if suits(models) and self.first.has_learned and add_classes_in_warm_up(models, everything):
+            return
+        for model in models:
+            model.add_classes(classes)
 
     def _share(self) -> bool:
         """Let all models have one encoder, once their columns are fixed; whether they have."""
