@@ -208,6 +208,20 @@ def test_classes_values_and_columns_may_come_late() -> None:
         assert member.counts_ == single.counts_
 
 
+@pytest.mark.parametrize("base", [AODE(), NaiveBayes()], ids=["aode", "nb"])
+@pytest.mark.parametrize("delay", [0, 4])
+def test_values_that_are_yet_to_come_change_no_answer(base: AODE, delay: int) -> None:
+    rng = np.random.default_rng(0)
+    rows = [{"a": str(rng.integers(0, 2 + r // 20)), "b": str(rng.integers(3))} for r in range(120)]
+    y = rng.choice(["p", "q"], 120)
+    whole, one = (HalfLives(base, half_lives=SHORT).start(np.array(["p", "q"])) for _ in range(2))
+    found = whole.test_then_train(rows[: 120 - delay], y[: 120 - delay], answered=rows[delay:] if delay else None)
+    for r in range(120 - delay):
+        expected = one.predict_proba_one(rows[r + delay])
+        assert r == 0 or found[r].tolist() == pytest.approx(list(expected.values()), rel=1e-9)
+        one.learn_one(rows[r], y[r])
+
+
 @pytest.mark.parametrize("stop", [2, 7, 30, 41, 90])
 @pytest.mark.parametrize("way", ["whole", "rows", "partial_fit"])
 def test_members_share_a_warm_up_and_learn_what_single_models_learn(stop: int, way: str) -> None:

@@ -456,6 +456,8 @@ class HalfLives(Classifier):
         if len(weights) == 1 or self.mix == "fixed-share":
             weights = np.eye(len(weights))[int(np.argmax(weights))]
         row = self._to_answer([row] if isinstance(row, Mapping) else row)
+        if isinstance(row, Mapping):  # a table of columns, which would be taken for a row
+            row = [{name: cells[0] for name, cells in row.items()}]
         told = [
             (weight, model.explain(row, chosen, rival))
             for weight, model in zip(weights.tolist(), self.members_, strict=True)
@@ -486,6 +488,12 @@ class HalfLives(Classifier):
             state["last_labels"] = self._labels.to_plain()
         arrays = self._pool.to_arrays() | self._history.to_arrays()
         return {"state": state, "arrays": arrays, "models": self.members_}
+
+    def from_state(self, state: dict[str, Any]) -> None:
+        """Take back what ``to_state`` gave. Unsound data are refused."""
+        super().from_state(state)
+        if "encoder" not in state and len(state["classes"]):  # declared, before any row
+            self.start(state["classes"], state["target"])
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
         expected = {"n_rows": saved.whole(), "every": saved.whole(1)}

@@ -208,6 +208,7 @@ class Ladder:
             return self._apart(rows, 1)
         block, _ = encoded
         said = self._one_after_the_other(block, None)
+        self._take_vocabulary()
         X = rows.part(0, len(block)).X
         warm_up_together(models, Batch(X, block.labels, block.weights, block.times))
         return said
@@ -247,7 +248,18 @@ class Ladder:
             rest = slice(done, end)
             parts.append(self._next(block.part(rest), None if asked is None else asked.part(rest)))
             done += len(parts[-1])
+        self._take_vocabulary()
         return joined_rows(parts)
+
+    def _take_vocabulary(self) -> None:
+        """All rows that the encoder has met are learned: let counts know their values.
+
+        Not before: a value that is yet to come would count among those that a row could have had.
+        """
+        for model in self._models:
+            assert isinstance(model, CountsClassifier)
+            if self._together is None:
+                model.take_vocabulary(model.encoder_.schema)
 
     def _next(self, block: Block, asked: Query | None) -> Said:
         """Answer and learn at least the first of these rows."""
@@ -267,8 +279,6 @@ class Ladder:
             asked = asked.part(slice(len(block)))
             judged = np.stack([model.stream_scorer.score(block.query) for model in models], axis=1)
         answers = np.stack([answer_and_learn_encoded(model, block, asked) for model in models], axis=1)
-        for model in models:
-            model.take_vocabulary(model.encoder_.schema)
         return Said(models[0].classes_, answers, block.labels, judged)
 
     def fit(self, rows: StreamPart) -> Said:
