@@ -12,7 +12,7 @@ x_i = v and x_j missing is a cell too, and the total behind P(x_j | y, x_i = v) 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any

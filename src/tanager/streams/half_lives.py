@@ -483,7 +483,7 @@ class HalfLives(Classifier):
 
     def _model_state(self) -> dict[str, Any]:
         """All members, their weights, and how these came about."""
-        state = {"n_rows": self.n_rows_, "every": self._history.every}
+        state: dict[str, Any] = {"n_rows": self.n_rows_, "every": self._history.every}
         if self._labels is not None:
             state["last_labels"] = self._labels.to_plain()
         arrays = self._pool.to_arrays() | self._history.to_arrays()

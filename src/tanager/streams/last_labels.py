@@ -74,7 +74,7 @@ class LastLabels:
     def _before(self, labels: np.ndarray, weights: np.ndarray | None, delay: int) -> list[np.ndarray]:
         """For each of these rows, which come next, the labels before it but for those of the last rows."""
         rows = np.array([*self.waiting, *_texts(labels, weights)], dtype=object)
-        there = np.not_equal(rows, None).astype(bool)
+        there = np.frompyfunc(_is_there, 1, 1)(rows).astype(bool)
         so_far = np.concatenate([[0], np.cumsum(there)])
         sequence = np.array([*self.arrived, *rows[there]], dtype=object)
         past = np.maximum(len(self.waiting) + np.arange(len(labels)) - delay, 0)
@@ -107,6 +107,10 @@ class LastLabels:
             raise ModelFileError(f"its last labels are not those of lag={self.n} and delay={self.delay}")
         self.names = None if names is None else tuple(names)
         self.arrived, self.waiting = list(arrived), list(waiting)
+
+
+def _is_there(label: str | None) -> bool:
+    return label is not None
 
 
 def _texts(labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:

@@ -5,7 +5,7 @@ Arrays and lists of lists, whose columns have no names, become dicts of columns,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -73,8 +73,7 @@ def _named(X: Any, known: Sequence[str] | None) -> Any:
         if array is not None and array.dtype.names is not None:
             return _named({name: array[name] for name in array.dtype.names}, known)
         read_table(X if array is None else array)  # refuses what is no table
-        rows = list(X) if array is None else array
-        columns = [_cells(array[:, i]) for i in range(array.shape[1])] if array is not None else _transposed(rows)
+        columns = _transposed(X) if array is None else [_cells(array[:, i]) for i in range(array.shape[1])]
     if known is not None and len(known) != len(columns):
         raise SchemaMismatch(f"X has {len(columns)} features, but {len(known)} were learned.")
     return dict(zip(known or [f"x{i}" for i in range(len(columns))], columns, strict=True))
@@ -86,7 +85,7 @@ def _columns(X: Any) -> list[Any]:
     return [X[i] for i in range(len(read_table(X).readers))]
 
 
-def _transposed(rows: Sequence[Any]) -> list[list[Any]]:
+def _transposed(rows: Iterable[Any]) -> list[list[Any]]:
     return [list(cells) for cells in zip(*rows, strict=True)]
 
 
