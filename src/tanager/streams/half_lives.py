@@ -33,6 +33,7 @@ from tanager.shortcuts import public
 from tanager.streams.ladder import Ladder, Said, joined_rows
 from tanager.streams.last_labels import LastLabels
 from tanager.streams.pool import KINDS, Pool
+from tanager.streams.subspace import BINS, Subspace, draw
 from tanager.streams.table_columns import names_of
 from tanager.streams.weight_history import WeightHistory
 
@@ -60,6 +61,11 @@ class HalfLives(Classifier):
     more_bins : sequence of int, default=()
         Further ladders, whose number columns are cut into so many bins of equal frequency, for members that err in
         other places. Each takes as long as the first.
+    subspaces : int, default=0
+        So many further ladders, each over a random share of 0.6 of the columns, with numbers cut into 5, 20 or 10 bins
+        of equal frequency. Columns that come later are for the first ladder alone.
+    random_state : int or None, default=0
+        The seed by which columns of subspaces are drawn; None: another one each time.
     lag : int, default=0
         So many of the last labels are further columns of a row ("last class"), for streams in which neighbouring rows
         are alike. Only labels that have arrived when the row is answered.
@@ -72,7 +78,9 @@ class HalfLives(Classifier):
     model_ : classifier
         The member that forgets least.
     members_ : list of classifiers
-        One per half-life, in the order of ``half_lives``; then those of ``more_bins``.
+        One per half-life, in the order of ``half_lives``; then those of ``more_bins`` and ``subspaces``.
+    subspaces_ : list of tuples of str
+        The columns of every subspace, once there are rows.
     weights_ : dict
         The weight of every member now. With "fixed-share" they add up to 1; with "stacking" they need not, and a
         negative one says that a member is wrong more often than right.
@@ -102,6 +110,8 @@ class HalfLives(Classifier):
     half_lives: Any = (20, 100, 500, 2500, math.inf)
     mix: str = "stacking"
     more_bins: Any = ()
+    subspaces: int = 0
+    random_state: int | None = 0
     lag: int = 0
     delay: int = 0
 
@@ -125,6 +135,10 @@ class HalfLives(Classifier):
         for bins in self.more_bins:
             if not is_number(bins, 2) or int(bins) != bins:
                 raise OptionError(f"more_bins={self.more_bins!r}: {bins!r} is no number of bins of at least 2.")
+        if not is_whole(self.subspaces, 0):
+            raise OptionError(f"subspaces={self.subspaces!r}: give how many, a whole number of at least 0.")
+        if self.random_state is not None and not is_whole(self.random_state, 0):
+            raise OptionError(f"random_state={self.random_state!r}: give a whole number of at least 0, or None.")
         self._check_lag()
         for model in self._fresh():
             model.check_options()
@@ -161,13 +175,16 @@ class HalfLives(Classifier):
     def _fresh(self) -> list[Classifier]:
         """All members, with nothing learned: ladder after ladder."""
         bases = [self._base()]
-        bases += [clone(self._base()).set_params(bins="frequency", n_bins=int(bins)) for bins in self.more_bins]
+        others = [*self.more_bins, *(BINS[at % len(BINS)] for at in range(self.subspaces))]
+        bases += [clone(self._base()).set_params(bins="frequency", n_bins=int(bins)) for bins in others]
         return [clone(base).set_params(decay=_decay(half_life)) for base in bases for half_life in self.half_lives]
 
     def _names(self) -> list[str]:
         """What the members are called."""
         first = [_name(half_life) for half_life in self.half_lives]
-        return first + [f"{name}, {bins} bins" for bins in self.more_bins for name in first]
+        others = [f"{bins} bins" for bins in self.more_bins]
+        others += [f"subspace {at}" for at in range(1, self.subspaces + 1)]
+        return first + [f"{name}, {what}" for what in others for name in first]
 
     # --- learning -----------------------------------------------------------------------------------------------
 
@@ -223,10 +240,19 @@ class HalfLives(Classifier):
 
     def _to_learn(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> Any:
         """Rows that come next, with the labels that had arrived when each was answered, where they are asked for."""
-        if self._labels is None:
-            return X
-        self._labels.choose_names(X, self._first.target_name_)
-        return self._labels.for_learning(X, labels, weights, self._known)
+        if self._labels is not None:
+            self._labels.choose_names(X, self._first.target_name_)
+        self._draw_subspaces(X)
+        return X if self._labels is None else self._labels.for_learning(X, labels, weights, self._known)
+
+    def _draw_subspaces(self, X: Any) -> None:
+        """Which columns the last ladders see, by those of the first table."""
+        if not self.subspaces or self._ladders[-1].subspace is not None:
+            return
+        further = () if self._labels is None else self._labels.names or ()
+        drawn = draw(names_of(X), further, self.subspaces, self.random_state)
+        for ladder, subspace in zip(self._ladders[-self.subspaces :], drawn, strict=True):
+            ladder.see_only(subspace)
 
     def _to_answer(self, X: Any) -> Any:
         """Rows to answer now, with the labels that have arrived, where they are asked for."""
@@ -277,8 +303,9 @@ class HalfLives(Classifier):
         """Fix kinds and cut points by a sample of the rows that ``partial_fit`` will bring; nothing is counted yet."""
         self.start(target=target)
         X = self._to_learn(X, np.asarray(one_dimensional(y)), None)
-        for model in self.members_:
-            model.fit_schema(X, y, target)
+        for ladder in self._ladders:
+            for model in ladder.models:
+                model.fit_schema(ladder.own(X), y, target)
         self._follow()
         return self
 
@@ -289,7 +316,7 @@ class HalfLives(Classifier):
         check_lengths(m, labels)
         first.target_name_ = first.target_name_ or column_name(y)
         rows = StreamPart(self._to_learn(X, labels, weights), labels, weights, check_times(times, m))
-        said = [ladder.fit(rows) for ladder in self._ladders]
+        said = [ladder.fit(ladder.own_rows(rows)) for ladder in self._ladders]
         self._follow()
         own = rows.weights
         if own is not None:  # of the rows that count, but for the first
@@ -323,11 +350,11 @@ class HalfLives(Classifier):
         """Answer every row from the rows before it, then learn it; see ``Classifier.test_then_train``."""
         if not self.started:
             self.start()
-        if self._labels is not None:
+        if self._labels is not None or self.subspaces:
             labels, weights = as_labels(y), check_weights(sample_weight, n_rows(X))
             check_lengths(n_rows(X), labels)
             given, X = X, self._to_learn(X, labels, weights)
-            if answered is not None and n_rows(answered) == n_rows(given):
+            if self._labels is not None and answered is not None and n_rows(answered) == n_rows(given):
                 answered = self._labels.for_late_answers(answered, labels, weights, self._known or names_of(given))
         return super().test_then_train(X, y, sample_weight, times, answered)
 
@@ -340,8 +367,7 @@ class HalfLives(Classifier):
         times = None if time is None else check_times([time], 1)
         labels = np.empty(1, dtype=object)
         labels[0] = y
-        if self._labels is not None:
-            (row,) = self._to_learn([row], labels, weights)
+        (row,) = self._to_learn([row], labels, weights)
         said = self._ladders[0].run_dict(row, y, sample_weight, times) if len(self._ladders) == 1 else None
         if said is not None:
             self._mix(said, weights)
@@ -355,7 +381,7 @@ class HalfLives(Classifier):
         first, *others = self._ladders
         said = [first.run(rows)]
         rows = rows.part(0, len(said[0]))
-        said += [_run_all(ladder, rows) for ladder in others]
+        said += [_run_all(ladder, ladder.own_rows(rows)) for ladder in others]
         self._follow()
         self._note(rows.y, rows.weights)
         return said[0].classes, self._mix(_joined(said), rows.weights)
@@ -393,6 +419,15 @@ class HalfLives(Classifier):
     def members_(self) -> list[Classifier]:
         """The members, one per half-life and ladder."""
         return [model for ladder in self._ladders for model in ladder.models]
+
+    @property
+    def _subspaces(self) -> list[Subspace]:
+        return [ladder.subspace for ladder in self._ladders if ladder.subspace is not None]
+
+    @property
+    def subspaces_(self) -> list[tuple[str, ...]]:
+        """The columns of every subspace; none before the first row."""
+        return [own.columns for own in self._subspaces]
 
     @property
     def weights_(self) -> dict[str, float]:
@@ -434,7 +469,9 @@ class HalfLives(Classifier):
         check_is_fitted(self, "classes_")
         self.check_fitted()
         X = self._to_answer(X)
-        return self._pool.mix(np.concatenate([ladder.answer(X, stream=stream) for ladder in self._ladders], axis=1))
+        return self._pool.mix(
+            np.concatenate([ladder.answer(ladder.own(X), stream=stream) for ladder in self._ladders], axis=1)
+        )
 
     def decide(self, proba: np.ndarray) -> np.ndarray:
         """The label to answer with, given the probabilities of the classes: see ``predict``."""
@@ -456,11 +493,10 @@ class HalfLives(Classifier):
         if len(weights) == 1 or self.mix == "fixed-share":
             weights = np.eye(len(weights))[int(np.argmax(weights))]
         row = self._to_answer([row] if isinstance(row, Mapping) else row)
-        if isinstance(row, Mapping):  # a table of columns, which would be taken for a row
-            row = [{name: cells[0] for name, cells in row.items()}]
+        seen = [(model, ladder.own(row)) for ladder in self._ladders for model in ladder.models]
         told = [
-            (weight, model.explain(row, chosen, rival))
-            for weight, model in zip(weights.tolist(), self.members_, strict=True)
+            (weight, model.explain(_as_row(own), chosen, rival))
+            for weight, (model, own) in zip(weights.tolist(), seen, strict=True)
             if weight != 0.0
         ]
         parts = [Part(part.column, part.parents, w * part.log_odds) for w, own in told for part in own.parts]
@@ -471,7 +507,7 @@ class HalfLives(Classifier):
             log_odds=sum(w * own.log_odds for w, own in told),
             prior=sum(w * own.prior for w, own in told),
             parts=tuple(parts),
-            values=told[0][1].values,
+            values={name: value for _, own in reversed(told) for name, value in own.values.items()},
             rule="weights: " + ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights_.items()),
         )
 
@@ -486,6 +522,8 @@ class HalfLives(Classifier):
         state: dict[str, Any] = {"n_rows": self.n_rows_, "every": self._history.every}
         if self._labels is not None:
             state["last_labels"] = self._labels.to_plain()
+        if self.subspaces:
+            state["subspaces"] = [[list(own.columns), list(own.known)] for own in self._subspaces]
         arrays = self._pool.to_arrays() | self._history.to_arrays()
         return {"state": state, "arrays": arrays, "models": self.members_}
 
@@ -500,6 +538,12 @@ class HalfLives(Classifier):
         self.n_rows_, every = saved.read("state of its stream", state["state"], expected).values()
         if self._labels is not None:
             self._labels.take_plain(state["state"].get("last_labels"))
+        if self.subspaces:
+            names = saved.items(saved.text(), distinct=True)
+            drawn = saved.items(saved.row(names, names), self.subspaces)
+            found = saved.field("state of its stream", state["state"], "subspaces", drawn)
+            for ladder, (columns, known) in zip(self._ladders[-self.subspaces :], found, strict=True):
+                ladder.subspace = Subspace(columns, known)
         self._pool.take_arrays(state["arrays"])
         self._history.take_arrays(every, state["arrays"])
         size, models = len(self.half_lives), list(state["models"])
@@ -507,6 +551,11 @@ class HalfLives(Classifier):
             end = None if ladder is self._ladders[-1] else (at + 1) * size
             ladder.take_models(models[at * size : end])
         self._follow()
+
+
+def _as_row(X: Any) -> Any:
+    """A table of one row; one of columns by name, which would be taken for the row itself, as such a row."""
+    return {name: cells[0] for name, cells in X.items()} if isinstance(X, Mapping) else X
 
 
 def _decay(half_life: Any) -> Any:

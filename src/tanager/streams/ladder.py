@@ -30,6 +30,7 @@ from tanager.learning.stream import (
     warm_up_together,
 )
 from tanager.streams.side_by_side import SideBySide, suits
+from tanager.streams.subspace import Subspace
 
 NONE = np.iinfo(np.uint16).max  # the code of a label that is none of the classes
 
@@ -61,6 +62,7 @@ class Ladder:
 
     def __init__(self, models: list[Classifier]) -> None:
         self._models = models
+        self.subspace: Subspace | None = None  # the columns that the models see; None: all
         self._together: SideBySide | None = None  # what has been learned, while it is there
 
     @property
@@ -82,7 +84,24 @@ class Ladder:
         return len(self._models)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_models": self.models, "_together": None}
+        return {"_models": self.models, "_together": None, "subspace": self.subspace}
+
+    def see_only(self, subspace: Subspace) -> None:
+        """From the first row on the models see these columns alone; their options speak of no other."""
+        self.subspace = subspace
+        for model in self._models:
+            subspace.restrict_options(model)
+
+    def own(self, X: Any) -> Any:
+        """A table as the models see it."""
+        return X if self.subspace is None else self.subspace.of(X)
+
+    def own_rows(self, rows: StreamPart) -> StreamPart:
+        """Rows of a stream as the models see them."""
+        if self.subspace is None:
+            return rows
+        answered = None if rows.answered is None else self.own(rows.answered)
+        return StreamPart(self.own(rows.X), rows.y, rows.weights, rows.times, answered)
 
     def take_models(self, models: list[Classifier]) -> None:
         """Go on with models from a file."""
