@@ -48,7 +48,7 @@ def test_the_table_says_where_it_was_worst(run, stream):
     assert "stream.csv: 400 rows, 2 classes in 'class'" in done.out
     assert "Dropped: second (asked for), id (every row has its own value)" in done.out
     head, line = done.out.splitlines()[3:5]
-    assert head.split() == ["accuracy", "kappa", "kappa-t", "log", "loss", "recent", "lowest", "at", "row", "speed"]
+    assert head.split() == ["accuracy", "kappa-t", "log", "loss", "recent", "lowest", "at", "row", "speed"]
     assert [line.split("  ")[0] for line in done.out.splitlines()[4:7]] == ["aode", "no change", "majority"]
     assert line.split()[0] == "aode"
     assert max(map(len, done.out.splitlines())) <= 90

@@ -26,9 +26,10 @@ def by_hand(y: list[str | None], delay: int, batch: int) -> dict[str, list[bool]
         arrived = [own for own in y[: max(0, r // batch * batch - delay)] if own is not None]
         if label is None:
             continue
-        right["no change"].append(bool(arrived) and arrived[-1] == label)
+        arrived = arrived or [min(own for own in y if own is not None)]  # the first of the classes, which are known
+        right["no change"].append(arrived[-1] == label)
         most = sorted(Counter(arrived).items(), key=lambda item: (-item[1], item[0]))
-        right["majority"].append(bool(most) and most[0][0] == label)
+        right["majority"].append(most[0][0] == label)
     return right
 
 
@@ -66,7 +67,13 @@ def test_a_model_of_the_same_name_stands_for_itself() -> None:
     result = prequential({"majority": AODE()}, X, y)
     assert result.baselines == ["no change"]
     assert result.curve("majority")[-1] > 0.9
-    assert result.curve("no change")[-1] == 0.0
+    assert result.curve("no change")[-1] == 1 / 40  # the first class is the first that is known
+
+
+def test_before_the_first_label_of_unknown_classes_there_is_no_answer() -> None:
+    rows = [({"a": "x"}, "p")] * 10
+    result = prequential(NaiveBayes(), iter(rows))
+    assert result.curve("no change")[-1] == result.curve("majority")[-1] == 0.9
 
 
 def test_the_picture_of_accuracy_has_the_baselines_too() -> None:

@@ -225,21 +225,16 @@ def _print(screen: Screen, result: Any, report: dict[str, Any], about: str) -> N
     if result.drifts:
         screen.say(f"Drift at {listed(f'row {row:,}' for row in result.drifts)}.")
     screen.say()
-    heads = ("accuracy", "kappa", "kappa-t", "log loss", "recent", "lowest", "at row", "speed")
+    heads = ("accuracy", "kappa-t", "log loss", "recent", "lowest", "at row", "speed")
     rows = []
     for line in [*report["models"], *report["baselines"]]:
-        cells = [line[name] for name in ("accuracy", "kappa", "kappa_temporal", "log_loss", "window_accuracy")]
-        digits = (4, 3, 3, 4, 4, 4)
-        measured = zip([*cells, line["lowest"]["accuracy"]], digits, strict=True)
-        figures = [f"{cell:.{places}f}" if cell == cell else "" for cell, places in measured]
+        cells = [line[name] for name in ("accuracy", "kappa_temporal", "log_loss", "window_accuracy")]
+        figures = [f"{cell:.4f}" if cell == cell else "" for cell in [*cells, line["lowest"]["accuracy"]]]
         speed = _rate(line["rows_per_second"]) if "rows_per_second" in line else ""
         rows.append((line["model"], *figures, f"{line['lowest']['row']:,}", speed))
     screen.show(table(("", *heads), rows, right=heads))
     screen.say(f"\nRecent: accuracy over the last {result.window:,} rows; lowest: its minimum. Speed in rows/s.")
-    screen.say(
-        "No change: the last label that has arrived.\n"
-        "Kappa-t (kappa-temporal): the accuracy between that of no change (0) and 1."
-    )
+    screen.say("No change: the last label that has arrived; kappa-t: accuracy from there (0) to 1.")
     for name, events in result.events.items():
         if events:
             screen.say(f"{name} detected: {listed(f'{what} at row {row:,}' for row, what in events)}.")

@@ -17,7 +17,8 @@ BASELINES = (NO_CHANGE, MAJORITY)
 class BaselineRun:
     """A classifier that knows only the labels that have arrived: it answers with the last, or the most frequent one.
 
-    Before the first label it has no answer, which counts as wrong. Its log loss is none: it gives no probabilities.
+    Before the first label it answers as models do that have learned nothing: with the first of the classes that are
+    known in advance, else with none, which counts as wrong. Its log loss is none: it gives no probabilities.
     """
 
     def __init__(self, name: str, costs: np.ndarray | None, fade: float, window: int) -> None:
@@ -42,11 +43,14 @@ class BaselineRun:
         self.measures.add(rows.part(done, len(rows)))
 
     def _predicted(self, rows: np.ndarray, classes: ClassIndex, arrived: ArrivedLabels) -> np.ndarray:
+        order = classes.sorted()
+        blank = int(order[order < classes.n_declared][0]) if classes.n_declared else -1  # as for models
         if self.name == NO_CHANGE:
-            return arrived.last(rows)
-        order = classes.sorted()  # ties go to the first of them, as for models
+            last = arrived.last(rows)
+            return np.where(last < 0, blank, last)
         counts = arrived.counts(rows, len(classes))[order]
-        return np.where(counts.any(axis=0), order[counts.argmax(axis=0)], -1) if len(order) else np.full(len(rows), -1)
+        found: np.ndarray = np.where(counts.any(axis=0), order[counts.argmax(axis=0)], blank)
+        return found
 
     def end(self, *, reported: bool) -> None:
         """Report once more unless the last row was reported already."""
