@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from tanager import saved
 from tanager.classifiers.aode import AODE
@@ -24,6 +22,7 @@ from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import n_rows
 from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_number, is_whole
+from tanager.estimator import clone
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, as_labels, check_row
 from tanager.learning.counts_classifier import CountsClassifier
@@ -466,7 +465,7 @@ class HalfLives(Classifier):
             return np.log(proba) if log_joint else proba
 
     def _mixed(self, X: Any, *, stream: bool) -> np.ndarray:
-        check_is_fitted(self, "classes_")
+        self.check_started()
         self.check_fitted()
         X = self._to_answer(X)
         return self._pool.mix(
@@ -493,7 +492,7 @@ class HalfLives(Classifier):
         if len(weights) == 1 or self.mix == "fixed-share":
             weights = np.eye(len(weights))[int(np.argmax(weights))]
         row = self._to_answer([row] if isinstance(row, Mapping) else row)
-        seen = [(model, ladder.own(row)) for ladder in self._ladders for model in ladder.models]
+        seen: list[tuple[Any, Any]] = [(model, ladder.own(row)) for ladder in self._ladders for model in ladder.models]
         told = [
             (weight, model.explain(_as_row(own), chosen, rival))
             for weight, (model, own) in zip(weights.tolist(), seen, strict=True)
