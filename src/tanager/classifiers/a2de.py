@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tanager.counts.joint import JointCounts
 from tanager.errors import check_number
@@ -36,7 +35,7 @@ class A2DE(CountsClassifier):
     array([[0.8182, 0.1818]])
     """
 
-    bins: Any = "refined"
+    default_bins = "refined"
     min_count: float = 1.0
 
     order = 3

@@ -55,7 +55,7 @@ class AODE(CountsClassifier):
     array([[0.7941, 0.2059]])
     """
 
-    bins: Any = "refined"
+    default_bins = "refined"
     min_count: float = 1.0
     subsumption: float | None = None
     subsumption_gaps: str = "skip"

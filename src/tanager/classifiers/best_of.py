@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -85,7 +85,7 @@ class BestOf(Delegating):
     AODE()          1.0000    0.1008  0.0998
     """
 
-    bins: Any = field(default="refined", kw_only=True)
+    default_bins = "refined"
     candidates: Any = None
     criterion: str = "log_loss"
     pool: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tanager.counts.joint import JointCounts
@@ -46,7 +46,7 @@ class Collection(CountsClassifier):
     """
 
     parent_sets: Any = None
-    bins: Any = field(default="refined", kw_only=True)
+    default_bins = "refined"
     weights: Any = None
     gaussian: Any = False
     ddof: int = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -43,7 +42,7 @@ class HNB(CountsClassifier):
     array([[0.9, 0.1]])
     """
 
-    bins: Any = "refined"
+    default_bins = "refined"
     smoothing: float | Estimate | None = None
 
     default_estimate = MEstimate(1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class KDB(CountsClassifier):
     array([[0.75, 0.25]])
     """
 
-    bins: Any = "refined"
+    default_bins = "refined"
     k: int = 2
     threshold: float = 0.0
     smoothing: float | Estimate | str | None = "learned"

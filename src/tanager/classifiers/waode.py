@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ class WAODE(CountsClassifier):
     """
 
     smoothing: float | Estimate | None = None
-    bins: Any = "refined"
+    default_bins = "refined"
     min_count: float = 1.0
 
     default_estimate = MEstimate(1.0)

@@ -75,7 +75,7 @@ class AnytimeClassifier(CountsClassifier):
         classes come later, those that make the most errors on left-out rows are dropped first.
     """
 
-    bins: Any = "refined"
+    default_bins = "refined"
     min_count: float = 1.0
     member_order: Any = "cv"
     mix: str = "joint"
@@ -374,6 +374,10 @@ class AnytimeClassifier(CountsClassifier):
         super()._cuts_moved(rows)
         if self._validates():
             self.validation.replace_rows(rows)
+
+    def _columns_cut(self, maps: Mapping[int, np.ndarray]) -> None:
+        super()._columns_cut(maps)
+        self.validation.map_codes(maps)
 
     def _columns_added(self, n_new: int, wider: dict[str, Any]) -> None:
         schema = self.encoder_.schema

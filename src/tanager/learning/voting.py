@@ -98,7 +98,7 @@ class OrderedCollection(CountsClassifier):
     """
 
     column_order: Any = "given"
-    bins: Any = "refined"
+    default_bins = "refined"
     weights: Any = None
     random_state: Any = None
     gaussian: Any = False

@@ -124,6 +124,17 @@ class GrowingTree:
             else:
                 waiting += reversed(node.children)
 
+    def split_columns(self) -> set[int]:
+        """The columns that some node asks for."""
+        found: set[int] = set()
+        waiting: list[Leaf | Split] = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Split):
+                found.add(node.column)
+                waiting += node.children
+        return found
+
     # --- answers ------------------------------------------------------------------------------------------------
 
     def reached(self, codes: np.ndarray, rows: np.ndarray, node: Leaf | Split) -> Iterator[tuple[Leaf, np.ndarray]]:

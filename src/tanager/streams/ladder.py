@@ -161,7 +161,7 @@ class Ladder:
         label = first.code_of(y)
         if label is None or not weight > 0 or not suits(self._models) or not self._share():
             return None
-        if first.encoder_.new_names(row):
+        if first.encoder_.new_names(row) or first.encoder_.is_cut_by(row):
             return None
         codes = first.encoder_.update_row(row)[None, :]
         weights = None if weight == 1.0 else np.array([float(weight)])
