@@ -9,18 +9,13 @@ from pathlib import Path
 from experiments.bins.__main__ import run_jobs, write_lines
 from experiments.common import arguments, write_page
 from experiments.stream_bins import page
-from experiments.stream_bins.run import CLASSIFIERS, STREAMS, rules_for, run_stream
+from experiments.stream_bins.run import STREAMS, jobs, run_stream
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run all of it; what an earlier run has finished is taken from the ledger."""
     chosen = arguments("stream_bins", "How number columns are cut in streams.", argv)
-    wanted = [
-        (run_stream, (name, rule, classifier))
-        for classifier in CLASSIFIERS
-        for name in chosen.sets or STREAMS
-        for rule in rules_for(name)
-    ]
+    wanted = [(run_stream, job) for job in jobs(chosen.sets or STREAMS)]
     found = run_jobs(wanted, chosen.jobs, chosen.ledger)
     write_lines(found, "run_stream", Path(chosen.out) / "results.csv")
     tables = page.tables(chosen.out)

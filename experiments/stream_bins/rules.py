@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from tanager.encoding.bins import equal_frequency, mdl, middle, refined
+from tanager.encoding.bins import equal_frequency, for_stream, mdl, middle, refined
 
 Rule = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
@@ -59,7 +59,7 @@ RULES: dict[str, Rule] = {
     "frequency, 20": partial(frequency, n_bins=20),
     "onward to 5": partial(onward, n_bins=5),
     "onward to 8": partial(onward, n_bins=8),
-    "onward to 10": partial(onward, n_bins=10),
+    "stream": for_stream,  # onward to 10
     "onward to 15": partial(onward, n_bins=15),
     "onward to 20": partial(onward, n_bins=20),
     "onward to 10, heavy": partial(onward, n_bins=10, heavy=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -87,12 +87,20 @@ MADE: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
 STREAMS = (*TABLES, *MADE)
 
 
-def rules_for(name: str) -> list[str]:
-    """All rules where choices are made; elsewhere only what is reported."""
-    return list(RULES) if developed_on(name) else list(REPORTED)
+REPORTED = ("mdl", "refined", "frequency, 10", "stream")  # what the other half of the streams is asked about
+SLOW = ("FANC", "HalfLives")  # are asked about these alone, and not on streams of very many classes
+MANY_CLASSES = ("letter", "outdoor")
 
 
-REPORTED = ("mdl", "refined", "frequency, 10")
+def jobs(names: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Stream, rule and classifier of all runs: all rules where choices are made, elsewhere what is reported."""
+    return [
+        (name, rule, classifier)
+        for classifier in CLASSIFIERS
+        for name in names
+        for rule in (RULES if developed_on(name) and classifier not in SLOW else REPORTED)
+        if not (classifier in SLOW and name in MANY_CLASSES)
+    ]
 
 
 @cache

@@ -376,11 +376,13 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
         codes = read_table(batch.X).codes
         if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
             batch = Batch(codes, batch.labels, batch.weights).part(0, _SAMPLE)
-        self.encoder_.fit(batch.X, batch.labels, batch.weights, len(self.classes_), first=first and self._cuts_late())
+        self.encoder_.fit(
+            batch.X, batch.labels, batch.weights, len(self.classes_), first=first and self._cuts_numbers()
+        )
         self._start_model()
 
-    def _cuts_late(self) -> bool:
-        """Whether columns that do not vary in the first rows of a stream are cut when they do."""
+    def _cuts_numbers(self) -> bool:
+        """Whether number columns become bins, or are cut once they vary where the first rows of a stream show none."""
         return False
 
     def _warm_up_with(self, batch: Batch, classes: np.ndarray) -> None:
@@ -408,12 +410,12 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
         assert warm is not None
         self._count_from_start(warm, n_first, last=True)
         self._columns_fixed_by(warm.batch)
-        if not self._moves_cuts():
+        if self._stays_uncut():
             warn_of_useless(self.encoder_.schema, getattr(self, "bins", None), min(n_first, warm.n_rows))
 
-    def _moves_cuts(self) -> bool:
-        """Whether cut points follow the stream."""
-        return False
+    def _stays_uncut(self) -> bool:
+        """Whether a number column that the first rows show no cut point of tells nothing for good."""
+        return True
 
     def _columns_fixed_by(self, batch: Batch) -> None:
         """Kinds and cut points were fixed by these rows, which have been counted."""

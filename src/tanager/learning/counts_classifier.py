@@ -406,24 +406,31 @@ class CountsClassifier(Classifier):
         self.events_: list[FirstCuts | MovedCuts] = []
         return self
 
-    def _cuts_late(self) -> bool:
-        """Columns that do not vary in the first rows of a stream are cut when they do; normal distributions of numbers
-        given the bins of others, though, could not be brought together.
-        """
-        return not self.reads_numbers
+    def _cuts_numbers(self) -> bool:
+        return True
 
-    def _moves_cuts(self) -> bool:
-        return self._recutting is not None
+    def _stays_uncut(self) -> bool:
+        return self._recutting is None and not self.reads_numbers
 
     def _start_encoder(self, batch: Batch, *, first: bool = False) -> None:
-        """With ``recut``, numbers that do not vary yet are watched like all others."""
         super()._start_encoder(batch, first=first)
         schema = self.encoder_.schema
-        if self._recutting is None or not any(column.cut_after for column in schema.columns):
-            return
-        watched = {i: c for i, c in enumerate(schema.columns) if c.kind == "numeric" and c.cut_after and c.values}
-        self.encoder_.adopt(schema.with_columns({i: replace(c, values=(), cut_after=0) for i, c in watched.items()}))
-        self._start_model()
+        uncut = {i: self._not_cut_late(c) for i, c in enumerate(schema.columns) if c.cut_after}
+        changed = {i: column for i, column in uncut.items() if column is not None}
+        if changed:
+            self.encoder_.adopt(schema.with_columns(changed))
+            self._start_model()
+
+    def _not_cut_late(self, column: Column) -> Column | None:
+        """The column without ``cut_after``, where others see to it that it is cut, or need not be; else None.
+
+        With ``recut`` numbers that do not vary yet are watched like all others. Normal distributions of numbers given
+        bins could not be brought together.
+        """
+        watched = self._recutting is not None and column.kind == "numeric" and column.values
+        if not (self.reads_numbers or watched):
+            return None
+        return replace(column, values=() if column.kind == "numeric" else column.values, cut_after=0)
 
     def _start_model(self) -> None:
         schema = self.encoder_.schema
@@ -630,7 +637,7 @@ class CountsClassifier(Classifier):
         if self.schema is not None or not new:
             return
         late = [late_column(name, value, self.max_values) for name, value in new.items()]
-        if not self._cuts_late():
+        if self.reads_numbers:
             late = [Column(column.name, "categorical", reason=column.reason) for column in late]
         self.encoder_.extend(late)
         # Three columns may be needed together where there were not even three.

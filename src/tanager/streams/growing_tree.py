@@ -247,6 +247,8 @@ class GrowingTree:
         gains = _gains(counts, leaf.learned)
         sizes = counts.schema.n_values
         gains[self.n_leaves - 1 + sizes > self.rule.max_leaves] = 0.0
+        single = [column.kind == "numeric" and column.by_value for column in counts.schema.columns]
+        gains[single] = 0.0  # numbers that are yet to be cut, often a row for each
         best = int(np.argmax(gains))
         second = max(np.delete(gains, best).max(initial=0.0), 0.0)
         bound = self.rule.bound(counts.n_classes, leaf.learned)

@@ -144,7 +144,7 @@ class HoeffdingTree(Classifier):
         self.events_: list[FirstCuts] = []
         return super().start(classes, target)
 
-    def _cuts_late(self) -> bool:
+    def _cuts_numbers(self) -> bool:
         return True
 
     def _start_model(self) -> None:
