@@ -82,9 +82,10 @@ def warn_of_useless(schema: Schema, bins: Any, n_first: int) -> None:
     if not lost:
         return
     names = ", ".join(map(repr, lost[:5])) + (", ..." if len(lost) > 5 else "")
-    how = f"column {names} has" if len(lost) == 1 else f"columns {names} have"
+    one = len(lost) == 1
+    has, tells = (f"column {names} has", "tells") if one else (f"columns {names} have", "tell")
     warnings.warn(
-        f"{how} one bin from now on and tell nothing: bins={bins!r} finds no cut point in the first {n_first:,} rows. "
+        f"{has} one bin from now on and {tells} nothing: bins={bins!r} finds no cut point in the first {n_first:,} rows. "
         'Leave out bins=, give bins="frequency", or let cut points follow the stream with recut="grid".',
         DataWarning,
         stacklevel=2,
