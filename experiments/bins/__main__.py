@@ -38,7 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def run_jobs(jobs: Sequence[tuple[Callable[..., list[Line]], tuple[str, ...]]], n_jobs: int, ledger: Path) -> list[Line]:
+def run_jobs(
+    jobs: Sequence[tuple[Callable[..., list[Line]], tuple[str, ...]]], n_jobs: int, ledger: Path
+) -> list[Line]:
     """The lines of all jobs in their order; each is written down as soon as it is done."""
     known = [json.loads(text) for text in ledger.read_text().splitlines()] if ledger.exists() else []
     done = {(entry["what"], *entry["of"]): entry for entry in known}

@@ -23,8 +23,9 @@ class HNB(CountsClassifier):
 
     Parameters
     ----------
-    bins : default="refined"
-        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
+    bins : default=None
+        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
+        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     smoothing : default=None
         ``MEstimate(1)``, as published; see CountsClassifier for the other options.
 

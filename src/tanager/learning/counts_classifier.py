@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from tanager import saved
 from tanager.counts.align import as_label_array, cut_columns
 from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments
@@ -51,7 +50,7 @@ from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as
 from tanager.learning.memory import Memory
 from tanager.learning.merge import add_memory, merge_memories
 from tanager.learning.recut import Recutting
-from tanager.learning.recut_option import FirstCuts, MovedCuts, as_recut, first_cuts
+from tanager.learning.recut_option import FirstCuts, MovedCuts, as_recut, first_cuts, read_first_cuts
 from tanager.learning.rows import KeptRows
 from tanager.scoring.calibration import Calibrated, Calibration
 from tanager.scoring.decision import class_factors, class_priors
@@ -61,8 +60,6 @@ from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
-
-_FIRST_CUTS = saved.items(saved.row(saved.whole(0), saved.text(), saved.whole(0)))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -1072,8 +1069,7 @@ class CountsClassifier(Classifier):
         self.classes_ = counts.classes
         self._remember(counts, self._no_moments(counts))
         self._learned.take_state(state)
-        first = saved.field("list of columns that were cut", {"first_cuts": []} | state, "first_cuts", _FIRST_CUTS)
-        self.events_ = [FirstCuts(*event) for event in first]
+        self.events_ = [*read_first_cuts(state)]
         if self._recutting is not None:
             self._recutting.take_arrays(self, state["arrays"])
         self.events_.sort(key=lambda event: event.row)

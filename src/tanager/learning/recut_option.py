@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tanager import saved
 from tanager.encoding import Schema
 from tanager.errors import OptionError, check_option, is_number
 
@@ -76,6 +77,13 @@ def first_cuts(schema: Schema, cut: Mapping[int, int], learned: np.ndarray) -> l
     """Events of columns that some rows have cut, each by the row given; ``learned`` are rows learned up to each."""
     found = sorted((round(float(learned[row])), i) for i, row in cut.items())
     return [FirstCuts(row, schema[i].name, len(schema[i].cuts)) for row, i in found]
+
+
+def read_first_cuts(state: Mapping[str, Any]) -> list[FirstCuts]:
+    """The events of a model file, where it has any."""
+    expected = saved.items(saved.row(saved.whole(0), saved.text(), saved.whole(0)))
+    found = saved.field("list of columns that were cut", {"first_cuts": []} | dict(state), "first_cuts", expected)
+    return [FirstCuts(*event) for event in found]
 
 
 class MovedCuts(NamedTuple):

@@ -85,7 +85,8 @@ def warn_of_useless(schema: Schema, bins: Any, n_first: int) -> None:
     one = len(lost) == 1
     has, tells = (f"column {names} has", "tells") if one else (f"columns {names} have", "tell")
     warnings.warn(
-        f"{has} one bin from now on and {tells} nothing: bins={bins!r} finds no cut point in the first {n_first:,} rows. "
+        f"{has} one bin from now on and {tells} nothing: "
+        f"bins={bins!r} finds no cut point in the first {n_first:,} rows. "
         'Leave out bins=, give bins="frequency", or let cut points follow the stream with recut="grid".',
         DataWarning,
         stacklevel=2,

@@ -20,7 +20,7 @@ from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker, check_leaf
-from tanager.learning.recut_option import FirstCuts, first_cuts
+from tanager.learning.recut_option import FirstCuts, first_cuts, read_first_cuts
 from tanager.learning.stream import keep_for_warm_up, rows_of_stage
 from tanager.learning.tree_node import TreeNode
 from tanager.scoring.explain import Explanation
@@ -377,13 +377,17 @@ class HoeffdingTree(Classifier):
 
     def _model_state(self) -> dict[str, Any]:
         tree, models = self._followed().to_plain()
-        return {"state": {"tree": tree, "weight": self._class_weight.tolist()}, "arrays": {}, "models": models}
+        state: dict[str, Any] = {"tree": tree, "weight": self._class_weight.tolist()}
+        if self.events_:
+            state["first_cuts"] = [list(event) for event in self.events_]
+        return {"state": state, "arrays": {}, "models": models}
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
         self._start_model()
         data, models = state["state"], state["models"]
         expected = saved.items(saved.number(0.0), len(self.classes_))
         self._class_weight = np.array(saved.field("weights of its classes", data, "weight", expected))
+        self.events_ = read_first_cuts(data)
         if not all(isinstance(model, CountsClassifier) for model in models):
             raise ModelFileError("its leaves are no classifiers that read counts")
         self._tree.take_plain(data["tree"], models)
