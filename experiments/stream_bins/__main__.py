@@ -1,4 +1,4 @@
-"""``python -m experiments.stream_bins``: all rules on one half of the streams, the chosen one on the other; the page."""
+"""``python -m experiments.stream_bins``: all rules on one half of the streams, what was chosen on the other."""
 
 from __future__ import annotations
 

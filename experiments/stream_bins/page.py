@@ -44,7 +44,8 @@ def _rules(figures: Figures, rules: list[str]) -> Table:
 def _compared(figures: Figures, rule: str, classifier: str, measure: str, scale: float) -> str:
     """The mean change, and on how many streams it is better, equal and worse; of the default itself the mean."""
     base = BEFORE[classifier]
-    streams = [name for name, own, kind in figures if own == rule and kind == classifier]
+    kept = [name for name, own, kind in figures if own == rule and kind == classifier]
+    streams = [name for name in kept if (name, base, classifier) in figures]
     pairs = [(figures[name, rule, classifier], figures[name, base, classifier]) for name in streams]
     if not pairs:
         return ""

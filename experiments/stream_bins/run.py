@@ -1,4 +1,4 @@
-"""What is run: streams, the first thousand rows of which fix cut points by a rule, and classifiers over all that follow."""
+"""What is run: streams, whose first thousand rows fix cut points by a rule, and classifiers over all that follow."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ class Encoder:
             return None
         table = read_table(X)
         order, keep = self._order(table, name), _rows_to_learn_from(weights)
-        rows = [_row_of_cut(self._codecs[i], table.column(order[i]), keep) for i in waiting]
+        rows = _for_each(lambda i: _row_of_cut(self._codecs[i], table.column(order[i]), keep), waiting, table.n_rows)
         return min((row for row in rows if row is not None), default=None)
 
     def keep_values(self, columns: Iterable[int]) -> None:
