@@ -76,13 +76,14 @@ def quick(model=None, **options):
 class Plain:
     """One model of the twin: all its answers since it began, 1 where wrong."""
 
-    def __init__(self, model, classes=()):
-        self.model, self.wrong = clone(model), []
-        if classes:  # a fresh model knows the classes, and nothing else
-            self.model.start(np.array(sorted(classes)))
+    def __init__(self, model, classes=(), schema=None):
+        self.model, self.wrong, self.learned = clone(model), [], False
+        if classes:  # a fresh model knows the classes and the columns, and no row
+            self.model.fit_columns(schema, np.array(sorted(classes)))
 
     def step(self, row, y, w):
-        answer = self.model.predict_proba_one(row)
+        answer = self.model.predict_proba_one(row) if self.learned else {}
+        self.learned = self.learned or (y is not None and w > 0)
         best = max(answer.values(), default=0.0)
         if y is not None and w:
             self.wrong.append(int(answer.get(y, 0.0) < best - 1e-9))
@@ -116,7 +117,7 @@ def twin(rows, labels, weights, model, detector, on_warning, on_drift, every, re
             back.step(row, y, w)
         if at % every:
             continue
-        classes = set(labels[:at]) - {None}
+        known = set(labels[:at]) - {None}, front.model.encoder_.schema
         said = set()
         for wrong in front.wrong[heard:]:
             watch.update(wrong)
@@ -128,11 +129,11 @@ def twin(rows, labels, weights, model, detector, on_warning, on_drift, every, re
         if "drift" in said:
             events.append((at, "drift"))
             if on_drift == "restart":
-                front, done = back or Plain(model, classes), "restart"
+                front, done = back or Plain(model, *known), "restart"
             elif on_drift == "swap" and back is not None and better():
                 front, done = back, "swap"
             elif on_drift == "swap":
-                back, drifted = Plain(model, classes), at
+                back, drifted = Plain(model, *known), at
         elif drifted is not None:
             if better():
                 front, done = back, "swap"
@@ -142,7 +143,7 @@ def twin(rows, labels, weights, model, detector, on_warning, on_drift, every, re
             warned = True
             events.append((at, "warning"))
             if on_warning == "train" and on_drift != "nothing":
-                back = Plain(model, classes)
+                back = Plain(model, *known)
         elif not said and warned:
             warned, back = False, None
             events.append((at, "false alarm"))

@@ -180,6 +180,16 @@ def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = N
         model.encoder_ = first.encoder_
 
 
+def take_columns(model: CountsClassifier, like: CountsClassifier) -> None:
+    """Have the columns that another model has fixed, and count the rows of a warm-up in them."""
+    warm, model._warm_up = model._warm_up, None
+    model.encoder_ = model._encoder_for(like.encoder_.schema)
+    model._start_model()
+    model.note_columns()
+    if warm is not None:
+        model._count(warm.batch)
+
+
 def _has_columns_of(model: CountsClassifier, first: CountsClassifier) -> bool:
     return model.knows_columns and model.encoder_.schema == first.encoder_.schema
 

@@ -19,13 +19,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
+from tanager.counts.block import Block
 from tanager.encoding.chunks import n_rows
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.stream import encode_all
+from tanager.learning.stream import encode_all, encode_next, take_columns
 from tanager.streams.detectors import DDM, ask, check_detector
 from tanager.streams.runner import SHARE, Duel, Runner, Share
 
@@ -156,6 +157,7 @@ class DriftAware(Classifier):
         self.events_: list[Event] = []
         self._front = self._fresh()
         self._back: Runner | None = None
+        self._reader: CountsClassifier | None = None  # fixes the columns, where it no longer answers
         self._duel = Duel(self.recent)  # of the two
         self._warned: int | None = None  # row at which the present warning began
         self._drifted: int | None = None  # row of a drift that still waits for a better model
@@ -167,10 +169,39 @@ class DriftAware(Classifier):
         return self
 
     def _fresh(self) -> Runner:
-        """A model that knows the classes and nothing else."""
+        """A model that has learned no row. It knows the classes and, once they are fixed, the columns of the stream."""
         model = clone(self._model())
-        model.start(self.__dict__.get("classes_"), self.__dict__.get("target_name_"))
+        classes, target = self.__dict__.get("classes_"), self.__dict__.get("target_name_")
+        if self._shares_columns:
+            front = self._front.model
+            model.fit_columns(front.counts_.schema, classes, target, named="feature_names_in_" in vars(front))
+            model.encoder_.adopt(front.encoder_.schema)  # which may know values of rows that are yet to come
+        else:
+            model.start(classes, target)
         return Runner(model, self.n_rows_, self.recent)
+
+    @property
+    def _shares_columns(self) -> bool:
+        """Whether kinds, values and cut points of the model in front do for others, so that rows are encoded once."""
+        if "_front" not in self.__dict__:
+            return False
+        return _can_share(self._front.model) and self._front.model.columns_fixed
+
+    def _replace_front(self, by: Runner) -> None:
+        """Another model answers from now on. One that still warms up goes on with that, for the columns of all."""
+        if self._reader is None and _can_share(self._front.model) and self._front.model.n_warm_up_rows:
+            self._reader = self._front.model
+        self._front = by
+
+    def _settle_columns(self) -> None:
+        """At the end of a block: once the first rows of the stream have fixed the columns, all models have these."""
+        first = self._reader or self._front.model
+        if not _can_share(first) or not first.columns_fixed:
+            return
+        for runner in self._runners():
+            if runner.model.n_warm_up_rows:
+                take_columns(runner.model, first)
+        self._reader = None
 
     def _new_detector(self) -> None:
         self._detector = DDM() if self.detector is None else deepcopy(self.detector)
@@ -186,6 +217,8 @@ class DriftAware(Classifier):
         """Take in classes before their first rows are learned."""
         for runner in self._runners():
             runner.model.add_classes(classes)
+        if self._reader is not None:
+            self._reader.add_classes(classes)
         self._follow()
 
     def _runners(self) -> list[Runner]:
@@ -213,16 +246,9 @@ class DriftAware(Classifier):
         front.target_name_ = front.target_name_ or column_name(y)
         labels = one_dimensional(y)
         check_lengths(n_rows(X), labels)
-        encoder = clone(front).start(target=front.target_name_)  # learns no row, so that all others can begin anew
-        block = encode_all(encoder, X, labels, weights, times)
-        front.add_classes(encoder.classes_)
-        self.__dict__.update({name: vars(encoder)[name] for name in _OF_THE_MODEL if name in vars(encoder)})
-        for start in range(0, len(block), self.every):
-            part = block.part(slice(start, start + self.every))
-            for runner in self._runners():
-                runner.run_encoded(part, encoder)
-            self._step(len(part))
+        block = encode_all(front, X, labels, weights, times)
         self._follow()
+        self._run_encoded(block)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
         if y is None:
@@ -234,15 +260,58 @@ class DriftAware(Classifier):
         self.test_then_train(X if hasattr(X, "__getitem__") else np.asarray(X), y, weights, times)
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
-        """Answer and learn rows until the block ends; one alone if the model knows nothing yet, or labels are late."""
+        """Answer and learn as many rows as can be encoded at once; else those up to the end of a block.
+
+        One alone if the model knows nothing yet, or labels are late.
+        """
         knows = self._front.knows()
-        size = min(len(rows), self.every - len(self._front.block)) if knows and rows.answered is None else 1
+        if knows and rows.answered is None and (block := self._encode(rows)) is not None:
+            return self.classes_, self._run_encoded(block)
+        size = min(len(rows), self._rows_of_block) if knows and rows.answered is None else 1
         part = rows.part(0, size)
         even = self.classes_, self._even(1)
         (classes, proba), *_ = [runner.run(part) for runner in self._runners()]
+        if self._reader is not None:
+            self._reader.partial_fit(part.X, part.y, sample_weight=part.weights, times=part.times)
         self._follow()
         self._step(size)
         return (classes, proba) if knows else even
+
+    def _encode(self, rows: StreamPart) -> Block | None:
+        """Encode rows for all models: as many as have known classes and columns. None where the first has not."""
+        if not self._shares_columns:
+            return None
+        front = self._front.model
+        if self._back is not None:
+            back = self._back.model
+            if not back.columns_fixed or back.encoder_.schema != front.encoder_.schema:
+                return None
+        encoded = encode_next(front, rows)
+        return None if encoded is None else encoded[0]
+
+    def _run_encoded(self, block: Block) -> np.ndarray:
+        """Answer and learn encoded rows, block by block; the answers of whichever model is in front."""
+        schema = self._front.model.encoder_.schema
+        if self._back is not None:
+            self._back.model.encoder_.adopt(schema)
+        out = np.empty((len(block), len(self.classes_)))
+        done = 0
+        while done < len(block):
+            rows = slice(done, min(len(block), done + self._rows_of_block))
+            part = block.part(rows)
+            for runner in reversed(self._runners()):
+                runner.run_encoded(part, out[rows])  # that in front answers last
+            self._step(len(part))
+            done = rows.stop
+        for runner in self._runners():
+            runner.model.take_vocabulary(schema)
+        self._follow()
+        return out
+
+    @property
+    def _rows_of_block(self) -> int:
+        """How many rows are left until the present block ends."""
+        return self.every - self.n_rows_ % self.every
 
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
         """Answer one row, for the detector, and learn it."""
@@ -251,6 +320,8 @@ class DriftAware(Classifier):
             self.start()
         for runner in self._runners():
             runner.run_one(row, y, sample_weight, time)
+        if self._reader is not None:
+            self._reader.learn_one(row, y, sample_weight, time)
         self._follow()
         self._step(1)
         return self
@@ -265,6 +336,7 @@ class DriftAware(Classifier):
 
     def _look(self) -> None:
         """At the end of a block: tell the detector, and act on what it says."""
+        self._settle_columns()
         wrong = self._front.end_block()
         if self._back is not None:
             self._duel.add(self._back.end_block(), wrong)
@@ -307,7 +379,7 @@ class DriftAware(Classifier):
         """Let the background model take over if it is better; whether it did."""
         if self._back is None or not self._duel.is_won():
             return False
-        self._front = self._back
+        self._replace_front(self._back)
         self._note("swap", f"the model that began at row {self._front.began:,} is better: {self._duel}")
         self._calm()
         return True
@@ -319,7 +391,7 @@ class DriftAware(Classifier):
             self._calm()
 
     def _restart(self) -> None:
-        self._front = self._back or self._fresh()
+        self._replace_front(self._back or self._fresh())
         self._note("restart", f"the model that began at row {self._front.began:,} answers from now on")
 
     def _fade(self) -> None:
@@ -409,7 +481,8 @@ class DriftAware(Classifier):
             "duel": [astuple(self._duel.won), astuple(self._duel.lost)],
             "runners": [runner.state() for runner in self._runners()],
         }
-        return {"state": state, "arrays": {}, "models": [runner.model for runner in self._runners()]}
+        models = [runner.model for runner in self._runners()]
+        return {"state": state, "arrays": {}, "models": [*models, *([self._reader] if self._reader else [])]}
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
         data, models = state["state"], state["models"]
@@ -426,9 +499,15 @@ class DriftAware(Classifier):
         self.events_ = [Event(*event) for event in events]
         self._new_detector()
         self._detector.take_state(data["detector"])
-        runners = [Runner.from_state(own, model) for own, model in zip(data["runners"], models, strict=True)]
-        if len(runners) not in (1, 2):
-            raise ModelFileError(f"it has {len(runners)} models, expected one or two")
+        runners = [Runner.from_state(own, model) for own, model in zip(data["runners"], models, strict=False)]
+        if len(runners) not in (1, 2) or len(models) - len(data["runners"]) not in (0, 1):
+            raise ModelFileError(f"it has {len(models)} models, {len(data['runners'])} of them with answers")
+        self._reader = models[len(runners)] if len(models) > len(runners) else None
         self._front, self._back = runners[0], runners[1] if len(runners) > 1 else None
         self._duel.won, self._duel.lost = (Share(*share) for share in duel)
         self._follow()
+
+
+def _can_share(model: Classifier) -> bool:
+    """Whether its columns do for other models, so that rows are encoded once for all."""
+    return isinstance(model, CountsClassifier) and model.recut is None
