@@ -51,7 +51,7 @@ def lines() -> Iterator[Line]:
         frame = pd.DataFrame(X, columns=[f"x{i}" for i in range(n_columns)])
         tables = {"arrays": X, "frames": frame}
         ways = {
-            (kind.__name__, what): lambda kind=kind, table=table: DriftAware(kind()).test_then_train(table, y)
+            (kind.__name__, what): lambda kind=kind, table=table, y=y: DriftAware(kind()).test_then_train(table, y)
             for kind in (NaiveBayes, AODE)
             for what, table in tables.items()
         }

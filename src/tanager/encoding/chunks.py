@@ -27,6 +27,8 @@ def take_rows(X: Any, start: int, stop: int) -> Any:
         return {name: column[start:stop] for name, column in X.items()}
     if is_arrow(X) and hasattr(X, "slice"):  # polars, Arrow
         return X.slice(start, stop - start)
+    if hasattr(X, "part"):  # a Table that was read already
+        return X.part(start, min(stop, X.n_rows))
     return X[start:stop]
 
 

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from tanager.learning.counts_classifier import CountsClassifier
 
 
+_NO_STEPS = Steps(None, None, None)
+
+
 @dataclass
 class Lap:
     """Encoded rows to learn, rows to answer instead of them (or None), and room for the answers."""
@@ -68,10 +71,14 @@ def encode_next(model: CountsClassifier, rows: StreamPart) -> tuple[Block, Query
     if n == 0:
         return None
     rows = rows.part(0, n)
-    labels, _ = model.label_codes(rows.y)
+    block = encode_rows(model, rows, model.label_codes(rows.y)[0])
+    return block, None if rows.answered is None else model.encode(rows.answered)
+
+
+def encode_rows(model: CountsClassifier, rows: StreamPart, labels: np.ndarray) -> Block:
+    """Encode rows of known columns, with their class codes; the encoder has met their values then, no count has."""
     codes = model.encoder_.update(rows.X, _where_labelled(labels, rows.weights), type(model).__name__)
-    asked = None if rows.answered is None else model.encode(rows.answered)
-    return Block(codes, labels, rows.weights, rows.times, model._numbers(rows.X)), asked
+    return Block(codes, labels, rows.weights, rows.times, model._numbers(rows.X))
 
 
 def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | None, times: Any) -> Block:
@@ -107,8 +114,18 @@ def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query
     ``asked``: rows to answer instead of them.
     """
     out = np.empty((len(block), len(model.classes_)))
-    _run_all(model, Lap(block, asked, out))
+    done = _run_plain(model, block, out) if asked is None else 0
+    if done < len(block):
+        _run_all(model, Lap(block, asked, out).part(slice(done, None)))
     return out
+
+
+def _run_plain(model: CountsClassifier, block: Block, out: np.ndarray) -> int:
+    """Let the kernel run where there are but counts and one structure; how many rows went. Blocks may be short."""
+    if not model._learned.counts_only or model._adaptive() or model._stream_scores() is not None:
+        return 0
+    view = kernel_view(model, model._answers(fresh=False))
+    return 0 if view is None or view.learned else view.stream(block, out, _NO_STEPS)
 
 
 def _compiled_rows(model: CountsClassifier, rows: StreamPart) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,15 +20,19 @@ from sklearn.utils.validation import check_is_fitted
 from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.counts.block import Block
-from tanager.encoding.chunks import n_rows
+from tanager.encoding.chunks import n_rows, rows_of_dicts
+from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.stream import encode_all, encode_next, take_columns
+from tanager.learning.stream import encode_all, encode_next, encode_rows, take_columns
 from tanager.streams.detectors import DDM, ask, check_detector
-from tanager.streams.runner import SHARE, Duel, Runner, Share
+from tanager.streams.last_numbers import LastNumbers
+from tanager.streams.runner import SHARE, Ahead, Duel, Runner, Share
+
+ROWS_AT_ONCE = 1024  # are encoded; a model that begins encodes the rest of them again, where its cut points are new
 
 _OF_THE_MODEL = ("classes_", "target_name_", "encoder_", "n_features_in_", "feature_names_in_")
 
@@ -158,6 +162,7 @@ class DriftAware(Classifier):
         self._front = self._fresh()
         self._back: Runner | None = None
         self._reader: CountsClassifier | None = None  # fixes the columns, where it no longer answers
+        self._last: LastNumbers | None = None  # once columns are fixed
         self._duel = Duel(self.recent)  # of the two
         self._warned: int | None = None  # row at which the present warning began
         self._drifted: int | None = None  # row of a drift that still waits for a better model
@@ -170,15 +175,32 @@ class DriftAware(Classifier):
 
     def _fresh(self) -> Runner:
         """A model that has learned no row. It knows the classes and, once they are fixed, the columns of the stream."""
-        model = clone(self._model())
+        model = self._unlearned()
         classes, target = self.__dict__.get("classes_"), self.__dict__.get("target_name_")
         if self._shares_columns:
-            front = self._front.model
-            model.fit_columns(front.counts_.schema, classes, target, named="feature_names_in_" in vars(front))
-            model.encoder_.adopt(front.encoder_.schema)  # which may know values of rows that are yet to come
+            self._begin_with_columns(model, classes, target)
         else:
             model.start(classes, target)
-        return Runner(model, self.n_rows_, self.recent)
+        fresh = Runner(model, self.n_rows_, self.recent)
+        if self._shares_columns and model.encoder_.schema is self._front.model.encoder_.schema:
+            fresh.ahead = self._front.ahead
+        return fresh
+
+    def _unlearned(self) -> Any:
+        """The model as it was given, without anything learned. scikit-learn's ``clone`` takes half of a fresh start."""
+        options = self._model().get_params(deep=False)
+        if any(type(value) not in (bool, int, float, str, type(None)) for value in options.values()):
+            return clone(self._model())
+        return type(self._model())(**options)
+
+    def _begin_with_columns(self, model: CountsClassifier, classes: np.ndarray | None, target: str | None) -> None:
+        front = self._front.model
+        assert isinstance(front, CountsClassifier)
+        known = front.counts_.schema  # the encoder may know values of rows that are yet to come
+        schema = known if self._last is None else self._last.schema_for_fresh(known, front.class_codes)
+        model.fit_columns(schema, classes, target, named="feature_names_in_" in vars(front))
+        if schema is known:
+            model.encoder_.adopt(front.encoder_.schema)
 
     @property
     def _shares_columns(self) -> bool:
@@ -265,8 +287,8 @@ class DriftAware(Classifier):
         One alone if the model knows nothing yet, or labels are late.
         """
         knows = self._front.knows()
-        if knows and rows.answered is None and (block := self._encode(rows)) is not None:
-            return self.classes_, self._run_encoded(block)
+        if knows and rows.answered is None and len(out := self._run_laps(rows)):
+            return self.classes_, out
         size = min(len(rows), self._rows_of_block) if knows and rows.answered is None else 1
         part = rows.part(0, size)
         even = self.classes_, self._even(1)
@@ -274,39 +296,76 @@ class DriftAware(Classifier):
         if self._reader is not None:
             self._reader.partial_fit(part.X, part.y, sample_weight=part.weights, times=part.times)
         self._follow()
+        if (last := self._watched_numbers()) is not None:
+            last.add(last.read(self._front.model, part.X), part.y.tolist(), part.weights)
         self._step(size)
         return (classes, proba) if knows else even
 
-    def _encode(self, rows: StreamPart) -> Block | None:
-        """Encode rows for all models: as many as have known classes and columns. None where the first has not."""
-        if not self._shares_columns:
-            return None
-        front = self._front.model
-        if self._back is not None:
-            back = self._back.model
-            if not back.columns_fixed or back.encoder_.schema != front.encoder_.schema:
-                return None
-        encoded = encode_next(front, rows)
-        return None if encoded is None else encoded[0]
+    def _run_laps(self, rows: StreamPart) -> np.ndarray:
+        """Answer and learn rows while they can be encoded for all models; the answers."""
+        answers = [np.empty((0, len(self.classes_)))]
+        if self._shares_columns and not rows_of_dicts(rows.X):
+            rows = replace(rows, X=read_table(rows.X))  # so that columns are read once
+        done = 0
+        while (
+            done < len(rows) and (lap := self._encode(rows.part(done, min(done + ROWS_AT_ONCE, len(rows))))) is not None
+        ):
+            answers.append(self._run_encoded(*lap))
+            done += len(answers[-1])
+        return np.concatenate(answers)
 
-    def _run_encoded(self, block: Block) -> np.ndarray:
-        """Answer and learn encoded rows, block by block; the answers of whichever model is in front."""
-        schema = self._front.model.encoder_.schema
-        if self._back is not None:
-            self._back.model.encoder_.adopt(schema)
+    def _watched_numbers(self) -> LastNumbers | None:
+        """The last rows, where cut points of models to come are learned from them."""
+        if self._last is None and self._shares_columns:
+            self._last = LastNumbers(self._front.model)
+        return self._last if self._last is not None and self._last.columns else None
+
+    def _encode(self, rows: StreamPart) -> tuple[Block, StreamPart] | None:
+        """Encode rows for the model in front: as many as have known classes and columns. None if the first has not."""
+        if not self._shares_columns or (self._back is not None and not self._back.model.columns_fixed):
+            return None
+        front, back = self._front.model, None if self._back is None else self._back.model
+        alike = back is not None and back.encoder_.schema == front.encoder_.schema
+        encoded = encode_next(front, rows)
+        if encoded is None:
+            return None
+        if back is not None and alike:
+            back.encoder_.adopt(front.encoder_.schema)
+        return encoded[0], rows.part(0, len(encoded[0]))
+
+    def _run_encoded(self, block: Block, rows: StreamPart | None = None) -> np.ndarray:
+        """Answer and learn encoded rows, block by block; the answers of whichever model is in front.
+
+        ``rows``: the same as they came. None: all models have the columns of the one in front, for good.
+        """
         out = np.empty((len(block), len(self.classes_)))
+        self._front.ahead = Ahead(block, 0)
+        last = None if rows is None else self._watched_numbers()
+        numbers = None if last is None or rows is None else last.read(self._front.model, rows.X)
         done = 0
         while done < len(block):
-            rows = slice(done, min(len(block), done + self._rows_of_block))
-            part = block.part(rows)
-            for runner in reversed(self._runners()):
-                runner.run_encoded(part, out[rows])  # that in front answers last
-            self._step(len(part))
-            done = rows.stop
+            part = slice(done, min(len(block), done + self._rows_of_block))
+            for runner in reversed(self._runners()):  # that in front answers last
+                self._look_ahead(runner, rows, done)
+                runner.run_encoded(part, out[part])
+            if last is not None and rows is not None and numbers is not None:
+                weights = None if rows.weights is None else rows.weights[part]
+                last.add(numbers[part], rows.y[part].tolist(), weights)
+            self._step(part.stop - done)
+            done = part.stop
         for runner in self._runners():
-            runner.model.take_vocabulary(schema)
+            runner.ahead = None
+            runner.model.take_vocabulary(runner.model.encoder_.schema)
         self._follow()
         return out
+
+    def _look_ahead(self, runner: Runner, rows: StreamPart | None, done: int) -> None:
+        """Let a model have the rows that are to come in its own codes, where they are not those of the one in front."""
+        if runner.ahead is None and runner.model.encoder_.schema is self._front.model.encoder_.schema:
+            runner.ahead = self._front.ahead
+        elif runner.ahead is None and rows is not None and self._front.ahead is not None:
+            labels = self._front.ahead.labels_from(done)
+            runner.ahead = Ahead(encode_rows(runner.model, rows.part(done, len(rows)), labels), done)
 
     @property
     def _rows_of_block(self) -> int:
@@ -323,6 +382,8 @@ class DriftAware(Classifier):
         if self._reader is not None:
             self._reader.learn_one(row, y, sample_weight, time)
         self._follow()
+        if (last := self._watched_numbers()) is not None:
+            last.add(last.read_row(self._front.model, row), [y], np.array([sample_weight]))
         self._step(1)
         return self
 
@@ -481,8 +542,10 @@ class DriftAware(Classifier):
             "duel": [astuple(self._duel.won), astuple(self._duel.lost)],
             "runners": [runner.state() for runner in self._runners()],
         }
-        models = [runner.model for runner in self._runners()]
-        return {"state": state, "arrays": {}, "models": [*models, *([self._reader] if self._reader else [])]}
+        models, arrays = [runner.model for runner in self._runners()], {}
+        if self._last is not None:
+            state["last"], arrays = self._last.to_state(self.class_codes)
+        return {"state": state, "arrays": arrays, "models": [*models, *([self._reader] if self._reader else [])]}
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
         data, models = state["state"], state["models"]
@@ -506,6 +569,9 @@ class DriftAware(Classifier):
         self._front, self._back = runners[0], runners[1] if len(runners) > 1 else None
         self._duel.won, self._duel.lost = (Share(*share) for share in duel)
         self._follow()
+        if "last" in data and self._shares_columns:
+            self._last = LastNumbers(self._front.model)
+            self._last.take_state(data["last"], state["arrays"], self.classes_.tolist())
 
 
 def _can_share(model: Classifier) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,27 @@ class Duel:
         return f"it alone was right on {self.won.count:.0f} of the recent rows, the other on {self.lost.count:.0f}"
 
 
+@dataclass
+class Ahead:
+    """Encoded rows that are to come, from one of them on."""
+
+    block: Block
+    first: int
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether all of them have a label and weigh 1."""
+        return self.block.weights is None and bool(self.block.labelled.all())
+
+    def part(self, rows: slice) -> Block:
+        """Some of them, by their places among all rows."""
+        return self.block.part(slice(rows.start - self.first, rows.stop - self.first))
+
+    def labels_from(self, row: int) -> np.ndarray:
+        """Class codes of rows from one on."""
+        return self.block.labels[row - self.first :]
+
+
 class Runner:
     """A model in a stream, and its answers: 1 where wrong, NaN where there was no label or no weight.
 
@@ -83,6 +104,7 @@ class Runner:
         self.model = model
         self.began = began  # row of the stream
         self.block: list[float] = []  # answers since the last block ended
+        self.ahead: Ahead | None = None  # rows of a table that is being run through
         self._knows = False  # for certain
         self.recent, self.long_run = Share(recent), Share(LONG_RUN * recent)
 
@@ -136,10 +158,17 @@ class Runner:
             return model.classes_, model.test_then_train(rows.X, rows.y, rows.weights, rows.times, rows.answered)
         return model.classes_, self._run_first(StreamPart(rows.X, rows.y, rows.weights, rows.times))
 
-    def run_encoded(self, block: Block, out: np.ndarray) -> None:
-        """Answer and learn rows that are encoded already; rows without weight are passed over."""
+    def run_encoded(self, rows: slice, out: np.ndarray) -> None:
+        """Answer and learn rows that are encoded ahead; rows without weight are passed over."""
         model = self.model
         assert isinstance(model, CountsClassifier)
+        assert self.ahead is not None
+        block = self.ahead.part(rows)
+        if self.ahead.plain and self._knows:
+            out[:] = answer_and_learn_encoded(model, block)
+            own = out[np.arange(len(block)), block.labels]
+            self.block += (own < out.max(axis=1) - TIE).tolist()
+            return
         counted = block.labelled if block.weights is None else block.labelled & (block.weights > 0)
         first = 0
         if not self.knows() and counted.any():  # nothing to answer the first row from
@@ -175,7 +204,7 @@ class Runner:
 
     def end_block(self) -> np.ndarray:
         """The answers of the block that ends here, now part of the shares."""
-        wrong = np.array(self.block)
+        wrong = np.array(self.block, dtype=float)
         wrong = wrong[~np.isnan(wrong)]
         self.recent.add(wrong)
         self.long_run.add(wrong)
