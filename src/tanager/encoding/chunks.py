@@ -16,6 +16,8 @@ from tanager.errors import DataError
 
 def n_rows(X: Any) -> int:
     """Number of rows of any table."""
+    if type(X) is list and X and type(X[0]) is dict:
+        return len(X)
     return read_table(X).n_rows
 
 

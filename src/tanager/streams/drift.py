@@ -224,6 +224,8 @@ class DriftAware(Classifier):
             if runner.model.n_warm_up_rows:
                 take_columns(runner.model, first)
         self._reader = None
+        if self._last is None:
+            self._last = LastNumbers(first)
 
     def _new_detector(self) -> None:
         self._detector = DDM() if self.detector is None else deepcopy(self.detector)
@@ -316,8 +318,6 @@ class DriftAware(Classifier):
 
     def _watched_numbers(self) -> LastNumbers | None:
         """The last rows, where cut points of models to come are learned from them."""
-        if self._last is None and self._shares_columns:
-            self._last = LastNumbers(self._front.model)
         return self._last if self._last is not None and self._last.columns else None
 
     def _encode(self, rows: StreamPart) -> tuple[Block, StreamPart] | None:
@@ -511,7 +511,9 @@ class DriftAware(Classifier):
         check_row(row, "predict_proba_one")
         if not self.has_learned:
             return {}
-        return self._front.model.predict_proba_one(row) or dict.fromkeys(self.class_codes, 1 / len(self.classes_))
+        if not self._front.knows():  # just started anew
+            return dict.fromkeys(self.class_codes, 1 / len(self.classes_))
+        return self._front.model.predict_proba_one(row)
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         check_is_fitted(self, "classes_")

@@ -154,9 +154,9 @@ class Runner:
         model, weight = self.model, 1.0 if rows.weights is None else rows.weights[0]
         own = model.stream_proba(rows.X)[0].tolist() if knew else []
         self._check_answer(dict(zip(model.class_codes, own, strict=False)), rows.y.tolist()[0], weight)
-        if knew:
-            return model.classes_, model.test_then_train(rows.X, rows.y, rows.weights, rows.times, rows.answered)
-        return model.classes_, self._run_first(StreamPart(rows.X, rows.y, rows.weights, rows.times))
+        given = rows.X, rows.y, rows.weights, rows.times
+        proba = model.test_then_train(*given, rows.answered) if knew else self._run_first(StreamPart(*given))
+        return model.classes_, proba  # the row may have brought a class
 
     def run_encoded(self, rows: slice, out: np.ndarray) -> None:
         """Answer and learn rows that are encoded ahead; rows without weight are passed over."""
