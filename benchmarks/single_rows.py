@@ -45,7 +45,7 @@ def rows_per_second(model: Any, rows: list[dict[str, Any]], labels: list[Any]) -
 
 
 def retrained() -> Any:
-    return DriftRetrainingClassifier(GaussianNB(), ADWIN())
+    return DriftRetrainingClassifier(GaussianNB(), ADWIN(), train_in_background=False)
 
 
 PEERS: dict[str, tuple[Callable[[int], Rows], Make, Make]] = {

@@ -464,3 +464,59 @@ def test_rows_that_cannot_be_used_are_refused():
         DriftAware().learn_one(["a"], 1)
     with pytest.raises(DataError, match="X has 2 rows"):
         DriftAware().partial_fit([["a"], ["b"]], [1])
+
+
+# --- columns of fresh models -------------------------------------------------------------------------------------
+
+
+def moving(n_rows, every, seed=0):
+    """Numbers that lie elsewhere from time to time."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n_rows)
+    shift = rng.normal(size=n_rows // every + 1).cumsum() * 5
+    return rng.normal(size=(n_rows, 3)) + 2 * y[:, None] + shift[np.arange(n_rows) // every, None], y
+
+
+def test_a_model_that_begins_is_cut_by_the_last_rows():
+    X, y = moving(800, 400, seed=1)
+    model = quick(NaiveBayes(warm_up=100)).partial_fit(X[:600], y[:600])
+    assert any(event.what == "swap" for event in model.events_)
+    first = NaiveBayes(warm_up=100).partial_fit(X[:600], y[:600])
+    assert model.encoder_.schema["x0"].cuts != first.encoder_.schema["x0"].cuts
+    assert accuracy(model, X[600:], y[600:]) > accuracy(first, X[600:], y[600:]) + 0.1
+
+
+def test_drifts_in_a_warm_up_do_not_put_its_end_off():
+    """The columns are fixed by the first rows of the stream, whichever model answers by then."""
+    X, y = moving(300, 20, seed=2)
+    model = quick(NaiveBayes(warm_up=100))
+    model.partial_fit(X[:104], y[:104])
+    assert any(event.what == "swap" for event in model.events_)
+    assert model.model_.columns_fixed
+    plain = NaiveBayes(warm_up=100).partial_fit(X[:104], y[:104])
+    assert model.encoder_.schema == plain.encoder_.schema
+
+
+@pytest.mark.parametrize("stop", [50, 90, 300, 777])
+def test_numbers_of_the_last_rows_are_saved(stop, tmp_path):
+    X, y = moving(1200, 400 if stop > 100 else 20, seed=2)
+    model = quick(NaiveBayes(warm_up=100)).partial_fit(X[:stop], y[:stop])
+    model.save(tmp_path / "model.tanager")
+    again = load(tmp_path / "model.tanager")
+    assert (again.test_then_train(X[stop:], y[stop:]) == model.test_then_train(X[stop:], y[stop:])).all()
+    assert again.events_ == model.events_
+
+
+def test_numbers_that_move_in_rows_chunks_and_whole_streams():
+    X, y = moving(900, 300, seed=1)
+    single, whole, chunks = (quick(NaiveBayes(warm_up=100)) for _ in range(3))
+    expected = []
+    for row, label in zip(dicts(X.tolist()), y.tolist(), strict=True):
+        expected.append(single.predict_proba_one(row))
+        single.learn_one(row, label)
+    agree(whole, whole.test_then_train(X, y), expected)
+    for start in range(0, 900, 77):
+        agree(
+            chunks, chunks.test_then_train(X[start : start + 77], y[start : start + 77]), expected[start : start + 77]
+        )
+    assert single.events_ == whole.events_ == chunks.events_

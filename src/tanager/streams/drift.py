@@ -95,7 +95,8 @@ class DriftAware(Classifier):
 
     Notes
     -----
-    An answer is wrong if another class was more probable than the true one. A detector's change for the better,
+    A fresh model of a counting classifier begins with the columns of the stream; number columns are cut anew by the last
+    ``warm_up`` rows. An answer is wrong if another class was more probable than the true one. A detector's change for the better,
     such as ADWIN reports, is ignored. One model is better than another if, of the recent rows on which just one of them
     was right, it won more than chance would give it (two standard deviations). With late labels an answer is checked
     when its label comes.
@@ -226,6 +227,7 @@ class DriftAware(Classifier):
         self._reader = None
         if self._last is None:
             self._last = LastNumbers(first)
+            self._follow()
 
     def _new_detector(self) -> None:
         self._detector = DDM() if self.detector is None else deepcopy(self.detector)
@@ -544,7 +546,8 @@ class DriftAware(Classifier):
             "duel": [astuple(self._duel.won), astuple(self._duel.lost)],
             "runners": [runner.state() for runner in self._runners()],
         }
-        models, arrays = [runner.model for runner in self._runners()], {}
+        models = [runner.model for runner in self._runners()]
+        arrays: dict[str, np.ndarray] = {}
         if self._last is not None:
             state["last"], arrays = self._last.to_state(self.class_codes)
         return {"state": state, "arrays": arrays, "models": [*models, *([self._reader] if self._reader else [])]}

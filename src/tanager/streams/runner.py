@@ -167,7 +167,7 @@ class Runner:
         if self.ahead.plain and self._knows:
             out[:] = answer_and_learn_encoded(model, block)
             own = out[np.arange(len(block)), block.labels]
-            self.block += (own < out.max(axis=1) - TIE).tolist()
+            self.block += (own < out.max(axis=1) - TIE).astype(float).tolist()
             return
         counted = block.labelled if block.weights is None else block.labelled & (block.weights > 0)
         first = 0
