@@ -101,7 +101,7 @@ class Runner:
     """
 
     def __init__(self, model: Classifier, began: int, recent: int) -> None:
-        self.model = model
+        self.model: Any = model  # a CountsClassifier where rows are encoded for it
         self.began = began  # row of the stream
         self.block: list[float] = []  # answers since the last block ended
         self.ahead: Ahead | None = None  # rows of a table that is being run through
