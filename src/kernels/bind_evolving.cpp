@@ -68,8 +68,8 @@ void learn_given(Evolving &self, const AnyArray &codes, const Numbers &numbers, 
         expect(weights[r] >= 0 && weights[r] <= 1e100, "a weight is out of bounds");
         const int label = labels.at(r);
         expect(label < self.n_classes() || label == labels.marker(), "a label is none of the classes");
-        expect(label == labels.marker() || (pseudo(r) >= 0 && pseudo(r) < n_pseudo[std::size_t(label)]),
-               "a pseudo-class is none of its class");
+        if (label == labels.marker() || weights[r] == 0) continue;  // it is not learned
+        expect(pseudo(r) >= 0 && pseudo(r) < n_pseudo[std::size_t(label)], "a pseudo-class is none of its class");
     }
     nb::gil_scoped_release release;
     learn_given_rows(self, rows, labels, pseudo.data(), n_pseudo, weights);
