@@ -158,7 +158,7 @@ void Evolving::update(int slot, const Row &row, double weight) {
         total = keep * total + weight;
     }
     set_norm(slot);
-    set_peaks(slot);
+    if (options_.minimum) set_peaks(slot);
     seen_[slot] += weight;
     last_[slot] = rows_;
 }
@@ -275,7 +275,6 @@ void Evolving::set_densities() {
 }
 
 void Evolving::set_peaks(int slot) {
-    if (!options_.minimum) return;
     for (int i = 0; i < n_columns(); ++i) {
         const double *own = counts_.data() + at(slot, offsets_.back()) + offsets_[i];
         double &peak = peaks_[at(slot, n_columns()) + std::size_t(i)];

@@ -173,7 +173,7 @@ void Evolving::merge(int from, int into) {
         counts_[std::size_t(into) * width + j] += counts_[std::size_t(from) * width + j];
     for (std::size_t j = 0; j < q; ++j) totals_[std::size_t(into) * q + j] += totals_[std::size_t(from) * q + j];
     set_norm(into);
-    set_peaks(into);
+    if (options_.minimum) set_peaks(into);
     start_[into] += start_[from];
     mass_[into] += mass_[from];
     prior_[into] += prior_[from];

@@ -277,7 +277,7 @@ void Evolving::set_state(const EvolvingState &s) {
             fresh_[slot] += weight_[cell] == 0;
         }
         set_norm(slot);
-        set_peaks(slot);
+        if (options_.minimum) set_peaks(slot);
     }
     kept_ = std::int64_t(s.kept_weights.size());
     oldest_ = 0;

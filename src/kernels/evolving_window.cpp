@@ -100,7 +100,7 @@ void Evolving::remove(int slot, const Row &row, double weight) {
         forget(totals_[at(slot, n_columns()) + std::size_t(i)], weight);
     }
     set_norm(slot);
-    set_peaks(slot);
+    if (options_.minimum) set_peaks(slot);
     forget(seen_[slot], weight);
 }
 
@@ -185,13 +185,15 @@ void Evolving::weigh_window() {
 }
 
 void Evolving::set_window_priors() {
+    const double per_weight = clock_ > 0 ? 1 / clock_ : 0;
     for (int c = 0; c < k_; ++c) {
-        prior_[hidden_[c]] = clock_ > 0 ? mass_[hidden_[c]] / clock_ : 0;
+        prior_[hidden_[c]] = mass_[hidden_[c]] * per_weight;
         if (!known_[c]) continue;
+        const std::vector<int> &slots = active_[c];
         double own = 0;
-        for (const int slot : active_[c]) own += start_[slot] + mass_[slot];
-        const double share = (1 + class_mass_[c]) / clock_;
-        for (const int slot : active_[c]) prior_[slot] = share * ((start_[slot] + mass_[slot]) / own);
+        for (const int slot : slots) own += start_[slot] + mass_[slot];
+        const double share = (1 + class_mass_[c]) * per_weight / own;
+        for (const int slot : slots) prior_[slot] = share * (start_[slot] + mass_[slot]);
     }
 }
 
