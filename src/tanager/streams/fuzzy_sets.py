@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 _MOST_VALUES = 6  # of a categorical column that a sentence names
 _LEAST_DEGREE = 0.05  # of a value that a sentence names
@@ -15,6 +15,7 @@ _LEAST_DEGREE = 0.05  # of a value that a sentence names
 class About:
     """A number is about this much: a bell that is 1 at its centre."""
 
+    density: ClassVar[str] = "normal"
     column: str
     centre: float
     spread: float
@@ -36,6 +37,7 @@ class About:
 class CountAbout:
     """A count is about this much: Poisson's distribution, 1 at its likeliest count."""
 
+    density: ClassVar[str] = "poisson"
     column: str
     centre: float
 
@@ -64,6 +66,7 @@ class CountAbout:
 class NearZero:
     """A number is small: the exponential distribution with this mean, 1 at 0."""
 
+    density: ClassVar[str] = "exponential"
     column: str
     mean: float
 
