@@ -144,7 +144,7 @@ void Evolving::update(int slot, const Row &row, double weight) {
         weight_[cell] = keep * weight_[cell] + weight;
         const double d = x - mean_[cell];
         mean_[cell] += weight / weight_[cell] * d;
-        squares_[cell] = keep * squares_[cell] + weight * d * (x - mean_[cell]);
+        squares_[cell] = keep * squares_[cell] + weight * std::max(0.0, d * (x - mean_[cell]));  // rounded: < 0
         if (options_.window > 0) keep_largest(most(most_, weight_.size())[cell], squares_[cell]);
         set_variance(slot, i);
     }
@@ -171,7 +171,7 @@ void Evolving::update_base(const Row &row, double weight) {
         base_weight_[i] = keep * base_weight_[i] + weight;
         const double d = x - base_mean_[i];
         base_mean_[i] += weight / base_weight_[i] * d;
-        base_squares_[i] = keep * base_squares_[i] + weight * d * (x - base_mean_[i]);
+        base_squares_[i] = keep * base_squares_[i] + weight * std::max(0.0, d * (x - base_mean_[i]));
         if (options_.window > 0)
             keep_largest(most(base_most_, base_weight_.size())[std::size_t(i)], base_squares_[std::size_t(i)]);
         set_deviation(i);
