@@ -108,7 +108,7 @@ class Contest:
 
     def _rows_to_look(self) -> int:
         if not self.begun:
-            return self.n_first - self.n_rows
+            return max(1, self.n_first - self.n_rows)
         return LOOK - (self.n_rows - self.n_first) % LOOK
 
     def _run_part(
@@ -143,7 +143,8 @@ class Contest:
 
     def _look(self, model: CountsClassifier) -> None:
         if not self.begun:
-            self._begin(model)
+            if model.columns_fixed:  # else rows will be counted again, in other bins
+                self._begin(model)
             return
         for at in range(1, len(self.columns)):
             self.led[at] = self.led[at] + LOOK if self._ratio(at) > 1 + LEAD else 0
@@ -159,14 +160,17 @@ class Contest:
         return range(1, len(self.columns))
 
     def _ratio(self, at: int) -> float:
-        """What a challenger has gained over the same rows, as a multiple of what the super-parent in use has."""
+        """What a challenger has gained over the same rows, as a multiple of what the super-parent in use has.
+
+        Rounded: sums differ in the last bits with how rows came, and ties must not depend on that.
+        """
         ours = self.sums[0, at]
-        return float(self.sums[at, 0] / ours) if ours > 0 else 0.0
+        return round(float(self.sums[at, 0] / ours), 9) if ours > 0 else 0.0
 
     def _lead_of(self, at: int) -> Lead:
         n = float(self.weights[at, 0])
         ahead = float(self.sums[at, 0] - self.sums[0, at]) / n if n > 0 else 0.0
-        return Lead(ahead, 1.0, n)
+        return Lead(round(ahead, 9), 1.0, n)
 
     def _why(self, at: int) -> str | None:
         """Why a challenger takes over; None where it does not."""
