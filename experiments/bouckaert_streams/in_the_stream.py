@@ -1,4 +1,4 @@
-"""SPCr as a classifier of streams, ``SPC(super_parent="stream")``, beside others, each row answered before it is learned.
+"""SPCr as a classifier of streams, ``SPC(super_parent="stream")``, beside others; rows are answered, then learned.
 
 python -m experiments.bouckaert_streams.in_the_stream     # a table to stdout, some minutes
 """

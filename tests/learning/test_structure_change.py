@@ -74,8 +74,8 @@ def information(codes, i, j, y):
     return total
 
 
-def test_a_tree_changes_where_its_slow_twin_says(monkeypatch):
-    """Looked at when rows have grown by a percent: the score of each tree is a sum over its arcs, by all rows so far."""
+def test_a_tree_changes_where_its_slow_twin_says():
+    """Looked at when rows have grown by a percent; the score of a tree is a sum over its arcs, by all rows so far."""
     X, y = rows_of(180)
     rule = Hoeffding(delta=0.6, tie=0.25)
     model = TAN(refresh=rule, warm_up=40)
