@@ -269,6 +269,8 @@ def due(model: CountsClassifier, current: Current) -> float:
 
 
 def _due_structure(model: CountsClassifier, learned: float, weight: float) -> float:
+    if model.contest is not None and not model.contest.begun:
+        return 2.0 * learned - 1  # every column is tried on all first rows, which is dear: when they have doubled
     return _due(model, learned, weight, model.refresh_ratio, 0.1)
 
 
