@@ -42,7 +42,7 @@ def main() -> None:
                 found[name].append(_figures(model(), X, y, batch))
         for name, lines in found.items():
             accuracy, loss, changes, same, rate = np.mean(lines, axis=0)
-            own = f"{changes:.1f} | {same * chosen.seeds:.0f} of {chosen.seeds}" if "SPC" in name else " | "
+            own = f"{changes:.1f} | {same * chosen.seeds:.0f} of {chosen.seeds}" if "stream" in name else " | "
             print(f"| {source} | {name} | {100 * accuracy:.2f} | {loss:.4f} | {own} | {rate:,.0f} |", flush=True)
 
 
