@@ -755,8 +755,12 @@ class CountsClassifier(Classifier):
         """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing."""
         check_row(row, "learn_one")
         self.check_teachable()
-        if not self.columns_fixed or self._contest is not None:
+        if self._contest is not None:
             return super().learn_one(row, y, sample_weight, time)
+        if not self.columns_fixed:
+            if not self._learn_provisionally(row, y, sample_weight, time):
+                super().learn_one(row, y, sample_weight, time)
+            return self
         if not is_weight(sample_weight):
             check_weights([sample_weight], 1)
         label = self.code_of(y)
@@ -789,6 +793,25 @@ class CountsClassifier(Classifier):
         if self._recutting is not None:
             self._recutting.watch(self, Batch([row], labels, weights, times))
         return self
+
+    def _learn_provisionally(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
+        """Learn a row of a warm-up at once, where its columns stay and it brings nothing new; whether that was so."""
+        warm = self._warm_up
+        if warm is None or weight != 1.0 or time is not None or self._recutting is not None:
+            return False
+        if warm.counted < warm.n_rows or warm.n_rows + 1 >= min(2 * warm.stage, self.warm_up):
+            return False
+        memory = self._learned
+        if memory.clock is not None or memory.rows is not None or not self.encoder_.schema.name_set.issuperset(row):
+            return False
+        codes, label = self.encoder_.quick_row(row), self.code_of(y)
+        if codes is None or label is None:
+            return False
+        labels = np.array([label], dtype=np.uint16)
+        memory.add_row(Block(codes[None, :], labels, None, None, self._numbers([row])))
+        warm.append(Batch([row], labels))
+        warm.counted = warm.n_rows
+        return True
 
     def _beside_codes(self, row: Mapping[str, Any], time: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
         """When a row happened, and its cells of Gaussian columns; refused where they cannot be used."""
