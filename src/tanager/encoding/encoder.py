@@ -364,7 +364,7 @@ class Encoder:
 
     def encode_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray:
         """Codes of one row given as a dict. Absent names are missing, other names are ignored."""
-        codes = self._quick_row(row, unseen)
+        codes = self.quick_row(row, unseen)
         return self._finish_row(row, self._find_row(row), unseen) if codes is None else codes
 
     def encode_rows(self, rows: Sequence[Mapping[str, Any]], unseen: str = "ignore") -> np.ndarray | None:
@@ -380,7 +380,7 @@ class Encoder:
         except DataError:
             return None
 
-    def _quick_row(self, row: Mapping[str, Any], unseen: str) -> np.ndarray | None:
+    def quick_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray | None:
         """The codes of a row in which nothing is new or odd; None for any other."""
         self._check_schema()
         if self._finder is None:
@@ -406,7 +406,7 @@ class Encoder:
 
     def update_row(self, row: Mapping[str, Any]) -> np.ndarray:
         """Codes of one row to learn from: new values of open columns get codes of their own."""
-        quick = self._quick_row(row, "ignore")
+        quick = self.quick_row(row, "ignore")
         if quick is not None:
             return quick
         codes = self._find_row(row)
