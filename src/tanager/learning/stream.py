@@ -18,6 +18,7 @@ from tanager.counts.forgetting import Steps
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_times
 from tanager.encoding.values import is_missing
 from tanager.learning.answering import due, follows_counts, kernel_view
@@ -75,8 +76,15 @@ def encode_next(model: CountsClassifier, rows: StreamPart) -> tuple[Block, Query
     n = _compiled_rows(model, rows) if model.knows_columns else 0
     if n == 0:
         return None
-    rows = rows.part(0, n)
-    block = encode_rows(model, rows, model.label_codes(rows.y)[0])
+    rows, name = rows.part(0, n), type(model).__name__
+    labels, _ = model.label_codes(rows.y)
+    rows = replace(rows, X=read_table(rows.X))  # so that columns are read once
+    until = model.encoder_.rows_until_cut(rows.X, _where_labelled(labels, rows.weights), name)
+    if until == 0:
+        return None
+    if until is not None:  # the row that a column is cut by goes by itself
+        return encode_next(model, rows.part(0, until))
+    block = encode_rows(model, rows, labels)
     return block, None if rows.answered is None else model.encode(rows.answered)
 
 

@@ -243,9 +243,9 @@ class EvolvingNaiveBayes(Classifier):
         given = [] if self.numeric is None else list(self.numeric)
         return options | {"numeric": given + [name for name in named if name not in given]}
 
-    def _start_encoder(self, batch: Batch) -> None:
+    def _start_encoder(self, batch: Batch, *, first: bool = False) -> None:
         self._names = set(_names(read_table(batch.X)))
-        super()._start_encoder(batch)
+        super()._start_encoder(batch, first=first)
 
     def _nothing_to_cut(self, batch: Batch) -> bool:
         self._names = set(_names(read_table(batch.X)))
