@@ -188,7 +188,7 @@ class Ladder:
         label = first.code_of(y)
         if label is None or not weight > 0 or not suits(self._models) or not self._share():
             return None
-        if first.encoder_.new_names(row):
+        if first.encoder_.new_names(row) or first.encoder_.is_cut_by(row):
             return None
         codes = first.encoder_.update_row(row)[None, :]
         weights = None if weight == 1.0 else np.array([float(weight)])
@@ -227,7 +227,7 @@ class Ladder:
             return self._apart(rows, 1)
         block, _ = encoded
         said = self._one_after_the_other(block, None)
-        self._take_vocabulary()
+        self._follow_vocabulary()
         X = rows.part(0, len(block)).X
         warm_up_together(models, Batch(X, block.labels, block.weights, block.times))
         return said
@@ -267,17 +267,19 @@ class Ladder:
             rest = slice(done, end)
             parts.append(self._next(block.part(rest), None if asked is None else asked.part(rest)))
             done += len(parts[-1])
-        self._take_vocabulary()
+        self._follow_vocabulary()
         return joined_rows(parts)
 
-    def _take_vocabulary(self) -> None:
-        """All rows that the encoder has met are learned: let counts know their values.
+    def _follow_vocabulary(self) -> None:
+        """All rows of a block were learned: values of unlabelled ones have room in the counts, too.
 
-        Not before: a value that is yet to come would count among those that a row could have had.
+        Not before its last row: how many values there are is part of every answer.
         """
-        for model in self._models:
-            assert isinstance(model, CountsClassifier)
-            if self._together is None:
+        first = self.first
+        assert isinstance(first, CountsClassifier)
+        if first.encoder_.schema is not first.counts_.schema:
+            for model in self.models:
+                assert isinstance(model, CountsClassifier)
                 model.take_vocabulary(model.encoder_.schema)
 
     def _next(self, block: Block, asked: Query | None) -> Said:
