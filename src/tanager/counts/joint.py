@@ -625,6 +625,8 @@ class JointCounts:
 
     def _copy_classes(self, other: JointCounts) -> None:
         """Take the cells of counts with the same slots, and some of our classes, into empty ones."""
+        if not other.n_classes:
+            return
         places = class_map(other.classes, self.classes)
         ends = [*(np.flatnonzero(np.diff(places) != 1) + 1).tolist(), len(places)]
         for name, cells in self._arrays().items():

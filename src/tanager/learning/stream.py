@@ -26,6 +26,7 @@ from tanager.learning.answering import due, follows_counts, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier
 from tanager.learning.memory import LIGHT, Memory
+from tanager.learning.warm_up import WarmUp
 from tanager.scoring.gaussian import normalised
 from tanager.scoring.view import View
 
@@ -191,11 +192,22 @@ def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = N
     It keeps rows that all have counted (``batch``) and learns cut points; where these are new, the others count its
     rows anew. They have no warm-up of their own then.
     """
-    first, *others = models
-    warm = first._warm_up
+    warm = models[0]._warm_up
     assert warm is not None
     if batch is not None:
-        keep_for_warm_up(first, batch)
+        keep_for_warm_up(models[0], batch)
+    follow_warm_up(models, warm)
+
+
+def shared_warm_up(models: Sequence[CountsClassifier]) -> WarmUp | None:
+    """The warm-up of the first model where the others have none of their own; None where it is over, or not shared."""
+    first, *others = models
+    return first._warm_up if others and all(model._warm_up is None for model in others) else None
+
+
+def follow_warm_up(models: Sequence[CountsClassifier], warm: WarmUp) -> None:
+    """Let all models have the columns of the first, which its warm-up has given it; where these are new, count anew."""
+    first, *others = models
     behind = [model for model in others if model._warm_up is not None or not _has_columns_of(model, first)]
     if behind:
         rows = warm.batch if first._warm_up is None else warm.batch.part(0, warm.counted)

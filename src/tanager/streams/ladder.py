@@ -25,8 +25,10 @@ from tanager.learning.stream import (
     answer_and_learn_encoded,
     encode_all,
     encode_next,
+    follow_warm_up,
     learn_first_encoded,
     rows_of_stage,
+    shared_warm_up,
     warm_up_together,
 )
 from tanager.streams.side_by_side import SideBySide, suits
@@ -250,7 +252,11 @@ class Ladder:
         if part.answered is not None and knew:
             judged = np.stack([model.stream_proba(part.X) for model in models], axis=1)
         given = part.X, part.y, part.weights, part.times, part.answered
+        counting = [model for model in models if isinstance(model, CountsClassifier)]
+        warm = shared_warm_up(counting) if suits(models) else None
         answers = np.stack([model.test_then_train(*given) for model in models], axis=1)
+        if warm is not None and models[0].columns_fixed:  # the rows that fixed them were the first model's to keep
+            follow_warm_up(counting, warm)
         columns = [models[0].class_codes[label] for label in classes.tolist()]
         labels = np.array([self.first.code_of(label) for label in part.y.tolist()], dtype=float)
         labels = np.where(np.isin(labels, columns), np.searchsorted(columns, labels), NONE).astype(np.uint16)
