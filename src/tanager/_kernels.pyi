@@ -547,6 +547,21 @@ class Sample:
         method: str = "auto",
     ) -> _Floats:
         """The scores ("ll", "aic", "bic", "k2", "bdeu") of one child with each of several sets of parents."""
+    def climb(
+        self,
+        kind: str,
+        strength: float,
+        nodes: Sequence[int],
+        given: Sequence[int],
+        allowed: Sequence[Sequence[bool]],
+        required: Sequence[tuple[int, int]],
+        max_parents: int | None,
+        rounding: float,
+        target: int | None,
+        all_joined: bool,
+    ) -> tuple[list[list[int]], int]:
+        """The parents of a network that a greedy search by a score finds, and how many families were scored."""
+
     def pairs(self, variables: Sequence[int], given: Sequence[int]) -> list[tuple[float, float, float, float, float]]:
         """The same of every two of the variables, the first with all others first."""
     @property

@@ -252,6 +252,30 @@ class Sample:
             self._scores.update(zip(new, found.tolist(), strict=True))
         return np.array([self._scores[key] for key in keys])
 
+    def climb(
+        self,
+        kind: str,
+        strength: float,
+        nodes: Sequence[int],
+        given: Sequence[int],
+        allowed: Sequence[Sequence[bool]],
+        required: Sequence[tuple[int, int]],
+        max_parents: int | None,
+        rounding: float,
+        *,
+        target: int | None = None,
+        all_joined: bool = False,
+    ) -> tuple[list[list[int]], int]:
+        """A greedy search by a score: the parents of every node, by their numbers, and how many families were scored.
+
+        ``given`` are parents in every family. Scores that differ by less than ``rounding``, as a share of the score of
+        the network, are equal. Arcs are added, removed and reversed among all nodes; or, with the number of a
+        ``target``, added and removed around it, beginning with none or with all that it may be a parent of.
+        """
+        return self._rows.climb(
+            kind, strength, nodes, given, allowed, required, max_parents, rounding, target, all_joined
+        )
+
     def filled(self) -> Sample:
         """The same rows, with missing cells imputed by the most common value of their variable.
 
