@@ -113,6 +113,7 @@ class KeptSample {
         const Variables conditions(variables.begin() + std::ptrdiff_t(places.size()), variables.end());
         std::vector<Figures> out;
         nb::gil_scoped_release released;
+        known_->learn_pairs({variables.begin(), variables.end() - std::ptrdiff_t(given.size())}, conditions, true);
         for (std::size_t a = 0; a < places.size(); ++a)
             for (std::size_t b = a + 1; b < places.size(); ++b)
                 out.push_back(as_tuple(known_->ask(variables[a], variables[b], conditions)));

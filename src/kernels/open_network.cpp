@@ -21,6 +21,7 @@ class OpenSkeleton {
     OpenSkeleton(Separation &tests, const std::vector<NodePair> &required)
         : tests_(tests), required_(required), n_(int(tests.nodes.size())), weight_(std::size_t(n_) * n_, 0.0),
           cut_(std::size_t(n_) * n_), joined(std::size_t(n_)) {
+        tests_.known.learn_pairs(tests.nodes, tests.given, tests.test.kind == IndependenceTest::Kind::pearson);
         for (int a = 0; a < n_; ++a)
             for (int b = a + 1; b < n_; ++b) {
                 const Information own = tests_.ask(a, b, {});
@@ -260,7 +261,8 @@ class OpenOrientation {
         if (parents.has(u, v) || !allowed(u, v) || leads(v, u)) return false;
         part_nodes(free_, u, v);
         parents.add(v, u);
-        for (int w = 0; w < n_; ++w)  // u and its ancestors are now above v and all its descendants
+        if (leads(u, v)) return true;  // all that is above u is above v and its descendants already
+        for (int w = 0; w < n_; ++w)   // u and its ancestors are now above v and all its descendants
             if (w == v || leads(v, w)) {
                 above_.add_all(w, above_, u);
                 above_.add(w, u);

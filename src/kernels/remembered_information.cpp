@@ -110,6 +110,29 @@ Information RememberedInformation::ask(std::size_t x, std::size_t z, const Varia
     return made;
 }
 
+void RememberedInformation::learn_pairs(Variables variables, Variables given, bool with_pearson) {
+    if (!are_few(given)) return;
+    std::sort(variables.begin(), variables.end());  // sums do not depend on the order in which they are named
+    std::sort(given.begin(), given.end());
+    std::vector<Information> found;
+    for (std::size_t at = 0; at < variables.size(); ++at) {
+        const std::size_t x = variables[at];
+        Variables others;
+        {
+            const std::lock_guard<std::mutex> lock(looking_);
+            for (std::size_t k = at + 1; k < variables.size(); ++k) {
+                const Information *known = few_.find(key_of(x, variables[k], given, true));
+                if (known == nullptr || (with_pearson && std::isnan(known->pearson))) others.push_back(variables[k]);
+            }
+        }
+        found.resize(others.size());
+        informations(sample_, x, others, given, with_pearson, found.data());
+        n_counted += static_cast<std::int64_t>(others.size());
+        const std::lock_guard<std::mutex> lock(looking_);
+        for (std::size_t k = 0; k < others.size(); ++k) few_.put(key_of(x, others[k], given, true), found[k]);
+    }
+}
+
 LeftOut RememberedInformation::least_without(std::size_t x, std::size_t z, const Variables &given, std::size_t n_kept,
                                              double now, SearchedLayers &searched) {
     if (!are_few(given)) return find_least_without(x, z, given, n_kept, now, searched);

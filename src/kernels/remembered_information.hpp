@@ -112,6 +112,10 @@ class RememberedInformation {
     Information ask(std::size_t x, std::size_t z, const Variables &given, bool with_pearson = true,
                     SearchedLayers *searched = nullptr);
 
+    // Counts what is not known yet of every two of these variables, given others: together, that takes a tenth of the
+    // time of asking for each. Nothing is asked for.
+    void learn_pairs(Variables variables, Variables given, bool with_pearson);
+
     // Which of what is given, after the first `n_kept`, leaves the least information of x and z where it is given up;
     // the first of equals, and none if each would leave more than `now`, the information given all of them. The search
     // is at these. The answer has no Pearson's X^2.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 #include "information_sum.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr double kMostCells = 1e8;                        // beyond this no table is made: rows are grouped
 constexpr std::size_t kKeptCells = std::size_t{1} << 14;  // of two variables, which are kept for the next test
+constexpr double kCellsTogether = 1e6;                    // of the tables that are counted in one go
 
 // In a wide table most layers are empty; looking at bits is cheaper than adding.
 bool all_zero(const double *cells, std::size_t n) {
@@ -31,41 +33,95 @@ bool by_hash(const Sample &sample, const Variables &base, std::size_t other, Sam
     return method == SampleMethod::automatic && sample.choose(base, {other}) == SampleMethod::hash;
 }
 
-}  // namespace
-
-Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given, SampleMethod method,
-                        bool with_pearson) {
+// From the rows, brought together by what is given.
+Information from_groups(const Sample &sample, std::size_t x, std::size_t z, const Variables &given, bool with_pearson) {
     const std::size_t n_x = sample.n_values(x), n_z = sample.n_values(z);
-    const double n_layers = sample.n_cells(given);
     LayerCells<double> wide;
     LayerCells<double> &layer = n_x * n_z <= kKeptCells ? layer_at_hand() : wide;
     layer.start(n_x, n_z, with_pearson);
     LayerFigures sum;
-    Variables base = given;
-    base.push_back(x);
-    if (by_hash(sample, base, z, method)) {
-        const Groups groups = sample.group(given);
-        for (std::size_t g = 0; g < groups.size(); ++g) {
-            for (std::size_t at = groups.starts[g]; at < groups.starts[g + 1]; ++at) {
-                const std::uint32_t r = groups.rows[at];
-                const std::size_t v = sample.code(r, x), w = sample.code(r, z);
-                if (v < n_x && w < n_z && sample.weight(r) > 0.0)
-                    layer.take({static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(w), sample.weight(r)});
-            }
-            sum.add(layer.finish());
+    const Groups groups = sample.group(given);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        for (std::size_t at = groups.starts[g]; at < groups.starts[g + 1]; ++at) {
+            const std::uint32_t r = groups.rows[at];
+            const std::size_t v = sample.code(r, x), w = sample.code(r, z);
+            if (v < n_x && w < n_z && sample.weight(r) > 0.0)
+                layer.take({static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(w), sample.weight(r)});
         }
-        return sum.information(n_x, n_z, n_layers, with_pearson);
-    }
-    std::vector<double> cells(static_cast<std::size_t>(n_layers) * n_x * n_z);
-    sample.extend(base, {z}, {cells.data()}, method);
-    for (std::size_t at = 0; at < cells.size(); at += n_x * n_z) {
-        if (all_zero(cells.data() + at, n_x * n_z)) continue;
-        for (std::uint32_t v = 0; v < n_x; ++v)
-            for (std::uint32_t w = 0; w < n_z; ++w)
-                if (const double n = cells[at + v * n_z + w]; n > 0.0) layer.take({v, w, n});
         sum.add(layer.finish());
     }
-    return sum.information(n_x, n_z, n_layers, with_pearson);
+    return sum.information(n_x, n_z, sample.n_cells(given), with_pearson);
+}
+
+// From counts [given, x, z].
+Information from_cells(const double *cells, std::size_t n_layers, std::size_t n_x, std::size_t n_z, bool with_pearson) {
+    LayerCells<double> wide;
+    LayerCells<double> &layer = n_x * n_z <= kKeptCells ? layer_at_hand() : wide;
+    layer.start(n_x, n_z, with_pearson);
+    LayerFigures sum;
+    for (std::size_t k = 0; k < n_layers; ++k, cells += n_x * n_z) {
+        if (all_zero(cells, n_x * n_z)) continue;
+        for (std::uint32_t v = 0; v < n_x; ++v)
+            for (std::uint32_t w = 0; w < n_z; ++w)
+                if (const double n = cells[v * n_z + w]; n > 0.0) layer.take({v, w, n});
+        sum.add(layer.finish());
+    }
+    return sum.information(n_x, n_z, static_cast<double>(n_layers), with_pearson);
+}
+
+}  // namespace
+
+Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given, SampleMethod method,
+                        bool with_pearson) {
+    Variables base = given;
+    base.push_back(x);
+    if (by_hash(sample, base, z, method)) return from_groups(sample, x, z, given, with_pearson);
+    const auto n_layers = static_cast<std::size_t>(sample.n_cells(given));
+    std::vector<double> cells(n_layers * sample.n_values(x) * sample.n_values(z));
+    sample.extend(base, {z}, {cells.data()}, method);
+    return from_cells(cells.data(), n_layers, sample.n_values(x), sample.n_values(z), with_pearson);
+}
+
+void informations(const Sample &sample, std::size_t x, const Variables &zs, const Variables &given, bool with_pearson,
+                  Information *out) {
+    Variables base = given;
+    base.push_back(x);
+    std::map<std::size_t, bool> hashed;  // by the values of z
+    std::vector<std::size_t> places;
+    std::vector<double> cells;
+    const auto finish = [&] {
+        const auto n_layers = static_cast<std::size_t>(sample.n_cells(given)), n_x = sample.n_values(x);
+        Variables together;
+        std::vector<double *> tables;
+        std::size_t n_cells = 0;
+        for (const std::size_t k : places) n_cells += n_layers * n_x * sample.n_values(zs[k]);
+        cells.resize(n_cells);
+        n_cells = 0;
+        for (const std::size_t k : places) {
+            together.push_back(zs[k]);
+            tables.push_back(cells.data() + n_cells);
+            n_cells += n_layers * n_x * sample.n_values(zs[k]);
+        }
+        sample.extend(base, together, tables, SampleMethod::automatic);
+        for (std::size_t t = 0; t < places.size(); ++t)
+            out[places[t]] = from_cells(tables[t], n_layers, n_x, sample.n_values(together[t]), with_pearson);
+        places.clear();
+    };
+    double n_cells = 0.0;
+    for (std::size_t k = 0; k < zs.size(); ++k) {
+        const auto [hash, fresh] = hashed.try_emplace(sample.n_values(zs[k]));
+        if (fresh) hash->second = by_hash(sample, base, zs[k], SampleMethod::automatic);
+        if (hash->second) {
+            out[k] = from_groups(sample, x, zs[k], given, with_pearson);
+            continue;
+        }
+        places.push_back(k);
+        n_cells += sample.n_cells(base) * static_cast<double>(sample.n_values(zs[k]));
+        if (n_cells < kCellsTogether) continue;
+        finish();
+        n_cells = 0.0;
+    }
+    if (!places.empty()) finish();
 }
 
 }  // namespace tanager

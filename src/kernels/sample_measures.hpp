@@ -10,4 +10,9 @@ namespace tanager {
 Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given, SampleMethod method,
                         bool with_pearson = true);
 
+// out[k] = the information of x and zs[k], the same as that of the two alone; all share the counting of x and what is
+// given.
+void informations(const Sample &sample, std::size_t x, const Variables &zs, const Variables &given, bool with_pearson,
+                  Information *out);
+
 }  // namespace tanager

@@ -180,11 +180,14 @@ LeftOut Separation::best_without(int a, int b, const Attempt &now) {
     return best_separated || best.information.value <= now.information.value ? best : LeftOut{};
 }
 
+// A set of more than max_cond nodes is as good as any other that is too large: what is gathered stops there.
 Attempt Separation::by_neighbours(int a, int b, const std::vector<char> &between) {
     const auto may_be_parents = [&](int end) {
         std::vector<int> found;
-        for (const int v : graph.neighbours(end))
+        for (const int v : graph.neighbours(end)) {
+            if (found.size() > max_cond) break;
             if (between[std::size_t(v)] && allowed[std::size_t(v)][std::size_t(end)]) found.push_back(v);
+        }
         return found;
     };
     Attempt ours = separate(a, b, may_be_parents(a));
@@ -195,16 +198,22 @@ Attempt Separation::by_neighbours(int a, int b, const std::vector<char> &between
 
 Attempt Separation::widely(int a, int b, const std::vector<char> &between) {
     const auto wide = [&](int end) {
+        std::vector<int> found;
         std::vector<char> near(graph.size(), 0);
+        near[std::size_t(end)] = 1;
+        const auto add = [&](int v) {
+            if (between[std::size_t(v)] && !near[std::size_t(v)]) found.push_back(v);
+            near[std::size_t(v)] = 1;
+            return found.size() <= max_cond;
+        };
         for (const int v : graph.neighbours(end)) {
             if (!between[std::size_t(v)]) continue;
-            near[std::size_t(v)] = 1;
-            for (const int w : graph.neighbours(v)) near[std::size_t(w)] |= between[std::size_t(w)];
+            bool few = add(v);
+            for (const int w : graph.neighbours(v))
+                if (few) few = add(w);
+            if (!few) break;
         }
-        near[std::size_t(end)] = 0;
-        std::vector<int> found;
-        for (std::size_t v = 0; v < near.size(); ++v)
-            if (near[v]) found.push_back(int(v));
+        std::sort(found.begin(), found.end());
         return found;
     };
     std::vector<int> ours = wide(a), theirs = wide(b);
