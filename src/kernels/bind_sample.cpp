@@ -106,6 +106,21 @@ class KeptSample {
         return as_tuple(known_->ask(first, second, variables));
     }
 
+    // The informations alone, of x with each of several others.
+    std::vector<double> informations(std::int64_t x, const Places &others, Places given) {
+        Places all = others;
+        all.insert(all.end(), given.begin(), given.end());
+        all.push_back(x);
+        const Variables variables = checked(all);
+        const auto split = variables.begin() + std::ptrdiff_t(others.size());
+        const Variables zs(variables.begin(), split), conditions(split, variables.end() - 1);
+        std::vector<double> out;
+        nb::gil_scoped_release released;
+        known_->learn_with(variables.back(), zs, conditions, false);
+        for (const std::size_t z : zs) out.push_back(known_->ask(variables.back(), z, conditions, false).value);
+        return out;
+    }
+
     std::vector<Figures> pairs(const Places &places, const Places &given) {
         Places all = places;
         all.insert(all.end(), given.begin(), given.end());
@@ -305,6 +320,8 @@ void bind_sample(nb::module_ &m) {
              "How often the values of the variables occurred together, one axis each.")
         .def("information", &KeptSample::information, arg("x"), arg("z"), arg("given"), arg("method") = "auto",
              "I(X; Z | given), M, degrees of freedom without and with structural zeros, Pearson's X^2.")
+        .def("informations", &KeptSample::informations, arg("x"), arg("others"), arg("given"),
+             "I(X; Z | given) of X with each of several others.")
         .def("pairs", &KeptSample::pairs, arg("variables"), arg("given"), "The information of every two variables.")
         .def_prop_ro("n_asked", &KeptSample::n_asked)
         .def_prop_ro("n_counted", &KeptSample::n_counted)

@@ -47,6 +47,13 @@ class NodeSets {
     }
     void assign(int of, const NodeSets &others, int other) { std::copy_n(others.row(other), n_words_, row(of)); }
     void clear(int of) { std::fill_n(row(of), n_words_, 0); }
+    // The nodes of one set that are not in another one, in ascending order.
+    template <class Visit>
+    void visit_without(int of, const NodeSets &others, int other, const Visit &visit) const {
+        for (std::size_t k = 0; k < n_words_; ++k)
+            for (std::uint64_t left = row(of)[k] & ~others.row(other)[k]; left != 0; left &= left - 1)
+                visit(int(64 * k) + std::countr_zero(left));
+    }
     // The nodes in none of three sets, in ascending order.
     template <class Visit>
     void visit_outside(int of, const NodeSets &more, int other, const NodeSets &further, int last,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 #include "node_sets.hpp"
 
@@ -185,6 +186,12 @@ class OpenOrientation {
     struct Collider {
         double strength;
         int z, x, y;
+        bool second;  // whether it is about the arc from y
+        // The stronger first.
+        bool operator<(const Collider &other) const {
+            return std::tuple(-strength, z, x, y, second) <
+                   std::tuple(-other.strength, other.z, other.x, other.y, other.second);
+        }
     };
 
     void sort_by_strength(std::vector<NodePair> &edges) const {
@@ -207,27 +214,29 @@ class OpenOrientation {
         }
     }
 
-    // x -> z <- y if x and y are not joined and were separated by a set without z; strong dependences first.
+    // x -> z <- y if x and y are not joined and were separated by a set without z; strong dependences first. What sets
+    // an arc, or refuses it, does so for good: of all colliders with an arc only the first is looked at.
     void colliders() {
-        std::vector<Collider> found;
+        std::vector<Collider> found, first(static_cast<std::size_t>(n_));
         for (int z = 0; z < n_; ++z) {
             const std::vector<int> near = joined_.list(z);
-            for (std::size_t one = 0; one < near.size(); ++one)
-                for (std::size_t other = one + 1; other < near.size(); ++other) {
-                    const int x = near[one], y = near[other];
-                    if (joined_.has(x, y)) continue;
+            for (const int x : near) first[std::size_t(x)] = {-1.0, z, x, x, false};
+            for (const int x : near)
+                joined_.visit_without(z, joined_, x, [&](int y) {
+                    if (y <= x) return;
                     const auto &cut = skeleton_.cut(x, y);
-                    if (cut && std::find(cut->begin(), cut->end(), z) == cut->end())
-                        found.push_back({std::min(skeleton_.weight(x, z), skeleton_.weight(y, z)), z, x, y});
-                }
+                    if (!cut || std::find(cut->begin(), cut->end(), z) != cut->end()) return;
+                    const double strength = std::min(skeleton_.weight(x, z), skeleton_.weight(y, z));
+                    for (const bool second : {false, true}) {
+                        const Collider own{strength, z, x, y, second};
+                        if (own < first[std::size_t(second ? y : x)]) first[std::size_t(second ? y : x)] = own;
+                    }
+                });
+            for (const int x : near)
+                if (first[std::size_t(x)].strength >= 0.0) found.push_back(first[std::size_t(x)]);
         }
-        // Stable: they come by z, x and y.
-        std::stable_sort(found.begin(), found.end(),
-                         [](const Collider &one, const Collider &other) { return one.strength > other.strength; });
-        for (const Collider &own : found) {
-            set(own.x, own.z);
-            set(own.y, own.z);
-        }
+        std::sort(found.begin(), found.end());
+        for (const Collider &own : found) set(own.second ? own.y : own.x, own.z);
     }
 
     void follow() {

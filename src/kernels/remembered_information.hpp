@@ -12,8 +12,30 @@
 
 namespace tanager {
 
-// A search for a set that separates two variables, among ever fewer of those given. Its layers are read when a test
-// has to be counted, and serve all further tests of the search.
+// Counts of two variables and of conditions of their test, which are given up one by one.
+class ConditionTable {
+  public:
+    // Whether there are few cells for the rows that there are.
+    static bool fits(const Sample &sample, std::size_t x, std::size_t z, const Variables &given);
+    void read(const Sample &sample, std::size_t x, std::size_t z, const Variables &given);
+    std::size_t n_given() const { return given_.size(); }
+    // Gives up those of the conditions that are not among these.
+    void narrow(const Variables &given);
+    Information information(bool with_pearson) const;
+    Information without(std::size_t variable, bool with_pearson);
+
+  private:
+    std::size_t add_up(
+        std::size_t at);  // over the condition at this place, into fewer_; returns how many cells are left
+
+    std::size_t n_x_ = 0, n_z_ = 0;
+    Variables given_;
+    std::vector<std::size_t> n_values_;  // of what is given
+    std::vector<double> cells_, fewer_;  // [given, x, z]
+};
+
+// A search for a set that separates two variables, among ever fewer of those given. Its layers, or a table where that
+// is small, are read when a test has to be counted, and serve all further tests of the search.
 class SearchedLayers {
   public:
     void begin(std::size_t x, std::size_t z, const Variables &given);
@@ -32,13 +54,16 @@ class SearchedLayers {
     template <class Count>
     std::optional<Information> information_from(Layers<Count> &layers, const Sample &sample, RecentPartitions &recent,
                                                 const Variables &given, bool with_pearson);
+    bool table_ready(const Sample &sample);
     template <class Count>
     bool ready(Layers<Count> &layers, const Sample &sample, RecentPartitions &recent, bool with_pearson);
 
     std::size_t x_ = 0, z_ = 0;
     Variables given_;
     bool started_ = false, read_ = false;  // whether a test of this search was counted; whether there are layers
-    Layers<std::uint32_t> whole_;          // for rows without weights
+    bool tabled_ = false;                  // whether there is a table in place of layers
+    ConditionTable table_;
+    Layers<std::uint32_t> whole_;  // for rows without weights
     Layers<double> weighted_;
 };
 
@@ -112,9 +137,10 @@ class RememberedInformation {
     Information ask(std::size_t x, std::size_t z, const Variables &given, bool with_pearson = true,
                     SearchedLayers *searched = nullptr);
 
-    // Counts what is not known yet of every two of these variables, given others: together, that takes a tenth of the
-    // time of asking for each. Nothing is asked for.
-    void learn_pairs(Variables variables, Variables given, bool with_pearson);
+    // Counts what is not known yet of a variable with each of some others, or of every two of these variables:
+    // together, that takes a tenth of the time of asking for each. Nothing is asked for.
+    void learn_with(std::size_t x, const Variables &others, Variables given, bool with_pearson);
+    void learn_pairs(Variables variables, const Variables &given, bool with_pearson);
 
     // Which of what is given, after the first `n_kept`, leaves the least information of x and z where it is given up;
     // the first of equals, and none if each would leave more than `now`, the information given all of them. The search

@@ -53,23 +53,24 @@ Information from_groups(const Sample &sample, std::size_t x, std::size_t z, cons
     return sum.information(n_x, n_z, sample.n_cells(given), with_pearson);
 }
 
-// From counts [given, x, z].
-Information from_cells(const double *cells, std::size_t n_layers, std::size_t n_x, std::size_t n_z, bool with_pearson) {
+}  // namespace
+
+Information information_in(const double *cells, std::size_t n_layers, std::size_t n_x, std::size_t n_z,
+                           bool with_pearson, bool turned) {
     LayerCells<double> wide;
     LayerCells<double> &layer = n_x * n_z <= kKeptCells ? layer_at_hand() : wide;
     layer.start(n_x, n_z, with_pearson);
     LayerFigures sum;
+    const std::size_t step_x = turned ? 1 : n_z, step_z = turned ? n_x : 1;
     for (std::size_t k = 0; k < n_layers; ++k, cells += n_x * n_z) {
         if (all_zero(cells, n_x * n_z)) continue;
         for (std::uint32_t v = 0; v < n_x; ++v)
             for (std::uint32_t w = 0; w < n_z; ++w)
-                if (const double n = cells[v * n_z + w]; n > 0.0) layer.take({v, w, n});
+                if (const double n = cells[v * step_x + w * step_z]; n > 0.0) layer.take({v, w, n});
         sum.add(layer.finish());
     }
     return sum.information(n_x, n_z, static_cast<double>(n_layers), with_pearson);
 }
-
-}  // namespace
 
 Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given, SampleMethod method,
                         bool with_pearson) {
@@ -79,7 +80,7 @@ Information information(const Sample &sample, std::size_t x, std::size_t z, cons
     const auto n_layers = static_cast<std::size_t>(sample.n_cells(given));
     std::vector<double> cells(n_layers * sample.n_values(x) * sample.n_values(z));
     sample.extend(base, {z}, {cells.data()}, method);
-    return from_cells(cells.data(), n_layers, sample.n_values(x), sample.n_values(z), with_pearson);
+    return information_in(cells.data(), n_layers, sample.n_values(x), sample.n_values(z), with_pearson);
 }
 
 void informations(const Sample &sample, std::size_t x, const Variables &zs, const Variables &given, bool with_pearson,
@@ -104,7 +105,10 @@ void informations(const Sample &sample, std::size_t x, const Variables &zs, cons
         }
         sample.extend(base, together, tables, SampleMethod::automatic);
         for (std::size_t t = 0; t < places.size(); ++t)
-            out[places[t]] = from_cells(tables[t], n_layers, n_x, sample.n_values(together[t]), with_pearson);
+            out[places[t]] =
+                together[t] < x
+                    ? information_in(tables[t], n_layers, sample.n_values(together[t]), n_x, with_pearson, true)
+                    : information_in(tables[t], n_layers, n_x, sample.n_values(together[t]), with_pearson);
         places.clear();
     };
     double n_cells = 0.0;
@@ -112,7 +116,7 @@ void informations(const Sample &sample, std::size_t x, const Variables &zs, cons
         const auto [hash, fresh] = hashed.try_emplace(sample.n_values(zs[k]));
         if (fresh) hash->second = by_hash(sample, base, zs[k], SampleMethod::automatic);
         if (hash->second) {
-            out[k] = from_groups(sample, x, zs[k], given, with_pearson);
+            out[k] = from_groups(sample, std::min(x, zs[k]), std::max(x, zs[k]), given, with_pearson);
             continue;
         }
         places.push_back(k);

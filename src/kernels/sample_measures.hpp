@@ -10,8 +10,12 @@ namespace tanager {
 Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given, SampleMethod method,
                         bool with_pearson = true);
 
-// out[k] = the information of x and zs[k], the same as that of the two alone; all share the counting of x and what is
-// given.
+// From counts [given, x, z]; or [given, z, x], to the same sum.
+Information information_in(const double *cells, std::size_t n_layers, std::size_t n_x, std::size_t n_z,
+                           bool with_pearson, bool turned = false);
+
+// out[k] = the information of x and zs[k], the smaller of the two first, the same as that of the two alone; all share
+// the counting of x and what is given.
 void informations(const Sample &sample, std::size_t x, const Variables &zs, const Variables &given, bool with_pearson,
                   Information *out);
 

@@ -562,6 +562,8 @@ class Sample:
     ) -> tuple[list[list[int]], int]:
         """The parents of a network that a greedy search by a score finds, and how many families were scored."""
 
+    def informations(self, x: int, others: Sequence[int], given: Sequence[int]) -> list[float]:
+        """I(X; Z | given) of X with each of several others."""
     def pairs(self, variables: Sequence[int], given: Sequence[int]) -> list[tuple[float, float, float, float, float]]:
         """The same of every two of the variables, the first with all others first."""
     @property

@@ -196,6 +196,10 @@ class Sample:
         """The same for positions that are known to be there, each once: searches ask many thousand times."""
         return Information(*self._rows.information(first, second, list(given)))
 
+    def informations_at(self, first: int, others: Sequence[int], given: Sequence[int]) -> list[float]:
+        """The values of a variable with each of several others, counted together."""
+        return self._rows.informations(first, others, given)
+
     def pair_informations(self, places: Sequence[int], given: Sequence[int]) -> list[Information]:
         """That of every two of these variables, in the order of ``itertools.combinations``."""
         key = tuple(places), tuple(given)
