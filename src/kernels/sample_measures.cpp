@@ -53,6 +53,24 @@ Information from_groups(const Sample &sample, std::size_t x, std::size_t z, cons
     return sum.information(n_x, n_z, sample.n_cells(given), with_pearson);
 }
 
+// The layer of two variables of two values, the same to the last bit as that of LayerCells: the values of z come in the
+// order in which they appear.
+LayerFigures binary_layer(double n00, double n01, double n10, double n11) {
+    LayerFigures own;
+    const double x0 = n00 + n01, x1 = n10 + n11;
+    own.rows = x0 + x1;
+    if (n00 == 0.0) {
+        std::swap(n00, n01);
+        std::swap(n10, n11);
+    }
+    const double z0 = n00 + n10, z1 = n01 + n11;
+    if (x0 == 0.0 || x1 == 0.0 || z0 == 0.0 || z1 == 0.0) return own;  // a constant tells nothing
+    own.df = 1.0;
+    own.sum = n_log_n(own.rows) - n_log_n(x0) - n_log_n(x1) - n_log_n(z0) - n_log_n(z1);
+    own.sum = own.sum + n_log_n(n00) + n_log_n(n01) + n_log_n(n10) + n_log_n(n11);
+    return own;
+}
+
 }  // namespace
 
 Information information_in(const double *cells, std::size_t n_layers, std::size_t n_x, std::size_t n_z,
@@ -62,6 +80,11 @@ Information information_in(const double *cells, std::size_t n_layers, std::size_
     layer.start(n_x, n_z, with_pearson);
     LayerFigures sum;
     const std::size_t step_x = turned ? 1 : n_z, step_z = turned ? n_x : 1;
+    if (n_x == 2 && n_z == 2 && !with_pearson) {
+        for (std::size_t k = 0; k < n_layers; ++k, cells += 4)
+            sum.add(binary_layer(cells[0], cells[step_z], cells[step_x], cells[3]));
+        return sum.information(n_x, n_z, static_cast<double>(n_layers), with_pearson);
+    }
     for (std::size_t k = 0; k < n_layers; ++k, cells += n_x * n_z) {
         if (all_zero(cells, n_x * n_z)) continue;
         for (std::uint32_t v = 0; v < n_x; ++v)
