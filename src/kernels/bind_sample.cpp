@@ -275,7 +275,8 @@ class PySeparation {
         nb::gil_scoped_release released;
         const std::vector<char> flags = own_.graph.between(a, b);
         if (!always && std::find(flags.begin(), flags.end(), 1) == flags.end()) return std::nullopt;
-        const Attempt found = widely ? own_.widely(a, b, flags) : own_.by_neighbours(a, b, flags);
+        Attempt found = widely ? own_.widely(a, b, flags) : own_.by_neighbours(a, b, flags);
+        if (!found.tested) found.information = own_.look_up(a, b);
         return Found{found.separated, found.too_many, found.given, KeptSample::as_tuple(found.information)};
     }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -67,7 +68,7 @@ class SearchedLayers {
     Layers<double> weighted_;
 };
 
-// Values by a few variables. Entries lie one after the other: a search puts in thousands and takes none out.
+// Values by a few variables. A search puts in thousands and takes none out.
 template <class Value>
 class FewVariablesMap {
   public:
@@ -80,7 +81,7 @@ class FewVariablesMap {
             const std::uint64_t slot = slots_[at];
             if (slot == 0) return nullptr;
             if (slot >> 32 != hash >> 32) continue;
-            const Entry &own = entries_[(slot & 0xFFFFFFFFu) - 1];
+            const Entry &own = entry((slot & 0xFFFFFFFFu) - 1);
             if (own.key == key) return &own.value;
         }
     }
@@ -89,9 +90,11 @@ class FewVariablesMap {
             const_cast<Value &>(*known) = value;
             return;
         }
-        entries_.push_back({key, value});
-        if (2 * entries_.size() > slots_.size()) grow();
-        else place(entries_.size());
+        if (size_ % kTogether == 0) entries_.push_back(std::make_unique_for_overwrite<Entry[]>(kTogether));
+        entry(size_) = {key, value};
+        ++size_;
+        if (2 * size_ > slots_.size()) grow();
+        else place(size_);
     }
 
   private:
@@ -99,6 +102,9 @@ class FewVariablesMap {
         Key key;
         Value value;
     };
+
+    Entry &entry(std::size_t at) { return entries_[at / kTogether][at % kTogether]; }
+    const Entry &entry(std::size_t at) const { return entries_[at / kTogether][at % kTogether]; }
 
     static std::uint64_t hash_of(const Key &key) {
         const auto words = std::bit_cast<std::array<std::uint64_t, 4>>(key);
@@ -108,17 +114,20 @@ class FewVariablesMap {
     }
     // The entry of this number, from 1.
     void place(std::size_t number) {
-        const std::uint64_t hash = hash_of(entries_[number - 1].key);
+        const std::uint64_t hash = hash_of(entry(number - 1).key);
         std::size_t at = hash & (slots_.size() - 1);
         while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
         slots_[at] = (hash >> 32 << 32) | number;
     }
     void grow() {
         slots_.assign(4 * slots_.size(), 0);
-        for (std::size_t number = 1; number <= entries_.size(); ++number) place(number);
+        for (std::size_t number = 1; number <= size_; ++number) place(number);
     }
 
-    std::vector<Entry> entries_;
+    static constexpr std::size_t kTogether = 1024;  // entries lie in blocks, which need not move when there are more
+
+    std::vector<std::unique_ptr<Entry[]>> entries_;
+    std::size_t size_ = 0;
     std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(1024, 0);  // half of the hash, and a number; or 0
 };
 
