@@ -79,10 +79,7 @@ class ProductOfSums:
         ]  # a quarter of a million where collections have 500 columns
         wide = {(*parents, child) for child, parents in terms}
         wide |= {
-            (*parents[:size], child)
-            for child, parents in terms
-            if len(parents) > 2
-            for size in range(2, len(parents))
+            (*parents[:size], child) for child, parents in terms if len(parents) > 2 for size in range(2, len(parents))
         }
         wide |= {self.class_parents[:size] for size in range(3, len(self.class_parents) + 1)}
         return sorted(sorted(wide), key=len)
