@@ -14,7 +14,8 @@ constexpr double kTableCells = 4096;  // the most of a table that conditions are
 
 bool ConditionTable::fits(const Sample &sample, std::size_t x, std::size_t z, const Variables &given) {
     const double n = sample.n_cells(given) * static_cast<double>(sample.n_values(x) * sample.n_values(z));
-    return n >= 1.0 && n <= std::min(kTableCells, static_cast<double>(sample.n_rows()));
+    return n >= 1.0 && n <= std::min(kTableCells, static_cast<double>(sample.n_rows())) &&
+           std::all_of(given.begin(), given.end(), [&](std::size_t i) { return sample.complete(i); });
 }
 
 void ConditionTable::read(const Sample &sample, std::size_t x, std::size_t z, const Variables &given) {

@@ -16,7 +16,8 @@ namespace tanager {
 // Counts of two variables and of conditions of their test, which are given up one by one.
 class ConditionTable {
   public:
-    // Whether there are few cells for the rows that there are.
+    // Whether there are few cells for the rows that there are, and no row lacks a condition: it would count again once
+    // that is given up.
     static bool fits(const Sample &sample, std::size_t x, std::size_t z, const Variables &given);
     void read(const Sample &sample, std::size_t x, std::size_t z, const Variables &given);
     std::size_t n_given() const { return given_.size(); }

@@ -178,6 +178,8 @@ const Sample::Slices &Sample::slices(std::size_t i) const {
     return *slices_[i];
 }
 
+bool Sample::complete(std::size_t i) const { return n_values_[i] <= kMostSliced && slices(i).complete; }
+
 void Sample::cut(std::size_t i, Slices &made) const {
     const BitFunctions &bits = bits_at(chosen_cpu_level());
     const std::size_t n = n_values_[i];
