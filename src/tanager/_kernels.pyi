@@ -428,12 +428,14 @@ class ScoringPlan:
         gone: _Integers | None = None,
         member_scores: _Floats | None = None,
         keep: float = 1.0,
+        own: _Floats | None = None,
     ) -> tuple[int, float, int]:
         """Answer each row (or that of `answered`), fade all counts by fade[r], learn it; then gone[r] rows leave.
 
         The queue has the codes, labels and raw weights (times their unit) of rows that can leave: those learned before,
         oldest first, then the rows of this call, whose raw weights are written when they are learned. Before a row with
-        a label is learned, `member_scores` fade by `keep` and the row is added to them.
+        a label is learned, `member_scores` fade by `keep` and the row is added to them. `own` (rows, 1) gets what the
+        true class of each row was given before it was learned, 0 where there is none.
 
         Returns the rows done before one with an unknown value or class, the unit at the end, and how many times all
         cells (and raw weights still in the queue) were halved on the way because the unit had become too large.

@@ -20,6 +20,7 @@ from waiting import PATIENCE, wait_for
 KINDS = [kind for name in tanager.__all__ if hasattr(kind := getattr(tanager, name), "predict_proba")]
 # What neither changes a model nor derives anything: questions about options, checks, and parts of other methods.
 HARMLESS = {
+    *("answers_to_learn", "competes", "contest"),
     *("adopt", "all_learned", "balanced", "by_class", "can_leave_out", "check_fitted", "check_labels", "check_learned"),
     *(
         "check_options",
@@ -36,7 +37,7 @@ HARMLESS = {
     *("note_columns", "one_leaf", "own_leaf", "own_learner", "part_scorer", "part_tree", "path_of", "ranks_members"),
     *("reads_numbers", "recutting", "score_structure", "scorer_over", "started", "take_found", "tree_from_plain"),
     *("validate_table", "validation", "view_of", "chooses_once", "keeps_choice", "has_chosen", "kept", "code_of"),
-    *("repeats_as_weights", "check_teachable"),
+    *("repeats_as_weights", "check_teachable", "check_started", "score"),
 }
 
 

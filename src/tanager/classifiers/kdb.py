@@ -13,7 +13,9 @@ from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.learning.rows import KeptRows
+from tanager.learning.structure_change import BITS, Lead, arcs_lead
 from tanager.scoring.forms import Form, ProductOfSums
+from tanager.structure.measures import conditional_information
 from tanager.structure.orders import k_dependence
 
 
@@ -82,6 +84,12 @@ class KDB(CountsClassifier):
 
     def _adaptive(self) -> bool:
         return True
+
+    def _compares_structures(self) -> bool:
+        return True
+
+    def _lead(self, new: Form, old: Form, counts: JointCounts, rows: KeptRows | None) -> Lead:
+        return arcs_lead(BITS * conditional_information(counts), new, old, counts)
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         return ProductOfSums.one_each(k_dependence(counts, self.k, self.threshold))

@@ -45,6 +45,7 @@ from tanager.learning import stream
 from tanager.learning.answering import Answering, Current, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
+from tanager.learning.contest import Contest
 from tanager.learning.explaining import explain
 from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as_well, gaussian_columns, with_densities
 from tanager.learning.memory import Memory
@@ -52,6 +53,7 @@ from tanager.learning.merge import add_memory, merge_memories
 from tanager.learning.recut import Recutting
 from tanager.learning.recut_option import MovedCuts, as_recut
 from tanager.learning.rows import KeptRows
+from tanager.learning.structure_change import Hoeffding, Lead, StructureChange, check_refresh, rule_of
 from tanager.scoring.calibration import Calibrated, Calibration
 from tanager.scoring.decision import class_factors, class_priors
 from tanager.scoring.discriminative import Discriminative
@@ -88,9 +90,11 @@ class CountsClassifier(Classifier):
         Old rows fade: a factor per row (0.999), a half-life in rows (1000) or in time ("6 h"), or a ``Decay``.
     window : int, str or Window, default=None
         Only the last rows count: so many (5000), or those of a span of time ("30 min"), or a ``Window``.
-    refresh : int, default=None
+    refresh : int, "hoeffding" or Hoeffding, default=None
         Rows after which a structure that depends on the counts is learned again in a stream. None: after 1 % more
         rows, or a tenth of the rows that still count where old ones are forgotten. ``float("inf")`` keeps the first.
+        With ``Hoeffding()`` it is looked at as often as with None, and changes only where another is better beyond
+        chance.
     recut : {"grid", "sketch"} or Recut, default=None
         Cut points of number columns follow a stream, instead of staying as its first rows say; see ``Recut``.
     warm_up : int, default=1000
@@ -120,7 +124,7 @@ class CountsClassifier(Classifier):
     schema: Schema | None = None
     decay: Any = None
     window: Any = None
-    refresh: float | None = None
+    refresh: float | str | Hoeffding | None = None
     recut: Any = None
     warm_up: int = 1000
     calibrate: bool = False
@@ -141,6 +145,7 @@ class CountsClassifier(Classifier):
     # Parts of a model. Without an annotation they are no options of the dataclass.
     _memory = cast("Memory | None", None)  # there once the columns are known
     _recutting = cast("Recutting | None", None)
+    _contest = cast("Contest | None", None)  # where columns compete along a stream
 
     # --- what a subclass says -----------------------------------------------------------------------------------
 
@@ -155,6 +160,26 @@ class CountsClassifier(Classifier):
     def _needs_rows(self) -> bool:
         """Whether the structure is chosen by looking at the rows again; they are then kept, as codes."""
         return False
+
+    def _new_contest(self) -> Contest | None:
+        """Where columns compete for being the super-parent along a stream: a contest that is yet to begin."""
+        return None
+
+    def _super_parents(self) -> list[int]:
+        """All columns, the best super-parent by the kept rows first."""
+        raise NotImplementedError
+
+    def _with_super_parent(self, s: int) -> CountsClassifier:
+        """A model alike, whose super-parent is given; nothing is learned yet."""
+        raise NotImplementedError
+
+    def _compares_structures(self) -> bool:
+        """Whether ``_lead`` can say how much better one structure is than another."""
+        return False
+
+    def _lead(self, new: Form, old: Form, counts: JointCounts, rows: KeptRows | None) -> Lead:
+        """How much better a structure is than another one for these counts, by the score that it is chosen for."""
+        raise NotImplementedError
 
     def _held_with(self, form: Form, columns: Iterable[int]) -> Form:
         """A structure that was chosen for good, with columns that have come since: they depend on the class alone."""
@@ -210,13 +235,20 @@ class CountsClassifier(Classifier):
                 "a window and a decay per class do not go together: a row would leave with a weight that depends on "
                 "all rows of its class since. Use one of them, or a decay for all classes."
             )
-        if self.refresh is not None and not is_number(self.refresh, 1) and self.refresh != float("inf"):
-            raise OptionError(f"refresh={self.refresh!r}: give a number of rows of at least 1, inf for never, or None.")
+        self._check_refresh()
         as_recut(self.recut)
         self._check_calibrate()
         check_gaussian(getattr(self, "gaussian", False), self._not_with_gaussian())
         check_ddof(getattr(self, "ddof", 0))
         super().check_options()
+
+    def _check_refresh(self) -> None:
+        check_refresh(self.refresh)
+        if rule_of(self.refresh) is not None and self._adaptive() and not self._compares_structures():
+            raise OptionError(
+                f"refresh={self.refresh!r}: structures of {self!r} have no score per row to be compared. Give a number "
+                "of rows, or None."
+            )
 
     def _check_calibrate(self) -> None:
         if not isinstance(self.calibrate, bool | np.bool_):
@@ -346,10 +378,27 @@ class CountsClassifier(Classifier):
         return self._recutting
 
     @property
+    def contest(self) -> Contest | None:
+        """Where columns compete for being the super-parent along a stream: who does, and how they fare."""
+        return self._contest
+
+    @property
     def current_structure(self) -> Form:
         """The structure that answers in a stream now; ``structure_`` follows all rows first."""
         self.check_fitted()
         return self._answers(fresh=False).view.form
+
+    @property
+    def structure_changes_(self) -> list[StructureChange]:
+        """The changes of structure along a stream that ``refresh=Hoeffding()`` or a contest brought, and why."""
+        of = self._answering.standing if self._contest is None else self._contest
+        return [] if of is None else list(of.changes)
+
+    @property
+    def n_structures_kept_(self) -> int:
+        """How often ``refresh=Hoeffding()`` kept a structure where without it another one would have been taken."""
+        standing = self._answering.standing
+        return 0 if standing is None else standing.n_kept
 
     @property
     def scorer_(self) -> Scorer:
@@ -391,14 +440,14 @@ class CountsClassifier(Classifier):
 
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
-        for name in ("_memory", "events_"):
+        for name in ("_memory", "_contest", "events_"):
             self.__dict__.pop(name, None)
         self._answering = Answering()
         super().start(classes, target)
         recut = as_recut(self.recut)
         self._recutting = None if recut is None else Recutting(recut)
-        if recut is not None:
-            self.events_: list[MovedCuts] = []
+        if recut is not None or rule_of(self.refresh) is not None or self.answers_to_learn:
+            self.events_: list[MovedCuts | StructureChange] = []
         return self
 
     def _start_model(self) -> None:
@@ -440,6 +489,7 @@ class CountsClassifier(Classifier):
             owner=type(self).__name__,
             way_out=self._way_out_of_rows(),
         )
+        self._contest = self._new_contest()
         self._answering.start_again()
 
     def read_again_by(self, read: Callable[[], Iterable[tuple[Any, Any]]]) -> None:
@@ -462,6 +512,8 @@ class CountsClassifier(Classifier):
         self._learned.move_classes(places, classes)
         if self._recutting is not None:
             self._recutting.move_classes(places, len(classes))
+        if self._contest is not None:
+            self._contest.add_classes(classes)
 
     def _count(self, batch: Batch, classes: np.ndarray | None = None) -> None:
         """Encode rows, grow where values, classes (or, in dicts, names) are new, and add them to the counts.
@@ -472,7 +524,7 @@ class CountsClassifier(Classifier):
         numbers = self._numbers(X)
         if rows_of_dicts(X):
             self._add_columns(X)
-        codes = self.encoder_.own_codes(X, name)
+        codes = None if self.answers_to_learn else self.encoder_.own_codes(X, name)
         raw = codes is not None
         if codes is None:
             codes = self.encoder_.update(X, batch.weights, name)
@@ -480,10 +532,17 @@ class CountsClassifier(Classifier):
             self.counts_.refuse_full_codes(codes)
         if classes is not None:
             self.add_classes(classes)
-        self._follow_vocabulary()
-        self.learn_block(Block(codes, batch.labels, batch.weights, batch.times, numbers))
+        self._count_block(Block(codes, batch.labels, batch.weights, batch.times, numbers))
         if raw:  # codes are not looked at before they are counted: the counts have met what is new
             self.encoder_.adopt(self.counts_.schema)
+
+    def _count_block(self, block: Block) -> None:
+        """Learn rows whose values the encoder has met; where rows are answered first, not before their turn."""
+        if self._contest is None:
+            self._follow_vocabulary()
+        self.learn_block(block)
+        if self._contest is not None:
+            self._follow_vocabulary()
 
     def fit_codes(
         self,
@@ -530,8 +589,30 @@ class CountsClassifier(Classifier):
         self.check_learned()
         return self
 
+    @property
+    def answers_to_learn(self) -> bool:
+        """Whether rows are answered before they are learned, so that it matters which values are known by then."""
+        return False
+
+    def _run(self, lap: stream.Lap) -> None:
+        """Answer and learn encoded rows, one after the other."""
+        if self._contest is None:
+            stream.run_alone(self, lap)
+        else:
+            self._contest.run(self, lap, lambda first: stream.run_alone(self, first))
+
     def learn_block(self, block: Block) -> None:
         """Learn rows that are encoded already, in values and classes that are known."""
+        if self._contest is None:
+            self._learn_all(block)
+        else:
+            out = np.empty((len(block), len(self.classes_)))
+            self._contest.run(self, stream.Lap(block, None, out), lambda first: self._learn_all(first.block))
+
+    def _learn_all(self, block: Block) -> None:
+        """Learn rows at once."""
+        if self._contest is not None:
+            stream.grow_counts(self, block)
         self._rows_come(block)
         self._learned.add(block, self.n_threads)
 
@@ -570,6 +651,8 @@ class CountsClassifier(Classifier):
         except MemoryBudgetError:
             self.encoder_ = self._encoder_for(self.counts_.schema)  # nothing was learned
             raise
+        if self._contest is not None:
+            self._contest.follow(self)
 
     def _numbers(self, X: Any) -> np.ndarray | None:
         """Cells of Gaussian columns, where there are any; absent keys of dicts are missing."""
@@ -602,6 +685,8 @@ class CountsClassifier(Classifier):
             self._learned.moments.add_columns(schema.n_values[-n_new:], self._moments_shape(schema)[1])
         if self._recutting is not None:
             self._recutting.add_columns(n_new)
+        if self._contest is not None:
+            self._contest.add_columns(self, n_new, wider)
         self._answering.add_columns(self, n_new)
 
     # --- cut points that follow a stream, where that is asked for -----------------------------------------------
@@ -621,7 +706,15 @@ class CountsClassifier(Classifier):
             self.check_row_times(None if batch.times is None else batch.times[which], int(which.sum()))
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
-        """With ``recut``, rows are learned up to the next look at the cut points, then the rest."""
+        """With ``recut``, rows are learned up to the next look at the cut points, then the rest.
+
+        Where rows are answered before they are learned, no class is known before its first row.
+        """
+        if self._contest is not None and self.columns_fixed and hasattr(y, "__len__") and len(y) == n_rows(X):
+            for rows in self._rows_by_class(y):
+                given = (None if cells is None else take_rows(cells, *rows) for cells in (X, y, sample_weight, times))
+                super()._learn(*given)
+            return
         if self._recutting is None or not hasattr(y, "__len__") or len(y) != n_rows(X):
             super()._learn(X, y, sample_weight, times)
             return
@@ -642,6 +735,16 @@ class CountsClassifier(Classifier):
                 self._recutting.watch(self, Batch(rows, self.label_codes(labels)[0], some, when))
             done = end
 
+    def _rows_by_class(self, y: Any) -> list[tuple[int, int]]:
+        """Rows in parts that begin where a class is new."""
+        labels, known = as_label_array(one_dimensional(y)).tolist(), set(self.class_codes)
+        starts = [0]
+        for label in dict.fromkeys(labels):
+            if label not in known and not is_missing(label):
+                starts.append(labels.index(label))
+        starts = sorted(set(starts))
+        return list(zip(starts, [*starts[1:], len(labels)], strict=True))
+
     def _cuts_moved(self, rows: Block) -> None:
         """Bins have moved, and these rows were counted again."""
         self._answering.forget()
@@ -652,7 +755,7 @@ class CountsClassifier(Classifier):
         """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing."""
         check_row(row, "learn_one")
         self.check_teachable()
-        if not self.columns_fixed:
+        if not self.columns_fixed or self._contest is not None:
             return super().learn_one(row, y, sample_weight, time)
         if not is_weight(sample_weight):
             check_weights([sample_weight], 1)
@@ -867,6 +970,10 @@ class CountsClassifier(Classifier):
         with further rows.
         """
         self.check_teachable()
+        if self._contest is not None:
+            raise OptionError(
+                f"{self!r} cannot unlearn rows: challengers have learned only those since their turn began."
+            )
         block = self.known_rows(X, y, sample_weight, times, unseen="as learned")
         if sample_weight is not None and block.weights is None:  # all are 1, which is not always a whole row
             block = block.weighing(np.ones(len(block)))
@@ -892,6 +999,8 @@ class CountsClassifier(Classifier):
         self._warm_up = None  # its rows would be learned again
         if clock.now is not None and now > clock.now:
             self._learned.advance(now)
+        for challenger in self._challengers:
+            challenger.advance(time)
         return self
 
     def shrink(self, n_rows: int) -> Self:
@@ -904,6 +1013,8 @@ class CountsClassifier(Classifier):
             raise OptionError(f"shrink({n_rows!r}): give a whole number of rows of at least 0.")
         self._warm_up = None
         self._learned.drop_oldest(max(0, len(rows) - int(n_rows)))
+        for challenger in self._challengers:
+            challenger.shrink(n_rows)
         return self
 
     def fade(self, factor: float) -> Self:
@@ -913,7 +1024,13 @@ class CountsClassifier(Classifier):
         self._learned.fade(factor)
         if self._recutting is not None:
             self._recutting.fade(factor)
+        for challenger in self._challengers:
+            challenger.fade(factor)
         return self
+
+    @property
+    def _challengers(self) -> list[CountsClassifier]:
+        return [] if self._contest is None else self._contest.challengers
 
     def merge(self, other: CountsClassifier) -> Self:
         """Add all that another model of this class has learned, as if its rows had been learned here.
@@ -925,6 +1042,11 @@ class CountsClassifier(Classifier):
             raise SchemaMismatch(
                 "cannot merge into a window whose cut points follow the stream: they are made from the numbers in it, "
                 "and those of the other model are gone. Use recut=None, or decay in place of a window."
+            )
+        if self._contest is not None or other._contest is not None:
+            raise SchemaMismatch(
+                "cannot merge models whose super-parents compete along a stream: each has seen its own rows, one after "
+                "the other. Name the super-parent, and merge models that have it."
             )
         if type(other) is not type(self):
             raise SchemaMismatch(
@@ -951,7 +1073,7 @@ class CountsClassifier(Classifier):
         """A classifier over counts that are there already. They are read, not copied."""
         if not isinstance(counts, JointCounts):
             raise DataError(f"from_counts takes JointCounts, got {type(counts).__name__}. Use fit for a table.")
-        known = cls._get_param_names()
+        known = cls.option_defaults()
         for name in params:
             if name not in known:
                 raise OptionError(f"{cls.__name__} has no option {name!r}.{nearest(name, known)}")
@@ -1003,6 +1125,8 @@ class CountsClassifier(Classifier):
             state["arrays"] |= self._recutting.to_arrays(self)
         state["view"], arrays = self.structure_state()
         state["arrays"] |= arrays
+        if self._contest is not None:
+            state |= {"contest": self._contest.to_plain(), "models": self._contest.challengers}
         return state
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
@@ -1017,6 +1141,8 @@ class CountsClassifier(Classifier):
         self._learned.take_state(state)
         if self._recutting is not None:
             self._recutting.take_arrays(self, state["arrays"])
+        if self._contest is not None:
+            self._contest.take_state(self, state)
 
     def from_state(self, state: dict[str, Any]) -> None:
         """Take back what ``to_state`` gave. Unsound data are refused."""

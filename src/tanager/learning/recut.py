@@ -156,7 +156,8 @@ class Recutting:
         """All there is, by name, for a model file."""
         if self._watched is None:
             return {}
-        moves = [(e.row, model.encoder_.schema.index(e.column), *e[2:]) for e in model.events_]
+        moved = [e for e in model.events_ if isinstance(e, MovedCuts)]
+        moves = [(e.row, model.encoder_.schema.index(e.column), *e[2:]) for e in moved]
         arrays = self._watched.to_arrays() | {"moved": np.array(moves, dtype=np.float64).reshape(-1, 5)}
         return {f"recut-{name}": array for name, array in arrays.items()}
 

@@ -33,15 +33,20 @@ if TYPE_CHECKING:
 
 @dataclass
 class Lap:
-    """Encoded rows to learn, rows to answer instead of them (or None), and room for the answers."""
+    """Encoded rows to learn, rows to answer instead of them (or None), and room for the answers.
+
+    ``own`` (rows, 1), where it is wanted, gets what the true class of each row to learn was given before.
+    """
 
     block: Block
     asked: Query | None
     out: np.ndarray
+    own: np.ndarray | None = None
 
     def part(self, rows: slice) -> Lap:
         """Some of the rows."""
-        return Lap(self.block.part(rows), None if self.asked is None else self.asked.part(rows), self.out[rows])
+        asked = None if self.asked is None else self.asked.part(rows)
+        return Lap(self.block.part(rows), asked, self.out[rows], None if self.own is None else self.own[rows])
 
 
 def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
@@ -51,7 +56,7 @@ def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
         return model._answer_and_learn_first(rows)
     block, asked = encoded
     out = np.empty((len(block), len(model.classes_)))
-    _run_all(model, Lap(block, asked, out))
+    model._run(Lap(block, asked, out))
     model._follow_vocabulary()
     if model._warm_up is not None:
         X = rows.part(0, len(block)).X
@@ -97,8 +102,7 @@ def learn_first_encoded(model: CountsClassifier, like: CountsClassifier, block: 
     for name in ("n_features_in_", "feature_names_in_"):
         if name in like.__dict__:
             setattr(model, name, getattr(like, name))
-    model._rows_come(block)
-    model._learned.add(block, model.n_threads)
+    model.learn_block(block)
 
 
 def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query | None = None) -> np.ndarray:
@@ -107,7 +111,7 @@ def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query
     ``asked``: rows to answer instead of them.
     """
     out = np.empty((len(block), len(model.classes_)))
-    _run_all(model, Lap(block, asked, out))
+    model._run(Lap(block, asked, out))
     return out
 
 
@@ -184,7 +188,7 @@ def _has_columns_of(model: CountsClassifier, first: CountsClassifier) -> bool:
     return model.knows_columns and model.encoder_.schema == first.encoder_.schema
 
 
-def _run_all(model: CountsClassifier, lap: Lap) -> None:
+def run_alone(model: CountsClassifier, lap: Lap) -> None:
     """Answer and learn encoded rows, as many at a time as one structure can answer."""
     memory = model._learned
     steps = memory.steps(len(lap.block), lap.block.times)
@@ -235,7 +239,7 @@ def _run(model: CountsClassifier, view: View, lap: Lap, steps: Steps) -> int:
     scores = model._stream_scores()
     answered = None if lap.asked is None else lap.asked.codes
     if scores is None:
-        went = view.stream(block, lap.out, steps, answered=answered, queue=queue)
+        went = view.stream(block, lap.out, steps, answered=answered, queue=queue, own=lap.own)
     else:
         went = view.stream(block, lap.out, steps, answered=answered, queue=queue, scores=scores[0], keep=scores[1])
         model._take_stream_scores(view, *scores, went)
@@ -284,10 +288,22 @@ def _run_one(model: CountsClassifier, lap: Lap, steps: Steps) -> None:
     asked = block.query if lap.asked is None else lap.asked
     query = Query(_as_unseen(model, asked.codes), asked.numbers)
     lap.out[:] = _counts_then_numbers(model, query)
+    if lap.own is not None:
+        lap.own[:] = _of_true_class(model, lap)
     if not block.labelled[0]:
         return  # nothing to learn
     _grow_counts_to(model, block.codes[0])
     memory.add_row(block, Steps(steps.fade, None, steps.gone))  # weights are late ones already
+
+
+def _of_true_class(model: CountsClassifier, lap: Lap) -> float:
+    """What the true class of one row to learn is given, 0 where it has none; ``lap.out`` is there already."""
+    if not lap.block.labelled[0]:
+        return 0.0
+    proba = lap.out
+    if lap.asked is not None:
+        proba = _counts_then_numbers(model, Query(_as_unseen(model, lap.block.codes), lap.block.numbers))
+    return float(proba[0, lap.block.labels[0]])
 
 
 def _counts_then_numbers(model: CountsClassifier, query: Query) -> np.ndarray:
@@ -309,6 +325,14 @@ def _as_unseen(model: CountsClassifier, codes: np.ndarray) -> np.ndarray:
     beyond = (codes >= n_values) & (codes != np.iinfo(codes.dtype).max)
     marker = n_values if model.unseen == "smooth" else np.iinfo(codes.dtype).max
     return np.where(beyond, marker, codes).astype(codes.dtype)
+
+
+def grow_counts(model: CountsClassifier, block: Block) -> None:
+    """Let the counts know the values of these rows, and no more that the encoder may know."""
+    codes = block.codes
+    known = np.where(codes == np.iinfo(codes.dtype).max, 0, codes)
+    if len(codes):
+        _grow_counts_to(model, known.max(axis=0))
 
 
 def _grow_counts_to(model: CountsClassifier, row: np.ndarray) -> None:
