@@ -5,6 +5,7 @@
 #include <map>
 
 #include "information_sum.hpp"
+#include "log_factorial.hpp"
 
 namespace tanager {
 

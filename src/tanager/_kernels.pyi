@@ -719,8 +719,9 @@ class Evolving:
 
     n_values are the known values of each categorical column; more come with the rows. Codes (the largest of their type
     is missing) and numbers (not finite is missing) are two tables over the same rows. A label that is the largest of
-    its type is missing. Options are by name: alpha, window, eta, max_loss, wait, min_hidden, max_pseudo, prior_weight,
-    means, variances, var_floor, unlabelled, confidence, p_min, test, simplify, smooth_unseen.
+    its type is missing. Options are by name: alpha, constant_step, density (of each number: 0 normal, 1 Poisson,
+    2 exponential), minimum (of degrees in place of products), window, eta, max_loss, wait, min_hidden, max_pseudo,
+    prior_weight, means, variances, var_floor, unlabelled, confidence, p_min, test, simplify, smooth_unseen.
     """
 
     def __init__(self, n_values: Sequence[int], n_numbers: int, n_classes: int, options: dict[str, Any]) -> None: ...
@@ -740,6 +741,16 @@ class Evolving:
         answered_numbers: _Floats | None = None,
     ) -> None:
         """Learn rows in turn; before each, write its posterior, or that of the row to be answered, to out."""
+    def learn_given(
+        self,
+        codes: _Codes,
+        numbers: _Floats,
+        labels: _Codes,
+        pseudo: NDArray[np.int64],
+        n_pseudo: Sequence[int],
+        weights: _Floats | None = None,
+    ) -> None:
+        """Learn rows of given pseudo-classes, before any other row: pseudo[r] is a place among n_pseudo[labels[r]]."""
     def learn_one(self, codes: _Codes, numbers: _Floats, label: int, weight: float = 1.0) -> None:
         """Learn one row; -1 is no label."""
     def score(
@@ -753,7 +764,7 @@ class Evolving:
         """Let classes take part in answers though no row of theirs was learned."""
     def add_column(self) -> None:
         """A further categorical column, missing in all rows so far."""
-    def add_number(self) -> None:
+    def add_number(self, density: int = 0) -> None:
         """A further column of numbers, missing in all rows so far."""
     def set_costs(self, costs: Sequence[float]) -> None:
         """Costs row by row (true class), or nothing for 0 and 1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -29,8 +29,9 @@ class KDB(CountsClassifier):
 
     Parameters
     ----------
-    bins : default="refined"
-        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
+    bins : default=None
+        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
+        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     k : int, default=2
         Most parents beside the class; 0 is naive Bayes.
     threshold : float, default=0.0
@@ -60,7 +61,7 @@ class KDB(CountsClassifier):
     array([[0.75, 0.25]])
     """
 
-    bins: Any = "refined"
+    default_bins = "refined"
     k: int = 2
     threshold: float = 0.0
     smoothing: float | Estimate | str | None = "learned"

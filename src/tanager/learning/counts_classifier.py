@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from tanager.counts.align import as_label_array
+from tanager.counts.align import as_label_array, cut_columns
 from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
@@ -26,8 +26,8 @@ from tanager.counts.normals import check_ddof
 from tanager.encoding import Column, Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.codes import checked_codes
+from tanager.encoding.kinds import late_column
 from tanager.encoding.labels import refuse_nul
-from tanager.encoding.schema import APPEARED
 from tanager.encoding.tables import Table
 from tanager.encoding.validation import check_lengths, check_times, check_weights, is_weight, one_dimensional
 from tanager.encoding.values import is_missing, plain
@@ -51,7 +51,7 @@ from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as
 from tanager.learning.memory import Memory
 from tanager.learning.merge import add_memory, merge_memories
 from tanager.learning.recut import Recutting
-from tanager.learning.recut_option import MovedCuts, as_recut
+from tanager.learning.recut_option import FirstCuts, MovedCuts, as_recut, first_cuts, read_first_cuts
 from tanager.learning.rows import KeptRows
 from tanager.learning.structure_change import Hoeffding, Lead, StructureChange, check_refresh, rule_of
 from tanager.scoring.calibration import Calibrated, Calibration
@@ -84,8 +84,10 @@ class CountsClassifier(Classifier):
     priors : dict or array, default=None
         Class probabilities to use instead of the ones in the data.
     bins, n_bins, mdl_encoding, categorical, ordinal, numeric, max_values, schema
-        How columns become codes; see ``Encoder``. Numeric columns are cut by class entropy (``bins="mdl"``), and by
-        classifiers that average or back off on into more bins as rows allow (``bins="refined"``).
+        How columns become codes; see ``Encoder``. By default (``bins=None``) ``fit`` cuts numeric columns by class
+        entropy ("mdl"), and for classifiers that average or back off on into more bins as rows allow ("refined"). The
+        first rows of a stream are few, and must do for all that follow: there all are cut by class entropy and then on
+        into about ten bins ("stream"). What is given holds for both.
     decay : float, str or Decay, default=None
         Old rows fade: a factor per row (0.999), a half-life in rows (1000) or in time ("6 h"), or a ``Decay``.
     window : int, str or Window, default=None
@@ -114,7 +116,7 @@ class CountsClassifier(Classifier):
     cost_matrix: Any = None
     class_weight: Any = None
     priors: Any = None
-    bins: Any = "mdl"
+    bins: Any = None
     n_bins: int = 5
     mdl_encoding: str = "n-1"
     categorical: Any = None
@@ -132,6 +134,7 @@ class CountsClassifier(Classifier):
     n_jobs: int | None = None
 
     answers_side_by_side: ClassVar[bool] = True
+    default_bins: ClassVar[str] = "mdl"  # how ``fit`` cuts numbers with bins=None
     order: ClassVar[int] = 2  # columns counted together with the class
     default_estimate: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
     refresh_ratio: ClassVar[float] = 1.01  # rows may grow by this before a stream's structure is learned again
@@ -263,7 +266,7 @@ class CountsClassifier(Classifier):
         """How columns become codes; see ``Encoder``."""
         options = super().encoder_options()
         options |= {name: getattr(self, name) for name in ("bins", "n_bins", "mdl_encoding", "ordinal")}
-        options["default_bins"] = type(self).bins  # of columns that a dict of bins does not name
+        options["default_bins"] = self.default_bins  # also of columns that a dict of bins does not name
         return cut_as_well(options, getattr(self, "gaussian", False))
 
     @property
@@ -446,9 +449,34 @@ class CountsClassifier(Classifier):
         super().start(classes, target)
         recut = as_recut(self.recut)
         self._recutting = None if recut is None else Recutting(recut)
-        if recut is not None or rule_of(self.refresh) is not None or self.answers_to_learn:
-            self.events_: list[MovedCuts | StructureChange] = []
+        self.events_: list[FirstCuts | MovedCuts | StructureChange] = []
         return self
+
+    def _cuts_numbers(self) -> bool:
+        return True
+
+    def _stays_uncut(self) -> bool:
+        return self._recutting is None and not self.reads_numbers
+
+    def _start_encoder(self, batch: Batch, *, first: bool = False) -> None:
+        super()._start_encoder(batch, first=first)
+        schema = self.encoder_.schema
+        uncut = {i: self._not_cut_late(c) for i, c in enumerate(schema.columns) if c.cut_after}
+        changed = {i: column for i, column in uncut.items() if column is not None}
+        if changed:
+            self.encoder_.adopt(schema.with_columns(changed))
+            self._start_model()
+
+    def _not_cut_late(self, column: Column) -> Column | None:
+        """The column without ``cut_after``, where others see to it that it is cut, or need not be; else None.
+
+        With ``recut`` numbers that do not vary yet are watched like all others. Normal distributions of numbers given
+        bins could not be brought together, nor counts of columns that compete.
+        """
+        watched = self._recutting is not None and column.kind == "numeric" and column.values
+        if not (self.reads_numbers or watched or self.answers_to_learn):
+            return None
+        return replace(column, values=() if column.kind == "numeric" else column.values, cut_after=0)
 
     def _start_model(self) -> None:
         schema = self.encoder_.schema
@@ -540,6 +568,7 @@ class CountsClassifier(Classifier):
         """Learn rows whose values the encoder has met; where rows are answered first, not before their turn."""
         if self._contest is None:
             self._follow_vocabulary()
+        self._note_cuts(block.labels, block.weights)
         self.learn_block(block)
         if self._contest is not None:
             self._follow_vocabulary()
@@ -644,15 +673,33 @@ class CountsClassifier(Classifier):
 
     def _follow_vocabulary(self) -> None:
         """Let the counts know the values that the encoder has met; refused where they take too much memory."""
+        cut: dict[int, np.ndarray] = {}
         if self.encoder_.schema is not self.counts_.schema:
             self.make_room(self.encoder_.schema, self.classes_)
+            cut = cut_columns(self.encoder_.schema, self.counts_.schema)
         try:
             self._learned.follow(self.encoder_.schema, self.classes_)
         except MemoryBudgetError:
             self.encoder_ = self._encoder_for(self.counts_.schema)  # nothing was learned
             raise
+        if cut:
+            self._columns_cut(cut)
         if self._contest is not None:
             self._contest.follow(self)
+
+    def _columns_cut(self, maps: Mapping[int, np.ndarray]) -> None:
+        """Columns were cut, and their values brought together: code c of column i is now maps[i][c]."""
+        self._answering.forget()
+        if self._recutting is not None:
+            self._recutting.map_codes(maps)
+
+    def _note_cuts(self, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        """Where columns were cut by these rows, which are yet to be learned, write down by which row of the stream."""
+        cut = self.encoder_.take_cuts()
+        if cut:
+            own = np.ones(len(labels)) if weights is None else weights
+            own = (labels != np.iinfo(labels.dtype).max) * (own if self._learned.clock is None else own > 0)
+            self.events_ += first_cuts(self.encoder_.schema, cut, self._learned.n_learned + np.cumsum(own))
 
     def _numbers(self, X: Any) -> np.ndarray | None:
         """Cells of Gaussian columns, where there are any; absent keys of dicts are missing."""
@@ -664,12 +711,15 @@ class CountsClassifier(Classifier):
         return self.encoder_.numbers(X, columns, type(self).__name__)
 
     def _add_columns(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Take in names that are no column yet: categorical, missing in all rows so far."""
+        """Take in names that are no column yet, missing in all rows so far; the first value says of what kind."""
         known = self.encoder_.schema
-        new = dict.fromkeys(name for row in rows for name in self.encoder_.new_names(row) if not is_missing(row[name]))
+        new = self.encoder_.first_values(rows)
         if self.schema is not None or not new:
             return
-        self.encoder_.extend(Column(name, "categorical", reason=APPEARED) for name in new)
+        late = [late_column(name, value, self.max_values) for name, value in new.items()]
+        if self.reads_numbers:
+            late = [Column(column.name, "categorical", reason=column.reason) for column in late]
+        self.encoder_.extend(late)
         # Three columns may be needed together where there were not even three.
         wider = self.counts_shape(self.encoder_.schema) if len(known) < 3 else {}
         self._columns_added(len(new), wider)
@@ -755,8 +805,12 @@ class CountsClassifier(Classifier):
         """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing."""
         check_row(row, "learn_one")
         self.check_teachable()
-        if not self.columns_fixed or self._contest is not None:
+        if self._contest is not None:
             return super().learn_one(row, y, sample_weight, time)
+        if not self.columns_fixed:
+            if not self._learn_provisionally(row, y, sample_weight, time):
+                super().learn_one(row, y, sample_weight, time)
+            return self
         if not is_weight(sample_weight):
             check_weights([sample_weight], 1)
         label = self.code_of(y)
@@ -780,6 +834,7 @@ class CountsClassifier(Classifier):
         if sample_weight == 0:
             return self
         self._follow_vocabulary()
+        self._note_cuts(np.array([label], dtype=np.uint16), np.array([float(sample_weight)]))
         if memory.counts_only and self._recutting is None:
             memory.counts.learn_row(codes, label, sample_weight)
             return self
@@ -789,6 +844,25 @@ class CountsClassifier(Classifier):
         if self._recutting is not None:
             self._recutting.watch(self, Batch([row], labels, weights, times))
         return self
+
+    def _learn_provisionally(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
+        """Learn a row of a warm-up at once, where its columns stay and it brings nothing new; whether that was so."""
+        warm = self._warm_up
+        if warm is None or weight != 1.0 or time is not None or self._recutting is not None:
+            return False
+        if warm.counted < warm.n_rows or warm.n_rows + 1 >= min(2 * warm.stage, self.warm_up):
+            return False
+        memory = self._learned
+        if memory.clock is not None or memory.rows is not None or not self.encoder_.schema.name_set.issuperset(row):
+            return False
+        codes, label = self.encoder_.quick_row(row), self.code_of(y)
+        if codes is None or label is None:
+            return False
+        labels = np.array([label], dtype=np.uint16)
+        memory.add_row(Block(codes[None, :], labels, None, None, self._numbers([row])))
+        warm.append(Batch([row], labels))
+        warm.counted = warm.n_rows
+        return True
 
     def _beside_codes(self, row: Mapping[str, Any], time: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
         """When a row happened, and its cells of Gaussian columns; refused where they cannot be used."""
@@ -1121,6 +1195,9 @@ class CountsClassifier(Classifier):
     def _model_state(self) -> dict[str, Any]:
         self._follow_vocabulary()
         state = self._learned.to_state()
+        first = [[e.row, e.column, e.after] for e in self.events_ if isinstance(e, FirstCuts)]
+        if first:
+            state["first_cuts"] = first
         if self._recutting is not None and self._recutting.watches:
             state["arrays"] |= self._recutting.to_arrays(self)
         state["view"], arrays = self.structure_state()
@@ -1139,10 +1216,12 @@ class CountsClassifier(Classifier):
         self.classes_ = counts.classes
         self._remember(counts, self._no_moments(counts))
         self._learned.take_state(state)
+        self.events_ = [*read_first_cuts(state)]
         if self._recutting is not None:
             self._recutting.take_arrays(self, state["arrays"])
         if self._contest is not None:
             self._contest.take_state(self, state)
+        self.events_.sort(key=lambda event: event.row)
 
     def from_state(self, state: dict[str, Any]) -> None:
         """Take back what ``to_state`` gave. Unsound data are refused."""

@@ -18,6 +18,7 @@ from tanager.counts.forgetting import Steps
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_times
 from tanager.encoding.values import is_missing
 from tanager.learning.answering import due, follows_counts, kernel_view
@@ -29,6 +30,9 @@ from tanager.scoring.view import View
 
 if TYPE_CHECKING:
     from tanager.learning.counts_classifier import CountsClassifier
+
+
+_NO_STEPS = Steps(None, None, None)
 
 
 @dataclass
@@ -72,11 +76,22 @@ def encode_next(model: CountsClassifier, rows: StreamPart) -> tuple[Block, Query
     n = _compiled_rows(model, rows) if model.knows_columns else 0
     if n == 0:
         return None
-    rows = rows.part(0, n)
+    rows, name = rows.part(0, n), type(model).__name__
     labels, _ = model.label_codes(rows.y)
+    rows = replace(rows, X=read_table(rows.X))  # so that columns are read once
+    until = model.encoder_.rows_until_cut(rows.X, _where_labelled(labels, rows.weights), name)
+    if until == 0:
+        return None
+    if until is not None:  # the row that a column is cut by goes by itself
+        return encode_next(model, rows.part(0, until))
+    block = encode_rows(model, rows, labels)
+    return block, None if rows.answered is None else model.encode(rows.answered)
+
+
+def encode_rows(model: CountsClassifier, rows: StreamPart, labels: np.ndarray) -> Block:
+    """Encode rows of known columns, with their class codes; the encoder has met their values then, no count has."""
     codes = model.encoder_.update(rows.X, _where_labelled(labels, rows.weights), type(model).__name__)
-    asked = None if rows.answered is None else model.encode(rows.answered)
-    return Block(codes, labels, rows.weights, rows.times, model._numbers(rows.X)), asked
+    return Block(codes, labels, rows.weights, rows.times, model._numbers(rows.X))
 
 
 def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | None, times: Any) -> Block:
@@ -111,8 +126,18 @@ def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query
     ``asked``: rows to answer instead of them.
     """
     out = np.empty((len(block), len(model.classes_)))
-    model._run(Lap(block, asked, out))
+    done = _run_plain(model, block, out) if asked is None and model._contest is None else 0
+    if done < len(block):
+        model._run(Lap(block, asked, out).part(slice(done, None)))
     return out
+
+
+def _run_plain(model: CountsClassifier, block: Block, out: np.ndarray) -> int:
+    """Let the kernel run where there are but counts and one structure; how many rows went. Blocks may be short."""
+    if not model._learned.counts_only or model._adaptive() or model._stream_scores() is not None:
+        return 0
+    view = kernel_view(model, model._answers(fresh=False))
+    return 0 if view is None or view.learned else view.stream(block, out, _NO_STEPS)
 
 
 def _compiled_rows(model: CountsClassifier, rows: StreamPart) -> int:
@@ -182,6 +207,16 @@ def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = N
         model.learn_block(block)
     for model in others:
         model.encoder_ = first.encoder_
+
+
+def take_columns(model: CountsClassifier, like: CountsClassifier) -> None:
+    """Have the columns that another model has fixed, and count the rows of a warm-up in them."""
+    warm, model._warm_up = model._warm_up, None
+    model.encoder_ = model._encoder_for(like.encoder_.schema)
+    model._start_model()
+    model.note_columns()
+    if warm is not None:
+        model._count(warm.batch)
 
 
 def _has_columns_of(model: CountsClassifier, first: CountsClassifier) -> bool:
