@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from tanager import BSEJ, FSSJ, Lidstone, MEstimate, PriorCounts, SuperParentTAN
+from tanager import BSEJ, FSSJ, AnytimeA2DE, Lidstone, MEstimate, PriorCounts, SuperParentTAN
 from tanager.classifiers import joining, super_parent_tan
+from tanager.learning import anytime
 from tanager.learning.left_out import LeftOut
 from tanager.scoring.forms import ProductOfSums, naive
-from tanager.structure.measures import conditional_information
+from tanager.structure.measures import class_information, class_information_given, conditional_information
 
 
 def wide_table(n_columns=104, n_rows=120, n_classes=3, seed=0, gaps=False):
@@ -87,3 +88,27 @@ def test_blocks_are_joined_among_the_most_dependent_columns(model, monkeypatch):
     everything = type(model)().fit(X[:, :12], y).steps_
     monkeypatch.setattr(joining, "MANY_COLUMNS", 5)
     assert type(model)().fit(X[:, :12], y).steps_ == everything
+
+
+def test_pairs_of_super_parents_are_those_that_tell_most_about_the_class(monkeypatch):
+    X, y = wide_table()
+    monkeypatch.setattr(anytime, "MOST_CELLS", 20 * X.size)
+    model = AnytimeA2DE().fit(X, y)
+    members, told = model.members_of(104), model._information(model.counts_)
+    best = sorted(range(len(members)), key=lambda j: (-round(told[j], 12), j))[:20]
+    assert [*model.kept_members] == sorted(members[j] for j in best)
+    assert set(model.members_) == {*model.order_}
+    assert np.isfinite(model.predict_log_proba(X)).all()
+    monkeypatch.setattr(anytime, "MOST_CELLS", 0.0)
+    assert len(AnytimeA2DE().fit(X, y).kept_members) == anytime.FEWEST_PAIRS
+    narrow = AnytimeA2DE().fit(X[:, :12], y)
+    assert len(narrow.kept_members) == 66
+
+
+def test_the_information_of_pairs_is_in_the_order_of_the_members():
+    X, y = wide_table(n_columns=6)
+    model = AnytimeA2DE().fit(X, y)
+    counts = model.counts_
+    given, single = class_information_given(counts), class_information(counts)
+    expected = [single[i] + given[j, i] for i, j in model.members_of(6)]
+    np.testing.assert_array_equal(model._information(counts), expected)
