@@ -23,7 +23,7 @@ from tanager.structure.orders import descending
 
 MOST_CELLS = 250_000  # combinations of values, times classes, that joined columns may have
 MANY_COLUMNS = 100  # beyond, columns are joined only where they depend on each other
-PAIRS_PER_COLUMN = 4  # that are tried then, those that depend most on each other given the class
+PAIRS_PER_COLUMN = 8  # that are tried then, those that depend most on each other given the class
 CACHED_BYTES = 256_000_000
 
 JoinedColumns = tuple[int, ...]
@@ -129,7 +129,7 @@ class BSEJ(Joining):
     Pazzani (1996), backward sequential elimination and joining. O(rows columns² classes) for every step. Joined columns
     are smoothed as one: with Laplace's rule, columns of 3 and of 4 values make one of 12. With more than 100 columns
     blocks are joined only where a column of one depends on one of the other: among the pairs with the largest
-    I(x_i; x_j | y), four times as many as there are columns.
+    I(x_i; x_j | y), eight times as many as there are columns.
 
     Examples
     --------
@@ -333,7 +333,7 @@ def _promising(
 ) -> list[_Partners]:
     """The partners with a column that depends on one of the block itself. Those given are all from some block on."""
     owner = {i: block for block in blocks for i in block}
-    found = []
+    found: list[_Partners] = []
     for block, others in together:
         near = {owner[j] for i in block for j in dependent[i] if j in owner}
         found.append((block, sorted(other for other in near if others and other >= others[0])))
