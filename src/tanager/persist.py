@@ -26,7 +26,7 @@ from tanager.learning.turns import alone
 from tanager.learning.warm_up import WarmUp
 from tanager.plain import (
     RENAMED,
-    classifiers,
+    classifier_named,
     form_from_plain,
     form_to_plain,
     from_plain,
@@ -99,7 +99,7 @@ def from_bytes(data: bytes, source: str = "the data") -> Classifier:
 
 def _refuse_strangers(header: dict[str, Any], source: str) -> None:
     """A class or option that this version does not have is no damage, and deserves a sentence of its own."""
-    cls = classifiers().get(str(header.get("classifier")))
+    cls = classifier_named(header.get("classifier"))
     written = f"{source} was written by tanager {header.get('tanager')}"
     if cls is None:
         raise ModelFileError(f"{written} for {header.get('classifier')!r}, which is none of the classifiers here.")

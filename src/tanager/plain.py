@@ -11,10 +11,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, fields
 from datetime import date, datetime, timedelta
-from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -93,27 +91,26 @@ def from_plain(data: Any) -> Any:
     return _READERS[kind](content)
 
 
-@cache
-def classifiers() -> dict[str, type[Classifier]]:
-    """The public classifiers by name. Only these are ever created from a file."""
-    public = import_module("tanager").__all__
-    found: dict[str, type[Classifier]] = {}
-    for package in ("tanager.classifiers", "tanager.streams"):
-        for info in iter_modules(import_module(package).__path__, f"{package}."):
-            for name, value in vars(import_module(info.name)).items():
-                if name in public and isinstance(value, type) and issubclass(value, Classifier):
-                    found[name] = value
-    return found
+def classifier_named(name: object) -> type[Classifier] | None:
+    """The public classifier of this name. Only these are ever created from a file; None for any other name."""
+    package = import_module("tanager")
+    if name not in package.__all__:
+        return None
+    try:
+        found = getattr(package, str(name))
+    except ImportError:  # something else that is public, and needs a package that is not there
+        return None
+    return found if isinstance(found, type) and issubclass(found, Classifier) else None
 
 
 def option_names(cls: type[Classifier]) -> list[str]:
     """The options of a classifier."""
-    return [item.name for item in fields(cls)]  # all of them are dataclasses
+    return [item.name for item in fields(cast(Any, cls))]  # all of them are dataclasses
 
 
 def _classifier_to_plain(model: Classifier, place: str) -> dict[str, Any]:
     name = type(model).__name__
-    if classifiers().get(name) is not type(model):
+    if classifier_named(name) is not type(model):
         raise ModelFileError(
             f"cannot save {place}: {name} is not a classifier of tanager, and a file contains no code to create it "
             "again. Use pickle or joblib for your own classes."
@@ -124,7 +121,10 @@ def _classifier_to_plain(model: Classifier, place: str) -> dict[str, Any]:
 
 def _classifier_from_plain(data: dict[str, Any]) -> Classifier:
     params = {RENAMED.get(key, key): from_plain(item) for key, item in data["params"].items()}
-    return classifiers()[data["classifier"]](**params)
+    cls = classifier_named(data["classifier"])
+    if cls is None:
+        raise KeyError(data["classifier"])
+    return cls(**params)
 
 
 def _array(data: list[Any]) -> Any:

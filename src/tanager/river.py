@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pandas as pd
 from river.base import MiniBatchClassifier
-from sklearn.base import clone
 
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.errors import OptionError
+from tanager.estimator import clone
 from tanager.learning.classifier import Classifier
 
 

@@ -36,7 +36,7 @@ HARMLESS = {
     *("note_columns", "one_leaf", "own_leaf", "own_learner", "part_scorer", "part_tree", "path_of", "ranks_members"),
     *("reads_numbers", "recutting", "score_structure", "scorer_over", "started", "take_found", "tree_from_plain"),
     *("validate_table", "validation", "view_of", "chooses_once", "keeps_choice", "has_chosen", "kept", "code_of"),
-    *("repeats_as_weights", "check_teachable"),
+    *("repeats_as_weights", "check_teachable", "check_started", "score"),
 }
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
-from sklearn.base import clone
 
 from tanager import saved
 from tanager.classifiers.a2de import A2DE
@@ -22,6 +21,7 @@ from tanager.classifiers.waode import WAODE
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch, check_option, is_number
+from tanager.estimator import clone
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.delegate import Delegating
 from tanager.learning.held_out import HeldOut, chooses_by_rows, folded, left_out

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sklearn.base import clone
-
 from tanager import saved
 from tanager.classifiers.tan import TAN
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import OptionError, SchemaMismatch, check_option
+from tanager.estimator import clone
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.delegate import Delegating
 from tanager.learning.left_out import LeftOut, check_search

@@ -8,7 +8,6 @@ from itertools import islice, product
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from tanager import saved
 from tanager.classifiers.general_network import GeneralNetwork
@@ -16,6 +15,7 @@ from tanager.classifiers.multinet import MultiNet
 from tanager.counts.joint import JointCounts, sparse_families
 from tanager.counts.sample import Sample
 from tanager.errors import MemoryBudgetError, ModelFileError, OptionError, SchemaMismatch, check_option
+from tanager.estimator import clone
 from tanager.learning.dealing import dealt_parts
 from tanager.learning.delegate import Delegating
 from tanager.learning.network_learner import Found, NetworkLearner, sample_of

@@ -10,6 +10,7 @@ import click
 
 from tanager.classifiers.names import MODELS
 from tanager.cli.compare_report import print_heading, print_one, print_peers, print_several
+from tanager.cli.header import check_header
 from tanager.cli.models import make_model, parse_settings, parse_value
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option
 from tanager.cli.output import check_output, open_output
@@ -92,6 +93,8 @@ def command(
     names, peers = _names(given["models"], given["peers"], given["no_peers"])
     _check_outputs(output, plot, data)
     _check_files(data, given["models"])
+    for path in data:
+        check_header(path, target, given)
     with screen.waiting("starting"):
         from tanager.evaluate import TimeLimit, cross_validate_all, peer_encodings
 

@@ -12,6 +12,7 @@ import click
 from tanager.classifiers.names import MODELS
 from tanager.cli.engines import ENGINES, is_address, learn_in_parts, open_folder
 from tanager.cli.fit_report import make_report, print_next_steps, print_report
+from tanager.cli.header import check_header
 from tanager.cli.models import (
     check_model,
     make_model,
@@ -99,6 +100,8 @@ def command(
     elsewhere = given["engine"] is not None and is_address(data)
     check_inputs(None if elsewhere else data, given["schema_from"], given["network"])
     check_output(output, data, given["schema_from"], given["network"])
+    if given["engine"] is None and given["schema_from"] is None:
+        check_header(data, target, given)
     with screen.waiting("starting"):
         from tanager.files import learn
 

@@ -8,6 +8,7 @@ import click
 
 from tanager.classifiers.names import MODELS
 from tanager.cli.generate import GENERATORS, ROWS
+from tanager.cli.header import check_header
 from tanager.cli.models import check_model, make_model, parse_settings, parse_value
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option, times_option
 from tanager.cli.output import check_output
@@ -79,6 +80,7 @@ def command(data: str, target: str | None, names: str, against: str, as_json: bo
     screen = Screen(as_json=as_json)
     specs, rivers = _specs(names), _rivers(against)
     _check_files(data, given)
+    check_header(data, target, given)
     with screen.waiting("starting"):
         from tanager.evaluate import prequential
 

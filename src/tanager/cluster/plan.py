@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from tanager.counts.block import Block
 from tanager.encoding import Schema
+from tanager.estimator import clone
 from tanager.learning.counts_classifier import CountsClassifier
 
 MOST_DISTINCT = 20_000  # distinct cells of a column up to which the schema is exact

@@ -21,7 +21,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from tanager.cluster.columns import merge_summaries, summarize_part, with_schema
 from tanager.cluster.counting import RowsInParts, count_part, merge_counts
@@ -36,6 +35,7 @@ from tanager.encoding import summary as summaries
 from tanager.encoding.labels import join_classes
 from tanager.encoding.summary import Summary
 from tanager.errors import DataError, OptionError
+from tanager.estimator import clone
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.memory import Memory
 

@@ -66,7 +66,7 @@ def arrow_columns(X: Any) -> Columns:
     import pyarrow as pa
 
     try:
-        table = pa.table(X)
+        table = X if isinstance(X, pa.Table) else pa.table(X)  # which imports pandas, to see whether X is a frame of it
     except (pa.ArrowInvalid, TypeError):
         raise DataError(
             f"Expected 2D array, got a {type(X).__name__} of one column instead. Reshape your data: pass a frame."
@@ -104,7 +104,7 @@ def _read_chunks(column: Any, name: str, declares: bool) -> Cells:
     if pa.types.is_dictionary(kind):
         return _read_dictionary(column, declares, exact=False)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-        return Numbers(column.to_numpy())
+        return Numbers(numbers_of(column) if column.null_count == 0 else column.to_numpy())
     if pa.types.is_decimal(kind):
         return Numbers(column.cast(pa.float64()).to_numpy())
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind) or pa.types.is_duration(kind):
@@ -157,11 +157,19 @@ def _join(dictionary: list[object], values: list[object], places: dict[object, i
     return None if np.array_equal(table[:-1], np.arange(len(dictionary))) else table
 
 
+def numbers_of(column: Any) -> np.ndarray:
+    """The numbers of an Arrow array or column without gaps. Arrow's own ``to_numpy`` would import pandas."""
+    chunks = [chunk for chunk in getattr(column, "chunks", [column]) if len(chunk)]
+    if len(chunks) == 1:
+        return np.from_dlpack(chunks[0])
+    return np.concatenate([np.from_dlpack(chunk) for chunk in chunks]) if chunks else column.to_numpy()
+
+
 def _indices(chunk: Any, table: np.ndarray | None) -> np.ndarray:
     codes = chunk.indices
     if codes.null_count:
         import pyarrow as pa
 
         codes = codes.cast(pa.int32()).fill_null(-1)
-    index = codes.to_numpy().astype(np.int32, copy=False)
+    index = numbers_of(codes).astype(np.int32, copy=False)
     return np.asarray(index if table is None else table[index])

@@ -114,6 +114,23 @@ def read_table(X: Any) -> Table:
     return _from_rows(list(X))
 
 
+def frame_names(X: Any) -> list[str] | None:
+    """The names of the columns of a frame (pandas, polars, Arrow) where all of them are text; None for other tables."""
+    if frames.is_pandas(X) and X.ndim == 2:
+        names = list(X.columns)
+    elif hasattr(X, "__arrow_c_stream__"):
+        names = list(getattr(X, "column_names", None) or X.columns)
+    else:
+        return None
+    n_texts = sum(isinstance(name, str) for name in names)
+    if 0 < n_texts < len(names):
+        raise DataError(
+            f"the columns have names of different types, {names[:5]}: some are text, others not. "
+            "Use X.columns = X.columns.astype(str)."
+        )
+    return [str(name) for name in names] if n_texts else None
+
+
 def _from_readers(names: Sequence[object], n_rows: int, readers: Sequence[Callable[[], Cells]]) -> Table:
     """Names are used only when all of them are text, as in scikit-learn."""
     texts = [name for name in names if isinstance(name, str)]

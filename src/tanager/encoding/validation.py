@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any, TypeGuard
 
 import numpy as np
-from sklearn.exceptions import DataConversionWarning
 
 from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.errors import DataError, is_number
@@ -22,6 +21,8 @@ def one_dimensional(y: Any) -> Any:
     except ValueError:
         raise DataError("y holds lists, or text that is not UTF-8. A label must be text or a whole number.") from None
     if n_dimensions == 2 and np.shape(y)[1] == 1:
+        from sklearn.exceptions import DataConversionWarning
+
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",

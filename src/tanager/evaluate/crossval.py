@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from tanager.counts.block import Block
 from tanager.errors import OptionError
+from tanager.estimator import clone
 from tanager.evaluate.checkpoint import Checkpoint
 from tanager.evaluate.fold_runner import Record, SharedCountsGroup, fold_record
 from tanager.evaluate.plan import EvaluationPlan, Folds, Holdout, make_plan

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from tanager.counts.block import Block, Query
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import rows_at
 from tanager.encoding.kinds import settled
+from tanager.estimator import clone
 from tanager.evaluate.measures import measure, reliability
 from tanager.evaluate.plan import EvaluationPlan, LabelledTable
 from tanager.learning.counts_classifier import CountsClassifier

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from sklearn.base import clone
 
 from tanager.errors import MemoryBudgetError
+from tanager.estimator import clone
 from tanager.evaluate.fold_runner import Record
 from tanager.evaluate.plan import EvaluationPlan
 from tanager.learning.counts_classifier import CountsClassifier

@@ -16,18 +16,17 @@ from typing import IO, NamedTuple
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from tanager.delimiters import DELIMITERS, sniff_delimiter
 from tanager.errors import DataError, OptionError
 from tanager.files.diagnosis import Diagnosis
 from tanager.files.input_file import InputFile
 from tanager.files.source import NUMBER, TEXT, Source, open_dictionaries
 from tanager.files.text_blocks import (
-    DELIMITERS,
     check_encoding,
     count_byte,
     decode,
     line_end,
     map_ahead,
-    sniff_delimiter,
 )
 
 BLOCK = 4_000_000  # bytes parsed at a time: enough to keep a thread busy, small enough to hold a few of them

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from tanager.errors import DataError, OptionError
 
-DELIMITERS = ",;\t|"
 QUOTE, NEWLINE = b'"\n'
 PROBE = 'az,AZ;09\t+1|-2.5"\r\n'  # what must be the same in every encoding: all that tells cells and numbers apart
 
@@ -95,12 +94,6 @@ def check_encoding(encoding: str) -> str:
             f"the file as UTF-8 (iconv -f {encoding} -t UTF-8)."
         )
     return name
-
-
-def sniff_delimiter(header: str) -> str:
-    """The most frequent delimiter of a header line, outside of quoted names."""
-    plain = re.sub(r'"[^"]*"', "", header)
-    return max(DELIMITERS, key=plain.count)
 
 
 def decode(data: bytes, encoding: str, name: str, line: int) -> str:

@@ -1,4 +1,4 @@
-"""Classifier: what every classifier shares, whatever it learns. The only place that talks scikit-learn.
+"""Classifier: what every classifier shares, whatever it learns.
 
 A table comes in; kinds and cut points are learned from the first rows, classes and values that are new are welcome at
 any time, and answers are probabilities. A subclass says what an empty model of a schema is (``_start_model``), how it
@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tanager.counts.align import as_label_array, class_map, sort_labels, union_labels
 from tanager.encoding import Encoder, Schema, encode_labels, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.kinds import settled
-from tanager.encoding.tables import Table, read_table
+from tanager.encoding.tables import Table, frame_names, read_table
 from tanager.encoding.validation import (
     check_lengths,
     check_times,
@@ -31,6 +29,7 @@ from tanager.encoding.validation import (
 )
 from tanager.encoding.values import is_missing
 from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, SchemaMismatch, counted_from
+from tanager.estimator import Estimator
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.turns import TakesTurns
 from tanager.learning.warm_up import WarmUp
@@ -41,12 +40,10 @@ _SAMPLE = 4096  # rows of a code array that are looked at for a first guess of i
 
 ROUGH = 1e6  # log joints beyond this differ by less than they are rounded to; probabilities are worked out by ratios
 
-_OPTIONS: dict[type, tuple[str, ...]] = {}  # the names of those that a class has
-
 Answers = tuple[np.ndarray, np.ndarray]  # the classes known when rows were answered, and their probabilities
 
 
-class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
+class Classifier(TakesTurns, Estimator):
     """A classifier that takes any table, as a whole or as a stream.
 
     Subclasses are keyword dataclasses and have at least these options: ``cost_matrix``, ``categorical``, ``numeric``,
@@ -107,13 +104,6 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
             raise OptionError(f"n_jobs={self.n_jobs!r}: give a number of threads, -1 for all cores, or None for one.")
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise OptionError(f"schema={self.schema!r} is a {type(self.schema).__name__}; give a Schema, or None.")
-
-    @classmethod
-    def _get_param_names(cls) -> list[str]:
-        """The names of all options. scikit-learn reads the signature whenever a model is copied or printed."""
-        if cls not in _OPTIONS:
-            _OPTIONS[cls] = tuple(super()._get_param_names())
-        return list(_OPTIONS[cls])
 
     # --- the life of a model: nothing learned, warming up, columns fixed ----------------------------------------
 
@@ -188,9 +178,19 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
     def choose(self) -> None:
         """Choose what is due, as an answer would."""
 
+    def check_started(self) -> None:
+        """Refuse a model that was never given a row, by the error that scikit-learn has for this."""
+        if not self.started:
+            from sklearn.exceptions import NotFittedError
+
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
+                "using this estimator."
+            )
+
     def check_fitted(self) -> None:
         """Refuse a model that has learned no rows; those of a warm-up are counted first."""
-        check_is_fitted(self, "classes_")
+        self.check_started()
         if not self.has_learned:
             raise DataError(f"{type(self).__name__} has learned no rows yet. Call fit or partial_fit with rows first.")
 
@@ -298,19 +298,38 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
             warnings.warn(f"{these} left out.", DataWarning, stacklevel=5)
 
     def validate_table(self, X: Any, *, reset: bool) -> Table:
-        """The table, sound in itself. scikit-learn notes (or checks) number and names of columns where it knows X."""
+        """The table, sound in itself. Number and names of its columns are noted (``reset``) or checked."""
         table = read_table(X)
         if not isinstance(X, Mapping) and not rows_of_dicts(X):
-            try:
-                validate_data(self, X, skip_check_array=True, reset=reset)
-            except ValueError as error:  # in words that its own checks prescribe
-                raise SchemaMismatch(str(error).strip()) from None
-            except TypeError:
-                raise DataError(
-                    f"the columns have names of different types, {list(X.columns)[:5]}: some are text, others not. "
-                    "Use X.columns = X.columns.astype(str)."
-                ) from None
+            names = frame_names(X)
+            if reset:
+                self.n_features_in_ = table.n_columns
+                self.__dict__.pop("feature_names_in_", None)
+                if names is not None:
+                    self.feature_names_in_ = np.array(names, dtype=object)
+            else:
+                self._check_columns(names, table.n_columns)
         return table
+
+    def _check_columns(self, names: list[str] | None, n_columns: int) -> None:
+        """Refuse other columns than those that were learned, in words that scikit-learn's checks prescribe."""
+        name = type(self).__name__
+        known: np.ndarray | None = self.__dict__.get("feature_names_in_")
+        if names is None and known is not None:
+            warnings.warn(
+                f"X does not have valid feature names, but {name} was fitted with feature names",
+                UserWarning,
+                stacklevel=5,
+            )
+        elif names is not None and known is None:
+            warnings.warn(
+                f"X has feature names, but {name} was fitted without feature names", UserWarning, stacklevel=5
+            )
+        elif names is not None and known is not None and names != known.tolist():
+            raise SchemaMismatch(_other_names(names, known.tolist()))
+        n_expected = self.__dict__.get("n_features_in_", n_columns)
+        if n_columns != n_expected:
+            raise SchemaMismatch(f"X has {n_columns} features, but {name} is expecting {n_expected} features as input.")
 
     def note_columns(self) -> None:
         """Keep scikit-learn's number of columns up to date."""
@@ -449,6 +468,12 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of every row, or with a cost matrix the class of least expected loss."""
         return self.decide(self.predict_proba(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows that are answered rightly: accuracy."""
+        labels = one_dimensional(y)
+        right = self.predict(X) == (as_label_array(labels) if isinstance(labels, list | tuple) else np.asarray(labels))
+        return float(np.average(right, weights=check_weights(sample_weight, len(right))))
 
     def decide(self, proba: np.ndarray) -> np.ndarray:
         """The label to answer with, given the probabilities of the classes: see ``predict``."""
@@ -637,7 +662,7 @@ class Classifier(TakesTurns, ClassifierMixin, BaseEstimator):
         return int(min(max(1, wanted), 1024))
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # only scikit-learn asks for them
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
 
@@ -646,3 +671,20 @@ def check_row(row: Any, place: str) -> None:
     """Refuse a row that is not a dict."""
     if type(row) is not dict and not isinstance(row, Mapping):
         raise DataError(f"{place} takes a dict of column names and values, got {type(row).__name__}.")
+
+
+def _other_names(names: list[str], known: list[str]) -> str:
+    """How the names of columns differ from those that were learned."""
+    new, gone = sorted(set(names) - set(known)), sorted(set(known) - set(names))
+    lines = ["The feature names should match those that were passed during fit."]
+    if new:
+        lines += ["Feature names unseen at fit time:", *_first_few(new)]
+    if gone:
+        lines += ["Feature names seen at fit time, yet now missing:", *_first_few(gone)]
+    if not new and not gone:
+        lines += ["Feature names must be in the same order as they were in fit."]
+    return "\n".join(lines)
+
+
+def _first_few(names: list[str], most: int = 5) -> list[str]:
+    return [f"- {name}" for name in names[:most]] + ["- ..."] * (len(names) > most)

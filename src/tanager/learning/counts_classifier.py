@@ -951,7 +951,7 @@ class CountsClassifier(Classifier):
         """A classifier over counts that are there already. They are read, not copied."""
         if not isinstance(counts, JointCounts):
             raise DataError(f"from_counts takes JointCounts, got {type(counts).__name__}. Use fit for a table.")
-        known = cls._get_param_names()
+        known = cls.option_defaults()
         for name in params:
             if name not in known:
                 raise OptionError(f"{cls.__name__} has no option {name!r}.{nearest(name, known)}")

@@ -11,6 +11,7 @@ from tanager.errors import DataError, OptionError, nearest
 from tanager.scoring.explain import Explanation, Part
 
 if TYPE_CHECKING:
+    from tanager.learning.classifier import Classifier
     from tanager.learning.counts_classifier import CountsClassifier
 
 
@@ -49,7 +50,7 @@ def explain(model: CountsClassifier, row: Any, answer: Any = None, against: Any 
     )
 
 
-def classes_of(model: CountsClassifier, proba: np.ndarray, answer: Any, against: Any) -> tuple[int, int]:
+def classes_of(model: Classifier, proba: np.ndarray, answer: Any, against: Any) -> tuple[int, int]:
     """Codes of the class that is explained and of the one it is set against."""
     known = model.class_codes
     for name, label in (("answer", answer), ("against", against)):

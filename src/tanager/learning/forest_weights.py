@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize, minimize_scalar
 
 from tanager import _kernels
 
@@ -85,6 +84,8 @@ class _LogLinear:
 
     def scale(self, halves: Sequence[LeftOutTerms], n_members: int) -> float:
         """The one weight for all factors that is best, with a mild pull towards the average of the members."""
+        from scipy.optimize import minimize_scalar
+
         logs = np.concatenate([half.together() for half in halves], axis=1) / n_members
         labels = np.concatenate([half.labels for half in halves]).astype(np.intp)
         weights = np.concatenate([half.weights for half in halves])
@@ -102,6 +103,8 @@ class _LogLinear:
         self, penalty: float, start: np.ndarray, centre: np.ndarray, halves: Sequence[LeftOutTerms]
     ) -> np.ndarray:
         """Weights of at least zero of the smallest loss over some rows, pulled towards the centre."""
+        from scipy.optimize import minimize
+
         n = len(start) - 1
         strength = penalty * n
         slopes = np.empty(n + len(self.log_prior))

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import clone
 
 from tanager.counts.block import Block
 from tanager.counts.sample import Sample
+from tanager.estimator import clone
 from tanager.learning.dealing import deal
 from tanager.learning.memory import Memory
 

@@ -6,13 +6,13 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from tanager.counts.block import Block
 from tanager.counts.joint import JointCounts
 from tanager.counts.memory import check_budget
 from tanager.encoding import Encoder, Schema
 from tanager.errors import OptionError
+from tanager.estimator import clone
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
 

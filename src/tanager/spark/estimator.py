@@ -11,11 +11,11 @@ from pyspark.ml.functions import array_to_vector
 from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasFeaturesCol, HasLabelCol, HasPredictionCol, HasProbabilityCol, HasWeightCol
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
-from sklearn.base import clone
 
 from tanager.classifiers.aode import AODE
 from tanager.cluster import MOST_DISTINCT
 from tanager.errors import OptionError
+from tanager.estimator import clone
 from tanager.persist import from_bytes, to_bytes
 from tanager.spark import frames
 

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sklearn.base import clone
-
 from tanager.errors import OptionError
+from tanager.estimator import clone
 from tanager.persist import load, save
 from tanager.spark import frames
 

@@ -14,14 +14,13 @@ from dataclasses import astuple, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.encoding.chunks import n_rows
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
+from tanager.estimator import clone
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
@@ -323,12 +322,14 @@ class DriftAware(Classifier):
         self._note("restart", f"the model that began at row {self._front.began:,} answers from now on")
 
     def _fade(self) -> None:
-        self._front.model.fade(self.fade_to)
+        model: Any = self._front.model  # ``check_options`` has seen that it can
+        model.fade(self.fade_to)
         self._note("fade", f"{self.fade_to:g} of all that was counted is left")
 
     def _shrink(self) -> None:
         kept = self.n_rows_ - self._warned if self._warned is not None else self.every
-        self._front.model.shrink(kept)
+        model: Any = self._front.model
+        model.shrink(kept)
         self._note("shrink", f"only the last {kept:,} rows are left in the window")
 
     def _begin_background(self) -> None:
@@ -381,7 +382,7 @@ class DriftAware(Classifier):
         return self._front.model.predict_proba_one(row) or dict.fromkeys(self.class_codes, 1 / len(self.classes_))
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
-        check_is_fitted(self, "classes_")
+        self.check_started()
         if self.has_learned and not self._front.knows():  # just started anew
             return np.log(self._even(n_rows(X))) if log_joint else self._even(n_rows(X))
         model = self._front.model

@@ -433,7 +433,7 @@ class EvolvingNaiveBayes(Classifier):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         learned = state.get("_kernel")
-        super().__setstate__({name: value for name, value in state.items() if name != "_kernel"})
+        self.__dict__.update({name: value for name, value in state.items() if name != "_kernel"})
         if learned is not None:
             self._kernel_from(self._options)
             self._take_arrays(learned)

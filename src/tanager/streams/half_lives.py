@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from tanager import saved
 from tanager.classifiers.aode import AODE
@@ -23,6 +21,7 @@ from tanager.counts.forgetting import as_decay
 from tanager.encoding.chunks import n_rows
 from tanager.encoding.validation import check_times, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_number
+from tanager.estimator import clone
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
@@ -337,7 +336,7 @@ class HalfLives(Classifier):
             return np.log(proba) if log_joint else proba
 
     def _mixed(self, X: Any, *, stream: bool) -> np.ndarray:
-        check_is_fitted(self, "classes_")
+        self.check_started()
         self.check_fitted()
         return self._pool.mix(np.concatenate([ladder.answer(X, stream=stream) for ladder in self._ladders], axis=1))
 
@@ -360,9 +359,10 @@ class HalfLives(Classifier):
         weights = self._pool.weights
         if len(weights) == 1 or self.mix == "fixed-share":
             weights = np.eye(len(weights))[int(np.argmax(weights))]
+        members: list[Any] = self.members_
         told = [
             (weight, model.explain(row, chosen, rival))
-            for weight, model in zip(weights.tolist(), self.members_, strict=True)
+            for weight, model in zip(weights.tolist(), members, strict=True)
             if weight != 0.0
         ]
         parts = [Part(part.column, part.parents, w * part.log_odds) for w, own in told for part in own.parts]

@@ -7,7 +7,6 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from tanager.counts.joint import JointCounts
 from tanager.errors import OptionError, check_option
@@ -28,12 +27,15 @@ SCORES: dict[str, Callable[[JointCounts], np.ndarray]] = {
 
 def generator_of(random_state: Any) -> np.random.RandomState:
     """The random numbers that the option ``random_state`` stands for."""
-    try:
-        return check_random_state(random_state)
-    except (TypeError, ValueError):
-        raise OptionError(
-            f"random_state={random_state!r}: give a whole number from 0 to {2**32 - 1:,}, a RandomState, or None."
-        ) from None
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
+    if random_state is None or random_state is np.random:
+        return np.random.mtrand._rand  # the one that np.random.seed seeds, as in scikit-learn
+    if isinstance(random_state, int | np.integer) and 0 <= random_state < 2**32:
+        return np.random.RandomState(random_state)
+    raise OptionError(
+        f"random_state={random_state!r}: give a whole number from 0 to {2**32 - 1:,}, a RandomState, or None."
+    )
 
 
 def column_order(counts: JointCounts, order: object, random_state: object = None) -> list[int]:

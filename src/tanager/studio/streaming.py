@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from sklearn.base import clone
 
 from tanager import generate
 from tanager.classifiers.anytime import AnytimeAODE
@@ -18,6 +17,7 @@ from tanager.classifiers.fanc import FANC
 from tanager.classifiers.naive_bayes import NaiveBayes
 from tanager.encoding.chunks import take_rows
 from tanager.errors import OptionError, TanagerError, nearest
+from tanager.estimator import clone
 from tanager.evaluate.prequential import prequential_steps
 from tanager.evaluate.prequential_results import PrequentialResults
 from tanager.generate.stream import Stream

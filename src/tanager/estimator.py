@@ -1,0 +1,149 @@
+"""Estimator: options, copies and print-outs as scikit-learn has them, without waiting for scikit-learn.
+
+``import sklearn.base`` takes more than a second of the processor, and most commands and services never need it. So our
+classifiers stand on a small base of our own. As soon as anybody imports scikit-learn, its ``ClassifierMixin`` and
+``BaseEstimator`` come under that base, and every classifier is one of its estimators, with all that this brings: tags,
+routing of metadata, a picture in notebooks.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterator
+from copy import deepcopy
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, Self
+
+MOST_CHARACTERS = 700  # of a print-out; what is longer loses its middle
+
+_OPTIONS: dict[type, dict[str, Any]] = {}  # the options of each class, with their defaults
+
+
+class _Alone:
+    """What stands under ``Estimator`` while scikit-learn is not there."""
+
+
+class Estimator(_Alone):
+    """Something with options: the arguments of its ``__init__``, which are kept untouched under their names."""
+
+    @classmethod
+    def option_defaults(cls) -> dict[str, Any]:
+        """The names of all options in alphabetical order, with their defaults."""
+        if cls not in _OPTIONS:
+            given = list(inspect.signature(cls.__init__).parameters.values())[1:]
+            _OPTIONS[cls] = {option.name: option.default for option in sorted(given, key=lambda option: option.name)}
+        return _OPTIONS[cls]
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        return list(cls.option_defaults())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All options by name; ``deep``: also those of classifiers among them, as ``model__smoothing``."""
+        params = {name: getattr(self, name) for name in self.option_defaults()}
+        if deep:
+            for name, value in list(params.items()):
+                if _has_options(value):
+                    params |= {f"{name}__{own}": at for own, at in value.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Change options; ``model__smoothing=2`` changes one of the classifier that is the option ``model``."""
+        inner: dict[str, dict[str, Any]] = {}
+        for name, value in params.items():
+            own, nested, rest = name.partition("__")
+            if own not in self.option_defaults():
+                known = self._get_param_names()
+                raise ValueError(f"Invalid parameter {own!r} for estimator {self}. Valid parameters are: {known!r}.")
+            if nested:
+                inner.setdefault(own, {})[rest] = value
+            else:
+                setattr(self, own, value)
+        for own, some in inner.items():
+            getattr(self, own).set_params(**some)
+        return self
+
+    def __repr__(self) -> str:
+        changed = [f"{name}={getattr(self, name)!r}" for name in self.option_defaults() if not self._is_default(name)]
+        text = f"{type(self).__name__}({', '.join(changed)})"
+        half = MOST_CHARACTERS // 2
+        return text if len(text) <= MOST_CHARACTERS else f"{text[:half]}...{text[-half:]}"
+
+    def _is_default(self, name: str) -> bool:
+        """Whether an option is as it comes. Compared as text: options may be arrays, or numbers that are not equal
+        to themselves."""
+        default = self.option_defaults()[name]
+        return default is not inspect.Parameter.empty and repr(getattr(self, name)) == repr(default)
+
+
+def clone(estimator: Any) -> Any:
+    """A classifier with the same options that has learned nothing; also for estimators of scikit-learn."""
+    if not isinstance(estimator, Estimator):
+        from sklearn.base import clone as clone_other
+
+        return clone_other(estimator)
+    copy = type(estimator)(**{name: _copied(value) for name, value in estimator.get_params(deep=False).items()})
+    if "_metadata_request" in vars(estimator):  # what scikit-learn was asked to pass on
+        vars(copy)["_metadata_request"] = deepcopy(vars(estimator)["_metadata_request"])
+    return copy
+
+
+def _copied(value: Any) -> Any:
+    """The value of an option for another estimator."""
+    if isinstance(value, dict):
+        return {key: _copied(own) for key, own in value.items()}
+    if type(value) in (list, tuple, set, frozenset):
+        return type(value)([_copied(own) for own in value])
+    return clone(value) if _has_options(value) else deepcopy(value)
+
+
+def _has_options(value: Any) -> bool:
+    return hasattr(value, "get_params") and not isinstance(value, type)
+
+
+# --- scikit-learn's classes, as soon as they are there -------------------------------------------------------------
+
+
+def _join(base: ModuleType) -> None:
+    """Put the classes of ``sklearn.base`` under ``Estimator``, and so under all classes that have it as ancestor."""
+    Estimator.__bases__ = (base.ClassifierMixin, base.BaseEstimator)
+    for cls in _descendants(Estimator):
+        base.BaseEstimator.__init_subclass__.__func__(cls)  # which adds methods such as set_fit_request
+
+
+def _descendants(cls: type) -> Iterator[type]:
+    own: list[type] = cls.__subclasses__()
+    for below in own:
+        yield below
+        yield from _descendants(below)
+
+
+class _Watch(MetaPathFinder):
+    """Waits for the import of ``sklearn.base``, and then lets it have its way with one more step at its end."""
+
+    def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Nothing, but for that one module."""
+        if name != "sklearn.base":
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(name)
+        assert spec is not None
+        assert spec.loader is not None
+        run = spec.loader.exec_module
+
+        def run_and_join(module: ModuleType) -> None:
+            run(module)
+            _join(module)
+
+        spec.loader.exec_module = run_and_join  # type: ignore[method-assign]
+        return spec
+
+
+if "sklearn.base" in sys.modules:
+    _join(sys.modules["sklearn.base"])
+else:
+    sys.meta_path.insert(0, _Watch())
