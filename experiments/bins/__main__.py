@@ -29,16 +29,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         *((run_set, (name, rule)) for name in sets for rule in rules_for(name)),
         *((run_stream, (name,)) for name in long),
     ]
-    found = _run(jobs, chosen.jobs, chosen.ledger)
-    _write(found, "run_set", chosen.out / "results.csv")
-    _write(found, "run_stream", chosen.out / "streams.csv")
+    found = run_jobs(jobs, chosen.jobs, chosen.ledger)
+    write_lines(found, "run_set", chosen.out / "results.csv")
+    write_lines(found, "run_stream", chosen.out / "streams.csv")
     tables = page.tables(chosen.out)
     write_page("bins", chosen.out, tables)
     print(f"{tables['development']}\n\n{tables['reported']}\n\nThe page is {chosen.out}/README.md")
     return 0
 
 
-def _run(jobs: Sequence[tuple[Callable[..., list[Line]], tuple[str, ...]]], n_jobs: int, ledger: Path) -> list[Line]:
+def run_jobs(
+    jobs: Sequence[tuple[Callable[..., list[Line]], tuple[str, ...]]], n_jobs: int, ledger: Path
+) -> list[Line]:
     """The lines of all jobs in their order; each is written down as soon as it is done."""
     known = [json.loads(text) for text in ledger.read_text().splitlines()] if ledger.exists() else []
     done = {(entry["what"], *entry["of"]): entry for entry in known}
@@ -53,7 +55,7 @@ def _run(jobs: Sequence[tuple[Callable[..., list[Line]], tuple[str, ...]]], n_jo
     return [done[work.__name__, *of] for work, of in jobs]
 
 
-def _write(found: Sequence[Line], what: str, path: Path) -> None:
+def write_lines(found: Sequence[Line], what: str, path: Path) -> None:
     lines = [line for entry in found if entry["what"] == what for line in entry["lines"]]
     names = list(lines[0]) if lines else []
     Table(names, [[line[name] for name in names] for line in lines]).to_csv(path)

@@ -9,7 +9,16 @@ from pathlib import Path
 
 from experiments.common import BUILD, HOME, ProgressLine, write_page
 from experiments.klawonn_angelov import page
-from experiments.klawonn_angelov.run import FEWER_SEEDS, LENGTHS, ROWS, SEEDS, iris_lines, stream_lines
+from experiments.klawonn_angelov.run import (
+    FEWER_SEEDS,
+    LENGTHS,
+    ROWS,
+    SEEDS,
+    choice_lines,
+    given_lines,
+    iris_lines,
+    stream_lines,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     seeds, lengths, rows = (1, LENGTHS[:1], 1_000) if chosen.quick else (SEEDS, LENGTHS, ROWS)
     iris_lines(seeds, lengths, ProgressLine()).to_csv(out / "results.csv")
     stream_lines(min(seeds, FEWER_SEEDS), rows, ProgressLine()).to_csv(out / "streams.csv")
+    choice_lines(min(seeds, FEWER_SEEDS), rows, ProgressLine()).to_csv(out / "choices.csv")
+    given_lines().to_csv(out / "given.csv")
     tables = page.tables(out)
     write_page("klawonn_angelov", out, tables)
     page.pictures(out, rows)

@@ -18,6 +18,7 @@ Lines = list[dict[str, Any]]
 def tables(folder: Path) -> dict[str, Table]:
     """All tables of the page, by name."""
     iris, stream = read_csv(folder / "results.csv"), read_csv(folder / "streams.csv")
+    choices, given = read_csv(folder / "choices.csv"), read_csv(folder / "given.csv")
     alone = [line for line in iris if line["setting"] == "as it is"]
     others = [line for line in iris if line["joined"] == "setosa + versicolor"]
     can, cannot = ([line for line in stream if line["stream"].startswith("overlap") is yes] for yes in (False, True))
@@ -27,6 +28,8 @@ def tables(folder: Path) -> dict[str, Table]:
         "streams": _streams(can),
         "overlap": _streams(cannot),
         "alike": _alike(cannot),
+        "choices": _choices(choices),
+        "given": _given(given),
     }
 
 
@@ -76,6 +79,20 @@ def _alike(lines: Lines) -> Table:
             rows.append([stream, model, 100 * found.mean, interval(found, 100), found.p, verdict])
     names = ["stream", "model", "more errors than naive Bayes, points", *ALIKE, "verdict"]
     return Table(names, rows, {names[2]: "+.2f", "p, alike": "p"}, note=f"Margin: {100 * MARGIN:g} point.")
+
+
+def _choices(lines: Lines) -> Table:
+    rows = []
+    for stream, model in dict.fromkeys((line["stream"], line["model"]) for line in lines):
+        own = [line for line in lines if (line["stream"], line["model"]) == (stream, model)]
+        n_pseudo = np.mean([line["pseudo_classes"] for line in own])
+        rows.append([stream, model, _spread(own, "whole"), _spread(own, "late"), f"{n_pseudo:.1f}"])
+    return Table(["stream", "model", "error, whole stream", "last 5,000 rows", "pseudo-classes at the end"], rows)
+
+
+def _given(lines: Lines) -> Table:
+    rows = [[line["joined"], line["model"], f"{100 * line['error']:.1f} %"] for line in lines]
+    return Table(["joined", "model", "error, all irises"], rows)
 
 
 def _spread(lines: Lines, part: str) -> str:

@@ -137,3 +137,44 @@ def _all_models(X: np.ndarray, y: np.ndarray) -> Iterator[tuple[str, np.ndarray,
         model, wrong = evolved(X, y, **options)
         state = model._kernel.state()
         yield name, wrong, len(model.pseudo_classes_), int(state["change_active"].max(initial=1))
+
+
+# --- what the source says besides: the minimum, equation (8) to the letter, and pseudo-classes that are known ---------
+
+CHOICES: dict[str, dict[str, Any]] = {
+    "product": {},
+    "minimum": {"join": "min"},
+    "product, alpha 0.01": {"alpha": 0.01},
+    "product, alpha 0.01, constant step from N(0, 1)": {"alpha": 0.01, "step": "constant", "scale": "unit"},
+}
+
+
+def choice_lines(n_seeds: int, n_rows: int, progress: Callable[[int, int, str], None]) -> Table:
+    """A line for every stream, choice and seed."""
+    chosen = {name: streams()[name] for name in ("xor, spread 0.25", "xor, spread 0.4", "three moving clusters")}
+    rows: list[list[Any]] = []
+    for at, name in enumerate(["irises, setosa + versicolor", *chosen]):
+        progress(at, 1 + len(chosen), name)
+        for seed in range(n_seeds):
+            X, y = chosen[name](seed).take(n_rows) if name in chosen else irises((0, 1), n_rows, seed)
+            for choice, options in CHOICES.items():
+                model, wrong = evolved(X, y, **options)
+                late = float(wrong[-LATE:].mean())
+                rows.append([name, choice, seed, float(wrong.mean()), late, len(model.pseudo_classes_)])
+    return Table(["stream", "model", "seed", "whole", "late", "pseudo_classes"], rows)
+
+
+def given_lines() -> Table:
+    """Errors over all irises where the kinds are given as pseudo-classes, and where they are not known."""
+    X, kinds = load_iris(return_X_y=True)
+    rows: list[list[Any]] = []
+    for joined in combinations(range(3), 2):
+        y = names(joined)[kinds]
+        models = {
+            "NaiveBayes(gaussian=True)": NaiveBayes(gaussian=True).fit(X, y),
+            "given kinds": EvolvingNaiveBayes().fit(X, y, pseudo_classes=kinds),
+            "given kinds, minimum": EvolvingNaiveBayes(join="min").fit(X, y, pseudo_classes=kinds),
+        }
+        pair = " + ".join(KINDS[kind] for kind in joined)
+        rows += [[pair, name, float((model.predict(X) != y).mean())] for name, model in models.items()]
+    return Table(["joined", "model", "error"], rows)

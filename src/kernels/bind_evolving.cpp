@@ -53,6 +53,28 @@ void learn(Evolving &self, const AnyArray &codes, const Numbers &numbers, const 
     learn_rows(self, rows, labels, weights, answered, out);
 }
 
+void learn_given(Evolving &self, const AnyArray &codes, const Numbers &numbers, const AnyArray &labels_,
+                 const nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> &pseudo,
+                 const std::vector<int> &n_pseudo, const std::optional<WeightArray> &weights_) {
+    EvolvingRows rows = as_rows(self, codes, numbers);
+    const std::int64_t m = rows.n_rows();
+    const Codes labels = as_labels(labels_, m);
+    const Weights weights = as_weights(weights_, m);
+    expect(std::int64_t(pseudo.shape(0)) == m, "every row needs a pseudo-class");
+    expect(int(n_pseudo.size()) == self.n_classes() && self.has_no_rows(),
+           "pseudo-classes are given before any row, with a number for every class");
+    for (const int n : n_pseudo) expect(n >= 0 && n < 65536, "a class has less than no pseudo-classes, or too many");
+    for (std::int64_t r = 0; r < m; ++r) {
+        expect(weights[r] >= 0 && weights[r] <= 1e100, "a weight is out of bounds");
+        const int label = labels.at(r);
+        expect(label < self.n_classes() || label == labels.marker(), "a label is none of the classes");
+        if (label == labels.marker() || weights[r] == 0) continue;  // it is not learned
+        expect(pseudo(r) >= 0 && pseudo(r) < n_pseudo[std::size_t(label)], "a pseudo-class is none of its class");
+    }
+    nb::gil_scoped_release release;
+    learn_given_rows(self, rows, labels, pseudo.data(), n_pseudo, weights);
+}
+
 void learn_one(Evolving &self, const AnyArray &codes, const OneRow &numbers, int label, double weight) {
     EvolvingRows rows = as_rows(self, codes, numbers);
     expect(label >= -1 && label < self.n_classes(), "a label is none of the classes");
@@ -97,6 +119,7 @@ void set_state(Evolving &self, const nb::dict &parts) {
     EvolvingState s;
     const auto take = [&]<class T>(const char *name, std::vector<T> &part, std::size_t) {
         nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu> array;
+        if (!parts.contains(name) && tanager::may_be_absent(name)) return;
         if (!parts.contains(name) || !nb::try_cast(parts[name], array, false))
             refuse(std::string("the state has no sound part '") + name + "'");
         part.assign(array.data(), array.data() + array.shape(0));
@@ -115,6 +138,7 @@ EvolvingOptions options_of(const nb::dict &given) {
     const auto take = [&](const char *name, auto &option) {
         if (given.contains(name)) option = nb::cast<std::remove_reference_t<decltype(option)>>(given[name]);
     };
+    take("constant_step", o.constant_step), take("density", o.density), take("minimum", o.minimum);
     take("alpha", o.alpha), take("window", o.window), take("eta", o.eta), take("max_loss", o.max_loss);
     take("wait", o.wait), take("min_hidden", o.min_hidden), take("max_pseudo", o.max_pseudo);
     take("ddof", o.ddof), take("prior_weight", o.prior_weight), take("means", o.means), take("variances", o.variances);
@@ -123,12 +147,17 @@ EvolvingOptions options_of(const nb::dict &given) {
     return o;
 }
 
+bool is_density(int density) { return density >= 0 && density <= int(tanager::Density::exponential); }
+
 void check_options(const EvolvingOptions &o, int n_numbers) {
     const auto share = [](double x) { return x >= 0 && x <= 1; };
     expect(o.alpha >= 0 && o.alpha < 1 && o.window >= 0 && !(o.alpha > 0 && o.window > 0),
            "forget by alpha or a window");
     expect(share(o.eta) && share(o.confidence) && share(o.p_min) && share(o.unlabelled),
            "a share lies between 0 and 1");
+    expect(!o.constant_step || o.alpha > 0, "a constant step is alpha");
+    expect(o.density.empty() || int(o.density.size()) == n_numbers, "every number needs a density");
+    for (const int density : o.density) expect(is_density(density), "there is no such density");
     expect(o.ddof == 0 || o.ddof == 1, "ddof is 0 or 1");
     expect(o.wait >= 1 && o.max_pseudo >= 1 && o.min_hidden >= 0 && o.max_loss >= 0, "a guard is too low");
     expect(o.prior_weight >= 0 && o.prior_weight < 1e100 && o.var_floor > 0 && o.var_floor < 1e100,
@@ -161,6 +190,8 @@ void bind_evolving(nb::module_ &m) {
         .def("learn", &learn, arg("codes"), arg("numbers"), arg("labels"), arg("weights").none() = nb::none(),
              arg("out").noconvert().none() = nb::none(), arg("answered_codes").none() = nb::none(),
              arg("answered_numbers").none() = nb::none())
+        .def("learn_given", &learn_given, arg("codes"), arg("numbers"), arg("labels"), arg("pseudo"), arg("n_pseudo"),
+             arg("weights").none() = nb::none())
         .def("learn_one", &learn_one, arg("codes"), arg("numbers"), arg("label"), arg("weight") = 1.0)
         .def("score", &score, arg("codes"), arg("numbers"), arg("out").noconvert(), arg("log_joint") = false,
              arg("n_jobs") = 1)
@@ -185,7 +216,13 @@ void bind_evolving(nb::module_ &m) {
             },
             arg("classes"))
         .def("add_column", &Evolving::add_column)
-        .def("add_number", &Evolving::add_number)
+        .def(
+            "add_number",
+            [](Evolving &self, int density) {
+                expect(is_density(density), "there is no such density");
+                self.add_number(tanager::Density(density));
+            },
+            arg("density") = 0)
         .def(
             "set_costs",
             [](Evolving &self, const std::vector<double> &costs) {

@@ -219,13 +219,11 @@ struct PyPlan {
         for (int c = 0; c < plan.store.k; ++c) answer.append(out[c]);
         return answer;
     }
-    std::tuple<std::int64_t, double, int> stream(const AnyArray &codes, const AnyArray &labels,
-                                                 const std::optional<WeightArray> &weights, const Doubles &out_,
-                                                 double unit, const std::optional<AnyArray> &answered,
-                                                 const std::optional<WeightArray> &fade,
-                                                 const std::optional<Queue> &queue,
-                                                 const std::optional<Integers> &n_leaving,
-                                                 const std::optional<Doubles> &member_scores, double keep) {
+    std::tuple<std::int64_t, double, int> stream(
+        const AnyArray &codes, const AnyArray &labels, const std::optional<WeightArray> &weights, const Doubles &out_,
+        double unit, const std::optional<AnyArray> &answered, const std::optional<WeightArray> &fade,
+        const std::optional<Queue> &queue, const std::optional<Integers> &n_leaving,
+        const std::optional<Doubles> &member_scores, double keep, const std::optional<Doubles> &own) {
         check_ready();
         const int n = plan.store.n;
         Stream stream;
@@ -239,6 +237,7 @@ struct PyPlan {
         if (member_scores) stream.member_scores = as_member_scores(plan, *member_scores);
         expect(keep > 0 && keep <= 1, "member scores are kept by a factor above 0 and at most 1");
         stream.keep = keep;
+        if (own) stream.own = as_output(*own, n_rows, 1);
         expect(unit > 0 && std::isfinite(unit), "the unit must be positive");
         stream.unit = unit;
         nb::gil_scoped_release release;
@@ -447,7 +446,7 @@ void bind_score(nb::module_ &m) {
              nb::arg("out").noconvert(), nb::arg("unit") = 1.0, nb::arg("answered").none() = nb::none(),
              nb::arg("fade").noconvert().none() = nb::none(), nb::arg("queue").noconvert().none() = nb::none(),
              nb::arg("gone").noconvert().none() = nb::none(), nb::arg("member_scores").noconvert().none() = nb::none(),
-             nb::arg("keep") = 1.0)
+             nb::arg("keep") = 1.0, nb::arg("own").noconvert().none() = nb::none())
         .def("rescale", &PyPlan::rescale, nb::arg("unit"))
         .def("learn_strengths", &PyPlan::learn_strengths)
         .def("strengths", [](const PyPlan &p) { return p.plan.strengths(); })

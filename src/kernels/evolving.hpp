@@ -12,6 +12,15 @@
 //   totals (slots, columns)                 N of categorical columns
 //
 // The base of a fresh Gaussian is the mean and variance of all rows so far, or given by the options.
+//
+// With a window, priors are a function of its rows and of the start, which is one row for every known class:
+//
+//   mass (slots)       weight of the rows in the window that a pseudo-class has learned, also while it was hidden
+//   class_mass (k)     weight of those of a class
+//   start (slots)      the pseudo-class's part of the row that its class starts with
+//   prior of a class   (1 + class_mass) / (known classes + all weights), shared among its active pseudo-classes in
+//                      proportion to start + mass, since a row that was answered wrongly has taught two of them
+//   prior, hidden      mass / (known classes + all weights)
 #pragma once
 #include <tuple>
 
@@ -37,6 +46,8 @@ class Evolving {
     int n_numbers() const { return n_; }
     int n_columns() const { return int(n_values_.size()); }
     int n_classes() const { return k_; }
+    // Whether no row was learned and no class announced.
+    bool has_no_rows() const { return rows_ == 0 && order_.empty(); }
     const std::vector<int> &n_values() const { return n_values_; }
     const EvolvingOptions &options() const { return options_; }
 
@@ -44,6 +55,12 @@ class Evolving {
     void answer(const Row &row, Scores &scores) const;
     // Log joints of the classes, from those of their pseudo-classes.
     void log_joints(const Scores &scores, double *out) const;
+    // Given pseudo-classes, so many of each class, before the first row; and a row of one of them. Its numbers must
+    // have been shown to `look` before, as those of all other rows: where a pseudo-class starts is known by then.
+    void begin_given(const std::vector<int> &n_pseudo);
+    void look(const Row &row, double weight) { update_base(row, weight); }
+    void learn_given(const Row &row, int label, int pseudo, double weight);
+    void end_given();
     // Learns one row of a class, or (label -1) without one. The scores are its own, of just now.
     void learn(const Row &row, int label, double weight, Scores &scores);
 
@@ -55,7 +72,7 @@ class Evolving {
     void reserve_values(const std::vector<int> &n_values);
     // A further column of values or of numbers, missing in all rows so far.
     void add_column();
-    void add_number();
+    void add_number(Density density);
     // losses[true * k + predicted], or empty: 0 and 1.
     void set_costs(const std::vector<double> &costs);
 
@@ -64,6 +81,10 @@ class Evolving {
 
   private:
     double log_likelihood(int slot, const Row &row, bool complete) const;
+    double log_least_degree(int slot, const Row &row) const;
+    double log_degree(int slot, int i, double x) const;
+    double misfit(int slot, int i, double x) const;
+    bool judges(int i, int v) const;
     bool complete(const Row &row) const;
     Row within_reach(const Row &row, Scores &scores) const;
     int decide(Scores &scores) const;
@@ -76,10 +97,16 @@ class Evolving {
     void remove_base(const Row &row, double weight);
     std::tuple<double, double, double> of_window(int slot, int i) const;
     void relearn(int slot, int i);
+    void set_first(std::size_t cell, double weight, int i);
     static std::vector<double> &most(std::vector<double> &squares, std::size_t n);
     void set_deviation(int i);
     void keep(const Row &row, double weight, int target, int hidden);
     void move_priors(double weight, int target, int hidden);
+    void weigh(double weight, int c, int target, int hidden);
+    void weigh_window();
+    void set_window_priors();
+    void set_weights(const EvolvingState &state);
+    void share_start(int slot, const std::vector<int> &others);
     void maybe_promote();
     void promote(int c);
     void simplify(int c);
@@ -95,6 +122,11 @@ class Evolving {
     void resize_slots(std::size_t n);
     void set_variance(int slot, int i);
     void set_base(int slot, int i);
+    void set_spread(std::size_t cell, int i, double variance, double mean);
+    void set_forms(std::size_t cell, int i);
+    void set_peaks(int slot);
+    double mean_floor(int i) const;
+    void set_densities();
     void set_norm(int slot);
     void refresh();
     void list_active();
@@ -104,6 +136,7 @@ class Evolving {
     double spread(int i) const;
     double floor(int i) const;
     double probability(int slot, int i, int v) const;
+    double probability_of(double count, int slot, int i) const;
 
     // Where the cells of a slot begin, so many for each.
     static std::size_t at(int slot, int width) { return std::size_t(slot) * std::size_t(width); }
@@ -118,27 +151,32 @@ class Evolving {
     std::vector<int> class_of_, fresh_;  // fresh_: cells of weight 0
     std::vector<std::int64_t> born_, since_, last_;
     std::vector<double> prior_, seen_, norm_;                                          // norm_: sum of log variances
-    std::vector<double> weight_, mean_, squares_, variance_, inverse_, log_variance_;  // inverse_: of deviations
-    std::vector<double> counts_, totals_;
+    std::vector<double> weight_, mean_, squares_, variance_, inverse_, log_variance_;  // see set_forms
+    std::vector<double> counts_, totals_, peaks_;  // peaks_: largest counts of columns, where degrees are joined
+    std::vector<double> start_, mass_;
+    std::vector<double> first_weight_, first_mean_, first_squares_;  // moments of the pseudo-observations
     std::vector<int> free_;
 
     // classes
     std::vector<std::vector<int>> active_;  // slots by age
     std::vector<int> hidden_;
     std::vector<std::int64_t> known_;
-    std::vector<double> loss_, class_weight_;
+    std::vector<double> loss_, class_weight_, class_mass_;
     std::vector<std::int64_t> promoted_;
     std::vector<int> order_, begin_;  // the active slots of known classes, class by class
 
     // all rows
     std::vector<double> base_weight_, base_mean_, base_squares_, deviation_;
-    double clock_ = 0;  // weight behind the priors
+    std::vector<Density> density_;
+    bool all_normal_ = true;
+    double clock_ = 0;     // weight behind the priors
+    double heaviest_ = 0;  // the largest clock since the rows of the window were weighed one by one
     std::int64_t cool_, rows_ = 0, next_born_ = 0;
 
     // window, a ring
     std::vector<double> most_, base_most_;  // squares, see `most`
     std::vector<double> kept_numbers_, kept_weights_;
-    std::vector<int> kept_values_, kept_target_, kept_hidden_;
+    std::vector<int> kept_values_, kept_target_, kept_hidden_, kept_label_;
     std::int64_t kept_ = 0, oldest_ = 0;
 
     struct ChangeRecord {

@@ -54,6 +54,20 @@ void learn_rows(Evolving &model, EvolvingRows &rows, const Codes &labels, const 
     }
 }
 
+void learn_given_rows(Evolving &model, EvolvingRows &rows, const Codes &labels, const std::int64_t *pseudo,
+                      const std::vector<int> &n_pseudo, const Weights &weights) {
+    model.reserve_values(rows.n_values());
+    model.begin_given(n_pseudo);
+    std::vector<std::int64_t> own;
+    for (std::int64_t r = 0; r < rows.n_rows(); ++r)
+        if (labels.at(r) != labels.marker() && weights[r] > 0) own.push_back(r);
+    const std::size_t window = std::size_t(model.options().window);
+    if (window > 0 && own.size() > window) own.erase(own.begin(), own.end() - std::ptrdiff_t(window));
+    for (const std::int64_t r : own) model.look(rows.at(r), weights[r]);
+    for (const std::int64_t r : own) model.learn_given(rows.at(r), labels.at(r), int(pseudo[r]), weights[r]);
+    model.end_given();
+}
+
 void score_rows(const Evolving &model, const EvolvingRows &rows, bool log_joint, int n_jobs, double *out) {
     const int k = model.n_classes();
     parallel_rows(rows.n_rows(), n_jobs, [&](std::int64_t begin, std::int64_t end) {

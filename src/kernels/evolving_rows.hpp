@@ -33,6 +33,10 @@ class EvolvingRows {
 // Labels are classes or missing.
 void learn_rows(Evolving &model, EvolvingRows &rows, const Codes &labels, const Weights &weights,
                 std::optional<EvolvingRows> &answered, double *out);
+// Learns rows of given pseudo-classes: pseudo[r] is a place among the n_pseudo[c] of its class. Rows without a class or
+// weight teach nothing; of a window the last ones are learned.
+void learn_given_rows(Evolving &model, EvolvingRows &rows, const Codes &labels, const std::int64_t *pseudo,
+                      const std::vector<int> &n_pseudo, const Weights &weights);
 void score_rows(const Evolving &model, const EvolvingRows &rows, bool log_joint, int n_jobs, double *out);
 
 }  // namespace tanager

@@ -39,6 +39,7 @@ void Evolving::promote(int c) {
     since_[slot] = promoted_[c] = rows_;
     record(Change::promoted, c, loss_[c], options_.max_loss, seen_[slot]);
     hidden_[c] = new_slot(c);
+    if (options_.window > 0) set_window_priors();
     list_active();
     refresh();
 }
@@ -50,6 +51,7 @@ void Evolving::simplify(int c) {
     }
     while (merge_closest(c)) {
     }
+    if (options_.window > 0) set_window_priors();
     list_active();
 }
 
@@ -65,6 +67,7 @@ bool Evolving::remove_weakest(int c) {
     for (const int a : own) sum += prior_[a];
     if (sum > 0)
         for (const int a : own) prior_[a] *= (sum + lost) / sum;
+    share_start(slot, own);
     record(Change::removed, c, lost, options_.p_min, seen_[slot]);
     retarget(slot, -1);
     free_slot(slot);
@@ -97,7 +100,12 @@ double Evolving::distance(int a, int b) const {
     for (int i = 0; i < n_; ++i) {
         const std::size_t ca = at(a, n_) + std::size_t(i), cb = at(b, n_) + std::size_t(i);
         const double d = mean_[ca] - mean_[cb], va = variance_[ca], vb = variance_[cb];
-        sum += 0.25 * d * d / (va + vb) + 0.5 * std::log((va + vb) / (2 * std::sqrt(va) * std::sqrt(vb)));
+        const double sa = std::sqrt(va), sb = std::sqrt(vb);
+        switch (density_[std::size_t(i)]) {
+            case Density::normal: sum += 0.25 * d * d / (va + vb) + 0.5 * std::log((va + vb) / (2 * sa * sb)); break;
+            case Density::poisson: sum += 0.5 * (sa - sb) * (sa - sb); break;  // the variance is the mean
+            case Density::exponential: sum += std::log((sa + sb) / (2 * std::sqrt(sa) * std::sqrt(sb))); break;
+        }
     }
     for (int i = 0; i < n_columns(); ++i) {
         double overlap = 0;
@@ -107,7 +115,8 @@ double Evolving::distance(int a, int b) const {
     return sum;
 }
 
-// How often two samples of one distribution would differ as much: means and spreads of numbers, counts of values.
+// How often two samples of one distribution would differ as much: means and spreads of numbers (where the mean is all
+// there is, that), counts of values.
 double Evolving::p_value(int a, int b) const {
     double sum = 0;
     int df = 0;
@@ -116,8 +125,12 @@ double Evolving::p_value(int a, int b) const {
         const double wa = weight_[ca], wb = weight_[cb], va = variance_[ca], vb = variance_[cb];
         if (wa == 0 || wb == 0) continue;
         const double d = mean_[ca] - mean_[cb], ratio = std::log(va / vb);
-        sum += d * d / (va / wa + vb / wb) + ratio * ratio / (2 / wa + 2 / wb);
-        df += 2;
+        const double means = d * d / (va / wa + vb / wb), spreads = ratio * ratio / (2 / wa + 2 / wb);
+        switch (density_[std::size_t(i)]) {
+            case Density::normal: sum += means + spreads, df += 2; break;
+            case Density::poisson: sum += means, ++df; break;
+            case Density::exponential: sum += 0.5 * spreads, ++df; break;  // log mean has variance 1 / W
+        }
     }
     for (int i = 0; i < n_columns(); ++i) {
         const double na = totals_[at(a, n_columns()) + std::size_t(i)],
@@ -144,17 +157,25 @@ void Evolving::merge(int from, int into) {
         if (weight_[a] == 0) --fresh_[into];
         const double total = weight_[a] + weight_[b];
         const double shift = weight_[a] == 0 ? 0 : mean_[b] - mean_[a];
-        if (weight_[a] == 0) mean_[a] = mean_[b];
+        if (weight_[a] == 0) mean_[a] = mean_[b], first_weight_[a] = first_mean_[a] = first_squares_[a] = 0;
         mean_[a] += shift * weight_[b] / total;
         squares_[a] += squares_[b] + shift * shift * weight_[a] * weight_[b] / total;
         weight_[a] = total;
         set_variance(into, i);
+        const double first = first_weight_[a] + first_weight_[b], apart = first_mean_[b] - first_mean_[a];
+        if (first_weight_[b] == 0) continue;
+        first_mean_[a] += apart * first_weight_[b] / first;
+        first_squares_[a] += first_squares_[b] + apart * apart * first_weight_[a] * first_weight_[b] / first;
+        first_weight_[a] = first;
     }
     const std::size_t width = std::size_t(offsets_.back()), q = std::size_t(n_columns());
     for (std::size_t j = 0; j < width; ++j)
         counts_[std::size_t(into) * width + j] += counts_[std::size_t(from) * width + j];
     for (std::size_t j = 0; j < q; ++j) totals_[std::size_t(into) * q + j] += totals_[std::size_t(from) * q + j];
     set_norm(into);
+    if (options_.minimum) set_peaks(into);
+    start_[into] += start_[from];
+    mass_[into] += mass_[from];
     prior_[into] += prior_[from];
     seen_[into] += seen_[from];
     last_[into] = std::max(last_[into], last_[from]);

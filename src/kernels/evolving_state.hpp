@@ -2,12 +2,19 @@
 #pragma once
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace tanager {
 
+// What a number is like within a pseudo-class. All three are determined by their moments.
+enum class Density { normal, poisson, exponential };
+
 struct EvolvingOptions {
     double alpha = 0;                      // step of forgetting; 0 remembers everything
+    bool constant_step = false;            // every step is alpha from the first row on, eq. (8) to the letter
+    std::vector<int> density;              // of the numbers, as in Density; empty: all normal
+    bool minimum = false;                  // degrees are joined by their minimum in place of the product of densities
     std::int64_t window = 0;               // rows that are remembered; 0 remembers everything
     double eta = 0.02;                     // least step of the tracked losses
     double max_loss = 0.1;                 // tracked loss above which a class gets a further pseudo-class
@@ -46,7 +53,9 @@ struct EvolvingState {
     Doubles clock;      // weight behind the priors
     Integers counters;  // rows until the next promotion, rows learned, pseudo-classes born, changes
     Doubles kept_numbers, kept_weights;
-    Integers kept_values, kept_target, kept_hidden;
+    Integers kept_values, kept_target, kept_hidden, kept_label;
+    // What the rows of a window weigh, see Evolving; empty without one, and in files of before.
+    Doubles start, mass, class_mass, heaviest, first_weight, first_mean, first_squares;
     Integers change_row, change_kind, change_label, change_active;
     Doubles change_found, change_limit, change_weight;
 };
@@ -86,6 +95,15 @@ void each_part(State &s, int n_numbers, int n_columns, Visit &&visit) {
     visit("kept_weights", s.kept_weights, kept);
     visit("kept_target", s.kept_target, kept);
     visit("kept_hidden", s.kept_hidden, kept);
+    const bool weighed = !s.heaviest.empty();
+    visit("kept_label", s.kept_label, weighed ? kept : 0);
+    visit("start", s.start, weighed ? pseudo : 0);
+    visit("mass", s.mass, weighed ? pseudo : 0);
+    visit("class_mass", s.class_mass, weighed ? k : 0);
+    visit("heaviest", s.heaviest, std::size_t(weighed));
+    visit("first_weight", s.first_weight, weighed ? pseudo * n : 0);
+    visit("first_mean", s.first_mean, weighed ? pseudo * n : 0);
+    visit("first_squares", s.first_squares, weighed ? pseudo * n : 0);
     visit("change_row", s.change_row, s.change_row.size());
     visit("change_kind", s.change_kind, s.change_row.size());
     visit("change_label", s.change_label, s.change_row.size());
@@ -93,6 +111,14 @@ void each_part(State &s, int n_numbers, int n_columns, Visit &&visit) {
     visit("change_found", s.change_found, s.change_row.size());
     visit("change_limit", s.change_limit, s.change_row.size());
     visit("change_weight", s.change_weight, s.change_row.size());
+}
+
+// Whether a state may lack this part: files of before have none of what a window weighs.
+inline bool may_be_absent(const std::string &part) {
+    for (const char *name :
+         {"kept_label", "start", "mass", "class_mass", "heaviest", "first_weight", "first_mean", "first_squares"})
+        if (part == name) return true;
+    return false;
 }
 
 // Whether the numbers of a state, each part of the right length, mean something together. Nothing else is trusted of a

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "information_sum.hpp"
+#include "log_factorial.hpp"
 
 namespace tanager {
 
@@ -15,11 +16,6 @@ namespace {
 
 constexpr double kMostCells = 1e8;                        // beyond this no table is made: rows are grouped
 constexpr std::size_t kKeptCells = std::size_t{1} << 14;  // of two variables, which are kept for the next test
-// lgamma writes a global sign; this form does not.
-double log_gamma(double x) {
-    int sign = 0;
-    return lgamma_r(x, &sign);
-}
 
 // In a wide table most layers are empty; looking at bits is cheaper than adding.
 bool all_zero(const double *cells, std::size_t n) {

@@ -44,6 +44,8 @@ struct Stream {
     // `keep` (see member_validation.hpp).
     double *member_scores = nullptr;
     double keep = 1;
+    // Or null: what the plan gave to the true class of each row before it was learned; 0 where it has none.
+    double *own = nullptr;
     double unit = 1;  // cells are true counts times this
 };
 

@@ -64,6 +64,7 @@ from tanager.export.sql import to_sql as to_sql
 from tanager.learning.changes import nearest_changes as nearest_changes
 from tanager.learning.nomogram import nomogram as nomogram
 from tanager.learning.recut_option import Recut as Recut
+from tanager.learning.structure_change import Hoeffding as Hoeffding
 from tanager.networks.files import read_network as read_network
 from tanager.networks.files import write_network as write_network
 from tanager.networks.network import Network as Network

@@ -431,12 +431,14 @@ class ScoringPlan:
         gone: _Integers | None = None,
         member_scores: _Floats | None = None,
         keep: float = 1.0,
+        own: _Floats | None = None,
     ) -> tuple[int, float, int]:
         """Answer each row (or that of `answered`), fade all counts by fade[r], learn it; then gone[r] rows leave.
 
         The queue has the codes, labels and raw weights (times their unit) of rows that can leave: those learned before,
         oldest first, then the rows of this call, whose raw weights are written when they are learned. Before a row with
-        a label is learned, `member_scores` fade by `keep` and the row is added to them.
+        a label is learned, `member_scores` fade by `keep` and the row is added to them. `own` (rows, 1) gets what the
+        true class of each row was given before it was learned, 0 where there is none.
 
         Returns the rows done before one with an unknown value or class, the unit at the end, and how many times all
         cells (and raw weights still in the queue) were halved on the way because the unit had become too large.
@@ -703,8 +705,9 @@ class Evolving:
 
     n_values are the known values of each categorical column; more come with the rows. Codes (the largest of their type
     is missing) and numbers (not finite is missing) are two tables over the same rows. A label that is the largest of
-    its type is missing. Options are by name: alpha, window, eta, max_loss, wait, min_hidden, max_pseudo, prior_weight,
-    means, variances, var_floor, unlabelled, confidence, p_min, test, simplify, smooth_unseen.
+    its type is missing. Options are by name: alpha, constant_step, density (of each number: 0 normal, 1 Poisson,
+    2 exponential), minimum (of degrees in place of products), window, eta, max_loss, wait, min_hidden, max_pseudo,
+    prior_weight, means, variances, var_floor, unlabelled, confidence, p_min, test, simplify, smooth_unseen.
     """
 
     def __init__(self, n_values: Sequence[int], n_numbers: int, n_classes: int, options: dict[str, Any]) -> None: ...
@@ -724,6 +727,16 @@ class Evolving:
         answered_numbers: _Floats | None = None,
     ) -> None:
         """Learn rows in turn; before each, write its posterior, or that of the row to be answered, to out."""
+    def learn_given(
+        self,
+        codes: _Codes,
+        numbers: _Floats,
+        labels: _Codes,
+        pseudo: NDArray[np.int64],
+        n_pseudo: Sequence[int],
+        weights: _Floats | None = None,
+    ) -> None:
+        """Learn rows of given pseudo-classes, before any other row: pseudo[r] is a place among n_pseudo[labels[r]]."""
     def learn_one(self, codes: _Codes, numbers: _Floats, label: int, weight: float = 1.0) -> None:
         """Learn one row; -1 is no label."""
     def score(
@@ -737,7 +750,7 @@ class Evolving:
         """Let classes take part in answers though no row of theirs was learned."""
     def add_column(self) -> None:
         """A further categorical column, missing in all rows so far."""
-    def add_number(self) -> None:
+    def add_number(self, density: int = 0) -> None:
         """A further column of numbers, missing in all rows so far."""
     def set_costs(self, costs: Sequence[float]) -> None:
         """Costs row by row (true class), or nothing for 0 and 1."""

@@ -25,6 +25,7 @@ from tanager.encoding.frames import is_arrow, is_pandas
 from tanager.errors import ModelFileError
 from tanager.learning.classifier import Classifier
 from tanager.learning.recut_option import Recut
+from tanager.learning.structure_change import Hoeffding
 from tanager.networks.network import Network
 from tanager.scoring.forms import Form, ProductOfSums, StagedSum, SumOfProducts
 from tanager.streams.detectors import DDM
@@ -145,7 +146,10 @@ def _value(data: list[Any]) -> Any:
 
 _VALUES: dict[str, Any] = {
     cls.__name__: cls
-    for cls in (CBL, ChowLiu, HillClimb, K2, PDAGSearch, Threshold, GSquared, Pearson, Decay, Window, Recut, DDM)
+    for cls in (
+        *(CBL, ChowLiu, HillClimb, K2, PDAGSearch, Threshold, GSquared, Pearson),
+        *(Decay, Window, Recut, Hoeffding, DDM),
+    )
 }
 
 _READERS: dict[str, Any] = {

@@ -27,6 +27,7 @@ def test_rules_are_a_table_or_data(run, evolving):
         "column": "sepal_length",
         "about": pytest.approx(5.006, abs=0.01),
         "spread": pytest.approx(0.3525, abs=0.01),
+        "density": "normal",
     }
     assert document["events"] == []
 

@@ -102,6 +102,9 @@ def models() -> dict[str, Any]:
     made["NaiveBayes-window"] = NaiveBayes(gaussian=True, window=12, decay=0.9).fit(table, labels)
     made["EvolvingNaiveBayes"] = EvolvingNaiveBayes(wait=4, min_hidden=2, max_error=0.01).fit(table * 5, labels * 5)
     made["EvolvingNaiveBayes-window"] = EvolvingNaiveBayes(window=20, categorical=["sky"]).fit(table, labels)
+    made["EvolvingNaiveBayes-min"] = EvolvingNaiveBayes(window=20, join="min").fit(
+        table, labels, pseudo_classes=[r % 2 for r in range(len(table))]
+    )
     made["DriftAware"] = streamed(DriftAware(AODE(warm_up=5, decay=50), detector=DDM(warning=1), every=4), 23)
     deep = {"min_rows": 2, "min_gain": 0.0, **cuts}
     either = ["play" if (row["sky"] == "sun") != bool(row["wind"]) else "stay" for row in table]

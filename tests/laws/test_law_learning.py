@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -226,12 +226,15 @@ def test_threads_change_nothing(name):
     np.testing.assert_array_equal(one.leave_one_out(X, y, w), two.leave_one_out(X, y, w))
 
 
+@pytest.mark.filterwarnings("ignore:column 'x.' has one bin")
 @FEW
 @given(table=tables(max_rows=12))
 def test_numbers_by_chunks_and_by_rows_equal_the_batch_within_the_warm_up(table):
+    assume(len(table.rows) > 1)  # a single number would be cut later on
     rng = np.random.default_rng(len(table.rows))
     X = [[*row, float(v)] for row, v in zip(table.X, rng.normal(size=len(table.rows)), strict=True)]
-    for model in (NaiveBayes(warm_up=len(X)), AODE(warm_up=len(X)), KDB(warm_up=len(X))):
+    for cls in (NaiveBayes, AODE, KDB):
+        model = cls(warm_up=len(X), bins=cls.default_bins)
         expected = type(model)().fit(X, table.y)
         for row, y in zip(X, table.y.tolist(), strict=True):
             model.learn_one({f"x{i}": v for i, v in enumerate(row)}, y)
@@ -278,7 +281,8 @@ def test_cut_points_of_a_warm_up_come_from_its_last_doubling():
         model.learn_one({"x0": X[r, 0], "x1": X[r, 1]}, int(y[r]))
         model.predict_proba_one({"x0": 0.1})
         n = 40 if r >= 39 else 1 << ((r + 1).bit_length() - 1)
-        assert model.encoder_.schema == AODE().fit(X[:n], y[:n]).encoder_.schema
+        bins = "stream" if n == 40 else None  # the last ones must do for all rows to come
+        assert model.encoder_.schema == AODE(bins=bins).fit(X[:n], y[:n]).encoder_.schema
         assert model.counts_.n_rows == r + 1
 
 

@@ -94,6 +94,7 @@ def test_numbers_are_answered_alike_during_the_warm_up(model):
     agree(clone(model), X, y, None, expected)
 
 
+@pytest.mark.filterwarnings("ignore:column .* all further ones count as one")
 @pytest.mark.parametrize("unseen", ["ignore", "smooth"])
 def test_values_beyond_the_cap_are_one_value(unseen):
     rng = np.random.default_rng(3)

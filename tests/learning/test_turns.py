@@ -20,6 +20,7 @@ from waiting import PATIENCE, wait_for
 KINDS = [kind for name in tanager.__all__ if hasattr(kind := getattr(tanager, name), "predict_proba")]
 # What neither changes a model nor derives anything: questions about options, checks, and parts of other methods.
 HARMLESS = {
+    *("answers_to_learn", "competes", "contest"),
     *("adopt", "all_learned", "balanced", "by_class", "can_leave_out", "check_fitted", "check_labels", "check_learned"),
     *(
         "check_options",

@@ -33,6 +33,7 @@ class Pseudo:
     prior: float = 0.0
     seen: float = 0.0
     born: int = -1
+    start: float = 0.0
 
 
 @dataclass
@@ -66,6 +67,9 @@ class Twin:
     p_min: float = 0.005
     test: bool = False
     simplify: bool = True
+    constant_step: bool = False
+    density: list | None = None
+    minimum: bool = False
     costs: list | None = None
     announced: bool = True
 
@@ -89,7 +93,11 @@ class Twin:
             p.prior *= 1 - g
         c.active = [self.fresh()]
         c.active[0].prior = g
+        c.active[0].start = 1.0
         self.bear(c.active[0])
+        if self.window:
+            self.count_priors()
+            return
         if self.rows == 0:
             known = [other for other in self.classes if other.active]
             for other in known:
@@ -117,16 +125,41 @@ class Twin:
     def floor(self, i):
         return self.var_floor * self.spread(i) or 1.0
 
+    def kind(self, i):
+        """0 normal, 1 Poisson, 2 exponential."""
+        return self.density[i] if self.density else 0
+
+    def spread_of(self, i, mean, variance):
+        """The variance in force; for other than normal numbers that of the mean."""
+        if self.kind(i) == 0:
+            return max(variance, self.floor(i))
+        b = self.base[i]
+        mean = max(mean, self.var_floor * b.mean if b.weight > 0 and b.mean > 0 else 1.0)
+        return mean if self.kind(i) == 1 else mean**2
+
     def gaussian(self, m, i):
         """Mean and variance in force."""
         if m.weight > 0:
             return m.mean, m.variance
         mean, variance = self.base_of(i)
-        return mean, max(variance, self.floor(i))
+        return mean, self.spread_of(i, mean, variance)
 
     def set_variance(self, m, i):
         rows = m.weight - self.ddof if m.weight >= 2 else m.weight
-        m.variance = max(m.squares / rows, self.floor(i))
+        m.variance = self.spread_of(i, m.mean, m.squares / rows)
+
+    def log_density(self, m, i, x):
+        mean, variance = self.gaussian(m, i)
+        if self.kind(i) == 0:
+            return -0.5 * ((x - mean) ** 2 / variance + math.log(2 * math.pi * variance))
+        if self.kind(i) == 1:
+            return x * math.log(variance) - variance - math.lgamma(x + 1)
+        return -math.log(variance) / 2 - x / math.sqrt(variance)
+
+    def peak(self, m, i):
+        """Where the density is largest."""
+        mean, variance = self.gaussian(m, i)
+        return (mean, math.floor(variance), 0.0)[self.kind(i)]
 
     def add(self, m, x, w):
         keep = 1 - self.alpha
@@ -179,21 +212,26 @@ class Twin:
     # E.1
 
     def probability(self, t, i, v):
-        return (t.counts.get(v, 0.0) + 1) / (t.total + self.n_values[i])
+        if not self.constant_step:
+            return (t.counts.get(v, 0.0) + 1) / (t.total + self.n_values[i])
+        start = max(1 / self.alpha - t.total, 1e-12 / self.alpha)
+        return (t.counts.get(v, 0.0) + start / self.n_values[i]) / (t.total + start)
 
     def log_joint(self, pseudo, row):
         numbers, values = row
         if pseudo.prior == 0:
             return -math.inf
-        total = math.log(pseudo.prior)
+        densities, degrees = [0.0], [0.0]
         for i, (m, x) in enumerate(zip(pseudo.numbers, numbers, strict=True)):
             if x is not None:
-                mean, variance = self.gaussian(m, i)
-                total -= 0.5 * ((x - mean) ** 2 / variance + math.log(variance))
+                densities.append(self.log_density(m, i, x))
+                degrees.append(densities[-1] - self.log_density(m, i, self.peak(m, i)))
         for i, (t, v) in enumerate(zip(pseudo.tables, values, strict=True)):
             if v is not None and v < self.n_values[i]:  # a value never learned is missing
-                total += math.log(self.probability(t, i, v))
-        return total
+                densities.append(math.log(self.probability(t, i, v)))
+                most = max(self.probability(t, i, u) for u in range(self.n_values[i]))
+                degrees.append(densities[-1] - math.log(most))
+        return math.log(pseudo.prior) + (min(degrees) if self.minimum else sum(densities))
 
     def posterior(self, row):
         joints = [[self.log_joint(p, row) for p in c.active] for c in self.classes]
@@ -260,9 +298,10 @@ class Twin:
         if hidden is not None:
             self.update(hidden, row, w)
         if self.window:
-            self.kept.append([row, w, target, hidden])
+            own = next(c for c in self.classes if any(p is target for p in c.active))
+            self.kept.append([row, w, own, target, hidden])
             if len(self.kept) > self.window:
-                old, weight, *pseudos = self.kept.pop(0)
+                old, weight, _, *pseudos = self.kept.pop(0)
                 for b, x in zip(self.base, old[0], strict=True):
                     if x is not None:
                         self.take(b, x, weight)
@@ -271,9 +310,28 @@ class Twin:
                         self.remove(pseudo, old, weight)
 
     def step(self, w):
-        return min(1.0, w * max(1 / self.clock, self.alpha, 1 / self.window if self.window else 0.0))
+        return min(1.0, w * (self.alpha if self.constant_step else max(1 / self.clock, self.alpha)))
+
+    def count_priors(self):
+        """Priors by the rows of the window alone; every known class starts with one row."""
+        known = [c for c in self.classes if c.active]
+        total = len(known) + sum(w for _, w, *_ in self.kept)
+
+        def learned(pseudo):
+            return sum(w * ((target is pseudo) + (hidden is pseudo)) for _, w, _, target, hidden in self.kept)
+
+        for c in self.classes:
+            c.hidden.prior = learned(c.hidden) / total if total else 0.0
+        for c in known:
+            of_class = 1 + sum(w for _, w, own, *_ in self.kept if own is c)
+            parts = [p.start + learned(p) for p in c.active]
+            for p, part in zip(c.active, parts, strict=True):
+                p.prior = of_class / total * part / sum(parts)
 
     def move_priors(self, w, target, hidden):
+        if self.window:
+            self.count_priors()
+            return
         self.clock += w
         g = self.step(w)
         for c in self.classes:
@@ -299,6 +357,8 @@ class Twin:
             p.prior *= beta
         self.bear(own.hidden)
         own.hidden = self.fresh()
+        if self.window:
+            self.count_priors()
         own.promoted = self.rows
         self.changes.append((self.rows, "promoted", c))
 
@@ -327,10 +387,18 @@ class Twin:
             left = sum(p.prior for p in own.active)
             for p in own.active:
                 p.prior *= (left + weakest.prior) / left if left else 1.0
+            self.share_start(weakest, own.active)
             self.follow(weakest, None)
             self.changes.append((self.rows, "removed", c))
         while len(own.active) > 1 and self.merge_closest(c):
             pass
+        if self.window:
+            self.count_priors()
+
+    def share_start(self, gone, others):
+        parts = [p.prior for p in others]
+        for p, part in zip(others, parts, strict=True):
+            p.start += gone.start * (part / sum(parts) if sum(parts) else 1 / len(parts))
 
     def merge_closest(self, c):
         own = self.classes[c].active
@@ -355,6 +423,7 @@ class Twin:
             t.counts = {v: t.counts.get(v, 0.0) + other.counts.get(v, 0.0) for v in {*t.counts, *other.counts}}
             t.total += other.total
         b.prior += a.prior
+        b.start += a.start
         b.seen += a.seen
         own.remove(a)
         self.follow(a, b)
@@ -363,13 +432,19 @@ class Twin:
 
     def follow(self, gone, into):
         for entry in self.kept:
-            entry[2:] = [into if p is gone else p for p in entry[2:]]
+            entry[3:] = [into if p is gone else p for p in entry[3:]]
 
     def distance(self, a, b):
         total = 0.0
         for i, (m, n) in enumerate(zip(a.numbers, b.numbers, strict=True)):
             (mean1, v1), (mean2, v2) = self.gaussian(m, i), self.gaussian(n, i)
-            total += 0.25 * (mean1 - mean2) ** 2 / (v1 + v2) + 0.5 * math.log((v1 + v2) / (2 * math.sqrt(v1 * v2)))
+            s1, s2 = math.sqrt(v1), math.sqrt(v2)
+            if self.kind(i) == 0:
+                total += 0.25 * (mean1 - mean2) ** 2 / (v1 + v2) + 0.5 * math.log((v1 + v2) / (2 * s1 * s2))
+            elif self.kind(i) == 1:
+                total += (s1 - s2) ** 2 / 2
+            else:
+                total += math.log((s1 + s2) / (2 * math.sqrt(s1 * s2)))
         for i, (s, t) in enumerate(zip(a.tables, b.tables, strict=True)):
             if self.n_values[i]:
                 values = range(self.n_values[i])
@@ -378,11 +453,13 @@ class Twin:
 
     def p_value(self, a, b):
         total, df = 0.0, 0
-        for m, n in zip(a.numbers, b.numbers, strict=True):
+        for i, (m, n) in enumerate(zip(a.numbers, b.numbers, strict=True)):
             if m.weight > 0 and n.weight > 0:
-                total += (m.mean - n.mean) ** 2 / (m.variance / m.weight + n.variance / n.weight)
-                total += math.log(m.variance / n.variance) ** 2 / (2 / m.weight + 2 / n.weight)
-                df += 2
+                means = (m.mean - n.mean) ** 2 / (m.variance / m.weight + n.variance / n.weight)
+                spreads = math.log(m.variance / n.variance) ** 2 / (2 / m.weight + 2 / n.weight)
+                of_means = math.log(math.sqrt(m.variance / n.variance)) ** 2 / (1 / m.weight + 1 / n.weight)
+                total += (means + spreads, means, of_means)[self.kind(i)]
+                df += 2 if self.kind(i) == 0 else 1
         for s, t in zip(a.tables, b.tables, strict=True):
             both = [v for v in {*s.counts, *t.counts} if s.counts.get(v, 0.0) + t.counts.get(v, 0.0) > 0]
             if s.total <= 0 or t.total <= 0:

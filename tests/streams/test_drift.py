@@ -76,13 +76,14 @@ def quick(model=None, **options):
 class Plain:
     """One model of the twin: all its answers since it began, 1 where wrong."""
 
-    def __init__(self, model, classes=()):
-        self.model, self.wrong = clone(model), []
-        if classes:  # a fresh model knows the classes, and nothing else
-            self.model.start(np.array(sorted(classes)))
+    def __init__(self, model, classes=(), schema=None):
+        self.model, self.wrong, self.learned = clone(model), [], False
+        if classes:  # a fresh model knows the classes and the columns, and no row
+            self.model.fit_columns(schema, np.array(sorted(classes)))
 
     def step(self, row, y, w):
-        answer = self.model.predict_proba_one(row)
+        answer = self.model.predict_proba_one(row) if self.learned else {}
+        self.learned = self.learned or (y is not None and w > 0)
         best = max(answer.values(), default=0.0)
         if y is not None and w:
             self.wrong.append(int(answer.get(y, 0.0) < best - 1e-9))
@@ -116,7 +117,7 @@ def twin(rows, labels, weights, model, detector, on_warning, on_drift, every, re
             back.step(row, y, w)
         if at % every:
             continue
-        classes = set(labels[:at]) - {None}
+        known = set(labels[:at]) - {None}, front.model.encoder_.schema
         said = set()
         for wrong in front.wrong[heard:]:
             watch.update(wrong)
@@ -128,11 +129,11 @@ def twin(rows, labels, weights, model, detector, on_warning, on_drift, every, re
         if "drift" in said:
             events.append((at, "drift"))
             if on_drift == "restart":
-                front, done = back or Plain(model, classes), "restart"
+                front, done = back or Plain(model, *known), "restart"
             elif on_drift == "swap" and back is not None and better():
                 front, done = back, "swap"
             elif on_drift == "swap":
-                back, drifted = Plain(model, classes), at
+                back, drifted = Plain(model, *known), at
         elif drifted is not None:
             if better():
                 front, done = back, "swap"
@@ -142,7 +143,7 @@ def twin(rows, labels, weights, model, detector, on_warning, on_drift, every, re
             warned = True
             events.append((at, "warning"))
             if on_warning == "train" and on_drift != "nothing":
-                back = Plain(model, classes)
+                back = Plain(model, *known)
         elif not said and warned:
             warned, back = False, None
             events.append((at, "false alarm"))
@@ -463,3 +464,59 @@ def test_rows_that_cannot_be_used_are_refused():
         DriftAware().learn_one(["a"], 1)
     with pytest.raises(DataError, match="X has 2 rows"):
         DriftAware().partial_fit([["a"], ["b"]], [1])
+
+
+# --- columns of fresh models -------------------------------------------------------------------------------------
+
+
+def moving(n_rows, every, seed=0):
+    """Numbers that lie elsewhere from time to time."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n_rows)
+    shift = rng.normal(size=n_rows // every + 1).cumsum() * 5
+    return rng.normal(size=(n_rows, 3)) + 2 * y[:, None] + shift[np.arange(n_rows) // every, None], y
+
+
+def test_a_model_that_begins_is_cut_by_the_last_rows():
+    X, y = moving(800, 400, seed=1)
+    model = quick(NaiveBayes(warm_up=100)).partial_fit(X[:600], y[:600])
+    assert any(event.what == "swap" for event in model.events_)
+    first = NaiveBayes(warm_up=100).partial_fit(X[:600], y[:600])
+    assert model.encoder_.schema["x0"].cuts != first.encoder_.schema["x0"].cuts
+    assert accuracy(model, X[600:], y[600:]) > accuracy(first, X[600:], y[600:]) + 0.1
+
+
+def test_drifts_in_a_warm_up_do_not_put_its_end_off():
+    """The columns are fixed by the first rows of the stream, whichever model answers by then."""
+    X, y = moving(300, 20, seed=2)
+    model = quick(NaiveBayes(warm_up=100))
+    model.partial_fit(X[:104], y[:104])
+    assert any(event.what == "swap" for event in model.events_)
+    assert model.model_.columns_fixed
+    plain = NaiveBayes(warm_up=100).partial_fit(X[:104], y[:104])
+    assert model.encoder_.schema == plain.encoder_.schema
+
+
+@pytest.mark.parametrize("stop", [50, 90, 300, 777])
+def test_numbers_of_the_last_rows_are_saved(stop, tmp_path):
+    X, y = moving(1200, 400 if stop > 100 else 20, seed=2)
+    model = quick(NaiveBayes(warm_up=100)).partial_fit(X[:stop], y[:stop])
+    model.save(tmp_path / "model.tanager")
+    again = load(tmp_path / "model.tanager")
+    assert (again.test_then_train(X[stop:], y[stop:]) == model.test_then_train(X[stop:], y[stop:])).all()
+    assert again.events_ == model.events_
+
+
+def test_numbers_that_move_in_rows_chunks_and_whole_streams():
+    X, y = moving(900, 300, seed=1)
+    single, whole, chunks = (quick(NaiveBayes(warm_up=100)) for _ in range(3))
+    expected = []
+    for row, label in zip(dicts(X.tolist()), y.tolist(), strict=True):
+        expected.append(single.predict_proba_one(row))
+        single.learn_one(row, label)
+    agree(whole, whole.test_then_train(X, y), expected)
+    for start in range(0, 900, 77):
+        agree(
+            chunks, chunks.test_then_train(X[start : start + 77], y[start : start + 77]), expected[start : start + 77]
+        )
+    assert single.events_ == whole.events_ == chunks.events_

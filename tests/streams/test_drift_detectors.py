@@ -102,3 +102,13 @@ def test_what_is_no_detector_is_refused_with_the_way_out():
         DDM(warning=3.0, drift=2.0)
     with pytest.raises(OptionError, match="min_rows=-1"):
         DDM(min_rows=-1)
+
+
+@given(errors=ERRORS, options=SETTINGS, size=st.integers(1, 50))
+def test_many_answers_at_once_are_heard_as_one_by_one(errors, options, size):
+    single, many = DDM(**options), DDM(**options)
+    for start in range(0, len(errors), size):
+        some = [float(wrong) for wrong in errors[start : start + size]]
+        said = {single.update(wrong).signal for wrong in some}
+        assert many.hear(some) == ("drift" if "drift" in said else "warning" if "warning" in said else None)
+        assert many.state() == single.state()

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,13 +13,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tanager
 from tanager import DataError, DataWarning, EvolvingNaiveBayes, ModelFileError, NaiveBayes, OptionError
-from tanager.streams.rules import about, one_of
+from tanager.streams.fuzzy_sets import about, one_of
 
 ORDER_MATTERS = "a repeated row is answered before it is learned again, and the check deals rows in another order"
 
 
 @parametrize_with_checks(
-    [EvolvingNaiveBayes()],
+    [EvolvingNaiveBayes(), EvolvingNaiveBayes(join="min", window=40), EvolvingNaiveBayes(alpha=0.1, step="constant")],
     expected_failed_checks=lambda model: {
         "check_sample_weight_equivalence_on_dense_data": ORDER_MATTERS,
         "check_sample_weight_equivalence_on_sparse_data": ORDER_MATTERS,
@@ -54,6 +55,15 @@ def mixed(m=300, seed=0):
     return rows, y
 
 
+def of_densities(rows, density):
+    """The rows with numbers that these densities can have."""
+
+    def cell(name, value):
+        return float(round(value)) if density.get(name) == "poisson" and value is not None else value
+
+    return [{name: cell(name, value) for name, value in row.items()} for row in rows]
+
+
 QUICK = {"wait": 20, "min_hidden": 5, "eta": 0.05}
 EVERY_WAY = [
     {},
@@ -62,6 +72,10 @@ EVERY_WAY = [
     {"scale": "unit", "unseen": "smooth"},
     {"unlabelled": 0.1, "similarity": "test"},
     {"unseen": "error"},
+    {"alpha": 0.05, "step": "constant"},
+    {"join": "min", "window": 80},
+    {"density": {"size": "exponential", "late": "poisson"}, "alpha": 0.02, "step": "constant", "scale": "unit"},
+    {"density": {"size": "poisson", "whole": "poisson"}, "join": "min"},
 ]
 
 
@@ -70,6 +84,9 @@ def test_rows_chunks_streams_and_tables_give_one_model(options):
     rows, y = mixed()
     if options.get("unseen") == "error":
         rows = [{name: cell for name, cell in row.items() if name in ("size", "bits")} for row in rows]
+    rows = of_densities(rows, options.get("density", {}))
+    if "late" in options.get("density", {}):
+        options = options | {"density": {"size": "exponential"}}  # fit refuses names that it does not find
     labels = [None if options.get("unlabelled") and r % 7 == 3 else label for r, label in enumerate(y)]
     models = [EvolvingNaiveBayes(**QUICK, **options) for _ in range(4)]
     one_by_one = []
@@ -181,9 +198,16 @@ def test_costs_turn_answers_and_promotion():
 # --- rules, events, pictures ---------------------------------------------------------------------------------------
 
 
-@given(st.integers(0, 2**16), st.sampled_from([{}, {"window": 100}, {"alpha": 0.02}]))
-def test_rules_decide_as_the_model_does(seed, options):
+@given(
+    st.integers(0, 2**16),
+    st.sampled_from([{}, {"window": 100}, {"alpha": 0.02}, {"alpha": 0.02, "step": "constant"}]),
+    st.sampled_from([{}, {"join": "min"}]),
+    st.sampled_from([{}, {"density": {"whole": "poisson", "size": "exponential"}}, {"density": {"size": "poisson"}}]),
+)
+def test_rules_decide_as_the_model_does(seed, options, join, density):
+    options = options | join | density
     rows, y = mixed(200, seed)
+    rows = of_densities(rows, options.get("density", {}))
     model = EvolvingNaiveBayes(**QUICK, **options).fit(rows, y)
     rules = model.rules()
     assert sum(rule.weight for rule in rules) == pytest.approx(1)
@@ -262,6 +286,7 @@ def test_pictures_have_a_panel_per_column(tmp_path, kind):
 def test_copies_and_files_go_on_exactly(tmp_path, options):
     rows, y = mixed()
     rows = [{name: cell for name, cell in row.items() if name not in ("text", "whole")} for row in rows]
+    rows = of_densities(rows, options.get("density", {}))
     model = EvolvingNaiveBayes(**QUICK, **options).partial_fit(rows[:200], y[:200], classes=["a", "d"])
     model.save(tmp_path / "model.tanager")
     copies = [EvolvingNaiveBayes.load(tmp_path / "model.tanager"), pickle.loads(pickle.dumps(model))]
@@ -317,12 +342,19 @@ def test_a_damaged_file_is_refused(tmp_path):
         ({"scale": ({"x0": 0}, {"x0": 1})}, "say nothing about column 'x1'"),
         ({"scale": ([0.0, 0.0], [1.0, -1.0])}, "at least 0"),
         ({"unseen": "skip"}, "unseen='skip'"),
+        ({"step": "fixed"}, "step='fixed'"),
+        ({"step": "constant"}, "alpha is 0"),
+        ({"join": "minimum"}, "Did you mean 'min'"),
+        ({"density": "Poisson"}, "Did you mean 'poisson'"),
+        ({"density": {"x0": "gamma"}}, "density['x0']='gamma'"),
+        ({"density": {"x01": "normal"}}, "no column 'x01'. Did you mean 'x1'"),
+        ({"density": 3}, 'or a dict such as {"calls": "poisson"}'),
         ({"cost_matrix": [[0, 1, 2]] * 3}, "cost_matrix has shape"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options, sentence):
     X, y = xor(50)
-    with pytest.raises(OptionError, match=sentence.replace("(", r"\(")):
+    with pytest.raises(OptionError, match=re.escape(sentence)):
         EvolvingNaiveBayes(**options).fit(X, y)
 
 

@@ -40,7 +40,8 @@ def streams(draw, max_rows=500):
 @st.composite
 def options(draw):
     """Guards that let much happen within a few hundred rows."""
-    memory = draw(st.sampled_from([{}, {}, {"alpha": 0.02}, {"window": 60}, {"window": 25}]))
+    constant = {"alpha": 0.05, "constant_step": True}
+    memory = draw(st.sampled_from([{}, {}, {"alpha": 0.02}, constant, {"window": 60}, {"window": 25}]))
     return memory | {
         "eta": draw(st.sampled_from([0.02, 0.1])),
         "max_loss": draw(st.sampled_from([0.05, 0.2, 0.4])),
@@ -54,7 +55,21 @@ def options(draw):
         "p_min": draw(st.sampled_from([0.005, 0.1])),
         "test": draw(st.booleans()),
         "simplify": draw(st.sampled_from([True, True, False])),
+        "minimum": draw(st.sampled_from([False, False, True])),
     }
+
+
+@st.composite
+def densities(draw, stream):
+    """The stream with numbers that some densities can have, and those densities."""
+    numbers = stream[0].copy()
+    chosen = draw(st.lists(st.sampled_from([0, 1, 2]), min_size=numbers.shape[1], max_size=numbers.shape[1]))
+    for i, density in enumerate(chosen):
+        if density:
+            numbers[:, i] = np.abs(numbers[:, i])
+        if density == 1:
+            numbers[:, i] = np.floor(numbers[:, i])
+    return (numbers, *stream[1:]), {"density": chosen}
 
 
 def kernel_of(stream, chosen, announced=True):
@@ -107,6 +122,14 @@ def assert_same(kernel, twin):
 @given(streams(), options())
 def test_the_kernel_is_its_twin(stream, chosen):
     kernel, out, twin, answers = both(stream, chosen)
+    np.testing.assert_allclose(out, answers, rtol=1e-9, atol=1e-9)
+    assert_same(kernel, twin)
+
+
+@given(st.data(), streams(), options())
+def test_with_other_densities_the_kernel_is_its_twin(data, stream, chosen):
+    stream, density = data.draw(densities(stream))
+    kernel, out, twin, answers = both(stream, chosen | density)
     np.testing.assert_allclose(out, answers, rtol=1e-9, atol=1e-9)
     assert_same(kernel, twin)
 

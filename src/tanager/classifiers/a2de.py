@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from tanager.counts.joint import JointCounts
 from tanager.errors import check_number
@@ -21,8 +20,9 @@ class A2DE(CountsClassifier):
 
     Parameters
     ----------
-    bins : default="refined"
-        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
+    bins : default=None
+        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
+        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     min_count : float, default=1.0
         A pair of values serves as super-parents when it was seen at least that often; where none was, AODE answers.
 
@@ -36,7 +36,7 @@ class A2DE(CountsClassifier):
     array([[0.8182, 0.1818]])
     """
 
-    bins: Any = "refined"
+    default_bins = "refined"
     min_count: float = 1.0
 
     order = 3

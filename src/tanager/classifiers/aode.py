@@ -26,8 +26,9 @@ class AODE(CountsClassifier):
 
     Parameters
     ----------
-    bins : default="refined"
-        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
+    bins : default=None
+        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
+        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     min_count : float, default=1.0
         A value serves as a super-parent when it was seen at least that often. Where none does, naive Bayes answers.
     subsumption : float or None, default=None
@@ -55,7 +56,7 @@ class AODE(CountsClassifier):
     array([[0.7941, 0.2059]])
     """
 
-    bins: Any = "refined"
+    default_bins = "refined"
     min_count: float = 1.0
     subsumption: float | None = None
     subsumption_gaps: str = "skip"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -51,8 +51,9 @@ class BestOf(Delegating):
 
     Parameters
     ----------
-    bins : default="refined"
-        Numbers are cut by class entropy, and on into more bins as rows allow, for all candidates alike.
+    bins : default=None
+        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
+        and into about ten by the first rows of a stream ("stream"), for all candidates alike.
     candidates : list of classifiers, default=None
         Those that come first are preferred where left-out rows do not clearly speak for another. None is AODE, A2DE,
         WAODE, HNB, FANC, TAN, FAN, NaiveBayes and KDB.
@@ -85,7 +86,7 @@ class BestOf(Delegating):
     AODE()          1.0000    0.1008  0.0998
     """
 
-    bins: Any = field(default="refined", kw_only=True)
+    default_bins = "refined"
     candidates: Any = None
     criterion: str = "log_loss"
     pool: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tanager.counts.joint import JointCounts
@@ -26,8 +26,9 @@ class Collection(CountsClassifier):
         ``{child: [parents, ...]}`` with every parents a list of columns; ``[]`` is the class alone. Columns that are
         not named have the class alone. Every set contains the class: one without it would not be neutral in a sum but
         flatten the answer, so None (no class) is refused.
-    bins : default="refined"
-        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
+    bins : default=None
+        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
+        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     weights : dict, default=None
         ``{child: [weight, ...]}`` in the same order.
     gaussian : bool or list of columns, default=False
@@ -46,7 +47,7 @@ class Collection(CountsClassifier):
     """
 
     parent_sets: Any = None
-    bins: Any = field(default="refined", kw_only=True)
+    default_bins = "refined"
     weights: Any = None
     gaussian: Any = False
     ddof: int = 0

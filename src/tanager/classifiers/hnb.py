@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,8 +23,9 @@ class HNB(CountsClassifier):
 
     Parameters
     ----------
-    bins : default="refined"
-        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
+    bins : default=None
+        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
+        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     smoothing : default=None
         ``MEstimate(1)``, as published; see CountsClassifier for the other options.
 
@@ -43,7 +43,7 @@ class HNB(CountsClassifier):
     array([[0.9, 0.1]])
     """
 
-    bins: Any = "refined"
+    default_bins = "refined"
     smoothing: float | Estimate | None = None
 
     default_estimate = MEstimate(1.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from tanager.errors import OptionError, is_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.learning.rows import KeptRows
+from tanager.learning.structure_change import BITS, Lead, arcs_lead
 from tanager.scoring.forms import Form, ProductOfSums
+from tanager.structure.measures import conditional_information
 from tanager.structure.orders import k_dependence
 
 
@@ -27,8 +29,9 @@ class KDB(CountsClassifier):
 
     Parameters
     ----------
-    bins : default="refined"
-        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
+    bins : default=None
+        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
+        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     k : int, default=2
         Most parents beside the class; 0 is naive Bayes.
     threshold : float, default=0.0
@@ -58,7 +61,7 @@ class KDB(CountsClassifier):
     array([[0.75, 0.25]])
     """
 
-    bins: Any = "refined"
+    default_bins = "refined"
     k: int = 2
     threshold: float = 0.0
     smoothing: float | Estimate | str | None = "learned"
@@ -82,6 +85,12 @@ class KDB(CountsClassifier):
 
     def _adaptive(self) -> bool:
         return True
+
+    def _compares_structures(self) -> bool:
+        return True
+
+    def _lead(self, new: Form, old: Form, counts: JointCounts, rows: KeptRows | None) -> Lead:
+        return arcs_lead(BITS * conditional_information(counts), new, old, counts)
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         return ProductOfSums.one_each(k_dependence(counts, self.k, self.threshold))

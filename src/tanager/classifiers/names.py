@@ -50,6 +50,7 @@ MODELS = {
     "fanc": ModelEntry("FANC", "an average over n! forests"),
     "spc": ModelEntry("SPC", "an average over forests with a super-parent"),
     "spcr": ModelEntry("SPC", "spc with the super-parent selected on the data", {"super_parent": "refined"}),
+    "spcr-stream": ModelEntry("SPC", "spcr for streams: no rows are kept", {"super_parent": "stream"}, compared=False),
     "tc": ModelEntry("TC", "an average over networks with up to two parents"),
     "network-forest": ModelEntry("NetworkForest", "a forest of random networks; the most accurate"),
     "nbtree": ModelEntry("NBTree", "a decision tree with naive Bayes in its leaves", compared=False),

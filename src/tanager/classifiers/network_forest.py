@@ -75,6 +75,7 @@ class NetworkForest(CountsClassifier):
     random_state: int | None = None
     smoothing: float | Estimate | None = None
     bins: Any = "frequency"
+    default_bins = "frequency"
     n_bins: int = 128
 
     order = 1

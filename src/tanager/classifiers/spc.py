@@ -11,10 +11,18 @@ import numpy as np
 
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
-from tanager.errors import check_option
+from tanager.errors import OptionError, check_option, check_whole
+from tanager.learning.contest import Contest, Rules, check_room
 from tanager.learning.gaussian_option import two_parents
 from tanager.learning.rows import KeptRows
-from tanager.learning.selection import best_by_rows, column_place, one_dependence_sums, true_class_sum
+from tanager.learning.selection import (
+    best_by_rows,
+    column_place,
+    one_dependence_sums,
+    super_parent_lead,
+    true_class_sum,
+)
+from tanager.learning.structure_change import Lead, rows_of
 from tanager.learning.voting import OrderedCollection, Sets, collect, weighted
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.structure.orders import column_order, descending
@@ -28,11 +36,16 @@ class SPC(OrderedCollection):
 
     Parameters
     ----------
-    super_parent : str, int, "mi", "refined" or None, default=None
+    super_parent : str, int, "mi", "refined", "stream" or None, default=None
         The column; None takes the first of the order, "mi" the one that tells most about the class, "refined" (SPCr)
         the one that gives the true classes of the rows the largest sum of probabilities. Where that takes more than
         1e10 steps (rows columns³ classes, that is from some hundred columns on), each column is tried as the
-        super-parent of a SPODE instead.
+        super-parent of a SPODE instead. "stream" is "refined" for the first ``warm_up`` rows; from then on no rows are
+        kept, and challengers take over that give the true classes larger probabilities, before these are learned.
+    challengers : int, default=3
+        For "stream": so many columns challenge the super-parent at a time. Each has counts of its own, within
+        ``max_memory`` all together. A challenger takes over that was ahead by 1 % for ``refresh`` rows (1,000 by
+        default), or by the bound (``refresh=Hoeffding()``).
     select : {"loo", "resub"}, default="loo"
         How "refined" looks at the rows: each left out, or (as published) not.
     weights : dict, default=None
@@ -45,6 +58,11 @@ class SPC(OrderedCollection):
     ----------
     super_parent_ : str
         The column chosen.
+    challengers_ : dict
+        Of "stream": for the super-parent and each challenger, the mean probability of the true class over the last
+        rows, and that of the super-parent over the same rows.
+    events_ : list
+        Of "stream": when which column took over from which.
 
     Examples
     --------
@@ -61,22 +79,94 @@ class SPC(OrderedCollection):
 
     super_parent: Any = None
     select: str = "loo"
+    challengers: int = 3
 
     def check_options(self) -> None:
         super().check_options()
         check_option("select", self.select, ("loo", "resub"))
+        check_whole("challengers", self.challengers, 1)
+        for option, value in (("recut", self.recut), ("weights", self.weights)):
+            if self.competes and value is not None:
+                raise OptionError(f'{option}= and super_parent="stream" do not go together. Leave one of them out.')
+        for option in ("gaussian", "calibrate"):
+            if self.competes and getattr(self, option):
+                raise OptionError(
+                    f'{option}= looks at more than counts, and super_parent="stream" keeps nothing else. Leave one of '
+                    "them out."
+                )
+
+    @property
+    def competes(self) -> bool:
+        """Whether columns compete for being the super-parent along a stream."""
+        return isinstance(self.super_parent, str) and self.super_parent == "stream"
+
+    def _tries_rows(self) -> bool:
+        return self.competes or (isinstance(self.super_parent, str) and self.super_parent == "refined")
 
     def _needs_rows(self) -> bool:
-        return isinstance(self.super_parent, str) and self.super_parent == "refined"
+        return self._tries_rows() and not self._has_begun()
+
+    def _has_begun(self) -> bool:
+        contest = self.contest
+        return contest is not None and contest.begun
+
+    @property
+    def answers_to_learn(self) -> bool:
+        return self.competes
+
+    def _new_contest(self) -> Contest | None:
+        return Contest(Rules.of(self, self.challengers), self.warm_up) if self.competes else None
+
+    def _super_parents(self) -> list[int]:
+        counts, rows = self.counts_, self.memory.rows
+        assert rows is not None
+        return descending(self._sums(counts, column_order(counts, self.column_order, self.random_state), rows))
+
+    def _with_super_parent(self, s: int) -> SPC:
+        given = {"super_parent": s, "refresh": rows_of(self.refresh)}
+        return SPC(**(self.get_params(deep=False) | given))
+
+    def _start_model(self) -> None:
+        super()._start_model()
+        if self.contest is not None:
+            check_room(self, 1 + self.contest.rules.n_challengers)
+
+    @property
+    def challengers_(self) -> dict[str, tuple[float, float]]:
+        """For each column in the contest, mean probabilities of the true class: its own and those of the one in use."""
+        names = self.counts_.schema.names
+        scores = {} if self.contest is None else self.contest.scores()
+        return {names[s]: own for s, own in scores.items()}
 
     def _adaptive(self) -> bool:
-        return super()._adaptive() or self._chosen()
+        return super()._adaptive() or (self._chosen() and not self._has_begun())
 
     def _chosen(self) -> bool:
-        return isinstance(self.super_parent, str) and self.super_parent in ("refined", "mi")
+        return self._tries_rows() or (isinstance(self.super_parent, str) and self.super_parent == "mi")
+
+    def _compares_structures(self) -> bool:
+        return self._chosen() and not super()._adaptive()
+
+    def _lead(self, new: Form, old: Form, counts: JointCounts, rows: KeptRows | None) -> Lead:
+        assert isinstance(new, ProductOfSums)
+        assert isinstance(old, ProductOfSums)
+
+        def sums(leave_out: bool) -> tuple[np.ndarray, float]:
+            assert rows is not None
+            return self._sums(counts, column_order(counts, self.column_order, self.random_state), rows), rows.weight
+
+        how = "mi" if self.super_parent == "mi" else self.select
+        return super_parent_lead(how, new.child[0], old.child[0], counts, sums)
+
+    @property
+    def super_parent_(self) -> str:
+        """The column chosen."""
+        form = self.structure_
+        assert isinstance(form, ProductOfSums)
+        return self.counts_.schema.names[form.child[0]]
 
     def counts_shape(self, schema: Schema) -> dict[str, Any]:
-        if self._needs_rows() and self._at_once():
+        if self.competes or (self._needs_rows() and self._at_once()):
             return {"order": 2}  # what the chosen super-parent needs is counted once it is chosen
         fixed = self._fixed(schema)
         return {"order": 3} if fixed is None else {"order": 2, "anchors": (fixed,)}
@@ -103,19 +193,22 @@ class SPC(OrderedCollection):
 
     def _choose(self, counts: JointCounts, order: list[int], rows: KeptRows | None) -> int:
         """The super-parent."""
+        if self.contest is not None and self.contest.begun:
+            return self.contest.columns[0]
+        if self.super_parent is None:
+            return order[0]
+        if self._needs_rows() and rows is not None:
+            return descending(self._sums(counts, order, rows))[0]
         how = self.select if self._needs_rows() else self.super_parent
-        if how is None:
-            best = order[0]
-        elif self._needs_rows() and rows is not None and self._at_once():
-            best = descending(self._sums_at_once(counts, order, rows))[0]
-        else:
-            if self._needs_rows() and rows is not None:  # which has its triples already, unless others count for us
-                self.memory.count_families([*combinations(range(counts.n_features), 3)], {"order": 3}, self.n_threads)
-            best = best_by_rows(
-                self, how, lambda own, out: self._sums_one_by_one(counts, order, own, out), counts, rows
-            )
-        self.super_parent_ = counts.schema.names[best]
-        return best
+        return best_by_rows(self, how, lambda own, out: np.zeros(0), counts, rows)
+
+    def _sums(self, counts: JointCounts, order: list[int], rows: KeptRows) -> np.ndarray:
+        """How good each column is as the super-parent, by the rows."""
+        if self._at_once():
+            return self._sums_at_once(counts, order, rows)
+        # It has its triples already, unless others count for us.
+        self.memory.count_families([*combinations(range(counts.n_features), 3)], {"order": 3}, self.n_threads)
+        return self._sums_one_by_one(self.memory.counts, order, rows, self.select == "loo")
 
     def _at_once(self) -> bool:
         """Whether the kernel that tries all super-parents, and counts triples from the rows, knows our options."""

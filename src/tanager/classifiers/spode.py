@@ -11,7 +11,9 @@ from tanager.counts.joint import JointCounts
 from tanager.errors import check_number
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
-from tanager.learning.selection import SELECTIONS, best_by_rows, one_dependence_sums
+from tanager.learning.search_rows import weight_of_search
+from tanager.learning.selection import SELECTIONS, Sums, best_by_rows, one_dependence_sums, super_parent_lead
+from tanager.learning.structure_change import Lead
 from tanager.scoring.forms import Form, SumOfProducts, naive
 
 
@@ -57,10 +59,30 @@ class SPODE(CountsClassifier):
     def _adaptive(self) -> bool:
         return self.super_parent in SELECTIONS
 
-    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
-        def sums(rows: KeptRows, leave_out: bool) -> np.ndarray:
-            return one_dependence_sums(self, counts, rows, self.min_count, leave_out=leave_out)
+    @property
+    def super_parent_(self) -> str:
+        """The column chosen."""
+        form = self.structure_
+        assert isinstance(form, SumOfProducts)
+        return self.counts_.schema.names[form.members[0][0]]
 
-        best = best_by_rows(self, self.super_parent, sums, counts, rows)
-        self.super_parent_ = counts.schema.names[best]
+    def _compares_structures(self) -> bool:
+        return True
+
+    def _lead(self, new: Form, old: Form, counts: JointCounts, rows: KeptRows | None) -> Lead:
+        assert isinstance(new, SumOfProducts)
+        assert isinstance(old, SumOfProducts)
+
+        def sums(leave_out: bool) -> tuple[np.ndarray, float]:
+            assert rows is not None
+            steps = counts.n_features**2 * counts.n_classes
+            return self._sums(counts)(rows, leave_out), weight_of_search(rows, steps)
+
+        return super_parent_lead(self.super_parent, new.members[0][0], old.members[0][0], counts, sums)
+
+    def _sums(self, counts: JointCounts) -> Sums:
+        return lambda rows, leave_out: one_dependence_sums(self, counts, rows, self.min_count, leave_out=leave_out)
+
+    def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
+        best = best_by_rows(self, self.super_parent, self._sums(counts), counts, rows)
         return SumOfProducts(((best,),), (1.0,), self.min_count, naive(counts.n_features))

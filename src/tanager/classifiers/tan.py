@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tanager.counts.joint import JointCounts
 from tanager.encoding import Schema
 from tanager.errors import check_option
@@ -14,6 +16,7 @@ from tanager.learning.gaussian_option import one_parent
 from tanager.learning.network_view import blanket_of, network_of, parents_of
 from tanager.learning.rows import KeptRows
 from tanager.learning.selection import column_place
+from tanager.learning.structure_change import BITS, Lead, arcs_lead
 from tanager.scoring.discriminative import check_fit_by
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
 from tanager.scoring.marginal import check_missing, with_missing
@@ -75,6 +78,18 @@ class AugmentedNaiveBayes(CountsClassifier):
 
     def _parents(self, counts: JointCounts) -> list[int]:
         return direct(self._edges(counts), counts.n_features, class_information(counts), self._root(counts))
+
+    def _gains(self, counts: JointCounts) -> np.ndarray:
+        """[i, j]: what the arc i -> j gains, in nats over all rows."""
+        raise NotImplementedError
+
+    def _compares_structures(self) -> bool:
+        return True
+
+    def _lead(self, new: Form, old: Form, counts: JointCounts, rows: KeptRows | None) -> Lead:
+        if self.missing == "mode":
+            counts, _ = counts.with_modes()
+        return arcs_lead(BITS * self._gains(counts) / max(counts.n_rows, 1e-9), new, old, counts)
 
     def _structure(self, counts: JointCounts, rows: KeptRows | None) -> Form:
         if self.missing == "mode":
@@ -146,6 +161,11 @@ class TAN(AugmentedNaiveBayes):
             return grown_arcs(jeffreys_gain(counts))
         return super()._parents(counts)
 
+    def _gains(self, counts: JointCounts) -> np.ndarray:
+        if self.criterion == "likelihood":
+            return conditional_information(counts) * counts.n_rows
+        return jeffreys_gain(counts) if self.criterion == "jeffreys" else GAINS[self.criterion](counts)
+
     def _edges(self, counts: JointCounts) -> list[Edge]:
         if self.criterion == "likelihood":
             return heaviest_forest(conditional_information(counts))
@@ -200,6 +220,12 @@ class FAN(AugmentedNaiveBayes):
         if self.criterion == "k2":  # the gains are those of arcs, not of edges: there is no root left to choose
             return best_arcs(k2_gain(counts))
         return super()._parents(counts)
+
+    def _compares_structures(self) -> bool:
+        return self.criterion != "g2"  # a test is no score
+
+    def _gains(self, counts: JointCounts) -> np.ndarray:
+        return k2_gain(counts) if self.criterion == "k2" else GAINS[self.criterion](counts)
 
     def _edges(self, counts: JointCounts) -> list[Edge]:
         return heaviest_forest(GAINS[self.criterion](counts), positive=True)

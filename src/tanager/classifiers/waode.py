@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -26,8 +25,9 @@ class WAODE(CountsClassifier):
     ----------
     smoothing : default=None
         ``MEstimate(1)``, as published; see CountsClassifier for the other options.
-    bins : default="refined"
-        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
+    bins : default=None
+        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
+        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     min_count : float, default=1.0
         A value serves as a super-parent when it was seen at least that often.
 
@@ -42,7 +42,7 @@ class WAODE(CountsClassifier):
     """
 
     smoothing: float | Estimate | None = None
-    bins: Any = "refined"
+    default_bins = "refined"
     min_count: float = 1.0
 
     default_estimate = MEstimate(1.0)

@@ -30,7 +30,7 @@ def _line(column: Column, missing: str, has_missing: bool) -> list[str | Text]:
 
 def values_of(column: Column) -> str:
     """The number of values and the first of them, or the number of bins and the cut points."""
-    if column.kind == "categorical":
+    if column.by_value:
         shown = ", ".join(str(value) for value in column.values[:20]) + (" ..." if len(column.values) > 20 else "")
         return f"{column.n_values}: {shown}" + (" and others" if column.other else "")
     if column.kind == "ordinal":

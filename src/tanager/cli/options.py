@@ -79,7 +79,7 @@ def kind_options(command: Command) -> Command:
         click.option(
             "--bins",
             metavar="METHOD",
-            help='Discretization: mdl, refined, width, frequency, or {"age": [18, 65]}.  [default: by model]',
+            help='Discretization: mdl, refined, stream, width, frequency, or {"age": [18, 65]}.  [default: by model]',
         ),
         click.option(
             "--ordinal",

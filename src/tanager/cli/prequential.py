@@ -46,7 +46,9 @@ MEASURES = ("accuracy", "kappa", "log_loss")
 @click.option("--rows", type=ROWS, metavar="N", help="Stop after N rows (1000, 1e6, 10M).")
 @click.option("--decay", metavar="SPAN", help="Exponential decay: half-life in rows (1000) or time ('6 h').")
 @click.option("--window", metavar="SPAN", help="Sliding window: rows (5000) or time ('30 min').")
-@click.option("--refresh", type=ROWS, metavar="N", help="Learn the structure of models again every N rows.")
+@click.option(
+    "--refresh", metavar="N", help="Learn the structure of models again every N rows; or hoeffding: only where it pays."
+)
 @click.option("--delay", type=ROWS, default=0, metavar="N", help="Labels arrive N rows late.")
 @click.option("--batch", type=ROWS, default=1, metavar="N", help="Predict N rows at a time, then learn them.")
 @times_option
@@ -141,6 +143,8 @@ def _check_files(data: str, given: dict[str, Any]) -> None:
 
 def _models(specs: dict[str, Any], rivers: list[str], given: dict[str, Any]) -> dict[str, Any]:
     forgetting = {key: parse_value(str(given[key])) for key in FORGETTING if given[key] is not None}
+    if isinstance(forgetting.get("refresh"), str) and forgetting["refresh"] != "hoeffding":
+        forgetting["refresh"] = ROWS.convert(forgetting["refresh"], None, None)  # such as 10k
     bins = None if given["bins"] is None else parse_value(given["bins"])
     flags = {key: given[key] for key in ("n_bins", "smoothing", *KINDS)}
     common = parse_settings(given["pairs"], bins=bins, **flags, **forgetting)

@@ -44,7 +44,8 @@ def command(
     """Print MODEL, fitted with --model evolving, as fuzzy rules.
 
     A rule is a cluster of rows of one class. Each rule contributes its weight times the degree to which the row meets
-    the conditions; summed per class, this gives the predictions of the model.
+    the conditions (the product of their degrees, or their minimum with --set join=min); summed per class, this gives
+    the predictions of the model.
     """
     screen = Screen(as_json=as_json)
     check_inputs(model)
@@ -65,6 +66,8 @@ def command(
     else:
         say_rules(screen, rules[:top])
     _more(screen, len(rules) - top, "rules")
+    if rules.note:
+        screen.say(rules.note)
     if events:
         _print_events(screen, happened, top)
     if plot is not None:
@@ -117,12 +120,13 @@ def _more(screen: Screen, n: int, what: str) -> None:
 def _report(path: str, rules: Any, events: Any) -> dict[str, Any]:
     def condition(c: Any) -> dict[str, Any]:
         if hasattr(c, "centre"):
-            return {"column": c.column, "about": c.centre, "spread": c.spread}
+            return {"column": c.column, "about": c.centre, "spread": c.spread, "density": c.density}
         top = max(c.table.values())
         return {"column": c.column, "degrees": [{"value": v, "degree": p / top} for v, p in c.table.items()]}
 
     return {
         "model": path,
+        "join": rules.join,
         "rules": [
             {
                 "class": rule.label,

@@ -59,7 +59,12 @@ def _learned(source: Any, target: str, drop: list[str], wanted: dict[str, Any], 
     from tanager.files import learn
 
     learned = learn(
-        make_model("nb", {"bins": AODE.bins} | wanted), source, target, drop=drop, progress=tick, leave_one_out=False
+        make_model("nb", {"bins": AODE.default_bins} | wanted),
+        source,
+        target,
+        drop=drop,
+        progress=tick,
+        leave_one_out=False,
     )
     return learned.model.encoder_.schema, learned.missing, learned.dropped, learned.n_rows
 

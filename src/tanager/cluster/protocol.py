@@ -158,7 +158,7 @@ def run_here(parts: Sequence[Iterable[Rows]]) -> Engine:
 def refuse_order(model: Any) -> None:
     """Refuse a classifier whose answers depend on the order of rows: parts of a table have none."""
     name = type(model).__name__
-    if not isinstance(model, CountsClassifier):
+    if not isinstance(model, CountsClassifier) or model.answers_to_learn:
         raise OptionError(
             f"{name} learns row after row, and the parts of a table are learned side by side. Use a classifier that "
             "counts, such as AODE."

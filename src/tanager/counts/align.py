@@ -47,7 +47,9 @@ def class_map(theirs: np.ndarray, ours: np.ndarray) -> np.ndarray:
 
 def value_map(theirs: Column, ours: Column) -> np.ndarray:
     """For each code of their column the code of the same value in ours."""
-    if theirs.kind != "categorical" or (theirs.values == ours.values[: len(theirs.values)] and not theirs.other):
+    if theirs.by_value and not ours.by_value:  # it was cut since
+        return np.searchsorted(np.array(ours.cuts), np.array(theirs.values, dtype=np.float64), side="left")
+    if not theirs.by_value or (theirs.values == ours.values[: len(theirs.values)] and not theirs.other):
         return np.arange(theirs.n_values)
     place: dict[object, int] = {value: at for at, value in enumerate(ours.values)}
     if ours.other:
@@ -61,6 +63,11 @@ def union_column(ours: Column, theirs: Column) -> Column:
     if ours == theirs:
         return ours
     place = f"cannot merge counts over different schemas: {ours.name!r}"
+    for yet, cut in ((ours, theirs), (theirs, ours)):
+        if yet.cut_after and cut.kind == "numeric" and not cut.by_value:  # all of its numbers are known
+            return cut
+    if ours.cut_after and theirs.cut_after and ours.kind != theirs.kind:
+        ours, theirs = replace(ours, kind="numeric"), replace(theirs, kind="numeric")
     if ours.kind != theirs.kind:
         raise SchemaMismatch(f"{place} is {ours.kind} here and {theirs.kind} there. Encode both parts with one Schema.")
     if ours.cuts != theirs.cuts:
@@ -76,13 +83,24 @@ def union_column(ours: Column, theirs: Column) -> Column:
     new = tuple(value for value in theirs.values if value not in known)
     if ours.other:  # the cap was reached here: what is new joins the others
         new = ()
-    return replace(ours, values=ours.values + new, other=ours.other or theirs.other)
+    cut_after = ours.cut_after if theirs.cut_after or not theirs.values else 0
+    return replace(ours, values=ours.values + new, other=ours.other or theirs.other, cut_after=cut_after)
+
+
+def cut_columns(new: Schema, old: Schema) -> dict[int, np.ndarray]:
+    """The columns that were cut since: for each code of a value, the code of its bin."""
+    return {
+        i: value_map(before, now)
+        for i, (now, before) in enumerate(zip(new.columns, old.columns, strict=False))
+        if before.by_value and not now.by_value
+    }
 
 
 def extends(new: Schema, old: Schema) -> bool:
     """Whether every code of the old schema means the same in the new one."""
     return new.names == old.names and all(
-        a.kind == b.kind
+        (a.kind == b.kind or a.by_value)
+        and a.by_value == b.by_value
         and a.values[: len(b.values)] == b.values
         and a.cuts == b.cuts
         and (a.other == b.other)

@@ -1,6 +1,6 @@
 """Cut points for numeric columns: equal width, equal frequency, by class entropy (MDL), or by it and then by frequency.
 
-All four take row weights, and a whole weight w means exactly the row given w times; rows of weight zero are as if
+All of them take row weights, and a whole weight w means exactly the row given w times; rows of weight zero are as if
 they were not there. Missing (NaN) and infinite values are left out: cut points are finite. A cell x gets the code
 ``#{j : x > cuts[j]}``, so bins are open on the left and closed on the right.
 """
@@ -12,8 +12,9 @@ import numpy as np
 from tanager import _kernels
 from tanager.errors import OptionError, check_option
 
-METHODS = ("refined", "mdl", "width", "frequency")
+METHODS = ("refined", "stream", "mdl", "width", "frequency")
 MOST_REFINED = 20  # bins of a column: counts of pairs and triples grow with their square and cube
+STREAM_BINS = 10  # of a column in a stream, whose first rows must do for all that follow
 
 
 def equal_width(values: np.ndarray, k: int, weights: np.ndarray | None = None) -> np.ndarray:
@@ -93,13 +94,33 @@ def refined(
     -----
     The cost of ``mdl``, and sorting once more.
     """
-    cuts = mdl(values, labels, weights, encoding)
     x, w, keep = _usable(values, weights)
-    distinct, counts = _distinct(x, w)
+    n_rows = len(x) if w is None else float(w.sum())
+    n_classes = len(np.unique(np.asarray(labels)[keep]))
+    n_bins = min(MOST_REFINED, np.sqrt(n_rows / (max(n_classes, 1) * rows_per_cell)))
+    return _cut_on(mdl(values, labels, weights, encoding), *_distinct(x, w), n_bins)
+
+
+def for_stream(
+    values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, encoding: str = "n-1"
+) -> np.ndarray:
+    """Cut the first rows of a stream for all rows to come: by class entropy, then on by equal frequency to ten bins.
+
+    The first rows are few: class entropy finds no cut in many columns, which then would be lost for good, however
+    many rows follow. As ``refined``, with a number of bins that suits some 5,000 rows of two classes.
+
+    >>> x = np.arange(1.0, 801.0)
+    >>> for_stream(x, x > 600)
+    array([ 75.5, 150.5, 225.5, 300.5, 375.5, 450.5, 525.5, 600.5, 700.5])
+    """
+    x, w, _ = _usable(values, weights)
+    return _cut_on(mdl(values, labels, weights, encoding), *_distinct(x, w), STREAM_BINS)
+
+
+def _cut_on(cuts: np.ndarray, distinct: np.ndarray, counts: np.ndarray, n_bins: float) -> np.ndarray:
+    """These cut points, and more where bins hold many rows, to about so many bins in all."""
     if len(distinct) < 2:
         return cuts
-    n_classes = len(np.unique(np.asarray(labels)[keep]))
-    n_bins = min(MOST_REFINED, np.sqrt(counts.sum() / (n_classes * rows_per_cell)))
     if len(distinct) <= n_bins:
         return middle(distinct[:-1], distinct[1:])
     ends = [0, *np.searchsorted(distinct, cuts, side="right").tolist(), len(distinct)]
@@ -135,7 +156,8 @@ def find_cuts(
         return equal_frequency(values, n_bins, weights)
     if labels is None:
         raise OptionError(f'bins="{method}" needs class labels to find cut points. Pass y, or use bins="frequency".')
-    return (mdl if method == "mdl" else refined)(values, labels, weights, encoding)
+    by_class = {"mdl": mdl, "refined": refined, "stream": for_stream}
+    return by_class[method](values, labels, weights, encoding)
 
 
 def _usable(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:

@@ -16,8 +16,9 @@ import numpy as np
 
 from tanager import _kernels, errors
 from tanager.encoding import bins
-from tanager.encoding.schema import Column, Value
-from tanager.encoding.values import Cells, is_missing, not_a_number, number, plain
+from tanager.encoding.kinds import with_numbers
+from tanager.encoding.schema import Column, Value, is_number
+from tanager.encoding.values import Categories, Cells, Numbers, is_missing, not_a_number, number, plain
 
 UNSEEN = ("ignore", "smooth", "error", "as learned")
 NUMBER = frozenset({int, float, bool})
@@ -61,6 +62,10 @@ class Codec:
     def with_limit(self, n_codes: int) -> Codec:
         """A codec for that many codes of an array of codes; itself when it has as many."""
         return self
+
+    def row_of_cut(self, cells: Cells) -> int | None:
+        """The row that brings the last number that it takes to cut a column; None where it is not cut by these."""
+        return None
 
     def refuses(self, unseen: str) -> bool:
         """Whether an unknown value is an error. Learning takes new values in, or, of a closed column, as missing."""
@@ -117,11 +122,28 @@ class Vocabulary(Codec):
         return self._unseen_code(unseen, missing) if place == NOT_FOUND else place
 
     def grown(self, cells: Cells, max_values: int) -> Codec:
-        categories = cells.categories
+        new = self._new_values(self._categories(cells))
+        return self._with(new, max_values) if new else self
+
+    def _categories(self, cells: Cells) -> Categories:
+        return cells.categories
+
+    def _new_values(self, categories: Categories) -> list[Value]:
+        """Values that are not known yet, in order of appearance."""
         if not np.any(self.places(categories.values) == NOT_FOUND):
-            return self
+            return []
         values = categories.in_order.values
-        return self._with([values[v] for v in np.flatnonzero(self.places(values) == NOT_FOUND)], max_values)
+        return [values[v] for v in np.flatnonzero(self.places(values) == NOT_FOUND)]
+
+    def row_of_cut(self, cells: Cells) -> int | None:
+        if not self.column.cut_after:
+            return None
+        categories = self._categories(cells)
+        numbers = _leading_numbers(self._new_values(categories))
+        more = max(1, self.column.cut_after - len(self.column.values))
+        if len(numbers) < more:
+            return None
+        return categories.first_row(np.array([value == numbers[more - 1] for value in categories.values]))
 
     def with_value(self, value: object, max_values: int) -> Codec:
         if is_missing(value) or self.places([checked(value, self.column.name)])[0] != NOT_FOUND:
@@ -133,10 +155,54 @@ class Vocabulary(Codec):
             if new:
                 self._warn_closed(new[0])
             return self
+        if self.column.cut_after:
+            numbers = _leading_numbers(new)
+            column = with_numbers(self.column, numbers)
+            if not column.cut_after or len(numbers) == len(new):
+                return codec(column)
+            # Text among numbers: these are categories, and stay so.
+            return Vocabulary(replace(column, cut_after=0))._with(new[len(numbers) :], max_values)
         # The last code is reserved for "other", so that a column never has more than max_values codes.
         room = max(max_values - 1 - len(self.column.values), 0)
         column = replace(self.column, values=self.column.values + tuple(new[:room]), other=len(new) > room)
+        if column.other and not self.column.other:
+            self._warn_full(max_values)
         return Vocabulary(column)
+
+    def _warn_full(self, max_values: int) -> None:
+        name = self.column.name
+        numbers = f" If it holds numbers, give numeric=[{name!r}]." if all(map(is_number, self.column.values)) else ""
+        warnings.warn(
+            f"column {name!r} has had {max_values - 1:,} different values; all further ones count as one, <other>. "
+            f"Leave the column out, or raise max_values.{numbers}",
+            errors.DataWarning,
+            stacklevel=2,
+        )
+
+
+class SingleNumbers(Vocabulary):
+    """Numeric columns that are yet to be cut: the code is the position of the number.
+
+    >>> rain = SingleNumbers(Column("rain", "numeric", (0, 0.5), cut_after=101))
+    >>> rain.find(0.5, -1), rain.find(0.25, -1), rain.code("0.5", -1, "ignore")
+    (1, -1, 1)
+    """
+
+    def encode(self, cells: Cells, out: np.ndarray, unseen: str) -> None:
+        super().encode(self._categories(cells), out, unseen)
+
+    def _categories(self, cells: Cells) -> Categories:
+        return cells.categories if isinstance(cells, Numbers) else Numbers(cells.floats(self.column.name)).categories
+
+    def code(self, value: object, missing: int, unseen: str) -> int:
+        return super().code(cell_number(value, self.column.name), missing, unseen)
+
+    def with_value(self, value: object, max_values: int) -> Codec:
+        return super().with_value(cell_number(value, self.column.name), max_values)
+
+    def refuses(self, unseen: str) -> bool:
+        """Of a number nobody expects that it was seen before."""
+        return unseen == "as learned" and not self.column.closed
 
 
 class Ordered(Vocabulary):
@@ -249,7 +315,14 @@ CODECS: dict[str, type[Codec]] = {
 
 def codec(column: Column) -> Codec:
     """The codec for a column of any kind."""
+    if column.kind == "numeric" and column.by_value:
+        return SingleNumbers(column)
     return CODECS[column.kind](column)
+
+
+def _leading_numbers(values: list[Value]) -> list[Value]:
+    """The values before the first that is no number."""
+    return values[: next((v for v, value in enumerate(values) if not is_number(value)), len(values))]
 
 
 def checked(value: object, name: str) -> Value:

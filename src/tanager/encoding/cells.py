@@ -29,7 +29,7 @@ def other_cells(column: Column, cell: object) -> dict[int, Value]:
 
 
 def _cells(column: Column, cell: object, now: int) -> dict[int, Value]:
-    if column.kind == "numeric":
+    if column.kind == "numeric" and not column.by_value:
         number = cell_number(cell, column.name)
         ends = [-inf, *column.cuts, inf]
         return {code: _number_in(low, high, number) for code, (low, high) in enumerate(pairwise(ends))}
@@ -40,7 +40,7 @@ def _cells(column: Column, cell: object, now: int) -> dict[int, Value]:
             code: column.values[last - 1 if code < now else first]
             for code, (first, last) in enumerate(pairwise(places))
         }
-    return dict(enumerate(column.values if column.kind == "categorical" else range(column.n_codes)))
+    return dict(enumerate(column.values if column.by_value else range(column.n_codes)))
 
 
 def _number_in(low: float, high: float, near: float) -> float:

@@ -16,6 +16,8 @@ from tanager.errors import DataError
 
 def n_rows(X: Any) -> int:
     """Number of rows of any table."""
+    if type(X) is list and X and type(X[0]) is dict:
+        return len(X)
     return read_table(X).n_rows
 
 
@@ -27,6 +29,8 @@ def take_rows(X: Any, start: int, stop: int) -> Any:
         return {name: column[start:stop] for name, column in X.items()}
     if is_arrow(X) and hasattr(X, "slice"):  # polars, Arrow
         return X.slice(start, stop - start)
+    if hasattr(X, "part"):  # a Table that was read already
+        return X.part(start, min(stop, X.n_rows))
     return X[start:stop]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from tanager.encoding.codes import code_columns, code_type, encode_codes, limits
 from tanager.encoding.kinds import BinsOption, Rules, learn_column, make_rules
 from tanager.encoding.schema import Column, Schema
 from tanager.encoding.tables import Table, read_table
-from tanager.encoding.values import Cells
+from tanager.encoding.values import Cells, is_missing
 from tanager.errors import DataError, SchemaMismatch, check_option, nearest
 
 MANY_CELLS = 1_000_000
@@ -32,12 +33,13 @@ class Encoder:
 
     Parameters
     ----------
-    bins : {"mdl", "refined", "width", "frequency"} or dict, default="mdl"
+    bins : {"mdl", "refined", "stream", "width", "frequency"}, dict or None, default="mdl"
         How numeric columns are cut: by class entropy (needs labels), by class entropy and then into more bins as rows
-        allow, into equal widths or into equal frequencies. A dict gives a method or cut points per column; an ordinal
-        column is cut after the values given.
-    default_bins : {"mdl", "refined", "width", "frequency"}, default="mdl"
-        How numeric columns are cut that a dict of bins does not name.
+        allow or into about ten, into equal widths or into equal frequencies. A dict gives a method or cut points per
+        column; an ordinal column is cut after the values given. None: as ``default_bins`` says.
+    default_bins : {"mdl", "refined", "stream", "width", "frequency"}, default="mdl"
+        How numeric columns are cut that a dict of bins does not name. By the first rows of a stream they are cut as
+        "stream" says in place of "mdl" and "refined".
     n_bins : int, default=5
         For equal widths and frequencies.
     mdl_encoding : {"n-1", "candidates"}, default="n-1"
@@ -98,6 +100,7 @@ class Encoder:
         self.continuous = continuous
         self._given = schema is not None
         self._codecs: list[Codec] = []
+        self._cut_by: dict[int, int] = {}
         if schema is not None:
             self._set_schema(schema.close())
 
@@ -126,6 +129,11 @@ class Encoder:
     def options(self) -> dict[str, Any]:
         """The options that it was made with, but for the schema."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def take_cuts(self) -> dict[int, int]:
+        """The columns that the last update has cut, and by which of its rows; told once."""
+        found, self._cut_by = self._cut_by, {}
+        return found
 
     @property
     def given(self) -> bool:
@@ -161,17 +169,20 @@ class Encoder:
         y_codes: np.ndarray | None = None,
         weights: np.ndarray | None = None,
         n_classes: int | None = None,
+        *,
+        first: bool = False,
     ) -> Encoder:
         """Learn the schema from all rows of positive weight and, when class codes are given, with a class.
 
-        Class codes are what ``encode_labels`` gives; ``bins="mdl"`` and "refined" need them.
+        Class codes are what ``encode_labels`` gives; ``bins="mdl"``, "refined" and "stream" need them. ``first``: these
+        are the first rows of a stream, and their cut points must do for all that follow.
         """
         table = read_table(X)
         if self._given:
             self._order(table, "Encoder")
             return self
         names = table.names or tuple(f"x{i}" for i in range(table.n_columns))
-        rules = self.rules(names)
+        rules = self.rules(names, first=first)
         y = None if y_codes is None else _as_column("y", y_codes, table.n_rows)
         w = None if weights is None else _as_column("sample_weight", weights, table.n_rows)
         keep = _rows_to_learn_from(w, y, n_classes)
@@ -185,8 +196,8 @@ class Encoder:
         self._set_schema(Schema(tuple(_for_each(learn, range(len(names)), table.n_rows))))
         return self
 
-    def rules(self, names: Sequence[str]) -> Rules:
-        """How the columns of these names are to be treated, by the options."""
+    def rules(self, names: Sequence[str], *, first: bool = False) -> Rules:
+        """How columns of these names are to be treated by the options, and ``first`` by the first rows of a stream."""
         return make_rules(
             names,
             bins=self.bins,
@@ -199,6 +210,7 @@ class Encoder:
             continuous=self.continuous,
             max_whole=self.max_whole,
             max_values=self.max_values,
+            first=first,
         )
 
     def fit_transform(
@@ -225,8 +237,29 @@ class Encoder:
             cells = _for_each(lambda i: _kept(table, i, keep), order, table.n_rows)
             grown = [c.grown(cell, self.max_values) for c, cell in zip(self._codecs, cells, strict=True)]
         codes = self._encode(grown, table, order, "ignore")
+        self._cut_by = {}
+        for i, (new, old) in enumerate(zip(grown, self._codecs, strict=True)):
+            if old.column.cut_after and not new.column.by_value:
+                self._cut_by[i] = _row_of_cut(old, table.column(order[i]), keep) or 0
         self._grow(grown)
         return codes
+
+    def rows_until_cut(self, X: Any, weights: np.ndarray | None = None, name: str = "Encoder") -> int | None:
+        """How many rows from the first on can be learned before one brings new cut points; None: all of them."""
+        waiting = [i for i, c in enumerate(self._codecs) if c.column.cut_after]
+        if not waiting:
+            return None
+        table = read_table(X)
+        order, keep = self._order(table, name), _rows_to_learn_from(weights)
+        rows = _for_each(lambda i: _row_of_cut(self._codecs[i], table.column(order[i]), keep), waiting, table.n_rows)
+        return min((row for row in rows if row is not None), default=None)
+
+    def keep_values(self, columns: Iterable[int]) -> None:
+        """Let the values of these columns have codes of their own for good: they will not be cut."""
+        pinned = {i: self.schema[i] for i in columns if self.schema[i].cut_after}
+        if pinned:
+            categories = {i: replace(column, kind="categorical", cut_after=0) for i, column in pinned.items()}
+            self._set_schema(self.schema.with_columns(categories))
 
     def own_codes(self, X: Any, name: str = "Encoder") -> np.ndarray | None:
         """The array itself, not looked at, where X and all columns are codes; None elsewhere.
@@ -331,7 +364,7 @@ class Encoder:
 
     def encode_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray:
         """Codes of one row given as a dict. Absent names are missing, other names are ignored."""
-        codes = self._quick_row(row, unseen)
+        codes = self.quick_row(row, unseen)
         return self._finish_row(row, self._find_row(row), unseen) if codes is None else codes
 
     def encode_rows(self, rows: Sequence[Mapping[str, Any]], unseen: str = "ignore") -> np.ndarray | None:
@@ -347,7 +380,7 @@ class Encoder:
         except DataError:
             return None
 
-    def _quick_row(self, row: Mapping[str, Any], unseen: str) -> np.ndarray | None:
+    def quick_row(self, row: Mapping[str, Any], unseen: str = "ignore") -> np.ndarray | None:
         """The codes of a row in which nothing is new or odd; None for any other."""
         self._check_schema()
         if self._finder is None:
@@ -373,7 +406,7 @@ class Encoder:
 
     def update_row(self, row: Mapping[str, Any]) -> np.ndarray:
         """Codes of one row to learn from: new values of open columns get codes of their own."""
-        quick = self._quick_row(row, "ignore")
+        quick = self.quick_row(row, "ignore")
         if quick is not None:
             return quick
         codes = self._find_row(row)
@@ -384,9 +417,20 @@ class Encoder:
                 if code == NOT_FOUND and value is not None:
                     grown[i] = grown[i].with_value(value, self.max_values)
                     grown[i].code(value, 0, "ignore")  # refuses what cannot be a cell before anything has changed
+            before = self._codecs
             if self._grow(grown):
+                self._cut_by = {
+                    i: 0
+                    for i, (new, old) in enumerate(zip(grown, before, strict=True))
+                    if old.column.cut_after and not new.column.by_value
+                }
                 codes = self._find_row(row)
         return self._finish_row(row, codes, "ignore")
+
+    def is_cut_by(self, row: Mapping[str, Any]) -> bool:
+        """Whether learning this row would cut a column."""
+        ready = [c for c in self._codecs if c.column.cut_after and len(c.column.values) + 1 >= c.column.cut_after]
+        return any(not c.with_value(row.get(c.column.name), self.max_values).column.by_value for c in ready)
 
     def _find_row(self, row: Mapping[str, Any]) -> list[int]:
         self._check_schema()
@@ -406,6 +450,15 @@ class Encoder:
         cells = [(row.get(name), name) for name in names]
         return np.array([cell if type(cell) is float else cell_number(cell, name) for cell, name in cells])
 
+    def first_values(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """The names in rows that are no column yet, each with its first value."""
+        found: dict[str, Any] = {}
+        for row in rows:
+            for name in self.new_names(row):
+                if name not in found and not is_missing(row[name]):
+                    found[name] = row[name]
+        return found
+
     def new_names(self, row: Mapping[str, Any]) -> list[str]:
         """The names in a row that are no column yet."""
         known = self._schema.name_set
@@ -418,6 +471,12 @@ def _for_each(work: Callable[[int], Result], columns: Sequence[int], n_rows: int
         return [work(i) for i in columns]
     with ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None) as pool:
         return list(pool.map(work, columns))
+
+
+def _row_of_cut(codec: Codec, cells: Cells, keep: np.ndarray | None) -> int | None:
+    """The row of a table that brings the last number that it takes to cut a column, if any does."""
+    row = codec.row_of_cut(cells if keep is None else cells.take(keep))
+    return row if row is None or keep is None else int(np.flatnonzero(keep)[row])
 
 
 def _kept(table: Table, i: int, keep: np.ndarray | None) -> Cells:

@@ -12,6 +12,10 @@ nothing but missing cells                              categorical, without valu
 2-D arrays of uint8, uint16, int8, int16               codes, as they are; largest value (or -1) is missing
 =====================================================  ===========================================================
 
+In the first rows of a stream, a column that shows one number at most, or whole numbers that are categories, may turn
+out to be more than that. Its values have codes of their own then, and it is cut once enough further ones have come
+(``Column.cut_after``); it is numeric as soon as a number has a fraction.
+
 Text that looks like a number stays text. ``categorical=``, ``ordinal=``, ``numeric=`` and ``continuous=`` override the
 rules.
 """
@@ -19,19 +23,22 @@ rules.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from tanager.encoding.bins import METHODS, find_cuts
+from tanager.encoding.bins import METHODS, STREAM_BINS, equal_frequency, find_cuts, middle
 from tanager.encoding.ordinal import given_orders, ordinal_column
-from tanager.encoding.schema import Column, Value
-from tanager.encoding.values import Categories, Cells, Numbers
+from tanager.encoding.schema import APPEARED, Column, Value, is_number
+from tanager.encoding.values import DATE_TYPES, Categories, Cells, Numbers, plain
 from tanager.errors import OptionError, check_option, nearest
 
-BinsOption = str | Mapping[str, str | Sequence[Any]]
+BinsOption = str | Mapping[str, str | Sequence[Any]] | None
+
+ENOUGH = 100  # further numbers after which a column of a stream is cut that showed too few in the first rows
+CUT_LATE = "cut once its numbers varied"
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,7 @@ class Rules:
     max_whole: int
     max_values: int
     continuous: bool
+    first: bool = False  # whether the rows are the first of a stream, and must do for all that follow
 
 
 def make_rules(
@@ -62,6 +70,7 @@ def make_rules(
     continuous: object,
     max_whole: int,
     max_values: int,
+    first: bool = False,
 ) -> Rules:
     """Validate the options of an encoder against the columns of a table."""
     check_option("mdl_encoding", mdl_encoding, ("n-1", "candidates"))
@@ -71,7 +80,7 @@ def make_rules(
     by_column: dict[object, str | Sequence[Any]] = {}
     if isinstance(bins, Mapping):
         by_column.update(bins)
-    else:
+    elif bins is not None:
         check_option("bins", bins, METHODS)
     for name, how in by_column.items():
         if isinstance(how, str):
@@ -88,14 +97,73 @@ def make_rules(
     if continuous is True:
         # numeric= says that a column holds numbers, not that it is cut; only explicit bins keep it out.
         requested |= {i: "continuous" for i, kind in requested.items() if kind == "numeric" and i not in given}
-    default = bins if isinstance(bins, str) else default_bins
-    return Rules(requested, orders, given, default, n_bins, mdl_encoding, max_whole, max_values, continuous is True)
+    if isinstance(bins, str):
+        default = bins
+    else:  # nobody has said how: few rows must not decide for good that a column tells nothing
+        default = "stream" if first and default_bins in ("mdl", "refined") else default_bins
+    kinds = requested, orders, given, default
+    return Rules(*kinds, n_bins, mdl_encoding, max_whole, max_values, continuous is True, first)
 
 
 def learn_column(
     name: str, i: int, cells: Cells, rules: Rules, labels: np.ndarray | None, weights: np.ndarray | None
 ) -> Column:
     """Decide the kind of a column and learn its values or cut points."""
+    column = _learned_column(name, i, cells, rules, labels, weights)
+    return _cut_later(column, cells, rules) if rules.first and not settled(column) else column
+
+
+def _cut_later(column: Column, cells: Cells, rules: Rules) -> Column:
+    """The column, to be cut later where these rows have too few different numbers."""
+    if column.kind == "numeric" and not column.cuts:
+        numbers = np.unique(cells.floats(column.name))
+        values = tuple(plain(value) for value in numbers[np.isfinite(numbers)].tolist())
+        if len(values) > 1:
+            return column
+    elif column.kind == "categorical":
+        values = column.values
+    else:
+        return column
+    cut_after = min(len(values) + ENOUGH, rules.max_values - 1)
+    if cut_after <= len(values):
+        return column
+    kind = "numeric" if isinstance(cells, Numbers) and not values else column.kind
+    return replace(column, kind=kind, values=values, cut_after=cut_after)
+
+
+def late_column(name: str, value: Any, max_values: int) -> Column:
+    """A column that comes after the first rows of a stream, with its first value; it is not among its values yet."""
+    number, cut_after = is_number(plain(value)), min(ENOUGH, max_values - 1)
+    if not number:
+        return Column(name, "categorical", reason=APPEARED)
+    whole = isinstance(plain(value), int) and not isinstance(value, DATE_TYPES)
+    return Column(name, "categorical" if whole else "numeric", reason=APPEARED, cut_after=cut_after)
+
+
+def with_numbers(column: Column, new: Sequence[Value]) -> Column:
+    """A column that is yet to be cut, with further values; cut, where these are enough.
+
+    Numbers of the first rows, which may be most rows, have bins of their own; the others are cut by equal frequency.
+    """
+    values = column.values + tuple(new)
+    if len(values) < column.cut_after:
+        kind = "numeric" if any(isinstance(value, float) for value in new) else column.kind
+        return replace(column, kind=kind, values=values)
+    numbers = np.array([float(value) for value in values[: column.cut_after]])
+    n_first = max(0, column.cut_after - ENOUGH)
+    distinct = np.unique(numbers[np.isfinite(numbers)])
+    between = middle(distinct[:-1], distinct[1:])
+    first = np.searchsorted(distinct, numbers[:n_first])
+    below, above = (np.append(-np.inf, between)[first], np.append(between, np.inf)[first])
+    cuts = equal_frequency(numbers[n_first:], STREAM_BINS)
+    inside = ((cuts[:, None] > below) & (cuts[:, None] < above)).any(axis=1)
+    cuts = np.unique(np.concatenate([cuts[~inside], below, above]))
+    return Column(column.name, "numeric", cuts=tuple(cuts[np.isfinite(cuts)].tolist()), reason=CUT_LATE)
+
+
+def _learned_column(
+    name: str, i: int, cells: Cells, rules: Rules, labels: np.ndarray | None, weights: np.ndarray | None
+) -> Column:
     kind, reason = _kind(cells, rules.requested.get(i), rules)
     if kind == "categorical":
         return _categorical(name, cells.categories, reason, rules.max_values, weights)
@@ -119,7 +187,7 @@ def learn_column(
 def settled(column: Column) -> bool:
     """Whether the kind and the cut points of a learned column stay the same, whatever rows follow."""
     if column.kind in ("numeric", "ordinal"):
-        return column.reason == "cut points given"
+        return column.reason in ("cut points given", CUT_LATE)
     return not column.reason.startswith(("whole numbers", "all missing"))
 
 

@@ -28,6 +28,7 @@ _FIELDS: dict[str, tuple[type, ...]] = {  # as they are in files
     "other": (bool,),
     "reason": (str,),
     "n_codes": (int,),
+    "cut_after": (int,),
 }
 
 
@@ -54,7 +55,8 @@ class Column:
     kind : {"categorical", "ordinal", "numeric", "codes", "continuous"}
         *categorical*: the code is the position in ``values``. *ordinal*: the code is the number of ``cuts`` below that
         position, so neighbours in the order share a code. *numeric*: the code is the number of ``cuts`` below the cell.
-        *codes*: the cell is its own code. *continuous*: no code, the number itself is used.
+        *codes*: the cell is its own code. *continuous*: no code, the number itself is used. With ``cut_after``, a
+        numeric column has codes as a categorical one has.
     values : tuple
         Text, whole numbers, floats and booleans in the order of their codes, or in their own where they have one. As
         in every Python dict, ``1``, ``1.0`` and ``True`` are one value.
@@ -68,6 +70,9 @@ class Column:
         Why the column has this kind, for people to read; not part of equality.
     n_codes : int
         How many codes a column of kind "codes" has.
+    cut_after : int
+        Of a column in a stream whose first rows have too few different numbers to cut them: each number has a code
+        of its own, and once there are so many of them the column is cut. 0: it never will be.
 
     Examples
     --------
@@ -83,6 +88,7 @@ class Column:
     other: bool = False
     reason: str = field(default="", compare=False)
     n_codes: int = 0
+    cut_after: int = 0
 
     def __post_init__(self) -> None:
         check_option("kind", self.kind, KINDS)
@@ -92,11 +98,18 @@ class Column:
             raise DataError(f"column {self.name!r}: cut points {list(self.cuts)} lie outside the order of its values.")
         if len(set(self.values)) != len(self.values):
             raise DataError(f"column {self.name!r}: duplicate values in {list(self.values)}. Give each once.")
+        if self.cut_after and not (self.by_value and all(map(is_number, self.values))):
+            raise DataError(f"column {self.name!r} is to be cut later, and not all of its values are numbers.")
+
+    @property
+    def by_value(self) -> bool:
+        """Whether every value has a code of its own: categories, and numbers that are yet to be cut."""
+        return self.kind == "categorical" or (self.kind == "numeric" and self.cut_after > 0)
 
     @property
     def n_values(self) -> int:
         """How many codes a cell can have, missing left out. A continuous column has none."""
-        if self.kind == "categorical":
+        if self.by_value:
             return len(self.values) + self.other
         if self.kind in ("numeric", "ordinal"):
             return len(self.cuts) + 1
@@ -108,7 +121,7 @@ class Column:
         >>> Column("age", "numeric", cuts=(18.0, 65.0)).describe(1)
         '(18, 65]'
         """
-        if self.kind == "categorical":
+        if self.by_value:
             return self.values[code] if code < len(self.values) else OTHER
         if self.kind == "ordinal":
             return self._values_of(code)
@@ -129,7 +142,7 @@ class Column:
         for key in ("values", "cuts"):
             if getattr(self, key):
                 data[key] = list(getattr(self, key))
-        for key in ("closed", "other", "reason", "n_codes"):
+        for key in ("closed", "other", "reason", "n_codes", "cut_after"):
             if getattr(self, key):
                 data[key] = getattr(self, key)
         return data
@@ -142,7 +155,8 @@ class Column:
             if not isinstance(found, list | tuple) or not all(type(item) in kinds for item in found):
                 words = " or ".join(kind.__name__ for kind in kinds)
                 raise DataError(f"column {data.get('name')!r}: {key} must be {words}, got {data[key]!r}.")
-        if data.get("n_codes", 0) < 0 or not all(map(math.isfinite, data.get("cuts", ()))):
+        sizes = [data.get(key, 0) for key in ("n_codes", "cut_after")]
+        if min(sizes) < 0 or not all(map(math.isfinite, data.get("cuts", ()))):
             raise DataError(f"column {data.get('name')!r}: a number of codes, or a cut point, means nothing.")
         lists = {key: tuple(data[key]) for key in ("values", "cuts") if key in data}
         return cls(**{**data, **lists})
@@ -208,8 +222,8 @@ class Schema:
         return Schema(tuple(changed.get(i, column) for i, column in enumerate(self.columns)))
 
     def close(self) -> Schema:
-        """The same schema with all vocabularies declared: no new value will enter."""
-        return Schema(tuple(replace(column, closed=True) for column in self.columns))
+        """The same schema with all vocabularies declared: no new value will enter, and no column will be cut."""
+        return Schema(tuple(_closed(column) for column in self.columns))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -229,11 +243,21 @@ class Schema:
         return "\n".join("  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
+def is_number(value: object) -> bool:
+    """Whether a plain value is a number; a boolean is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _closed(column: Column) -> Column:
+    values = () if column.kind == "numeric" else column.values
+    return replace(column, values=values, closed=True, cut_after=0)
+
+
 def _abridged(column: Column, most: int = 6) -> str:
     """`3: 'a', 'b', 'c'`: how many codes, and the first few values or cut points."""
     if column.kind not in ("categorical", "ordinal", "numeric"):
         return str(column.n_values or "")
-    if column.kind == "categorical":
+    if column.by_value:
         shown = [repr(value) for value in column.values]
     elif column.kind == "ordinal":
         shown = [repr(column.describe(code)) for code in range(column.n_values)]

@@ -49,7 +49,7 @@ class TableSize:
 
     def cut_for(self, model: Any) -> TableSize:
         """The same with the bins that a classifier asks for: ``bins="refined"`` gives more of them with more rows."""
-        bins = getattr(model, "bins", None)
+        bins = getattr(model, "bins", None) or getattr(model, "default_bins", None)
         if not (isinstance(bins, str) and bins == "refined"):  # a dict, of columns, is not looked into
             return self
         n_bins = min(MOST_REFINED, max(_BINS, math.sqrt(self.n_rows / max(1, self.n_classes) / _ROWS_PER_CELL)))

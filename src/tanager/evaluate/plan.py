@@ -118,7 +118,7 @@ class EvaluationPlan:
         self.fitted: list[str] = []  # classifiers that are fitted on their own
         for name, model in self.models.items():
             # Counts can be shared only by classifiers without forgetting and without Gaussian columns.
-            alone = not isinstance(model, CountsClassifier) or model.forgets
+            alone = not isinstance(model, CountsClassifier) or model.forgets or model.answers_to_learn
             if alone or model.reads_numbers:
                 self.fitted.append(name)
                 continue

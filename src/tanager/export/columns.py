@@ -74,7 +74,7 @@ def _reading(column: Column, smooth: bool) -> Reading:
     missing = column.n_values + smooth
     unseen = column.n_values if smooth else missing
     dates = column.reason == "dates and times"
-    if column.kind == "numeric":
+    if column.kind == "numeric" and not column.by_value:
         return Reading(column.name, "bins", missing, missing, cuts=column.cuts, dates=dates)
     if column.kind == "continuous":
         return Reading(column.name, "number", missing, missing, dates=dates)

@@ -11,6 +11,7 @@ import numpy as np
 from tanager import saved
 from tanager.errors import ModelFileError, SchemaMismatch
 from tanager.learning.held_out import HeldOut, chooses_by_rows, held_out_answers
+from tanager.learning.structure_change import Standing, rows_of, rule_of
 from tanager.scoring.calibration import Calibration, log_factors
 from tanager.scoring.decision import posterior
 from tanager.scoring.discriminative import Discriminative
@@ -53,13 +54,15 @@ class Answering:
     where one is asked for; a stream waits longer for that, since a few numbers from many rows hardly change.
 
     A structure that is chosen once (``CountsClassifier.chooses_once``) is held: whatever values, classes and rows come,
-    its families go on learning, and rows that were kept for the choice are let go of.
+    its families go on learning, and rows that were kept for the choice are let go of. Under a rule
+    (``refresh=Hoeffding()``) one stands, from the end of the warm-up on, until another leads by enough.
     """
 
     def __init__(self) -> None:
         self.current: Current | None = None
         self._chosen = False  # since learning began
         self._held: Form | None = None
+        self.standing: Standing | None = None
         self._calibration: Calibration | None = None
         self._calibrated_at = (-1, 0.0, 0.0)  # version of the counts, rows learned, and their weight
 
@@ -77,13 +80,16 @@ class Answering:
         """Nothing is learned any more, and a structure is yet to be chosen."""
         self.forget()
         self._held, self._calibration, self._chosen = None, None, False
+        self.standing = None
 
     def add_columns(self, model: CountsClassifier, n_new: int) -> None:
         """There are further columns at the end."""
         self.forget()
+        n = model.memory.counts.n_features
         if self._held is not None:
-            n = model.memory.counts.n_features
             self._held = model._held_with(self._held, range(n - n_new, n))
+        if self.standing is not None:
+            self.standing.form = model._held_with(self.standing.form, range(n - n_new, n))
 
     def current_of(self, model: CountsClassifier, *, fresh: bool) -> Current:
         """The structure to answer with, learned again where it is due."""
@@ -105,12 +111,27 @@ class Answering:
     def _form(self, model: CountsClassifier) -> Form:
         """The structure for what was learned by now, with all that it reads counted."""
         memory = model.memory
-        form = model._structure(memory.counts, memory.rows) if self._held is None else self._held
+        form = self._chosen_form(model) if self._held is None else self._held
         memory.count_families(form.families(), model.counts_shape(memory.counts.schema), model.n_threads)
         if model.chooses_once:
             self._held = form
             memory.let_rows_go(form.families())
         return form
+
+    def _chosen_form(self, model: CountsClassifier) -> Form:
+        """The best structure for the present counts; or the one that stands, where that does not lead by enough."""
+        memory, standing = model.memory, self.standing
+        rule = None if model.answers_to_learn else rule_of(model.refresh)  # a contest has its own looks
+        if standing is not None and memory.n_learned <= _due_structure(model, standing.n_learned, standing.weight):
+            return standing.form  # the layout of the counts has changed, and nothing else
+        best = model._structure(memory.counts, memory.rows)
+        if rule is None or not model._adaptive():
+            return best
+        if standing is not None:
+            return standing.look(model, best, rule)
+        if model.columns_fixed and memory.n_learned >= model.warm_up:
+            self.standing = Standing(best, memory.n_learned, memory.counts.n_rows)
+        return best
 
     def _take(self, model: CountsClassifier, form: Form, arrays: Mapping[str, np.ndarray] | None = None) -> Current:
         """Answer with this structure from now on; the arrays of a model file may hold its parameters."""
@@ -148,13 +169,19 @@ class Answering:
             self.current_of(model, fresh=False)  # bound to the counts, which may have another layout by now
         current, counts = self.current, model.counts_
         beside: dict[str, Any] = {}
+        kept: dict[str, Any]
         known = self._calibration
         if known is not None and model.calibrate and len(known.offsets) == counts.n_classes:
             version, learned, weight = self._calibrated_at
             at = [version == counts.version, learned, weight]
             beside = {"calibration": known.to_plain(), "calibrated": at}
+        standing = self.standing
         if current is None or not current.view.valid or current.view.counts is not counts:
-            return (beside | {"chosen": False} if beside else None), {}
+            if standing is None:
+                return (beside | {"chosen": False} if beside else None), {}
+            kept = {"form": standing.form, "factor": model.class_factors(), "rows": standing.n_learned}
+            kept |= {"weight": standing.weight, "current": False, "standing": standing.to_plain()}
+            return kept | beside, {}
         up_to_date = not follows_counts(model, current) or current.view.form_version == counts.version
         arrays: dict[str, np.ndarray] = {}
         if isinstance(current.scorer, Discriminative):
@@ -164,11 +191,13 @@ class Answering:
         strengths = current.view.given_strengths()
         if strengths is not None:  # learned from the counts as they were: rows may come before the next answer
             beside["strengths"] = strengths
-        if up_to_date and not model.saves_structure and self._held is None:
+        if up_to_date and not model.saves_structure and self._held is None and standing is None:
             return beside, arrays
-        kept: dict[str, Any] = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}
+        kept = {"form": current.view.form, "factor": current.view.factors, "rows": current.n_learned}
         if self._held is not None:
             kept["held"] = True
+        if standing is not None:
+            kept["standing"] = standing.to_plain()
         if model.calibrate and self._calibrated_at[0] != counts.version and model._held_out_answers() is not None:
             up_to_date = False  # these are not in the file: choosing again finds them for the calibration to come
         return kept | {"current": up_to_date, "weight": current.weight} | beside | model._choice(), arrays
@@ -190,6 +219,9 @@ class Answering:
             return current
         if data.get("held"):
             self._take_held(model, data["form"])
+        if "standing" in data and rule_of(model.refresh) is not None:
+            self.standing = Standing.from_plain(data["form"], data["standing"])
+            model.events_ = sorted([*model.events_, *self.standing.changes], key=lambda event: event.row)
         model._take_choice(data)
         current = self._take(model, data["form"], arrays)
         absent = {"current": False, "weight": data["rows"]}  # in older files
@@ -233,7 +265,13 @@ def follows_counts(model: CountsClassifier, current: Current) -> bool:
 
 def due(model: CountsClassifier, current: Current) -> float:
     """How many rows may have been learned while this structure still answers in a stream."""
-    return _due(model, current.n_learned, current.weight, model.refresh_ratio, 0.1)
+    return _due_structure(model, current.n_learned, current.weight)
+
+
+def _due_structure(model: CountsClassifier, learned: float, weight: float) -> float:
+    if model.contest is not None and not model.contest.begun:
+        return 2.0 * learned - 1  # every column is tried on all first rows, which is dear: when they have doubled
+    return _due(model, learned, weight, model.refresh_ratio, 0.1)
 
 
 def _due(model: CountsClassifier, learned: float, weight: float, ratio: float, share: float) -> float:
@@ -241,8 +279,9 @@ def _due(model: CountsClassifier, learned: float, weight: float, ratio: float, s
 
     Where old rows are forgotten, a share of the weight that counted then is to come.
     """
-    if model.refresh is not None:
-        return float(learned + model.refresh - 1)
+    rows = rows_of(model.refresh)
+    if rows is not None:
+        return float(learned + rows - 1)
     if model.memory.clock is not None:
         return float(learned + max(1.0, share * weight) - 1)
     return float(learned * ratio)

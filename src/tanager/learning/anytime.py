@@ -49,8 +49,9 @@ class AnytimeClassifier(CountsClassifier):
 
     Parameters
     ----------
-    bins : default="refined"
-        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
+    bins : default=None
+        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
+        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     member_order : {"cv", "mi", "random", "given"} or list, default="cv"
         Which super-parents come first: those with the fewest errors on left-out rows, those that tell most about the
         class, any (see ``random_state``), as in the table, or as listed.
@@ -80,7 +81,7 @@ class AnytimeClassifier(CountsClassifier):
         columns AnytimeA2DE keeps 16 to 256 pairs in any case, 7.5e7 / (rows columns) by the rows that come first.
     """
 
-    bins: Any = "refined"
+    default_bins = "refined"
     min_count: float = 1.0
     member_order: Any = "cv"
     mix: str = "joint"
@@ -387,6 +388,10 @@ class AnytimeClassifier(CountsClassifier):
         super()._cuts_moved(rows)
         if self._validates():
             self.validation.replace_rows(rows)
+
+    def _columns_cut(self, maps: Mapping[int, np.ndarray]) -> None:
+        super()._columns_cut(maps)
+        self.validation.map_codes(maps)
 
     def _columns_added(self, n_new: int, wider: dict[str, Any]) -> None:
         schema = self.encoder_.schema

@@ -32,7 +32,7 @@ from tanager.errors import DataError, DataWarning, ModelFileError, OptionError, 
 from tanager.estimator import Estimator
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.turns import TakesTurns
-from tanager.learning.warm_up import WarmUp
+from tanager.learning.warm_up import WarmUp, warn_of_useless
 from tanager.scoring.decision import check_costs, decide
 from tanager.shortcuts import public
 
@@ -389,14 +389,20 @@ class Classifier(TakesTurns, Estimator):
         """How columns become codes; see ``Encoder``."""
         return {name: getattr(self, name) for name in ("categorical", "numeric", "max_values", "schema")}
 
-    def _start_encoder(self, batch: Batch) -> None:
-        """Learn the schema from these rows and make an empty model for it."""
+    def _start_encoder(self, batch: Batch, *, first: bool = False) -> None:
+        """Learn the schema from these rows, which may be the first of a stream, and make an empty model for it."""
         self.encoder_ = Encoder(**self.encoder_options())
         codes = read_table(batch.X).codes
         if codes is not None and len(codes) > _SAMPLE:  # a first guess; counting itself finds further codes
             batch = Batch(codes, batch.labels, batch.weights).part(0, _SAMPLE)
-        self.encoder_.fit(batch.X, batch.labels, batch.weights, len(self.classes_))
+        self.encoder_.fit(
+            batch.X, batch.labels, batch.weights, len(self.classes_), first=first and self._cuts_numbers()
+        )
         self._start_model()
+
+    def _cuts_numbers(self) -> bool:
+        """Whether number columns become bins, or are cut once they vary where the first rows of a stream show none."""
+        return False
 
     def _warm_up_with(self, batch: Batch, classes: np.ndarray) -> None:
         """Collect first rows until kinds and cut points can be fixed; then count them all."""
@@ -421,16 +427,22 @@ class Classifier(TakesTurns, Estimator):
         """Fix the columns by the first rows, and count all rows of the warm-up."""
         warm, self._warm_up = self._warm_up, None
         assert warm is not None
-        self._count_from_start(warm, n_first)
+        self._count_from_start(warm, n_first, last=True)
         self._columns_fixed_by(warm.batch)
+        if self._stays_uncut():
+            warn_of_useless(self.encoder_.schema, getattr(self, "bins", None), min(n_first, warm.n_rows))
+
+    def _stays_uncut(self) -> bool:
+        """Whether a number column that the first rows show no cut point of tells nothing for good."""
+        return True
 
     def _columns_fixed_by(self, batch: Batch) -> None:
         """Kinds and cut points were fixed by these rows, which have been counted."""
 
-    def _count_from_start(self, warm: WarmUp, n_first: int) -> None:
-        """Learn the schema from the first rows of a warm-up and count all its rows anew."""
+    def _count_from_start(self, warm: WarmUp, n_first: int, *, last: bool = False) -> None:
+        """Learn the schema from the first rows of a warm-up, for the last time or not, and count all its rows anew."""
         batch = warm.batch
-        self._start_encoder(batch.part(0, n_first))
+        self._start_encoder(batch.part(0, n_first), first=last)
         self._count(batch)
 
     def count_warm_up(self) -> None:

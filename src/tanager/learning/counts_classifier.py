@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
-from tanager.counts.align import as_label_array
+from tanager.counts.align import as_label_array, cut_columns
 from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.estimates import Estimate, Lidstone, as_estimate
@@ -26,8 +26,8 @@ from tanager.counts.normals import check_ddof
 from tanager.encoding import Column, Encoder, Schema, encode_more_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts, take_rows
 from tanager.encoding.codes import checked_codes
+from tanager.encoding.kinds import late_column
 from tanager.encoding.labels import refuse_nul
-from tanager.encoding.schema import APPEARED
 from tanager.encoding.tables import Table
 from tanager.encoding.validation import check_lengths, check_times, check_weights, is_weight, one_dimensional
 from tanager.encoding.values import is_missing, plain
@@ -45,13 +45,15 @@ from tanager.learning import stream
 from tanager.learning.answering import Answering, Current, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
+from tanager.learning.contest import Contest
 from tanager.learning.explaining import explain
 from tanager.learning.gaussian_option import check_gaussian, check_named, cut_as_well, gaussian_columns, with_densities
 from tanager.learning.memory import Memory
 from tanager.learning.merge import add_memory, merge_memories
 from tanager.learning.recut import Recutting
-from tanager.learning.recut_option import MovedCuts, as_recut
+from tanager.learning.recut_option import FirstCuts, MovedCuts, as_recut, first_cuts, read_first_cuts
 from tanager.learning.rows import KeptRows
+from tanager.learning.structure_change import Hoeffding, Lead, StructureChange, check_refresh, rule_of
 from tanager.scoring.calibration import Calibrated, Calibration
 from tanager.scoring.decision import class_factors, class_priors
 from tanager.scoring.discriminative import Discriminative
@@ -82,15 +84,19 @@ class CountsClassifier(Classifier):
     priors : dict or array, default=None
         Class probabilities to use instead of the ones in the data.
     bins, n_bins, mdl_encoding, categorical, ordinal, numeric, max_values, schema
-        How columns become codes; see ``Encoder``. Numeric columns are cut by class entropy (``bins="mdl"``), and by
-        classifiers that average or back off on into more bins as rows allow (``bins="refined"``).
+        How columns become codes; see ``Encoder``. By default (``bins=None``) ``fit`` cuts numeric columns by class
+        entropy ("mdl"), and for classifiers that average or back off on into more bins as rows allow ("refined"). The
+        first rows of a stream are few, and must do for all that follow: there all are cut by class entropy and then on
+        into about ten bins ("stream"). What is given holds for both.
     decay : float, str or Decay, default=None
         Old rows fade: a factor per row (0.999), a half-life in rows (1000) or in time ("6 h"), or a ``Decay``.
     window : int, str or Window, default=None
         Only the last rows count: so many (5000), or those of a span of time ("30 min"), or a ``Window``.
-    refresh : int, default=None
+    refresh : int, "hoeffding" or Hoeffding, default=None
         Rows after which a structure that depends on the counts is learned again in a stream. None: after 1 % more
         rows, or a tenth of the rows that still count where old ones are forgotten. ``float("inf")`` keeps the first.
+        With ``Hoeffding()`` it is looked at as often as with None, and changes only where another is better beyond
+        chance.
     recut : {"grid", "sketch"} or Recut, default=None
         Cut points of number columns follow a stream, instead of staying as its first rows say; see ``Recut``.
     warm_up : int, default=1000
@@ -110,7 +116,7 @@ class CountsClassifier(Classifier):
     cost_matrix: Any = None
     class_weight: Any = None
     priors: Any = None
-    bins: Any = "mdl"
+    bins: Any = None
     n_bins: int = 5
     mdl_encoding: str = "n-1"
     categorical: Any = None
@@ -120,7 +126,7 @@ class CountsClassifier(Classifier):
     schema: Schema | None = None
     decay: Any = None
     window: Any = None
-    refresh: float | None = None
+    refresh: float | str | Hoeffding | None = None
     recut: Any = None
     warm_up: int = 1000
     calibrate: bool = False
@@ -128,6 +134,7 @@ class CountsClassifier(Classifier):
     n_jobs: int | None = None
 
     answers_side_by_side: ClassVar[bool] = True
+    default_bins: ClassVar[str] = "mdl"  # how ``fit`` cuts numbers with bins=None
     order: ClassVar[int] = 2  # columns counted together with the class
     default_estimate: ClassVar[Estimate] = Lidstone(1.0)  # what smoothing=None stands for
     refresh_ratio: ClassVar[float] = 1.01  # rows may grow by this before a stream's structure is learned again
@@ -141,6 +148,7 @@ class CountsClassifier(Classifier):
     # Parts of a model. Without an annotation they are no options of the dataclass.
     _memory = cast("Memory | None", None)  # there once the columns are known
     _recutting = cast("Recutting | None", None)
+    _contest = cast("Contest | None", None)  # where columns compete along a stream
 
     # --- what a subclass says -----------------------------------------------------------------------------------
 
@@ -155,6 +163,26 @@ class CountsClassifier(Classifier):
     def _needs_rows(self) -> bool:
         """Whether the structure is chosen by looking at the rows again; they are then kept, as codes."""
         return False
+
+    def _new_contest(self) -> Contest | None:
+        """Where columns compete for being the super-parent along a stream: a contest that is yet to begin."""
+        return None
+
+    def _super_parents(self) -> list[int]:
+        """All columns, the best super-parent by the kept rows first."""
+        raise NotImplementedError
+
+    def _with_super_parent(self, s: int) -> CountsClassifier:
+        """A model alike, whose super-parent is given; nothing is learned yet."""
+        raise NotImplementedError
+
+    def _compares_structures(self) -> bool:
+        """Whether ``_lead`` can say how much better one structure is than another."""
+        return False
+
+    def _lead(self, new: Form, old: Form, counts: JointCounts, rows: KeptRows | None) -> Lead:
+        """How much better a structure is than another one for these counts, by the score that it is chosen for."""
+        raise NotImplementedError
 
     def _held_with(self, form: Form, columns: Iterable[int]) -> Form:
         """A structure that was chosen for good, with columns that have come since: they depend on the class alone."""
@@ -210,13 +238,20 @@ class CountsClassifier(Classifier):
                 "a window and a decay per class do not go together: a row would leave with a weight that depends on "
                 "all rows of its class since. Use one of them, or a decay for all classes."
             )
-        if self.refresh is not None and not is_number(self.refresh, 1) and self.refresh != float("inf"):
-            raise OptionError(f"refresh={self.refresh!r}: give a number of rows of at least 1, inf for never, or None.")
+        self._check_refresh()
         as_recut(self.recut)
         self._check_calibrate()
         check_gaussian(getattr(self, "gaussian", False), self._not_with_gaussian())
         check_ddof(getattr(self, "ddof", 0))
         super().check_options()
+
+    def _check_refresh(self) -> None:
+        check_refresh(self.refresh)
+        if rule_of(self.refresh) is not None and self._adaptive() and not self._compares_structures():
+            raise OptionError(
+                f"refresh={self.refresh!r}: structures of {self!r} have no score per row to be compared. Give a number "
+                "of rows, or None."
+            )
 
     def _check_calibrate(self) -> None:
         if not isinstance(self.calibrate, bool | np.bool_):
@@ -231,7 +266,7 @@ class CountsClassifier(Classifier):
         """How columns become codes; see ``Encoder``."""
         options = super().encoder_options()
         options |= {name: getattr(self, name) for name in ("bins", "n_bins", "mdl_encoding", "ordinal")}
-        options["default_bins"] = type(self).bins  # of columns that a dict of bins does not name
+        options["default_bins"] = self.default_bins  # also of columns that a dict of bins does not name
         return cut_as_well(options, getattr(self, "gaussian", False))
 
     @property
@@ -346,10 +381,27 @@ class CountsClassifier(Classifier):
         return self._recutting
 
     @property
+    def contest(self) -> Contest | None:
+        """Where columns compete for being the super-parent along a stream: who does, and how they fare."""
+        return self._contest
+
+    @property
     def current_structure(self) -> Form:
         """The structure that answers in a stream now; ``structure_`` follows all rows first."""
         self.check_fitted()
         return self._answers(fresh=False).view.form
+
+    @property
+    def structure_changes_(self) -> list[StructureChange]:
+        """The changes of structure along a stream that ``refresh=Hoeffding()`` or a contest brought, and why."""
+        of = self._answering.standing if self._contest is None else self._contest
+        return [] if of is None else list(of.changes)
+
+    @property
+    def n_structures_kept_(self) -> int:
+        """How often ``refresh=Hoeffding()`` kept a structure where without it another one would have been taken."""
+        standing = self._answering.standing
+        return 0 if standing is None else standing.n_kept
 
     @property
     def scorer_(self) -> Scorer:
@@ -391,15 +443,40 @@ class CountsClassifier(Classifier):
 
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
-        for name in ("_memory", "events_"):
+        for name in ("_memory", "_contest", "events_"):
             self.__dict__.pop(name, None)
         self._answering = Answering()
         super().start(classes, target)
         recut = as_recut(self.recut)
         self._recutting = None if recut is None else Recutting(recut)
-        if recut is not None:
-            self.events_: list[MovedCuts] = []
+        self.events_: list[FirstCuts | MovedCuts | StructureChange] = []
         return self
+
+    def _cuts_numbers(self) -> bool:
+        return True
+
+    def _stays_uncut(self) -> bool:
+        return self._recutting is None and not self.reads_numbers
+
+    def _start_encoder(self, batch: Batch, *, first: bool = False) -> None:
+        super()._start_encoder(batch, first=first)
+        schema = self.encoder_.schema
+        uncut = {i: self._not_cut_late(c) for i, c in enumerate(schema.columns) if c.cut_after}
+        changed = {i: column for i, column in uncut.items() if column is not None}
+        if changed:
+            self.encoder_.adopt(schema.with_columns(changed))
+            self._start_model()
+
+    def _not_cut_late(self, column: Column) -> Column | None:
+        """The column without ``cut_after``, where others see to it that it is cut, or need not be; else None.
+
+        With ``recut`` numbers that do not vary yet are watched like all others. Normal distributions of numbers given
+        bins could not be brought together, nor counts of columns that compete.
+        """
+        watched = self._recutting is not None and column.kind == "numeric" and column.values
+        if not (self.reads_numbers or watched or self.answers_to_learn):
+            return None
+        return replace(column, values=() if column.kind == "numeric" else column.values, cut_after=0)
 
     def _start_model(self) -> None:
         schema = self.encoder_.schema
@@ -440,6 +517,7 @@ class CountsClassifier(Classifier):
             owner=type(self).__name__,
             way_out=self._way_out_of_rows(),
         )
+        self._contest = self._new_contest()
         self._answering.start_again()
 
     def read_again_by(self, read: Callable[[], Iterable[tuple[Any, Any]]]) -> None:
@@ -462,6 +540,8 @@ class CountsClassifier(Classifier):
         self._learned.move_classes(places, classes)
         if self._recutting is not None:
             self._recutting.move_classes(places, len(classes))
+        if self._contest is not None:
+            self._contest.add_classes(classes)
 
     def _count(self, batch: Batch, classes: np.ndarray | None = None) -> None:
         """Encode rows, grow where values, classes (or, in dicts, names) are new, and add them to the counts.
@@ -472,7 +552,7 @@ class CountsClassifier(Classifier):
         numbers = self._numbers(X)
         if rows_of_dicts(X):
             self._add_columns(X)
-        codes = self.encoder_.own_codes(X, name)
+        codes = None if self.answers_to_learn else self.encoder_.own_codes(X, name)
         raw = codes is not None
         if codes is None:
             codes = self.encoder_.update(X, batch.weights, name)
@@ -480,10 +560,18 @@ class CountsClassifier(Classifier):
             self.counts_.refuse_full_codes(codes)
         if classes is not None:
             self.add_classes(classes)
-        self._follow_vocabulary()
-        self.learn_block(Block(codes, batch.labels, batch.weights, batch.times, numbers))
+        self._count_block(Block(codes, batch.labels, batch.weights, batch.times, numbers))
         if raw:  # codes are not looked at before they are counted: the counts have met what is new
             self.encoder_.adopt(self.counts_.schema)
+
+    def _count_block(self, block: Block) -> None:
+        """Learn rows whose values the encoder has met; where rows are answered first, not before their turn."""
+        if self._contest is None:
+            self._follow_vocabulary()
+        self._note_cuts(block.labels, block.weights)
+        self.learn_block(block)
+        if self._contest is not None:
+            self._follow_vocabulary()
 
     def fit_codes(
         self,
@@ -530,8 +618,30 @@ class CountsClassifier(Classifier):
         self.check_learned()
         return self
 
+    @property
+    def answers_to_learn(self) -> bool:
+        """Whether rows are answered before they are learned, so that it matters which values are known by then."""
+        return False
+
+    def _run(self, lap: stream.Lap) -> None:
+        """Answer and learn encoded rows, one after the other."""
+        if self._contest is None:
+            stream.run_alone(self, lap)
+        else:
+            self._contest.run(self, lap, lambda first: stream.run_alone(self, first))
+
     def learn_block(self, block: Block) -> None:
         """Learn rows that are encoded already, in values and classes that are known."""
+        if self._contest is None:
+            self._learn_all(block)
+        else:
+            out = np.empty((len(block), len(self.classes_)))
+            self._contest.run(self, stream.Lap(block, None, out), lambda first: self._learn_all(first.block))
+
+    def _learn_all(self, block: Block) -> None:
+        """Learn rows at once."""
+        if self._contest is not None:
+            stream.grow_counts(self, block)
         self._rows_come(block)
         self._learned.add(block, self.n_threads)
 
@@ -563,13 +673,33 @@ class CountsClassifier(Classifier):
 
     def _follow_vocabulary(self) -> None:
         """Let the counts know the values that the encoder has met; refused where they take too much memory."""
+        cut: dict[int, np.ndarray] = {}
         if self.encoder_.schema is not self.counts_.schema:
             self.make_room(self.encoder_.schema, self.classes_)
+            cut = cut_columns(self.encoder_.schema, self.counts_.schema)
         try:
             self._learned.follow(self.encoder_.schema, self.classes_)
         except MemoryBudgetError:
             self.encoder_ = self._encoder_for(self.counts_.schema)  # nothing was learned
             raise
+        if cut:
+            self._columns_cut(cut)
+        if self._contest is not None:
+            self._contest.follow(self)
+
+    def _columns_cut(self, maps: Mapping[int, np.ndarray]) -> None:
+        """Columns were cut, and their values brought together: code c of column i is now maps[i][c]."""
+        self._answering.forget()
+        if self._recutting is not None:
+            self._recutting.map_codes(maps)
+
+    def _note_cuts(self, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        """Where columns were cut by these rows, which are yet to be learned, write down by which row of the stream."""
+        cut = self.encoder_.take_cuts()
+        if cut:
+            own = np.ones(len(labels)) if weights is None else weights
+            own = (labels != np.iinfo(labels.dtype).max) * (own if self._learned.clock is None else own > 0)
+            self.events_ += first_cuts(self.encoder_.schema, cut, self._learned.n_learned + np.cumsum(own))
 
     def _numbers(self, X: Any) -> np.ndarray | None:
         """Cells of Gaussian columns, where there are any; absent keys of dicts are missing."""
@@ -581,12 +711,15 @@ class CountsClassifier(Classifier):
         return self.encoder_.numbers(X, columns, type(self).__name__)
 
     def _add_columns(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Take in names that are no column yet: categorical, missing in all rows so far."""
+        """Take in names that are no column yet, missing in all rows so far; the first value says of what kind."""
         known = self.encoder_.schema
-        new = dict.fromkeys(name for row in rows for name in self.encoder_.new_names(row) if not is_missing(row[name]))
+        new = self.encoder_.first_values(rows)
         if self.schema is not None or not new:
             return
-        self.encoder_.extend(Column(name, "categorical", reason=APPEARED) for name in new)
+        late = [late_column(name, value, self.max_values) for name, value in new.items()]
+        if self.reads_numbers:
+            late = [Column(column.name, "categorical", reason=column.reason) for column in late]
+        self.encoder_.extend(late)
         # Three columns may be needed together where there were not even three.
         wider = self.counts_shape(self.encoder_.schema) if len(known) < 3 else {}
         self._columns_added(len(new), wider)
@@ -602,6 +735,8 @@ class CountsClassifier(Classifier):
             self._learned.moments.add_columns(schema.n_values[-n_new:], self._moments_shape(schema)[1])
         if self._recutting is not None:
             self._recutting.add_columns(n_new)
+        if self._contest is not None:
+            self._contest.add_columns(self, n_new, wider)
         self._answering.add_columns(self, n_new)
 
     # --- cut points that follow a stream, where that is asked for -----------------------------------------------
@@ -621,7 +756,15 @@ class CountsClassifier(Classifier):
             self.check_row_times(None if batch.times is None else batch.times[which], int(which.sum()))
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
-        """With ``recut``, rows are learned up to the next look at the cut points, then the rest."""
+        """With ``recut``, rows are learned up to the next look at the cut points, then the rest.
+
+        Where rows are answered before they are learned, no class is known before its first row.
+        """
+        if self._contest is not None and self.columns_fixed and hasattr(y, "__len__") and len(y) == n_rows(X):
+            for rows in self._rows_by_class(y):
+                given = (None if cells is None else take_rows(cells, *rows) for cells in (X, y, sample_weight, times))
+                super()._learn(*given)
+            return
         if self._recutting is None or not hasattr(y, "__len__") or len(y) != n_rows(X):
             super()._learn(X, y, sample_weight, times)
             return
@@ -642,6 +785,16 @@ class CountsClassifier(Classifier):
                 self._recutting.watch(self, Batch(rows, self.label_codes(labels)[0], some, when))
             done = end
 
+    def _rows_by_class(self, y: Any) -> list[tuple[int, int]]:
+        """Rows in parts that begin where a class is new."""
+        labels, known = as_label_array(one_dimensional(y)).tolist(), set(self.class_codes)
+        starts = [0]
+        for label in dict.fromkeys(labels):
+            if label not in known and not is_missing(label):
+                starts.append(labels.index(label))
+        starts = sorted(set(starts))
+        return list(zip(starts, [*starts[1:], len(labels)], strict=True))
+
     def _cuts_moved(self, rows: Block) -> None:
         """Bins have moved, and these rows were counted again."""
         self._answering.forget()
@@ -652,8 +805,12 @@ class CountsClassifier(Classifier):
         """Learn one row. New keys are new columns, absent keys are missing; a missing label teaches nothing."""
         check_row(row, "learn_one")
         self.check_teachable()
-        if not self.columns_fixed:
+        if self._contest is not None:
             return super().learn_one(row, y, sample_weight, time)
+        if not self.columns_fixed:
+            if not self._learn_provisionally(row, y, sample_weight, time):
+                super().learn_one(row, y, sample_weight, time)
+            return self
         if not is_weight(sample_weight):
             check_weights([sample_weight], 1)
         label = self.code_of(y)
@@ -677,6 +834,7 @@ class CountsClassifier(Classifier):
         if sample_weight == 0:
             return self
         self._follow_vocabulary()
+        self._note_cuts(np.array([label], dtype=np.uint16), np.array([float(sample_weight)]))
         if memory.counts_only and self._recutting is None:
             memory.counts.learn_row(codes, label, sample_weight)
             return self
@@ -686,6 +844,25 @@ class CountsClassifier(Classifier):
         if self._recutting is not None:
             self._recutting.watch(self, Batch([row], labels, weights, times))
         return self
+
+    def _learn_provisionally(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
+        """Learn a row of a warm-up at once, where its columns stay and it brings nothing new; whether that was so."""
+        warm = self._warm_up
+        if warm is None or weight != 1.0 or time is not None or self._recutting is not None:
+            return False
+        if warm.counted < warm.n_rows or warm.n_rows + 1 >= min(2 * warm.stage, self.warm_up):
+            return False
+        memory = self._learned
+        if memory.clock is not None or memory.rows is not None or not self.encoder_.schema.name_set.issuperset(row):
+            return False
+        codes, label = self.encoder_.quick_row(row), self.code_of(y)
+        if codes is None or label is None:
+            return False
+        labels = np.array([label], dtype=np.uint16)
+        memory.add_row(Block(codes[None, :], labels, None, None, self._numbers([row])))
+        warm.append(Batch([row], labels))
+        warm.counted = warm.n_rows
+        return True
 
     def _beside_codes(self, row: Mapping[str, Any], time: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
         """When a row happened, and its cells of Gaussian columns; refused where they cannot be used."""
@@ -867,6 +1044,10 @@ class CountsClassifier(Classifier):
         with further rows.
         """
         self.check_teachable()
+        if self._contest is not None:
+            raise OptionError(
+                f"{self!r} cannot unlearn rows: challengers have learned only those since their turn began."
+            )
         block = self.known_rows(X, y, sample_weight, times, unseen="as learned")
         if sample_weight is not None and block.weights is None:  # all are 1, which is not always a whole row
             block = block.weighing(np.ones(len(block)))
@@ -892,6 +1073,8 @@ class CountsClassifier(Classifier):
         self._warm_up = None  # its rows would be learned again
         if clock.now is not None and now > clock.now:
             self._learned.advance(now)
+        for challenger in self._challengers:
+            challenger.advance(time)
         return self
 
     def shrink(self, n_rows: int) -> Self:
@@ -904,6 +1087,8 @@ class CountsClassifier(Classifier):
             raise OptionError(f"shrink({n_rows!r}): give a whole number of rows of at least 0.")
         self._warm_up = None
         self._learned.drop_oldest(max(0, len(rows) - int(n_rows)))
+        for challenger in self._challengers:
+            challenger.shrink(n_rows)
         return self
 
     def fade(self, factor: float) -> Self:
@@ -913,7 +1098,13 @@ class CountsClassifier(Classifier):
         self._learned.fade(factor)
         if self._recutting is not None:
             self._recutting.fade(factor)
+        for challenger in self._challengers:
+            challenger.fade(factor)
         return self
+
+    @property
+    def _challengers(self) -> list[CountsClassifier]:
+        return [] if self._contest is None else self._contest.challengers
 
     def merge(self, other: CountsClassifier) -> Self:
         """Add all that another model of this class has learned, as if its rows had been learned here.
@@ -925,6 +1116,11 @@ class CountsClassifier(Classifier):
             raise SchemaMismatch(
                 "cannot merge into a window whose cut points follow the stream: they are made from the numbers in it, "
                 "and those of the other model are gone. Use recut=None, or decay in place of a window."
+            )
+        if self._contest is not None or other._contest is not None:
+            raise SchemaMismatch(
+                "cannot merge models whose super-parents compete along a stream: each has seen its own rows, one after "
+                "the other. Name the super-parent, and merge models that have it."
             )
         if type(other) is not type(self):
             raise SchemaMismatch(
@@ -999,10 +1195,15 @@ class CountsClassifier(Classifier):
     def _model_state(self) -> dict[str, Any]:
         self._follow_vocabulary()
         state = self._learned.to_state()
+        first = [[e.row, e.column, e.after] for e in self.events_ if isinstance(e, FirstCuts)]
+        if first:
+            state["first_cuts"] = first
         if self._recutting is not None and self._recutting.watches:
             state["arrays"] |= self._recutting.to_arrays(self)
         state["view"], arrays = self.structure_state()
         state["arrays"] |= arrays
+        if self._contest is not None:
+            state |= {"contest": self._contest.to_plain(), "models": self._contest.challengers}
         return state
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
@@ -1015,8 +1216,12 @@ class CountsClassifier(Classifier):
         self.classes_ = counts.classes
         self._remember(counts, self._no_moments(counts))
         self._learned.take_state(state)
+        self.events_ = [*read_first_cuts(state)]
         if self._recutting is not None:
             self._recutting.take_arrays(self, state["arrays"])
+        if self._contest is not None:
+            self._contest.take_state(self, state)
+        self.events_.sort(key=lambda event: event.row)
 
     def from_state(self, state: dict[str, Any]) -> None:
         """Take back what ``to_state`` gave. Unsound data are refused."""

@@ -147,7 +147,7 @@ def is_ordered(column: Column) -> bool:
 def value_order(column: Column) -> np.ndarray:
     """The codes of a column from small to large, or by name: whatever row came first."""
     order = np.arange(column.n_values)
-    if column.kind == "categorical":
+    if column.by_value:
         names = column.values if is_ordered(column) else [f"{type(value).__name__} {value}" for value in column.values]
         order[: len(column.values)] = np.argsort(np.array(names), kind="stable")
     return order

@@ -96,6 +96,11 @@ class MemberValidation:
             return int(model.validation_rows)
         return min(MOST_ROWS, rows_within(len(model.kept_members) * counts.n_features * counts.n_classes))
 
+    def map_codes(self, maps: Mapping[int, np.ndarray]) -> None:
+        """Columns were cut: code c of column i is now maps[i][c]."""
+        for rows in self._all_rows():
+            rows.map_codes(maps)
+
     def replace_rows(self, block: Block) -> None:
         """Bins have moved: codes of rows that waited mean nothing any more, and these take their place."""
         self._waiting, self._pass = KeptRows(), None

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tanager import saved
+from tanager.counts.align import cut_columns
 from tanager.counts.block import Block, in_blocks
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.forgetting import SMALLEST, Clock, Decay, Steps, Window
@@ -122,14 +123,19 @@ class Memory:
         return self.until_chosen and not self.can_look_again
 
     def follow(self, schema: Schema, classes: np.ndarray) -> None:
-        """The encoder has met new values: make room for them in the counts."""
+        """The encoder has met new values: make room for them in the counts. A column that was cut brings its values
+        together in bins.
+        """
         if schema is not self.counts.schema:
             if schema == self.counts.schema:
                 self.counts.schema = schema
             else:
+                cut = cut_columns(schema, self.counts.schema)
                 if isinstance(self.moments, ContextMoments):
                     self.moments.make_room(schema.n_values)
                 self.counts.grow(schema, classes)
+                if self.rows is not None:
+                    self.rows.map_codes(cut)
 
     # --- rows enter ---------------------------------------------------------------------------------------------
 

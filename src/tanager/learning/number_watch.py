@@ -136,6 +136,10 @@ class NumberWatch:
                 cut(numbers[:, j], cuts[i], codes[:, i])
         self.rows.recode(codes)
 
+    def map_codes(self, maps: Mapping[int, np.ndarray]) -> None:
+        """Other columns were cut: code c of column i is now maps[i][c]."""
+        self.rows.map_codes(maps)
+
     def move_classes(self, places: np.ndarray, n_classes: int) -> None:
         """There are more classes: class c is now places[c]."""
         for name in ("ages", "aged"):

@@ -96,11 +96,11 @@ class Recutting:
     def _new_watch(self, model: CountsClassifier) -> NumberWatch:
         """Of number columns whose cut points nobody has given."""
         columns = model.encoder_.schema.columns
-        rules = Encoder(**model.encoder_options()).rules(model.encoder_.schema.names)
+        rules = Encoder(**model.encoder_options()).rules(model.encoder_.schema.names, first=True)
         cutters = {
             i: (str(rules.bins.get(i, rules.default_bins)), rules.n_bins, rules.mdl_encoding)
             for i, column in enumerate(columns)
-            if column.kind == "numeric" and not column.closed and not settled(column)
+            if column.kind == "numeric" and not (column.closed or column.by_value or settled(column))
         }
         return NumberWatch(self.recut, cutters, len(model.classes_), as_decay(model.decay))
 
@@ -140,6 +140,11 @@ class Recutting:
         if now is not before:
             self.move_classes(class_map(before, now), len(now))
 
+    def map_codes(self, maps: Mapping[int, np.ndarray]) -> None:
+        """Columns that are not watched were cut: code c of column i is now maps[i][c]."""
+        if self._watched is not None:
+            self._watched.map_codes(maps)
+
     def add_columns(self, n_new: int) -> None:
         """Columns have come, missing in all rows so far."""
         if self._watched is not None:
@@ -156,7 +161,8 @@ class Recutting:
         """All there is, by name, for a model file."""
         if self._watched is None:
             return {}
-        moves = [(e.row, model.encoder_.schema.index(e.column), *e[2:]) for e in model.events_]
+        moved = [e for e in model.events_ if isinstance(e, MovedCuts)]
+        moves = [(e.row, model.encoder_.schema.index(e.column), *e[2:]) for e in moved]
         arrays = self._watched.to_arrays() | {"moved": np.array(moves, dtype=np.float64).reshape(-1, 5)}
         return {f"recut-{name}": array for name, array in arrays.items()}
 
@@ -171,7 +177,7 @@ class Recutting:
         moves = saved.field("list of moved cut points", own, "moved", saved.array("f8", None, 5, least=0.0))
         if (moves[:, 1] >= len(schema)).any():
             raise ModelFileError("its list of moved cut points names a column that is not there")
-        model.events_ = [
+        model.events_ += [
             MovedCuts(int(row), schema.names[int(i)], far, int(before), int(after))
             for row, i, far, before, after in moves.tolist()
         ]

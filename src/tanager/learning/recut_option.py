@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from tanager import saved
+from tanager.encoding import Schema
 from tanager.errors import OptionError, check_option, is_number
 
 
@@ -53,6 +58,32 @@ def as_recut(value: Any) -> Recut | None:
         check_option("recut", value, ("grid", "sketch", None))
         return Recut(by=value)
     raise OptionError(f'recut={value!r}: give "grid", "sketch", a Recut, or None for cut points that stay.')
+
+
+class FirstCuts(NamedTuple):
+    """A number column that did not vary in the first rows was cut: after which row, and how many cut points it has."""
+
+    row: int
+    column: str
+    after: int
+
+    @property
+    def what(self) -> str:
+        """What has happened, for curves along a stream."""
+        return "first cut points"
+
+
+def first_cuts(schema: Schema, cut: Mapping[int, int], learned: np.ndarray) -> list[FirstCuts]:
+    """Events of columns that some rows have cut, each by the row given; ``learned`` are rows learned up to each."""
+    found = sorted((round(float(learned[row])), i) for i, row in cut.items())
+    return [FirstCuts(row, schema[i].name, len(schema[i].cuts)) for row, i in found]
+
+
+def read_first_cuts(state: Mapping[str, Any]) -> list[FirstCuts]:
+    """The events of a model file, where it has any."""
+    expected = saved.items(saved.row(saved.whole(0), saved.text(), saved.whole(0)))
+    found = saved.field("list of columns that were cut", {"first_cuts": []} | dict(state), "first_cuts", expected)
+    return [FirstCuts(*event) for event in found]
 
 
 class MovedCuts(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -199,6 +200,17 @@ class KeptRows:
             dtype = np.uint8 if len(places) and places.max() < 255 else np.uint16
             self.keep(np.arange(len(self)))
             self._arrays["labels"] = places[self._arrays["labels"]].astype(dtype)
+
+    def map_codes(self, maps: Mapping[int, np.ndarray]) -> None:
+        """Columns were cut: code c of column i is now maps[i][c]."""
+        if not self._arrays or not maps:
+            return
+        codes = self.part("codes").copy()
+        for i, known in maps.items():
+            table = np.full(np.iinfo(codes.dtype).max + 1, np.iinfo(codes.dtype).max, dtype=codes.dtype)
+            table[: len(known)] = known
+            codes[:, i] = table[codes[:, i]]
+        self.recode(codes)
 
     def recode(self, codes: np.ndarray) -> None:
         """The same rows have other codes."""

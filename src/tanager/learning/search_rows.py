@@ -25,6 +25,11 @@ def rows_within(steps_per_row: float, most: float = MOST_STEPS) -> int:
     return max(FEWEST_ROWS, int(most / max(steps_per_row, 1.0)))
 
 
+def weight_of_search(rows: KeptRows, steps_per_row: float) -> float:
+    """How much the rows weigh that ``search_rows`` gives, about: it deals them out evenly."""
+    return rows.weight / max(1, math.ceil(rows.weight / rows_within(steps_per_row)))
+
+
 def search_rows(rows: KeptRows, counts: JointCounts, steps_per_row: float) -> Block:
     """All rows, or as many of each class as can be looked at, chosen by what they are and not by their order."""
     most = rows_within(steps_per_row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from tanager.errors import OptionError, SchemaMismatch, nearest
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.rows import KeptRows
 from tanager.learning.search_rows import search_rows
+from tanager.learning.structure_change import BITS, Lead
 from tanager.scoring.forms import Form, StagedSum, naive
 from tanager.structure.measures import class_information
 from tanager.structure.orders import descending
@@ -35,6 +37,21 @@ def best_by_rows(model: CountsClassifier, how: Any, sums: Sums, counts: JointCou
             )
         return descending(sums(rows, how == "loo"))[0]
     return column_place("super_parent", how, counts.schema)
+
+
+def super_parent_lead(
+    how: str, new: int, old: int, counts: JointCounts, sums: Callable[[bool], tuple[np.ndarray, float]]
+) -> Lead:
+    """How much better a column is than another by what ``best_by_rows`` chooses by.
+
+    Bits about the class ("mi"), or the mean probability of the true class: ``sums`` gives its sum over rows, each left
+    out or not, for every column, and how much these rows weigh.
+    """
+    if how == "mi":
+        found = BITS * class_information(counts)
+        return Lead(float(found[new] - found[old]), math.log2(max(2, counts.n_classes)), counts.n_rows)
+    found, weight = sums(how == "loo")
+    return Lead(round(float(found[new] - found[old]) / max(weight, 1e-9), 12), 1.0, weight)
 
 
 def column_place(option: str, name: Any, schema: Schema) -> int:

@@ -18,6 +18,7 @@ from tanager.counts.forgetting import Steps
 from tanager.counts.moments import Moments
 from tanager.encoding import Schema
 from tanager.encoding.chunks import rows_of_dicts
+from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_times
 from tanager.encoding.values import is_missing
 from tanager.learning.answering import due, follows_counts, kernel_view
@@ -31,17 +32,25 @@ if TYPE_CHECKING:
     from tanager.learning.counts_classifier import CountsClassifier
 
 
+_NO_STEPS = Steps(None, None, None)
+
+
 @dataclass
 class Lap:
-    """Encoded rows to learn, rows to answer instead of them (or None), and room for the answers."""
+    """Encoded rows to learn, rows to answer instead of them (or None), and room for the answers.
+
+    ``own`` (rows, 1), where it is wanted, gets what the true class of each row to learn was given before.
+    """
 
     block: Block
     asked: Query | None
     out: np.ndarray
+    own: np.ndarray | None = None
 
     def part(self, rows: slice) -> Lap:
         """Some of the rows."""
-        return Lap(self.block.part(rows), None if self.asked is None else self.asked.part(rows), self.out[rows])
+        asked = None if self.asked is None else self.asked.part(rows)
+        return Lap(self.block.part(rows), asked, self.out[rows], None if self.own is None else self.own[rows])
 
 
 def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
@@ -51,7 +60,7 @@ def answer_and_learn(model: CountsClassifier, rows: StreamPart) -> Answers:
         return model._answer_and_learn_first(rows)
     block, asked = encoded
     out = np.empty((len(block), len(model.classes_)))
-    _run_all(model, Lap(block, asked, out))
+    model._run(Lap(block, asked, out))
     model._follow_vocabulary()
     if model._warm_up is not None:
         X = rows.part(0, len(block)).X
@@ -67,11 +76,22 @@ def encode_next(model: CountsClassifier, rows: StreamPart) -> tuple[Block, Query
     n = _compiled_rows(model, rows) if model.knows_columns else 0
     if n == 0:
         return None
-    rows = rows.part(0, n)
+    rows, name = rows.part(0, n), type(model).__name__
     labels, _ = model.label_codes(rows.y)
+    rows = replace(rows, X=read_table(rows.X))  # so that columns are read once
+    until = model.encoder_.rows_until_cut(rows.X, _where_labelled(labels, rows.weights), name)
+    if until == 0:
+        return None
+    if until is not None:  # the row that a column is cut by goes by itself
+        return encode_next(model, rows.part(0, until))
+    block = encode_rows(model, rows, labels)
+    return block, None if rows.answered is None else model.encode(rows.answered)
+
+
+def encode_rows(model: CountsClassifier, rows: StreamPart, labels: np.ndarray) -> Block:
+    """Encode rows of known columns, with their class codes; the encoder has met their values then, no count has."""
     codes = model.encoder_.update(rows.X, _where_labelled(labels, rows.weights), type(model).__name__)
-    asked = None if rows.answered is None else model.encode(rows.answered)
-    return Block(codes, labels, rows.weights, rows.times, model._numbers(rows.X)), asked
+    return Block(codes, labels, rows.weights, rows.times, model._numbers(rows.X))
 
 
 def encode_all(model: CountsClassifier, X: Any, y: Any, weights: np.ndarray | None, times: Any) -> Block:
@@ -97,8 +117,7 @@ def learn_first_encoded(model: CountsClassifier, like: CountsClassifier, block: 
     for name in ("n_features_in_", "feature_names_in_"):
         if name in like.__dict__:
             setattr(model, name, getattr(like, name))
-    model._rows_come(block)
-    model._learned.add(block, model.n_threads)
+    model.learn_block(block)
 
 
 def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query | None = None) -> np.ndarray:
@@ -107,8 +126,18 @@ def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query
     ``asked``: rows to answer instead of them.
     """
     out = np.empty((len(block), len(model.classes_)))
-    _run_all(model, Lap(block, asked, out))
+    done = _run_plain(model, block, out) if asked is None and model._contest is None else 0
+    if done < len(block):
+        model._run(Lap(block, asked, out).part(slice(done, None)))
     return out
+
+
+def _run_plain(model: CountsClassifier, block: Block, out: np.ndarray) -> int:
+    """Let the kernel run where there are but counts and one structure; how many rows went. Blocks may be short."""
+    if not model._learned.counts_only or model._adaptive() or model._stream_scores() is not None:
+        return 0
+    view = kernel_view(model, model._answers(fresh=False))
+    return 0 if view is None or view.learned else view.stream(block, out, _NO_STEPS)
 
 
 def _compiled_rows(model: CountsClassifier, rows: StreamPart) -> int:
@@ -180,11 +209,21 @@ def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = N
         model.encoder_ = first.encoder_
 
 
+def take_columns(model: CountsClassifier, like: CountsClassifier) -> None:
+    """Have the columns that another model has fixed, and count the rows of a warm-up in them."""
+    warm, model._warm_up = model._warm_up, None
+    model.encoder_ = model._encoder_for(like.encoder_.schema)
+    model._start_model()
+    model.note_columns()
+    if warm is not None:
+        model._count(warm.batch)
+
+
 def _has_columns_of(model: CountsClassifier, first: CountsClassifier) -> bool:
     return model.knows_columns and model.encoder_.schema == first.encoder_.schema
 
 
-def _run_all(model: CountsClassifier, lap: Lap) -> None:
+def run_alone(model: CountsClassifier, lap: Lap) -> None:
     """Answer and learn encoded rows, as many at a time as one structure can answer."""
     memory = model._learned
     steps = memory.steps(len(lap.block), lap.block.times)
@@ -235,7 +274,7 @@ def _run(model: CountsClassifier, view: View, lap: Lap, steps: Steps) -> int:
     scores = model._stream_scores()
     answered = None if lap.asked is None else lap.asked.codes
     if scores is None:
-        went = view.stream(block, lap.out, steps, answered=answered, queue=queue)
+        went = view.stream(block, lap.out, steps, answered=answered, queue=queue, own=lap.own)
     else:
         went = view.stream(block, lap.out, steps, answered=answered, queue=queue, scores=scores[0], keep=scores[1])
         model._take_stream_scores(view, *scores, went)
@@ -284,10 +323,22 @@ def _run_one(model: CountsClassifier, lap: Lap, steps: Steps) -> None:
     asked = block.query if lap.asked is None else lap.asked
     query = Query(_as_unseen(model, asked.codes), asked.numbers)
     lap.out[:] = _counts_then_numbers(model, query)
+    if lap.own is not None:
+        lap.own[:] = _of_true_class(model, lap)
     if not block.labelled[0]:
         return  # nothing to learn
     _grow_counts_to(model, block.codes[0])
     memory.add_row(block, Steps(steps.fade, None, steps.gone))  # weights are late ones already
+
+
+def _of_true_class(model: CountsClassifier, lap: Lap) -> float:
+    """What the true class of one row to learn is given, 0 where it has none; ``lap.out`` is there already."""
+    if not lap.block.labelled[0]:
+        return 0.0
+    proba = lap.out
+    if lap.asked is not None:
+        proba = _counts_then_numbers(model, Query(_as_unseen(model, lap.block.codes), lap.block.numbers))
+    return float(proba[0, lap.block.labels[0]])
 
 
 def _counts_then_numbers(model: CountsClassifier, query: Query) -> np.ndarray:
@@ -309,6 +360,14 @@ def _as_unseen(model: CountsClassifier, codes: np.ndarray) -> np.ndarray:
     beyond = (codes >= n_values) & (codes != np.iinfo(codes.dtype).max)
     marker = n_values if model.unseen == "smooth" else np.iinfo(codes.dtype).max
     return np.where(beyond, marker, codes).astype(codes.dtype)
+
+
+def grow_counts(model: CountsClassifier, block: Block) -> None:
+    """Let the counts know the values of these rows, and no more that the encoder may know."""
+    codes = block.codes
+    known = np.where(codes == np.iinfo(codes.dtype).max, 0, codes)
+    if len(codes):
+        _grow_counts_to(model, known.max(axis=0))
 
 
 def _grow_counts_to(model: CountsClassifier, row: np.ndarray) -> None:

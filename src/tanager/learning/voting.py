@@ -82,8 +82,9 @@ class OrderedCollection(CountsClassifier):
     ----------
     column_order : {"given", "ig_sum", "ig_class", "mi", "random"} or list of columns, default="given"
         Which columns come first.
-    bins : default="refined"
-        Numbers are cut by class entropy, and on into more bins as rows allow; ``"mdl"`` stops before that.
+    bins : default=None
+        Numbers are cut by class entropy, and on into more bins as rows allow in ``fit`` ("refined"),
+        and into about ten by the first rows of a stream ("stream"); ``"mdl"`` stops before that.
     weights : dict, default=None
         ``{(child, parent): weight}``, or ``(child, (parent, parent))`` for a set of two, with None for the class alone;
         1 where nothing is said, 0 forbids. This is prior knowledge: the collection with the product of the weights as
@@ -98,7 +99,7 @@ class OrderedCollection(CountsClassifier):
     """
 
     column_order: Any = "given"
-    bins: Any = "refined"
+    default_bins = "refined"
     weights: Any = None
     random_state: Any = None
     gaussian: Any = False

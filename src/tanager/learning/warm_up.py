@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
+from tanager.encoding import Schema
 from tanager.encoding.chunks import n_rows, own_copy, stack
-from tanager.errors import DataError
+from tanager.encoding.kinds import settled
+from tanager.errors import DataError, DataWarning
 from tanager.learning.batch import Batch
 from tanager.learning.rows import widened
 
@@ -70,3 +73,21 @@ class WarmUp:
         """Class codes have moved: code c is now places[c]. The provisional counts are made anew."""
         known = self.labels != 65535
         self.labels[known] = places[self.labels[known]]
+
+
+def warn_of_useless(schema: Schema, bins: Any, n_first: int) -> None:
+    """Say which number columns have one bin for good, because the first rows show no cut point."""
+    numbers = [column for column in schema.columns if column.kind == "numeric" and not column.by_value]
+    lost = [column.name for column in numbers if column.n_values == 1 and not settled(column)]
+    if not lost:
+        return
+    names = ", ".join(map(repr, lost[:5])) + (", ..." if len(lost) > 5 else "")
+    one = len(lost) == 1
+    has, tells = (f"column {names} has", "tells") if one else (f"columns {names} have", "tell")
+    warnings.warn(
+        f"{has} one bin from now on and {tells} nothing: "
+        f"bins={bins!r} finds no cut point in the first {n_first:,} rows. "
+        'Leave out bins=, give bins="frequency", or let cut points follow the stream with recut="grid".',
+        DataWarning,
+        stacklevel=2,
+    )

@@ -340,6 +340,7 @@ class View:
         queue: Queue | None = None,
         scores: np.ndarray | None = None,
         keep: float = 1.0,
+        own: np.ndarray | None = None,
     ) -> int:
         """Answer each row from the rows before it, then learn it. Returns the rows done before something new came.
 
@@ -347,13 +348,14 @@ class View:
         fade by ``steps.fade``. After row r the next ``steps.gone[r]`` rows of the queue leave the counts: the queue
         holds rows learned earlier, oldest first, and then the rows given here. Its raw weights are written by this call
         and are right for ``counts.halvings`` as it is afterwards. The members of a staged sum are validated by each row
-        with a label before it is learned, as ``validate`` does, and earlier ``scores`` fade by ``keep``.
+        with a label before it is learned, as ``validate`` does, and earlier ``scores`` fade by ``keep``. ``own`` (rows,
+        1) gets what the true class of each row that is learned was given before.
         """
         counts = self.counts
         counts.make_sure_of_room(block.codes)
         rows = block.codes, block.labels, block.weights
         done, scale, halved = self.plan.stream(
-            *rows, out, counts.scale, answered, steps.fade, queue, steps.gone, scores, keep
+            *rows, out, counts.scale, answered, steps.fade, queue, steps.gone, scores, keep, own
         )
         counts.scale, self.unit = scale, scale
         counts.halvings += halved

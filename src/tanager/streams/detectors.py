@@ -87,6 +87,33 @@ class DDM:
         self.signal = "drift" if above > self.drift * spread else "warning" if above > self.warning * spread else None
         return self
 
+    def hear(self, values: list[float]) -> str | None:
+        """Take in answers one after the other, and say the gravest that they showed; quicker than ``update``."""
+        gravest = None
+        n, wrong, lowest, signal = self.n, self.wrong, self.lowest, self.signal
+        low, spread = lowest or (math.inf, 0.0)
+        smallest, smoothing, sqrt = low + spread, self.smoothing, math.sqrt
+        for value in values:
+            if signal == "drift":
+                n, wrong, signal, smallest = 0, 0.0, None, math.inf
+                lowest = None
+            n += 1
+            wrong += value
+            if n <= self.min_rows:
+                continue
+            p = (wrong + smoothing) / (n + 2 * smoothing)
+            s = sqrt(p * (1 - p) / n)
+            if p + s <= smallest:
+                low, spread, smallest = p, s, p + s
+                lowest = p, s
+            above = p + s - low
+            signal = None
+            if above > self.warning * spread:
+                signal = "drift" if above > self.drift * spread else "warning"
+                gravest = "drift" if "drift" in (signal, gravest) else "warning"
+        self.n, self.wrong, self.lowest, self.signal = n, wrong, lowest, signal
+        return gravest
+
     @property
     def drift_detected(self) -> bool:
         """Whether the last answer showed that things have changed."""
@@ -129,6 +156,8 @@ def check_detector(detector: Any) -> None:
 
 def ask(detector: Any, values: Iterable[float]) -> str | None:
     """Tell it of answers, and hear the gravest that it says: "drift", "warning" or nothing."""
+    if type(detector) is DDM:
+        return detector.hear(list(values))
     say: Callable[[float], str | None] = _updated(detector) if hasattr(detector, "update") else _called(detector)
     said = {say(value) for value in values}
     return "drift" if "drift" in said else "warning" if "warning" in said else None

@@ -10,23 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
-from tanager.encoding.chunks import n_rows
+from tanager.counts.block import Block
+from tanager.encoding.chunks import n_rows, rows_of_dicts
+from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.estimator import clone
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.stream import encode_all
+from tanager.learning.stream import encode_all, encode_next, encode_rows, take_columns
 from tanager.streams.detectors import DDM, ask, check_detector
-from tanager.streams.runner import SHARE, Duel, Runner, Share
+from tanager.streams.last_numbers import LastNumbers
+from tanager.streams.runner import SHARE, Ahead, Duel, Runner, Share
+
+ROWS_AT_ONCE = 1024  # are encoded; a model that begins encodes the rest of them again, where its cut points are new
 
 _OF_THE_MODEL = ("classes_", "target_name_", "encoder_", "n_features_in_", "feature_names_in_")
 
@@ -89,10 +94,11 @@ class DriftAware(Classifier):
 
     Notes
     -----
-    An answer is wrong if another class was more probable than the true one. A detector's change for the better,
-    such as ADWIN reports, is ignored. One model is better than another if, of the recent rows on which just one of them
-    was right, it won more than chance would give it (two standard deviations). With late labels an answer is checked
-    when its label comes.
+    A fresh model of a counting classifier begins with the columns of the stream; number columns are cut anew by the
+    last ``warm_up`` rows. An answer is wrong if another class was more probable than the true one. A detector's change
+    for the better, such as ADWIN reports, is ignored. One model is better than another if, of the recent rows on which
+    just one of them was right, it won more than chance would give it (two standard deviations). With late labels an
+    answer is checked when its label comes.
 
     Examples
     --------
@@ -155,6 +161,8 @@ class DriftAware(Classifier):
         self.events_: list[Event] = []
         self._front = self._fresh()
         self._back: Runner | None = None
+        self._reader: CountsClassifier | None = None  # fixes the columns, where it no longer answers
+        self._last: LastNumbers | None = None  # once columns are fixed
         self._duel = Duel(self.recent)  # of the two
         self._warned: int | None = None  # row at which the present warning began
         self._drifted: int | None = None  # row of a drift that still waits for a better model
@@ -166,10 +174,59 @@ class DriftAware(Classifier):
         return self
 
     def _fresh(self) -> Runner:
-        """A model that knows the classes and nothing else."""
-        model = clone(self._model())
-        model.start(self.__dict__.get("classes_"), self.__dict__.get("target_name_"))
-        return Runner(model, self.n_rows_, self.recent)
+        """A model that has learned no row. It knows the classes and, once they are fixed, the columns of the stream."""
+        model = self._unlearned()
+        classes, target = self.__dict__.get("classes_"), self.__dict__.get("target_name_")
+        if self._shares_columns:
+            self._begin_with_columns(model, classes, target)
+        else:
+            model.start(classes, target)
+        fresh = Runner(model, self.n_rows_, self.recent)
+        if self._shares_columns and model.encoder_.schema is self._front.model.encoder_.schema:
+            fresh.ahead = self._front.ahead
+        return fresh
+
+    def _unlearned(self) -> Any:
+        """The model as it was given, without anything learned. scikit-learn's ``clone`` takes half of a fresh start."""
+        options = self._model().get_params(deep=False)
+        if any(type(value) not in (bool, int, float, str, type(None)) for value in options.values()):
+            return clone(self._model())
+        return type(self._model())(**options)
+
+    def _begin_with_columns(self, model: CountsClassifier, classes: np.ndarray | None, target: str | None) -> None:
+        front = self._front.model
+        assert isinstance(front, CountsClassifier)
+        known = front.counts_.schema  # the encoder may know values of rows that are yet to come
+        schema = known if self._last is None else self._last.schema_for_fresh(known, front.class_codes)
+        model.fit_columns(schema, classes, target, named="feature_names_in_" in vars(front))
+        if schema is known:
+            model.encoder_.adopt(front.encoder_.schema)
+
+    @property
+    def _shares_columns(self) -> bool:
+        """Whether kinds, values and cut points of the model in front do for others, so that rows are encoded once."""
+        if "_front" not in self.__dict__:
+            return False
+        return _can_share(self._front.model) and self._front.model.columns_fixed
+
+    def _replace_front(self, by: Runner) -> None:
+        """Another model answers from now on. One that still warms up goes on with that, for the columns of all."""
+        if self._reader is None and _can_share(self._front.model) and self._front.model.n_warm_up_rows:
+            self._reader = self._front.model
+        self._front = by
+
+    def _settle_columns(self) -> None:
+        """At the end of a block: once the first rows of the stream have fixed the columns, all models have these."""
+        first = self._reader or self._front.model
+        if not _can_share(first) or not first.columns_fixed:
+            return
+        for runner in self._runners():
+            if runner.model.n_warm_up_rows:
+                take_columns(runner.model, first)
+        self._reader = None
+        if self._last is None:
+            self._last = LastNumbers(first)
+            self._follow()
 
     def _new_detector(self) -> None:
         self._detector = DDM() if self.detector is None else deepcopy(self.detector)
@@ -185,6 +242,8 @@ class DriftAware(Classifier):
         """Take in classes before their first rows are learned."""
         for runner in self._runners():
             runner.model.add_classes(classes)
+        if self._reader is not None:
+            self._reader.add_classes(classes)
         self._follow()
 
     def _runners(self) -> list[Runner]:
@@ -212,16 +271,9 @@ class DriftAware(Classifier):
         front.target_name_ = front.target_name_ or column_name(y)
         labels = one_dimensional(y)
         check_lengths(n_rows(X), labels)
-        encoder = clone(front).start(target=front.target_name_)  # learns no row, so that all others can begin anew
-        block = encode_all(encoder, X, labels, weights, times)
-        front.add_classes(encoder.classes_)
-        self.__dict__.update({name: vars(encoder)[name] for name in _OF_THE_MODEL if name in vars(encoder)})
-        for start in range(0, len(block), self.every):
-            part = block.part(slice(start, start + self.every))
-            for runner in self._runners():
-                runner.run_encoded(part, encoder)
-            self._step(len(part))
+        block = encode_all(front, X, labels, weights, times)
         self._follow()
+        self._run_encoded(block)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
         if y is None:
@@ -233,15 +285,93 @@ class DriftAware(Classifier):
         self.test_then_train(X if hasattr(X, "__getitem__") else np.asarray(X), y, weights, times)
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
-        """Answer and learn rows until the block ends; one alone if the model knows nothing yet, or labels are late."""
+        """Answer and learn as many rows as can be encoded at once; else those up to the end of a block.
+
+        One alone if the model knows nothing yet, or labels are late.
+        """
         knows = self._front.knows()
-        size = min(len(rows), self.every - len(self._front.block)) if knows and rows.answered is None else 1
+        if knows and rows.answered is None and len(out := self._run_laps(rows)):
+            return self.classes_, out
+        size = min(len(rows), self._rows_of_block) if knows and rows.answered is None else 1
         part = rows.part(0, size)
         even = self.classes_, self._even(1)
         (classes, proba), *_ = [runner.run(part) for runner in self._runners()]
+        if self._reader is not None:
+            self._reader.partial_fit(part.X, part.y, sample_weight=part.weights, times=part.times)
         self._follow()
+        if (last := self._watched_numbers()) is not None:
+            last.add(last.read(self._front.model, part.X), part.y.tolist(), part.weights)
         self._step(size)
         return (classes, proba) if knows else even
+
+    def _run_laps(self, rows: StreamPart) -> np.ndarray:
+        """Answer and learn rows while they can be encoded for all models; the answers."""
+        answers = [np.empty((0, len(self.classes_)))]
+        if self._shares_columns and not rows_of_dicts(rows.X):
+            rows = replace(rows, X=read_table(rows.X))  # so that columns are read once
+        done = 0
+        while (
+            done < len(rows) and (lap := self._encode(rows.part(done, min(done + ROWS_AT_ONCE, len(rows))))) is not None
+        ):
+            answers.append(self._run_encoded(*lap))
+            done += len(answers[-1])
+        return np.concatenate(answers)
+
+    def _watched_numbers(self) -> LastNumbers | None:
+        """The last rows, where cut points of models to come are learned from them."""
+        return self._last if self._last is not None and self._last.columns else None
+
+    def _encode(self, rows: StreamPart) -> tuple[Block, StreamPart] | None:
+        """Encode rows for the model in front: as many as have known classes and columns. None if the first has not."""
+        if not self._shares_columns or (self._back is not None and not self._back.model.columns_fixed):
+            return None
+        front, back = self._front.model, None if self._back is None else self._back.model
+        alike = back is not None and back.encoder_.schema == front.encoder_.schema
+        encoded = encode_next(front, rows)
+        if encoded is None:
+            return None
+        if back is not None and alike:
+            back.encoder_.adopt(front.encoder_.schema)
+        return encoded[0], rows.part(0, len(encoded[0]))
+
+    def _run_encoded(self, block: Block, rows: StreamPart | None = None) -> np.ndarray:
+        """Answer and learn encoded rows, block by block; the answers of whichever model is in front.
+
+        ``rows``: the same as they came. None: all models have the columns of the one in front, for good.
+        """
+        out = np.empty((len(block), len(self.classes_)))
+        self._front.ahead = Ahead(block, 0)
+        last = None if rows is None else self._watched_numbers()
+        numbers = None if last is None or rows is None else last.read(self._front.model, rows.X)
+        done = 0
+        while done < len(block):
+            part = slice(done, min(len(block), done + self._rows_of_block))
+            for runner in reversed(self._runners()):  # that in front answers last
+                self._look_ahead(runner, rows, done)
+                runner.run_encoded(part, out[part])
+            if last is not None and rows is not None and numbers is not None:
+                weights = None if rows.weights is None else rows.weights[part]
+                last.add(numbers[part], rows.y[part].tolist(), weights)
+            self._step(part.stop - done)
+            done = part.stop
+        for runner in self._runners():
+            runner.ahead = None
+            runner.model.take_vocabulary(runner.model.encoder_.schema)
+        self._follow()
+        return out
+
+    def _look_ahead(self, runner: Runner, rows: StreamPart | None, done: int) -> None:
+        """Let a model have the rows that are to come in its own codes, where they are not those of the one in front."""
+        if runner.ahead is None and runner.model.encoder_.schema is self._front.model.encoder_.schema:
+            runner.ahead = self._front.ahead
+        elif runner.ahead is None and rows is not None and self._front.ahead is not None:
+            labels = self._front.ahead.labels_from(done)
+            runner.ahead = Ahead(encode_rows(runner.model, rows.part(done, len(rows)), labels), done)
+
+    @property
+    def _rows_of_block(self) -> int:
+        """How many rows are left until the present block ends."""
+        return self.every - self.n_rows_ % self.every
 
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
         """Answer one row, for the detector, and learn it."""
@@ -250,7 +380,11 @@ class DriftAware(Classifier):
             self.start()
         for runner in self._runners():
             runner.run_one(row, y, sample_weight, time)
+        if self._reader is not None:
+            self._reader.learn_one(row, y, sample_weight, time)
         self._follow()
+        if (last := self._watched_numbers()) is not None:
+            last.add(last.read_row(self._front.model, row), [y], np.array([sample_weight]))
         self._step(1)
         return self
 
@@ -264,6 +398,7 @@ class DriftAware(Classifier):
 
     def _look(self) -> None:
         """At the end of a block: tell the detector, and act on what it says."""
+        self._settle_columns()
         wrong = self._front.end_block()
         if self._back is not None:
             self._duel.add(self._back.end_block(), wrong)
@@ -306,7 +441,7 @@ class DriftAware(Classifier):
         """Let the background model take over if it is better; whether it did."""
         if self._back is None or not self._duel.is_won():
             return False
-        self._front = self._back
+        self._replace_front(self._back)
         self._note("swap", f"the model that began at row {self._front.began:,} is better: {self._duel}")
         self._calm()
         return True
@@ -318,7 +453,7 @@ class DriftAware(Classifier):
             self._calm()
 
     def _restart(self) -> None:
-        self._front = self._back or self._fresh()
+        self._replace_front(self._back or self._fresh())
         self._note("restart", f"the model that began at row {self._front.began:,} answers from now on")
 
     def _fade(self) -> None:
@@ -379,7 +514,9 @@ class DriftAware(Classifier):
         check_row(row, "predict_proba_one")
         if not self.has_learned:
             return {}
-        return self._front.model.predict_proba_one(row) or dict.fromkeys(self.class_codes, 1 / len(self.classes_))
+        if not self._front.knows():  # just started anew
+            return dict.fromkeys(self.class_codes, 1 / len(self.classes_))
+        return self._front.model.predict_proba_one(row)
 
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         self.check_started()
@@ -410,7 +547,11 @@ class DriftAware(Classifier):
             "duel": [astuple(self._duel.won), astuple(self._duel.lost)],
             "runners": [runner.state() for runner in self._runners()],
         }
-        return {"state": state, "arrays": {}, "models": [runner.model for runner in self._runners()]}
+        models = [runner.model for runner in self._runners()]
+        arrays: dict[str, np.ndarray] = {}
+        if self._last is not None:
+            state["last"], arrays = self._last.to_state(self.class_codes)
+        return {"state": state, "arrays": arrays, "models": [*models, *([self._reader] if self._reader else [])]}
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
         data, models = state["state"], state["models"]
@@ -427,9 +568,18 @@ class DriftAware(Classifier):
         self.events_ = [Event(*event) for event in events]
         self._new_detector()
         self._detector.take_state(data["detector"])
-        runners = [Runner.from_state(own, model) for own, model in zip(data["runners"], models, strict=True)]
-        if len(runners) not in (1, 2):
-            raise ModelFileError(f"it has {len(runners)} models, expected one or two")
+        runners = [Runner.from_state(own, model) for own, model in zip(data["runners"], models, strict=False)]
+        if len(runners) not in (1, 2) or len(models) - len(data["runners"]) not in (0, 1):
+            raise ModelFileError(f"it has {len(models)} models, {len(data['runners'])} of them with answers")
+        self._reader = models[len(runners)] if len(models) > len(runners) else None
         self._front, self._back = runners[0], runners[1] if len(runners) > 1 else None
         self._duel.won, self._duel.lost = (Share(*share) for share in duel)
         self._follow()
+        if "last" in data and self._shares_columns:
+            self._last = LastNumbers(self._front.model)
+            self._last.take_state(data["last"], state["arrays"], self.classes_.tolist())
+
+
+def _can_share(model: Classifier) -> bool:
+    """Whether its columns do for other models, so that rows are encoded once for all."""
+    return isinstance(model, CountsClassifier) and model.recut is None

@@ -12,19 +12,22 @@ import numpy as np
 from tanager import _kernels, saved
 from tanager.counts.align import sort_labels
 from tanager.counts.normals import check_ddof
-from tanager.encoding import Column
+from tanager.encoding import Column, Encoder, encode_labels
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.schema import APPEARED
-from tanager.encoding.validation import is_weight
-from tanager.encoding.values import is_missing
-from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
+from tanager.encoding.tables import Table, read_table
+from tanager.encoding.validation import is_weight, one_dimensional
+from tanager.encoding.values import Numbers, is_missing
+from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number, nearest
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.scoring.decision import check_costs
 from tanager.shortcuts import public
+from tanager.streams.densities import DENSITIES, check_density, check_support, density_of, is_plain
 from tanager.streams.rules import Event, PseudoClass, Rules, events_of, pseudo_classes_of, rules_of
 
 _PART = "evolving-"  # arrays of a model file
+_LEAST_START = 1e-12  # what always stays of a uniform start, as in the kernel
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -36,14 +39,29 @@ class EvolvingNaiveBayes(Classifier):
     are hardly used are removed, those that are alike are merged. Numbers are Gaussian, all else is counted; gaps are
     left out. Choose it for streams whose classes come in several clusters, move, or must be read as fuzzy rules.
 
-    What is learned depends on the order of the rows.
+    What is learned depends on the order of the rows. Where pseudo-classes are known, ``fit`` takes them as they are
+    (``pseudo_classes=``).
 
     Parameters
     ----------
     alpha : float, default=0.0
         Forgetting: the share of a new row in every mean. 0 weighs all rows alike.
+    step : {"shrinking", "constant"}, default="shrinking"
+        What alpha means for the first rows. "shrinking": the n-th row has a share of 1 / n in a mean until that is
+        alpha, so that the start is soon outweighed. "constant": every row has the share alpha from the first on, which
+        is equation (8) of the source to the letter; ``prior_weight`` is then 1 / alpha.
     window : int, default=None
-        Forgetting: only so many rows are remembered, exactly. They are kept.
+        Forgetting: only so many rows are remembered, exactly. They are kept. A class none of whose rows is left has the
+        prior of the one row that every class starts with.
+    density : {"normal", "poisson", "exponential"} or dict of column name to these, default="normal"
+        What numbers of a pseudo-class are like, in all number columns or by name. "poisson" is for counts (whole
+        numbers of at least 0), "exponential" for waiting times and sizes (numbers of at least 0); other numbers are
+        refused there. Columns that are named are numbers, also where they have few whole values; with one name for
+        all, so are all columns of whole numbers.
+    join : {"product", "min"}, default="product"
+        How the columns of a row are put together in a pseudo-class: by the product of their densities, as in naive
+        Bayes; or, as in most fuzzy classifiers, by the least of their degrees of membership (density over its peak),
+        times the prior. Pseudo-classes of a class are added either way.
     eta : float, default=0.02
         Step of the tracked loss of a class; 1 / eta rows of it are remembered.
     max_error : float, default=0.1
@@ -118,7 +136,10 @@ class EvolvingNaiveBayes(Classifier):
     """
 
     alpha: float = 0.0
+    step: str = "shrinking"
     window: int | None = None
+    density: Any = "normal"
+    join: str = "product"
     eta: float = 0.02
     max_error: float = 0.1
     wait: int = 100
@@ -151,6 +172,11 @@ class EvolvingNaiveBayes(Classifier):
             value = getattr(self, name)
             if not is_number(value, 0) or value > 1:
                 raise OptionError(f"{name}={value!r}: give a number from 0 to 1.")
+        check_option("step", self.step, ("shrinking", "constant"))
+        if self.step == "constant" and self.alpha == 0:
+            raise OptionError('step="constant" is the share alpha of every row, and alpha is 0. Give it, such as 0.01.')
+        check_option("join", self.join, ("product", "min"))
+        check_density(self.density)
         if self.alpha == 1:
             raise OptionError("alpha=1 would forget all but the last row. Give a smaller share, such as 0.01.")
         for name in ("max_error", "min_hidden", "prior_weight"):
@@ -186,15 +212,63 @@ class EvolvingNaiveBayes(Classifier):
         options["ddof"] = int(self.ddof)
         options["max_loss"] = float(self.max_error if self.max_loss is None else self.max_loss)
         options["smooth_unseen"] = self.unseen == "smooth"
+        options |= {"minimum": self.join == "min", "constant_step": self.step == "constant"}
+        if self.step == "constant":
+            options["prior_weight"] = 1 / float(self.alpha)  # a weight that stays what it is: every step is alpha
+        means, variances = self._start_of(numbers)
+        return options | {"means": means, "variances": variances}
+
+    def _start_of(self, numbers: Sequence[str]) -> tuple[list[float], list[float]]:
+        """Means and variances where number columns start; empty: as in all rows so far."""
+        plain = [density_of(self.density, name) == "normal" for name in numbers]
         if isinstance(self.scale, str):
-            start = ([0.0] * len(numbers), [1.0] * len(numbers)) if self.scale == "unit" else ([], [])
-        else:
-            start = (_per_number("means", self.scale[0], numbers), _per_number("variances", self.scale[1], numbers))
-        return options | {"means": start[0], "variances": start[1]}
+            unit = [0.0 if normal else 1.0 for normal in plain]
+            return (unit, [1.0] * len(numbers)) if self.scale == "unit" else ([], [])
+        means, variances = (
+            _per_number(what, self.scale[at], numbers) for at, what in enumerate(("means", "variances"))
+        )
+        for name, mean, normal in zip(numbers, means, plain, strict=True):
+            if mean <= 0 and not normal:
+                raise OptionError(f"scale: the mean of column {name!r} is {mean:g}; its density needs one above 0.")
+        return means, variances
 
     def encoder_options(self) -> dict[str, Any]:
-        """How columns become codes; numbers stay numbers."""
-        return super().encoder_options() | {"continuous": True}
+        """How columns become codes; numbers stay numbers, and columns with another density than the normal one are."""
+        options = super().encoder_options() | {"continuous": True}
+        if is_plain(self.density):
+            return options
+        if not isinstance(self.density, Mapping):
+            return options | {"max_whole": 0}
+        named = [name for name in self.density if name in self.__dict__.get("_names", ())]
+        given = [] if self.numeric is None else list(self.numeric)
+        return options | {"numeric": given + [name for name in named if name not in given]}
+
+    def _start_encoder(self, batch: Batch, *, first: bool = False) -> None:
+        self._names = set(_names(read_table(batch.X)))
+        super()._start_encoder(batch, first=first)
+
+    def _nothing_to_cut(self, batch: Batch) -> bool:
+        self._names = set(_names(read_table(batch.X)))
+        return super()._nothing_to_cut(batch)
+
+    def validate_table(self, X: Any, *, reset: bool) -> Table:
+        """The table, sound in itself, with numbers that their densities can have."""
+        table = super().validate_table(X, reset=reset)
+        self._check_support(table)
+        return table
+
+    def _check_support(self, X: Any) -> None:
+        """Refuse numbers that the density of their column cannot have."""
+        if is_plain(self.density):
+            return
+        table = read_table(X)
+        names = _names(table)
+        requested = Encoder(**super().encoder_options()).rules(names).requested
+        for i, name in enumerate(names):
+            cells, density = table.column(i), density_of(self.density, name)
+            named = isinstance(self.density, Mapping) and name in self.density
+            if named or (isinstance(cells, Numbers) and requested.get(i) != "categorical"):
+                check_support(name, cells.floats(name), density)
 
     # --- the model in the kernel ----------------------------------------------------------------------------------
 
@@ -214,13 +288,18 @@ class EvolvingNaiveBayes(Classifier):
         values, numbers = self._split_columns()
         known = [column.n_values if column.closed or column.kind == "numeric" else 0 for column in values]
         self._options = options  # the ones it was made with
-        self._kernel = _kernels.Evolving(known, len(numbers), 0, options)
+        codes = [DENSITIES.index(density) for density in self._densities]
+        self._kernel = _kernels.Evolving(known, len(numbers), 0, options | {"density": codes})
 
     def _split_columns(self) -> tuple[list[Column], list[str]]:
-        """Columns with codes, and names of those with numbers; notes the places of the former."""
+        """Columns with codes, and names of those with numbers; notes the places of the former, and densities."""
         columns = self.encoder_.schema.columns
         self._coded = [i for i, column in enumerate(columns) if column.kind != "continuous"]
-        return [columns[i] for i in self._coded], [column.name for column in columns if column.kind == "continuous"]
+        numbers = [column.name for column in columns if column.kind == "continuous"]
+        self._densities = [density_of(self.density, name) for name in numbers]
+        named = zip(numbers, self._densities, strict=True)
+        self._other = [(i, name, density) for i, (name, density) in enumerate(named) if density != "normal"]
+        return [columns[i] for i in self._coded], numbers
 
     def _set_costs(self, classes: np.ndarray) -> None:
         """Costs count once all their classes are there; until then every wrong answer costs 1."""
@@ -232,6 +311,14 @@ class EvolvingNaiveBayes(Classifier):
         self._kernel.add_classes(places.tolist(), len(classes))
         self._set_costs(classes)
 
+    def check_learned(self) -> None:
+        """After all rows: refuse options that do not fit the classes or the columns."""
+        super().check_learned()
+        names = self.encoder_.schema.names
+        unknown = [name for name in self.density if name not in names] if isinstance(self.density, Mapping) else []
+        if unknown:
+            raise OptionError(f"density: there is no column {unknown[0]!r}.{nearest(unknown[0], names)}")
+
     @property
     def class_count_(self) -> np.ndarray:
         """How much the rows of each class weigh; the heavier class wins a tie."""
@@ -242,6 +329,31 @@ class EvolvingNaiveBayes(Classifier):
             super()._warn_of_unlabelled(n)
 
     # --- rows ---------------------------------------------------------------------------------------------------
+
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, times: Any = None, pseudo_classes: Any = None
+    ) -> Self:
+        """Learn the rows of a table in their order, forgetting all that was learned before.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            Rows, their classes and weights. Rows without a label are left out, unless ``unlabelled`` says otherwise.
+        times
+            Not used: forgetting goes by rows.
+        pseudo_classes : array of shape (n_rows,), default=None
+            The pseudo-class of every row, by any name; the same name in two classes means two pseudo-classes. They are
+            then learned as they are: each from its own rows, none is answered, promoted, merged or removed. Where a
+            distribution starts (``scale="running"``) is known from all rows, so that their order does not matter unless
+            the model forgets. Later rows (``partial_fit``) let the model evolve from there.
+        """
+        if pseudo_classes is None:
+            return super().fit(X, y, sample_weight, times)
+        self._given = one_dimensional(pseudo_classes)
+        try:
+            return super().fit(X, y, sample_weight, times)
+        finally:
+            del self._given
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, times: Any = None
@@ -268,10 +380,15 @@ class EvolvingNaiveBayes(Classifier):
         codes, numbers = self._rows_to_learn(batch.X, batch.weights)
         if classes is not None:
             self.add_classes(classes)
-        self._kernel.learn(codes, numbers, batch.labels, batch.weights)
+        if "_given" in self.__dict__:
+            pseudo, n_pseudo = _within_classes(self._given, batch.labels, batch.weights, len(self.classes_))
+            self._kernel.learn_given(codes, numbers, batch.labels, pseudo, n_pseudo, batch.weights)
+        else:
+            self._kernel.learn(codes, numbers, batch.labels, batch.weights)
 
     def _rows_to_learn(self, X: Any, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Codes and numbers of rows; new values, and in dicts new names, are taken in."""
+        self._check_support(X)
         if rows_of_dicts(X):
             self._add_columns(X)
         return self.encoder_.update(X, weights, type(self).__name__)[:, self._coded], self._numbers(X)
@@ -281,6 +398,13 @@ class EvolvingNaiveBayes(Classifier):
             return np.array([self.encoder_.continuous_row(row) for row in X])
         return self.encoder_.continuous_values(X, type(self).__name__)
 
+    def _number_row(self, row: Mapping[str, Any]) -> np.ndarray:
+        """The numbers of one row, which must be such as their densities can have."""
+        numbers = self.encoder_.continuous_row(row)
+        for i, name, density in self._other:
+            check_support(name, numbers[i : i + 1], density)
+        return numbers
+
     def _add_columns(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Take in names that are no column yet, missing in all rows so far: numbers where the first value is one."""
         if self.schema is not None:
@@ -289,10 +413,15 @@ class EvolvingNaiveBayes(Classifier):
             for name in self.encoder_.new_names(row):
                 if is_missing(row[name]):
                     continue
-                number = isinstance(row[name], float | np.floating)
+                density = density_of(self.density, name)
+                number = isinstance(row[name], float | np.floating) or (density != "normal" and is_number(row[name]))
                 kind = "continuous" if number else "categorical"
                 self.encoder_.extend([Column(name, kind, reason=APPEARED)])
-                self._kernel.add_number() if number else self._kernel.add_column()
+                self._kernel.add_number(DENSITIES.index(density)) if number else self._kernel.add_column()
+                if number and self._options["means"]:  # a copy starts as this one does
+                    mean = 0.0 if density == "normal" else 1.0
+                    late = {"means": [*self._options["means"], mean], "variances": [*self._options["variances"], 1.0]}
+                    self._options = self._options | late
         self._split_columns()
         self.note_columns()
         if "feature_names_in_" in self.__dict__:
@@ -314,7 +443,7 @@ class EvolvingNaiveBayes(Classifier):
         check_row(row, "learn_one")
         label = self.code_of(y) if self._goes_quickly(row, sample_weight) else None
         if label is not None:
-            numbers = self.encoder_.continuous_row(row)
+            numbers = self._number_row(row)
             self._kernel.learn_one(self.encoder_.update_row(row)[self._coded], numbers, label, sample_weight)
         elif not is_missing(y):
             super().learn_one(row, y, sample_weight)
@@ -334,7 +463,7 @@ class EvolvingNaiveBayes(Classifier):
         if not self.has_learned:
             return {}
         codes = self.encoder_.encode_row(row, self.unseen)[self._coded]
-        proba = self._kernel.one(codes, self.encoder_.continuous_row(row))
+        proba = self._kernel.one(codes, self._number_row(row))
         return dict(zip(self.class_codes, proba, strict=True))
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
@@ -387,7 +516,17 @@ class EvolvingNaiveBayes(Classifier):
     def pseudo_classes_(self) -> list[PseudoClass]:
         """The pseudo-classes that answer, class by class, the oldest first."""
         self.check_fitted()
-        return pseudo_classes_of(self._kernel.state(), self.encoder_.schema, self.classes_.tolist())
+        others = {name: density for _, name, density in self._other}
+        schema, classes = self.encoder_.schema, self.classes_.tolist()
+        return pseudo_classes_of(self._kernel.state(), schema, classes, others, self._probabilities)
+
+    def _probabilities(self, counts: np.ndarray, total: float) -> np.ndarray:
+        """What the kernel makes of the counts of a column's values in a pseudo-class."""
+        if not self._options.get("constant_step", False):
+            return (counts + 1) / (total + len(counts))
+        weight = 1 / self._options["alpha"]
+        start = max(weight - total, _LEAST_START * weight)
+        return (counts + start / len(counts)) / (total + start)
 
     @property
     def events_(self) -> list[Event]:
@@ -398,7 +537,7 @@ class EvolvingNaiveBayes(Classifier):
 
     def rules(self) -> Rules:
         """The model as fuzzy rules, one per pseudo-class; print them, or look at each."""
-        return rules_of(self.pseudo_classes_)
+        return rules_of(self.pseudo_classes_, self.join)
 
     def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """Draw the fuzzy sets of every column; see ``tanager.plot_fuzzy_sets``."""
@@ -459,6 +598,33 @@ class EvolvingNaiveBayes(Classifier):
             self._take_arrays(own)
         except ValueError as error:
             raise ModelFileError(str(error)) from None
+
+
+def _names(table: Table) -> tuple[str, ...]:
+    return table.names or tuple(f"x{i}" for i in range(table.n_columns))
+
+
+def _within_classes(
+    given: Any, labels: np.ndarray, weights: np.ndarray | None, n_classes: int
+) -> tuple[np.ndarray, list[int]]:
+    """Each row's place among the pseudo-classes of its class, by sorted name, and how many every class has."""
+    if len(given) != len(labels):
+        raise DataError(
+            f"X has {len(labels):,} rows, and {len(given):,} pseudo_classes are given. Give one for each row."
+        )
+    codes, _ = encode_labels(given)
+    learned = labels != np.iinfo(labels.dtype).max
+    if weights is not None:
+        learned &= weights > 0
+    missing = learned & (codes == np.iinfo(codes.dtype).max)
+    if missing.any():
+        raise DataError(f"pseudo_classes: row {missing.argmax()} has none. Give one for every row with a label.")
+    places, n_pseudo = np.zeros(len(labels), dtype=np.int64), []
+    for c in range(n_classes):
+        own = learned & (labels == c)
+        names, places[own] = np.unique(codes[own], return_inverse=True)
+        n_pseudo.append(len(names))
+    return places, n_pseudo
 
 
 def _per_number(what: str, given: Any, names: Sequence[str]) -> list[float]:

@@ -124,6 +124,17 @@ class GrowingTree:
             else:
                 waiting += reversed(node.children)
 
+    def split_columns(self) -> set[int]:
+        """The columns that some node asks for."""
+        found: set[int] = set()
+        waiting: list[Leaf | Split] = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, Split):
+                found.add(node.column)
+                waiting += node.children
+        return found
+
     # --- answers ------------------------------------------------------------------------------------------------
 
     def reached(self, codes: np.ndarray, rows: np.ndarray, node: Leaf | Split) -> Iterator[tuple[Leaf, np.ndarray]]:
@@ -236,6 +247,8 @@ class GrowingTree:
         gains = _gains(counts, leaf.learned)
         sizes = counts.schema.n_values
         gains[self.n_leaves - 1 + sizes > self.rule.max_leaves] = 0.0
+        single = [column.kind == "numeric" and column.by_value for column in counts.schema.columns]
+        gains[single] = 0.0  # numbers that are yet to be cut, often a row for each
         best = int(np.argmax(gains))
         second = max(np.delete(gains, best).max(initial=0.0), 0.0)
         bound = self.rule.bound(counts.n_classes, leaf.learned)

@@ -295,6 +295,11 @@ class HalfLives(Classifier):
     # --- answers ------------------------------------------------------------------------------------------------
 
     @property
+    def events_(self) -> list[Any]:
+        """Columns that were cut along the stream, which is the same for all members."""
+        return list(getattr(self._first, "events_", ())) if self.started else []
+
+    @property
     def members_(self) -> list[Classifier]:
         """The members, one per half-life and ladder."""
         return [model for ladder in self._ladders for model in ladder.models]

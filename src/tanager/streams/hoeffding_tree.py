@@ -11,17 +11,16 @@ import numpy as np
 
 from tanager import saved
 from tanager.classifiers.naive_bayes import NaiveBayes
-from tanager.encoding import Column
 from tanager.encoding.chunks import rows_of_dicts
-from tanager.encoding.schema import APPEARED
+from tanager.encoding.kinds import late_column
 from tanager.encoding.tables import Table, read_table
 from tanager.encoding.validation import is_weight
-from tanager.encoding.values import is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker, check_leaf
+from tanager.learning.recut_option import FirstCuts, first_cuts, read_first_cuts
 from tanager.learning.stream import keep_for_warm_up, rows_of_stage
 from tanager.learning.tree_node import TreeNode
 from tanager.scoring.explain import Explanation
@@ -142,7 +141,11 @@ class HoeffdingTree(Classifier):
     def start(self, classes: np.ndarray | None = None, target: str | None = None) -> Self:
         """Forget everything. ``classes`` are known beforehand; ``target`` is what the class is called."""
         self.__dict__.pop("_tree", None)
+        self.events_: list[FirstCuts] = []
         return super().start(classes, target)
+
+    def _cuts_numbers(self) -> bool:
+        return True
 
     def _start_model(self) -> None:
         maker = LeafMaker(self._leaf(), self.encoder_, self.encoder_.schema, self.classes_, self.unseen)
@@ -201,6 +204,9 @@ class HoeffdingTree(Classifier):
                 own = None if weights is None else weights[end : end + 1]
                 parts.append(self._learn_new(table.part(end, end + 1), labels[end : end + 1], own))
                 end += 1
+                if cut := self.encoder_.take_cuts():
+                    learned = self._class_weight.sum() + (end if weights is None else weights[:end].sum())
+                    self.events_ += first_cuts(self.encoder_.schema, cut, np.array([learned]))
             done = end
         self._class_weight += np.bincount(labels, weights, minlength=len(self.classes_))
         return np.concatenate(parts)
@@ -215,6 +221,7 @@ class HoeffdingTree(Classifier):
         """Answer one row as any row with an unseen value is answered, then take its values in."""
         unseen = "ignore" if self.unseen == "error" else self.unseen  # only questions are refused
         answer = self._followed().score(self.encoder_.transform(row, unseen), fresh=False)
+        self.encoder_.keep_values(self._tree.split_columns())  # whose values have branches
         codes = self.encoder_.update(row, None, type(self).__name__)
         self._followed().learn(codes, labels, weights)
         return answer
@@ -227,11 +234,11 @@ class HoeffdingTree(Classifier):
         return self.encoder_.transform(self.validate_table(X, reset=False), unseen, type(self).__name__)
 
     def _add_columns(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Take in names that are no column yet: categorical, missing in all rows so far."""
-        new = dict.fromkeys(name for row in rows for name in self.encoder_.new_names(row) if not is_missing(row[name]))
+        """Take in names that are no column yet, missing in all rows so far; the first value says of what kind."""
+        new = self.encoder_.first_values(rows)
         if self.schema is not None or not new:
             return
-        self.encoder_.extend(Column(name, "categorical", reason=APPEARED) for name in new)
+        self.encoder_.extend(late_column(name, value, self.max_values) for name, value in new.items())
         self._tree.add_columns(self.encoder_.schema, len(new))
         self.note_columns()
         if "feature_names_in_" in self.__dict__:
@@ -370,13 +377,17 @@ class HoeffdingTree(Classifier):
 
     def _model_state(self) -> dict[str, Any]:
         tree, models = self._followed().to_plain()
-        return {"state": {"tree": tree, "weight": self._class_weight.tolist()}, "arrays": {}, "models": models}
+        state: dict[str, Any] = {"tree": tree, "weight": self._class_weight.tolist()}
+        if self.events_:
+            state["first_cuts"] = [list(event) for event in self.events_]
+        return {"state": state, "arrays": {}, "models": models}
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
         self._start_model()
         data, models = state["state"], state["models"]
         expected = saved.items(saved.number(0.0), len(self.classes_))
         self._class_weight = np.array(saved.field("weights of its classes", data, "weight", expected))
+        self.events_ = read_first_cuts(data)
         if not all(isinstance(model, CountsClassifier) for model in models):
             raise ModelFileError("its leaves are no classifiers that read counts")
         self._tree.take_plain(data["tree"], models)

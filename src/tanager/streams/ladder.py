@@ -161,7 +161,7 @@ class Ladder:
         label = first.code_of(y)
         if label is None or not weight > 0 or not suits(self._models) or not self._share():
             return None
-        if first.encoder_.new_names(row):
+        if first.encoder_.new_names(row) or first.encoder_.is_cut_by(row):
             return None
         codes = first.encoder_.update_row(row)[None, :]
         weights = None if weight == 1.0 else np.array([float(weight)])
@@ -185,6 +185,7 @@ class Ladder:
             return self._apart(rows, 1)
         block, _ = encoded
         said = self._one_after_the_other(block, None)
+        self._follow_vocabulary()
         X = rows.part(0, len(block)).X
         warm_up_together(models, Batch(X, block.labels, block.weights, block.times))
         return said
@@ -224,7 +225,20 @@ class Ladder:
             rest = slice(done, end)
             parts.append(self._next(block.part(rest), None if asked is None else asked.part(rest)))
             done += len(parts[-1])
+        self._follow_vocabulary()
         return joined_rows(parts)
+
+    def _follow_vocabulary(self) -> None:
+        """All rows of a block were learned: values of unlabelled ones have room in the counts, too.
+
+        Not before its last row: how many values there are is part of every answer.
+        """
+        first = self.first
+        assert isinstance(first, CountsClassifier)
+        if first.encoder_.schema is not first.counts_.schema:
+            for model in self.models:
+                assert isinstance(model, CountsClassifier)
+                model.take_vocabulary(model.encoder_.schema)
 
     def _next(self, block: Block, asked: Query | None) -> Said:
         """Answer and learn at least the first of these rows."""
@@ -244,8 +258,6 @@ class Ladder:
             asked = asked.part(slice(len(block)))
             judged = np.stack([model.stream_scorer.score(block.query) for model in models], axis=1)
         answers = np.stack([answer_and_learn_encoded(model, block, asked) for model in models], axis=1)
-        for model in models:
-            model.take_vocabulary(model.encoder_.schema)
         return Said(models[0].classes_, answers, block.labels, judged)
 
     def fit(self, rows: StreamPart) -> Said:

@@ -2,22 +2,29 @@
 
 A pseudo-class is a rule. Its distributions, scaled to 1 at their peak, are fuzzy sets; they are multiplied, and the
 rules of a class are added. The scaling differs from rule to rule, so it goes into the weight of the rule.
+
+Where degrees are joined by their minimum, as in most fuzzy classifiers, the weight of a rule is its prior: there is no
+product of densities that a scaling would have to give back. Rules of a class are added all the same, so that a class
+that is split into pseudo-classes, which share its prior, stays as strong as it was.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tanager.encoding import Schema
 from tanager.encoding.values import is_missing
+from tanager.streams.fuzzy_sets import FuzzySet, NumberSet, OneOf, judges, number_set
 
-_MOST_VALUES = 6  # of a categorical column that a sentence names
-_LEAST_DEGREE = 0.05  # of a value that a sentence names
+_LEAST = "AND is the minimum: a rule counts its weight times the least of its degrees."
+
+
+Probabilities = Callable[[np.ndarray, float], np.ndarray]  # of values, from their counts and the total
 
 
 @dataclass(frozen=True)
@@ -25,8 +32,8 @@ class PseudoClass:
     """One pseudo-class: part of a class, with a distribution for every column that has varied.
 
     ``means`` and ``spreads`` (standard deviations) are of number columns, ``tables`` (value to probability) of the
-    others. ``weight`` is the weight of the rows it has learned; it answers since row ``since`` and has learned last in
-    row ``last``.
+    others; ``densities`` names those of number columns that are not normal. ``weight`` is the weight of the rows it has
+    learned; it answers since row ``since`` and has learned last in row ``last``.
     """
 
     label: Any
@@ -37,10 +44,20 @@ class PseudoClass:
     tables: dict[str, dict[Any, float]]
     since: int
     last: int
+    densities: dict[str, str] = field(default_factory=dict)
+
+    def number_set(self, name: str) -> NumberSet:
+        """The fuzzy set of a number column."""
+        return number_set(name, self.means[name], self.spreads[name], self.densities.get(name, "normal"))
+
+    @property
+    def fuzzy_sets(self) -> list[FuzzySet]:
+        """The fuzzy sets of all columns, numbers first."""
+        numbers: list[FuzzySet] = [self.number_set(name) for name in self.means]
+        return numbers + [OneOf(name, table) for name, table in self.tables.items()]
 
     def __str__(self) -> str:
-        parts = [about(name, self.means[name], self.spreads[name]) for name in self.means]
-        parts += [one_of(name, table) for name, table in self.tables.items()]
+        parts = [str(own) for own in self.fuzzy_sets]
         return f"{self.label}, prior {self.prior:.3g}, {self.weight:g} rows: {', '.join(parts)}"
 
 
@@ -58,54 +75,17 @@ class Event:
 
 
 @dataclass(frozen=True)
-class About:
-    """A number is about this much: a bell that is 1 at its centre."""
-
-    column: str
-    centre: float
-    spread: float
-
-    @property
-    def log_peak(self) -> float:
-        """The log density at the centre."""
-        return -math.log(self.spread) - 0.5 * math.log(2 * math.pi)
-
-    def log_degree(self, value: Any) -> float:
-        """Log of the degree, from 0 to 1, to which a number belongs."""
-        return -0.5 * ((float(value) - self.centre) / self.spread) ** 2
-
-    def __str__(self) -> str:
-        return about(self.column, self.centre, self.spread)
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """A value is one of these, more or less: the likeliest belongs with degree 1."""
-
-    column: str
-    table: dict[Any, float]
-
-    @property
-    def log_peak(self) -> float:
-        """The log probability of the likeliest value."""
-        return math.log(max(self.table.values()))
-
-    def log_degree(self, value: Any) -> float:
-        """Log of the degree, from 0 to 1, to which a value belongs."""
-        return math.log(self.table[value]) - self.log_peak
-
-    def __str__(self) -> str:
-        return one_of(self.column, self.table)
-
-
-@dataclass(frozen=True)
 class Rule:
-    """IF all conditions hold, more or less, THEN the class. ``prior`` is its share of the rows."""
+    """IF all conditions hold, more or less, THEN the class. ``prior`` is its share of the rows.
 
-    conditions: tuple[About | OneOf, ...]
+    ``join`` says how the degrees of the conditions are put together: by their "product", or by their minimum ("min").
+    """
+
+    conditions: tuple[FuzzySet, ...]
     label: Any
     log_weight: float
     prior: float
+    join: str = "product"
 
     @property
     def weight(self) -> float:
@@ -114,16 +94,26 @@ class Rule:
 
     def degree(self, row: Mapping[str, Any]) -> float:
         """The degree, from 0 to 1, to which a row fulfils the conditions; what is missing counts as fulfilled."""
-        return math.exp(sum(condition.log_degree(row[condition.column]) for condition in self._known(row)))
+        return math.exp(self._log_degree(row, self._known(row)))
+
+    def _log_degree(self, row: Mapping[str, Any], known: Sequence[FuzzySet]) -> float:
+        degrees = [condition.log_degree(row[condition.column]) for condition in known]
+        return min(degrees, default=0.0) if self.join == "min" else sum(degrees)
 
     def log_score(self, row: Mapping[str, Any]) -> float:
-        """Log of weight times degree. The scaling of conditions that cannot be judged is taken out of the weight."""
-        known = self._known(row)
-        lost = sum(c.log_peak for c in self.conditions) - sum(c.log_peak for c in known)
-        return self.log_weight - lost + sum(c.log_degree(row[c.column]) for c in known)
+        """Log of weight times degree.
 
-    def _known(self, row: Mapping[str, Any]) -> list[About | OneOf]:
-        return [c for c in self.conditions if not is_missing(row.get(c.column)) and _judges(c, row[c.column])]
+        Of a product, the scaling of conditions that cannot be judged is taken out of the weight.
+        """
+        known = self._known(row)
+        degree = self._log_degree(row, known)
+        if self.join == "min":
+            return self.log_weight + degree
+        lost = sum(c.log_peak for c in self.conditions) - sum(c.log_peak for c in known)
+        return self.log_weight - lost + degree
+
+    def _known(self, row: Mapping[str, Any]) -> list[FuzzySet]:
+        return [c for c in self.conditions if not is_missing(row.get(c.column)) and judges(c, row[c.column])]
 
     def text(self, width: int = 110) -> str:
         """The sentence, in lines of about this width that are broken between conditions."""
@@ -147,6 +137,7 @@ class Rules(Sequence[Rule]):
     """All rules of a model. Printed, they are sentences; asked with a row, they answer as the model does."""
 
     rules: tuple[Rule, ...]
+    join: str = "product"
 
     def shares(self, row: Mapping[str, Any]) -> dict[Any, float]:
         """What each class gets of the added up rules, for a row as a dict; the same as ``predict_proba_one``."""
@@ -167,21 +158,29 @@ class Rules(Sequence[Rule]):
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
 
+    @property
+    def note(self) -> str:
+        """How degrees are joined, where it is not by their product."""
+        return _LEAST if self.join == "min" else ""
+
     def __str__(self) -> str:
-        return "\n".join(str(rule) for rule in self.rules)
+        return "\n".join([*(str(rule) for rule in self.rules), *filter(None, [self.note])])
 
 
-def rules_of(pseudo_classes: Sequence[PseudoClass]) -> Rules:
-    """One rule per pseudo-class that has a share; weights are p h, where h is the product of the peaks."""
+def rules_of(pseudo_classes: Sequence[PseudoClass], join: str = "product") -> Rules:
+    """One rule per pseudo-class that has a share; weights are p h, where h is the product of the peaks.
+
+    Where degrees are joined by their minimum, weights are p.
+    """
     drafts = []
     for pseudo in (p for p in pseudo_classes if p.prior > 0):
-        conditions: list[About | OneOf] = []
-        conditions += [About(name, mean, pseudo.spreads[name]) for name, mean in pseudo.means.items()]
-        conditions += [OneOf(name, table) for name, table in pseudo.tables.items()]
-        drafts.append((pseudo, conditions, math.log(pseudo.prior) + sum(c.log_peak for c in conditions)))
+        sets = pseudo.fuzzy_sets
+        peaks = 0.0 if join == "min" else sum(own.log_peak for own in sets)
+        drafts.append((pseudo, sets, math.log(pseudo.prior) + peaks))
     top = max(log_weight for *_, log_weight in drafts)
     total = top + math.log(sum(math.exp(log_weight - top) for *_, log_weight in drafts))
-    return Rules(tuple(Rule(tuple(conditions), p.label, weight - total, p.prior) for p, conditions, weight in drafts))
+    rules = (Rule(tuple(sets), p.label, log_weight - total, p.prior, join) for p, sets, log_weight in drafts)
+    return Rules(tuple(rules), join)
 
 
 def most_different(pseudos: Sequence[PseudoClass], known: Sequence[str], most: int) -> list[str]:
@@ -202,8 +201,17 @@ def most_different(pseudos: Sequence[PseudoClass], known: Sequence[str], most: i
     return [name for name in known if name in chosen]
 
 
-def pseudo_classes_of(state: Mapping[str, np.ndarray], schema: Schema, classes: Sequence[Any]) -> list[PseudoClass]:
-    """The active pseudo-classes in a kernel's state. Columns that have not varied say nothing, and are left out."""
+def pseudo_classes_of(
+    state: Mapping[str, np.ndarray],
+    schema: Schema,
+    classes: Sequence[Any],
+    densities: Mapping[str, str],
+    probabilities: Probabilities,
+) -> list[PseudoClass]:
+    """The active pseudo-classes in a kernel's state. Columns that have not varied say nothing, and are left out.
+
+    ``densities`` names those of number columns that are not normal; ``probabilities`` makes them of counts and total.
+    """
     columns = schema.columns
     numbers = [column.name for column in columns if column.kind == "continuous"]
     coded = [column for column in columns if column.kind != "continuous"]
@@ -216,7 +224,7 @@ def pseudo_classes_of(state: Mapping[str, np.ndarray], schema: Schema, classes: 
     totals, counts = state["totals"].reshape(n_pseudo, -1), state["counts"].reshape(n_pseudo, -1)
 
     def table(p: int, i: int) -> dict[Any, float]:
-        shares = (counts[p, edges[i] : edges[i + 1]] + 1) / (totals[p, i] + n_values[i])
+        shares = probabilities(counts[p, edges[i] : edges[i + 1]], totals[p, i])
         return {coded[i].describe(v): float(share) for v, share in enumerate(shares)}
 
     return [
@@ -229,6 +237,7 @@ def pseudo_classes_of(state: Mapping[str, np.ndarray], schema: Schema, classes: 
             {column.name: table(p, i) for i, column in enumerate(coded) if n_values[i] > 1},
             int(state["since"][p]),
             int(state["last"][p]),
+            {name: own for i, name in enumerate(numbers) if varied[i] and (own := densities.get(name))},
         )
         for p in range(n_pseudo)
         if not state["hidden"][p] and state["known"][state["label"][p]]
@@ -254,36 +263,3 @@ def _why(kind: int, similarity: str, loss: str, active: int, found: float, limit
     if kind == 1:
         return f"two are alike (distance {found:.2g}, below {limit:.2g}); {now}"
     return f"one is hardly used (prior {found:.2g}, below {limit:.2g}); {now}"
-
-
-def _judges(condition: About | OneOf, value: Any) -> bool:
-    """Whether a condition has an opinion of this value: numbers must be finite, values known."""
-    return value in condition.table if isinstance(condition, OneOf) else math.isfinite(value)
-
-
-def about(name: str, centre: float, spread: float) -> str:
-    """``length is about 1.46 (±0.17)``, with as many digits as the spread has meaning.
-
-    >>> about("length", 1.46234, 0.17366)
-    'length is about 1.46 (±0.17)'
-    >>> about("price", 1234567.8, 89012.3)
-    'price is about 1235000 (±89000)'
-    """
-    digits = 1 - math.floor(math.log10(spread))
-    if digits > 6 or digits < -8:
-        return f"{name} is about {centre:.4g} (±{spread:.2g})"
-    texts = [f"{round(number, digits):.{max(digits, 0)}f}" for number in (centre, spread)]
-    return f"{name} is about {texts[0]} (±{texts[1]})"
-
-
-def one_of(name: str, table: Mapping[Any, float]) -> str:
-    """``colour is red (1) or blue (0.4)``: the likeliest values, and the degrees to which they belong.
-
-    >>> one_of("colour", {"blue": 0.2, "red": 0.5, "green": 0.3})
-    'colour is red (1) or green (0.6) or blue (0.4)'
-    """
-    top = max(table.values())
-    order = sorted(table, key=lambda value: -table[value])
-    shown = [value for value in order if table[value] >= _LEAST_DEGREE * top]
-    texts = [f"{value} ({table[value] / top:.2g})" for value in shown[:_MOST_VALUES]]
-    return f"{name} is {' or '.join(texts)}{' or ...' if len(shown) > _MOST_VALUES else ''}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,18 @@ from tanager.encoding.values import is_missing
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.stream import answer_and_learn_encoded, learn_first_encoded
+from tanager.learning.stream import answer_and_learn_encoded
 from tanager.scoring.decision import TIE
 
 LONG_RUN = 5  # the error in the long run is over that many times the rows that count as recent
 CLEAR = 2.0  # standard deviations that one model must be ahead of another to be called better
+
+
+@lru_cache(64)
+def _fading(rows: float, n: int) -> tuple[float, np.ndarray, float]:
+    """What n rows leave of what was there before, and of themselves: each, and all together."""
+    fade = (1 - 1 / rows) ** np.arange(n, -1, -1)
+    return float(fade[0]), fade[1:], float(fade[1:].sum())
 
 
 @dataclass
@@ -32,9 +40,9 @@ class Share:
 
     def add(self, these: np.ndarray) -> None:
         """Take in rows in their order, 1 where they are of the kind and 0 where not."""
-        fade = (1 - 1 / self.rows) ** np.arange(len(these), -1, -1)
-        self.count = float(self.count * fade[0] + these @ fade[1:])
-        self.of = float(self.of * fade[0] + fade[1:].sum())
+        before, each, total = _fading(self.rows, len(these))
+        self.count = self.count * before + float(these @ each)
+        self.of = self.of * before + total
 
     @property
     def mean(self) -> float:
@@ -64,6 +72,27 @@ class Duel:
         return f"it alone was right on {self.won.count:.0f} of the recent rows, the other on {self.lost.count:.0f}"
 
 
+@dataclass
+class Ahead:
+    """Encoded rows that are to come, from one of them on."""
+
+    block: Block
+    first: int
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether all of them have a label and weigh 1."""
+        return self.block.weights is None and bool(self.block.labelled.all())
+
+    def part(self, rows: slice) -> Block:
+        """Some of them, by their places among all rows."""
+        return self.block.part(slice(rows.start - self.first, rows.stop - self.first))
+
+    def labels_from(self, row: int) -> np.ndarray:
+        """Class codes of rows from one on."""
+        return self.block.labels[row - self.first :]
+
+
 class Runner:
     """A model in a stream, and its answers: 1 where wrong, NaN where there was no label or no weight.
 
@@ -72,52 +101,97 @@ class Runner:
     """
 
     def __init__(self, model: Classifier, began: int, recent: int) -> None:
-        self.model = model
+        self.model: Any = model  # a CountsClassifier where rows are encoded for it
         self.began = began  # row of the stream
         self.block: list[float] = []  # answers since the last block ended
+        self.ahead: Ahead | None = None  # rows of a table that is being run through
+        self._knows = False  # for certain
         self.recent, self.long_run = Share(recent), Share(LONG_RUN * recent)
 
     def knows(self) -> bool:
         """Whether it has learned anything to answer from."""
-        return self.model.has_learned
+        model = self.model
+        if not self._knows and model.has_learned:  # which counts the rows of a warm-up
+            learned = not isinstance(model, CountsClassifier) or bool(model.class_count_.any())
+            if not learned or model.n_warm_up_rows:
+                return learned
+            self._knows = True
+        return self._knows
 
     def run(self, rows: StreamPart) -> Answers:
         """Answer and learn rows; the classes and the answers. With late labels a single row."""
-        X, y, weights, times, answered = rows.X, rows.y, rows.weights, rows.times, rows.answered
-        if answered is not None:
-            own = self.model.stream_proba(X)[0].tolist() if self.knows() else []
-            weight = 1.0 if weights is None else weights[0]
-            self._check_answer(dict(zip(self.model.class_codes, own, strict=False)), y.tolist()[0], weight)
-            proba = self.model.test_then_train(X, y, weights, times, answered)
-            return self.model.classes_, proba
-        proba = self.model.test_then_train(X, y, weights, times)
-        place = self.model.class_codes
-        codes = np.array([place.get(label, -1) for label in y.tolist()])
-        odd = codes < 0 if weights is None else (codes < 0) | (weights == 0)
+        model, knew = self.model, self.knows()
+        if rows.answered is not None:
+            return self._run_late(rows, knew)
+        given = rows.X, rows.y, rows.weights, rows.times
+        proba = model.test_then_train(*given) if knew else self._run_first(rows)
+        place = model.class_codes
+        codes = np.array([place.get(label, -1) for label in rows.y.tolist()])
+        odd = codes < 0 if rows.weights is None else (codes < 0) | (rows.weights == 0)
         own = proba[np.arange(len(codes)), codes] if len(place) else 0.0
         wrong = np.where(odd, np.nan, own < proba.max(axis=1, initial=0.0) - TIE)
         self.block += wrong.tolist()
-        return self.model.classes_, proba
+        return model.classes_, proba
 
-    def run_encoded(self, block: Block, encoded_by: CountsClassifier) -> None:
-        """Answer and learn rows that another model has encoded; rows without label or weight are passed over."""
-        assert isinstance(self.model, CountsClassifier)
+    def _run_first(self, rows: StreamPart) -> np.ndarray:
+        """Rows before which nothing was learned: they are answered evenly until one of them was."""
+        model, m, done = self.model, len(rows), 0
+        while done < m and not self.knows():
+            first = rows.part(done, done + 1)
+            if not is_missing(first.y[0]):
+                model.partial_fit(first.X, first.y, sample_weight=first.weights, times=first.times)
+            done += 1
+        rest = rows.part(done, m)
+        answers = model.test_then_train(rest.X, rest.y, rest.weights, rest.times) if done < m else None
+        k = len(model.classes_)
+        out = np.full((m, k), 1 / max(1, k))
+        if answers is not None:
+            out[done:] = answers
+        return out
+
+    def _run_late(self, rows: StreamPart, knew: bool) -> Answers:
+        """One row whose label has come, and another one to answer."""
+        model, weight = self.model, 1.0 if rows.weights is None else rows.weights[0]
+        own = model.stream_proba(rows.X)[0].tolist() if knew else []
+        self._check_answer(dict(zip(model.class_codes, own, strict=False)), rows.y.tolist()[0], weight)
+        given = rows.X, rows.y, rows.weights, rows.times
+        proba = model.test_then_train(*given, rows.answered) if knew else self._run_first(StreamPart(*given))
+        return model.classes_, proba  # the row may have brought a class
+
+    def run_encoded(self, rows: slice, out: np.ndarray) -> None:
+        """Answer and learn rows that are encoded ahead; rows without weight are passed over."""
+        model = self.model
+        assert isinstance(model, CountsClassifier)
+        assert self.ahead is not None
+        block = self.ahead.part(rows)
+        if self.ahead.plain and self._knows:
+            out[:] = answer_and_learn_encoded(model, block)
+            own = out[np.arange(len(block)), block.labels]
+            self.block += (own < out.max(axis=1) - TIE).astype(float).tolist()
+            return
         counted = block.labelled if block.weights is None else block.labelled & (block.weights > 0)
-        wrong = np.where(counted, 0.0, np.nan)
-        if not counted.all():
-            block = block.part(counted)
-        if len(block) and not self.knows():  # nothing to answer the first row from
-            learn_first_encoded(self.model, encoded_by, block.part(slice(1)))
-            counted[np.argmax(counted)], block = False, block.part(slice(1, None))
-        if len(block):
-            proba = answer_and_learn_encoded(self.model, block)
-            own = proba[np.arange(len(block)), block.labels]
-            wrong[counted] = own < proba.max(axis=1) - TIE
-        self.block += wrong.tolist()
+        first = 0
+        if not self.knows() and counted.any():  # nothing to answer the first row from
+            first = int(np.argmax(counted)) + 1
+            model.learn_block(block.part(slice(first - 1, first)))
+        out[:first] = 1 / out.shape[1]
+        if not self.knows():
+            out[:] = 1 / out.shape[1]
+        elif first < len(block):
+            self._run_rest(model, block.part(slice(first, None)), out[first:])
+        own = out[np.arange(len(block)), np.where(counted, block.labels, 0)]
+        self.block += np.where(counted, own < out.max(axis=1) - TIE, np.nan).tolist()
+
+    def _run_rest(self, model: CountsClassifier, block: Block, out: np.ndarray) -> None:
+        if block.weights is None or (some := block.weights > 0).all():
+            out[:] = answer_and_learn_encoded(model, block)
+        else:
+            out[some] = answer_and_learn_encoded(model, block.part(some))
+            out[~some] = 1 / out.shape[1]
 
     def run_one(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> None:
         """Answer and learn one row."""
-        self._check_answer(self.model.predict_proba_one(row), y, weight)
+        self._check_answer(self.model.predict_proba_one(row) if self.knows() else {}, y, weight)
         self.model.learn_one(row, y, weight, time)
 
     def _check_answer(self, proba: dict[Any, float], y: Any, weight: float) -> None:
@@ -130,7 +204,7 @@ class Runner:
 
     def end_block(self) -> np.ndarray:
         """The answers of the block that ends here, now part of the shares."""
-        wrong = np.array(self.block)
+        wrong = np.array(self.block, dtype=float)
         wrong = wrong[~np.isnan(wrong)]
         self.recent.add(wrong)
         self.long_run.add(wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -300,7 +301,14 @@ def _evolving(model: Any) -> dict[str, Any] | None:
 
 def _fuzzy_set(pseudo: Any, name: str) -> dict[str, Any]:
     if name in pseudo.means:
-        return {"mean": pseudo.means[name], "spread": pseudo.spreads[name]}
+        own = pseudo.number_set(name)
+        found = {"mean": pseudo.means[name], "spread": own.spread}
+        if own.density == "normal":
+            return found
+        high = own.centre + 4 * own.spread  # a count or a wait, which has no bell
+        xs = np.arange(math.ceil(high) + 1) if own.density == "poisson" and high < 200 else np.linspace(0, high, 61)
+        xs = np.round(xs) if own.density == "poisson" else xs
+        return found | {"curve": [[float(x), round(math.exp(own.log_degree(x)), 4)] for x in xs]}
     table = pseudo.tables[name]
     most = max(table.values())
     likely = sorted(table, key=lambda value: -table[value])[:8]

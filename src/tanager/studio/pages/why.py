@@ -82,7 +82,7 @@ def _columns(session: Session, model: Any) -> list[dict[str, Any]]:
         {
             "name": column.name,
             "kind": column.kind,
-            "values": list(column.values) if column.kind in ("categorical", "ordinal") else list(range(column.n_codes)),
+            "values": list(column.values) if column.values else list(range(column.n_codes)),
             "cuts": list(column.cuts) if column.kind == "numeric" else [],
             "range": _range(session, column),
             "read": blanket is None or column.name in blanket,

@@ -218,14 +218,14 @@ export default {
 
     function fuzzyBells(name, i, pseudo, style) {
       const sets = pseudo.map((own) => own.sets[i]);
-      const domain = [Math.min(...sets.map((own) => own.mean - 3 * own.spread)), Math.max(...sets.map((own) => own.mean + 3 * own.spread))];
+      const domain = [Math.min(...sets.map((own) => (own.curve ? 0 : own.mean - 3 * own.spread))), Math.max(...sets.map((own) => (own.curve ? own.curve.at(-1)[0] : own.mean + 3 * own.spread)))];
       const [width, height] = [220, 100];
       const x = scale(domain, [6, width - 6]);
       const picture = canvas(width, height, `Fuzzy sets of ${name}`);
       picture.append(xAxis({ x, y: height - 22, domain, n: 3 }));
       sets.forEach((own, at) => {
-        const points = Array.from({ length: 61 }, (_, k) => own.mean + own.spread * (k / 10 - 3));
-        const d = points.map((value, k) => `${k ? "L" : "M"}${x(value).toFixed(1)} ${(height - 22 - 70 * Math.exp(-0.5 * ((value - own.mean) / own.spread) ** 2)).toFixed(1)}`).join("");
+        const bell = () => Array.from({ length: 61 }, (_, k) => k / 10 - 3).map((z) => [own.mean + own.spread * z, Math.exp(-0.5 * z ** 2)]);
+        const d = (own.curve ?? bell()).map(([value, degree], k) => `${k ? "L" : "M"}${x(value).toFixed(1)} ${(height - 22 - 70 * degree).toFixed(1)}`).join("");
         picture.append(s("path", { d, class: "curve", stroke: style[at].colour, "stroke-dasharray": style[at].dash, opacity: style[at].opacity },
           s("title", {}, `${pseudo[at].label}: about ${number(own.mean)} (± ${number(own.spread)}), ${percent(pseudo[at].prior)} of the rows, since row ${number(pseudo[at].since)}`)));
       });

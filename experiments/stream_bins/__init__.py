@@ -1,0 +1,1 @@
+"""How number columns are cut in streams, by the first rows alone."""
