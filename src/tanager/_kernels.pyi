@@ -44,6 +44,9 @@ def cpu_features() -> list[str]:
 def set_cpu_level(level: Literal["auto", "plain", "avx2", "avx512"]) -> None:
     """Use at most this level; "auto" is the best this processor has."""
 
+def value_weights(codes: _Codes, weights: _Floats, n_values: Sequence[int], out: _Floats) -> None:
+    """Adds what the rows with every value of every column weigh, the values of all columns one after the other."""
+
 def fold_right(
     codes: _Codes,
     labels: _Codes,
