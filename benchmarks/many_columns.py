@@ -11,13 +11,14 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
 
-from tanager import BSEJ, FSSJ, AnytimeA2DE, DataWarning, SuperParentTAN
-from tanager.classifiers import joining, super_parent_tan
+from tanager import AODE, BSEJ, FSSJ, AnytimeA2DE, DataWarning, NBTree, SuperParentTAN
+from tanager.classifiers import joining, nb_tree, super_parent_tan
 from tanager.datasets import load
 from tanager.learning import anytime
 
@@ -80,16 +81,19 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "300, tree": tree_table,
     "250, topics": topic_table,
     "200, parity": parity_table,
+    "600, topics": partial(topic_table, 4000, 600, 9),
+    "400, parity": partial(parity_table, 6000, 400, 11),
+    "500, tree": partial(tree_table, 4000, 500, 12),
     "digits": digits_table,
     **({"dna180": dna_table} if os.environ.get("TANAGER_DATA") else {}),
 }
-MODELS = (SuperParentTAN(), SuperParentTAN(search="arcs"), BSEJ(), FSSJ(), AnytimeA2DE())
+MODELS = (SuperParentTAN(), SuperParentTAN(search="arcs"), BSEJ(), FSSJ(), AnytimeA2DE(), NBTree(leaf=AODE()))
 
 
 @contextmanager
 def without_limits() -> Iterator[None]:
     """Everything is tried, however many columns there are."""
-    modules = (joining, super_parent_tan, anytime)
+    modules = (joining, super_parent_tan, anytime, nb_tree)
     known = [module.MANY_COLUMNS for module in modules]
     try:
         for module in modules:

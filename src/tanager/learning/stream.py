@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from tanager.learning.counts_classifier import CountsClassifier
 
 
+MANY_COLUMNS = (
+    100  # beyond, rows of a table that is known to its end are answered before they are learned, some together
+)
 _NO_STEPS = Steps(None, None, None)
 
 
@@ -134,12 +137,29 @@ def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query
     return out
 
 
+def answer_ahead(model: CountsClassifier, block: Block) -> np.ndarray | None:
+    """Answers to rows before any of them is learned; None where that takes no less than row after row.
+
+    It does where pairs of hundreds of columns are counted: a single row reads and writes more than the cache holds.
+    """
+    if len(model.encoder_.schema) <= MANY_COLUMNS or model.counts_.order < 2 or model._contest is not None:
+        return None
+    view = _plain_view(model)
+    return None if view is None else view.score(block.query, n_jobs=model.n_threads, may_compile=False)
+
+
 def _run_plain(model: CountsClassifier, block: Block, out: np.ndarray) -> int:
     """Let the kernel run where there are but counts and one structure; how many rows went. Blocks may be short."""
+    view = _plain_view(model)
+    return 0 if view is None else view.stream(block, out, _NO_STEPS)
+
+
+def _plain_view(model: CountsClassifier) -> View | None:
+    """What answers, where there are but counts and one structure."""
     if not model._learned.counts_only or model._adaptive() or model._stream_scores() is not None:
-        return 0
+        return None
     view = kernel_view(model, model._answers(fresh=False))
-    return 0 if view is None or view.learned else view.stream(block, out, _NO_STEPS)
+    return None if view is None or view.learned else view
 
 
 def _compiled_rows(model: CountsClassifier, rows: StreamPart) -> int:
