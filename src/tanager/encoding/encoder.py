@@ -130,6 +130,11 @@ class Encoder:
         """The options that it was made with, but for the schema."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
+    @property
+    def has_cut(self) -> bool:
+        """Whether the last update has cut a column, and ``take_cuts`` has not told yet."""
+        return bool(self._cut_by)
+
     def take_cuts(self) -> dict[int, int]:
         """The columns that the last update has cut, and by which of its rows; told once."""
         found, self._cut_by = self._cut_by, {}

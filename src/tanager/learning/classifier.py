@@ -457,6 +457,18 @@ class Classifier(TakesTurns, Estimator):
             self._count(warm.batch.part(warm.counted, warm.n_rows))
         warm.counted = warm.n_rows
 
+    def _provisional(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> tuple[np.ndarray, int] | None:
+        """Codes and class of a row that provisional columns can learn at once: they stay, and nothing in it is new."""
+        warm = self._warm_up
+        if warm is None or weight != 1.0 or time is not None or warm.times is not None:
+            return None
+        if warm.counted < warm.n_rows or warm.n_rows + 1 >= min(2 * warm.stage, self.warm_up):
+            return None
+        if not self.knows_columns or not self.encoder_.schema.name_set.issuperset(row):
+            return None
+        codes, label = self.encoder_.quick_row(row), self.code_of(y)
+        return None if codes is None or label is None else (codes, label)
+
     # --- answers ------------------------------------------------------------------------------------------------
 
     def predict_proba(self, X: Any) -> np.ndarray:

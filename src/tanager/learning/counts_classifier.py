@@ -834,7 +834,8 @@ class CountsClassifier(Classifier):
         if sample_weight == 0:
             return self
         self._follow_vocabulary()
-        self._note_cuts(np.array([label], dtype=np.uint16), np.array([float(sample_weight)]))
+        if self.encoder_.has_cut:
+            self._note_cuts(np.array([label], dtype=np.uint16), np.array([float(sample_weight)]))
         if memory.counts_only and self._recutting is None:
             memory.counts.learn_row(codes, label, sample_weight)
             return self
@@ -847,21 +848,17 @@ class CountsClassifier(Classifier):
 
     def _learn_provisionally(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
         """Learn a row of a warm-up at once, where its columns stay and it brings nothing new; whether that was so."""
-        warm = self._warm_up
-        if warm is None or weight != 1.0 or time is not None or self._recutting is not None:
-            return False
-        if warm.counted < warm.n_rows or warm.n_rows + 1 >= min(2 * warm.stage, self.warm_up):
+        if self._warm_up is None or self._recutting is not None or not self.knows_columns:
             return False
         memory = self._learned
-        if memory.clock is not None or memory.rows is not None or not self.encoder_.schema.name_set.issuperset(row):
+        if memory.clock is not None or memory.rows is not None:
             return False
-        codes, label = self.encoder_.quick_row(row), self.code_of(y)
-        if codes is None or label is None:
+        found = self._provisional(row, y, weight, time)
+        if found is None:
             return False
-        labels = np.array([label], dtype=np.uint16)
-        memory.add_row(Block(codes[None, :], labels, None, None, self._numbers([row])))
-        warm.append(Batch([row], labels))
-        warm.counted = warm.n_rows
+        codes, label = found
+        memory.add_row(Block(codes[None, :], np.array([label], dtype=np.uint16), None, None, self._numbers([row])))
+        self._warm_up.append_counted(dict(row), label)
         return True
 
     def _beside_codes(self, row: Mapping[str, Any], time: Any) -> tuple[np.ndarray | None, np.ndarray | None]:

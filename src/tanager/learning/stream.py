@@ -126,7 +126,7 @@ def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query
     ``asked``: rows to answer instead of them.
     """
     out = np.empty((len(block), len(model.classes_)))
-    done = _run_plain(model, block, out) if asked is None and model._contest is None else 0
+    done = _run_plain(model, block, out) if asked is None else 0
     if done < len(block):
         model._run(Lap(block, asked, out).part(slice(done, None)))
     return out
@@ -134,10 +134,25 @@ def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query
 
 def _run_plain(model: CountsClassifier, block: Block, out: np.ndarray) -> int:
     """Let the kernel run where there are but counts and one structure; how many rows went. Blocks may be short."""
-    if not model._learned.counts_only or model._adaptive() or model._stream_scores() is not None:
-        return 0
+    view = plain_view(model)
+    return 0 if view is None else view.stream(block, out, _NO_STEPS)
+
+
+def plain_view(model: CountsClassifier) -> View | None:
+    """The view that answers in the kernels where there are but counts and one structure; None elsewhere."""
+    if model._contest is not None or not model._learned.counts_only or model._adaptive() or model._stream_scores() is not None:
+        return None
     view = kernel_view(model, model._answers(fresh=False))
-    return 0 if view is None or view.learned else view.stream(block, out, _NO_STEPS)
+    return None if view is None or view.learned else view
+
+
+def answer_row(model: CountsClassifier, codes: np.ndarray) -> list[float]:
+    """The answer to one encoded row without Gaussian columns, as a stream answers."""
+    view = kernel_view(model, model._answers(fresh=False))
+    if view is not None:
+        return view.plan.one(codes)
+    proba: list[float] = model.stream_scorer.score(Query(codes[None, :]))[0].tolist()
+    return proba
 
 
 def _compiled_rows(model: CountsClassifier, rows: StreamPart) -> int:

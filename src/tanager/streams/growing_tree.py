@@ -22,7 +22,7 @@ from tanager.encoding import Schema
 from tanager.errors import ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
-from tanager.learning.stream import answer_and_learn_encoded
+from tanager.learning.stream import answer_and_learn_encoded, answer_row, plain_view
 from tanager.scoring.decision import TIE
 
 
@@ -166,6 +166,50 @@ class GrowingTree:
     def by_majority(self, leaf: Leaf) -> bool:
         """Whether a leaf answers with the shares of its classes."""
         return self.answers == "majority" or (self.answers == "adaptive" and leaf.right[1] > leaf.right[0])
+
+    # --- one row ------------------------------------------------------------------------------------------------
+
+    def leaf_of(self, codes: np.ndarray) -> Leaf:
+        """The leaf that one row reaches."""
+        node = self.root
+        while isinstance(node, Split):
+            cell, children = codes.item(node.column), node.children
+            node = children[cell if cell < len(children) else node.heaviest]
+        return node
+
+    def answer_row(self, codes: np.ndarray) -> list[float]:
+        """``score`` of one row, as a stream answers."""
+        leaf = self.leaf_of(codes)
+        model = self.model_of(leaf)
+        if self.by_majority(leaf):
+            shares: list[float] = _shares(model.memory.counts.class_counts).tolist()
+            return shares
+        return answer_row(model, codes)
+
+    def learn_row(self, codes: np.ndarray, label: int, weight: float) -> None:
+        """``learn`` of one row of known values, by the shortest way."""
+        leaf = self.leaf_of(codes)
+        model = self.model_of(leaf)
+        view = plain_view(model)
+        if view is None:
+            weights = None if weight == 1.0 else np.array([float(weight)])
+            self.learn(codes[None, :], np.array([label], dtype=np.uint16), weights)
+            return
+        if self.answers != "classifier":
+            proba, before = view.plan.one(codes), model.memory.counts.class_counts
+            rows = before.sum() + len(before)
+            majority = (before.item(label) + 1) / rows >= (before.max() + 1) / rows - TIE
+            by_classifier, by_majority = leaf.right
+            if proba[label] >= max(proba) - TIE:
+                by_classifier += weight
+            leaf.right = by_classifier, by_majority + weight if majority else by_majority
+        model.memory.counts.learn_row(codes, label, weight)
+        leaf.learned += weight
+        leaf.waiting += weight
+        if leaf.waiting >= self.rule.grace and self.n_leaves < self.rule.max_leaves:
+            split = self._look(leaf)
+            if split is not None:
+                self._replace(leaf, split)
 
     # --- learning -----------------------------------------------------------------------------------------------
 
