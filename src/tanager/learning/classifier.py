@@ -441,8 +441,12 @@ class Classifier(TakesTurns, Estimator):
 
     def _count_from_start(self, warm: WarmUp, n_first: int, *, last: bool = False) -> None:
         """Learn the schema from the first rows of a warm-up, for the last time or not, and count all its rows anew."""
-        batch = warm.batch
-        self._start_encoder(batch.part(0, n_first), first=last)
+        batch = first = warm.batch
+        if n_first < warm.n_rows:
+            first = batch.part(0, n_first)
+        else:  # no further row may bring a column, so that all are read once
+            batch = first = Batch(read_table(batch.X), batch.labels, batch.weights, batch.times)
+        self._start_encoder(first, first=last)
         self._count(batch)
 
     def count_warm_up(self) -> None:

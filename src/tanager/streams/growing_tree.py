@@ -24,6 +24,7 @@ from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
 from tanager.learning.stream import answer_and_learn_encoded, answer_row, plain_view
 from tanager.scoring.decision import TIE
+from tanager.scoring.view import View
 
 
 @dataclass(eq=False)
@@ -38,6 +39,7 @@ class Leaf:
     learned: float = 0.0
     waiting: float = 0.0
     right: tuple[float, float] = (0.0, 0.0)
+    view: View | None = None  # that answers single rows in the kernels, once it was asked for
 
 
 @dataclass(eq=False)
@@ -180,36 +182,49 @@ class GrowingTree:
     def answer_row(self, codes: np.ndarray) -> list[float]:
         """``score`` of one row, as a stream answers."""
         leaf = self.leaf_of(codes)
-        model = self.model_of(leaf)
+        view = self._view_of(leaf)
         if self.by_majority(leaf):
-            shares: list[float] = _shares(model.memory.counts.class_counts).tolist()
+            shares: list[float] = _shares(self.model_of(leaf).memory.counts.class_counts).tolist()
             return shares
-        return answer_row(model, codes)
+        return answer_row(self.model_of(leaf), codes) if view is None else view.plan.one(codes)
+
+    def _view_of(self, leaf: Leaf) -> View | None:
+        """What answers in a leaf whose classifier has but counts and one structure, with all values and classes."""
+        view, model, maker = leaf.view, leaf.model, self.maker
+        if view is None or model is None or not view.valid or view.counts is not model.memory.counts:
+            view = leaf.view = plain_view(self.model_of(leaf))
+        elif view.counts.schema is not maker.schema or model.classes_ is not maker.classes:
+            view = leaf.view = plain_view(self.model_of(leaf))
+        return view
 
     def learn_row(self, codes: np.ndarray, label: int, weight: float) -> None:
         """``learn`` of one row of known values, by the shortest way."""
         leaf = self.leaf_of(codes)
-        model = self.model_of(leaf)
-        view = plain_view(model)
+        view = self._view_of(leaf)
         if view is None:
             weights = None if weight == 1.0 else np.array([float(weight)])
             self.learn(codes[None, :], np.array([label], dtype=np.uint16), weights)
             return
         if self.answers != "classifier":
-            proba, before = view.plan.one(codes), model.memory.counts.class_counts
-            rows = before.sum() + len(before)
-            majority = (before.item(label) + 1) / rows >= (before.max() + 1) / rows - TIE
-            by_classifier, by_majority = leaf.right
-            if proba[label] >= max(proba) - TIE:
-                by_classifier += weight
-            leaf.right = by_classifier, by_majority + weight if majority else by_majority
-        model.memory.counts.learn_row(codes, label, weight)
+            self._judge(leaf, view, codes, label, weight)
+        view.counts.learn_row(codes, label, weight)
         leaf.learned += weight
         leaf.waiting += weight
         if leaf.waiting >= self.rule.grace and self.n_leaves < self.rule.max_leaves:
             split = self._look(leaf)
             if split is not None:
                 self._replace(leaf, split)
+
+    def _judge(self, leaf: Leaf, view: View, codes: np.ndarray, label: int, weight: float) -> None:
+        """Note whether the classifier and the majority of a leaf answer a row rightly; as ``_chosen`` does."""
+        proba, before = view.plan.one(codes), view.counts.class_counts
+        rows = before.sum().item() + len(before)
+        by_classifier, by_majority = leaf.right
+        if proba[label] >= max(proba) - TIE:
+            by_classifier += weight
+        if (before.item(label) + 1) / rows >= (max(before.tolist()) + 1) / rows - TIE:
+            by_majority += weight
+        leaf.right = by_classifier, by_majority
 
     # --- learning -----------------------------------------------------------------------------------------------
 
