@@ -91,11 +91,18 @@ def index_objects(
     """The distinct objects by first appearance; out (int32) = each cell's place in that list, -1 for missing."""
 
 class RowFinder:
-    """Codes of single rows: a column is a dict from value to code, or cut points, or None."""
+    """Codes of single rows: a column is a dict from value to code, cut points, True (no code), or None (ask Python)."""
 
     def __init__(self, names: list[str], columns: list[object]) -> None: ...
     def find(self, row: dict[str, object], out: np.ndarray) -> bool:
         """Write the codes; False where some cell needs a closer look in Python."""
+
+class NumberFinder:
+    """Numbers of some columns of single rows."""
+
+    def __init__(self, names: list[str]) -> None: ...
+    def find(self, row: dict[str, object], out: np.ndarray) -> bool:
+        """Write the numbers (float64), NaN where one is absent; False where some cell needs a closer look in Python."""
 
 class SparseTable:
     """The counts of a family in the contexts of its parents that have occurred."""

@@ -106,6 +106,9 @@ class Moments:
         return self
 
     def _lines(self, labels: np.ndarray) -> np.ndarray:
+        if len(labels) == 1:
+            label = labels.item(0)
+            return np.array([[label if label < self.n_classes else -1]])
         wide = labels.astype(np.int64)
         return np.where(wide < self.n_classes, wide, -1)[:, None]
 

@@ -705,6 +705,8 @@ class CountsClassifier(Classifier):
         """Cells of Gaussian columns, where there are any; absent keys of dicts are missing."""
         if self._learned.moments is None:
             return None
+        if type(X) is list and len(X) == 1 and type(X[0]) is dict and isinstance(self._learned.moments, Moments):
+            return self.encoder_.continuous_row(X[0])[None, :]
         columns = self._learned.number_columns
         if rows_of_dicts(X):
             return np.array([self.encoder_.numbers_row(row, columns) for row in X])
