@@ -161,7 +161,7 @@ class Classifier(TakesTurns, Estimator):
     @property
     def has_learned(self) -> bool:
         """Whether there are rows to answer from; those of a warm-up are counted first."""
-        if self.started:
+        if self._warm_up is not None and self.started:
             self.count_warm_up()
         return self.knows_columns
 

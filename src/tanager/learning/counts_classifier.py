@@ -59,6 +59,7 @@ from tanager.scoring.decision import class_factors, class_priors
 from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.explain import Explanation
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
+from tanager.scoring.gaussian import Gaussian
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
@@ -673,6 +674,8 @@ class CountsClassifier(Classifier):
 
     def _follow_vocabulary(self) -> None:
         """Let the counts know the values that the encoder has met; refused where they take too much memory."""
+        if self._contest is None and self.encoder_.schema is self._learned.counts.schema:
+            return
         cut: dict[int, np.ndarray] = {}
         if self.encoder_.schema is not self.counts_.schema:
             self.make_room(self.encoder_.schema, self.classes_)
@@ -823,7 +826,9 @@ class CountsClassifier(Classifier):
         memory = self._learned
         times = numbers = None
         if sample_weight != 0:  # cells and times that cannot be used are refused before a new class is taken in
-            if not memory.counts_only or self._recutting is not None:
+            if memory.numbers_only and self._recutting is None and time is None:
+                numbers = self.encoder_.continuous_row(row)
+            elif not memory.counts_only or self._recutting is not None:
                 times, numbers = self._beside_codes(row, time)
             if self.encoder_.new_names(row):
                 self._add_columns([row])
@@ -840,6 +845,10 @@ class CountsClassifier(Classifier):
             self._note_cuts(np.array([label], dtype=np.uint16), np.array([float(sample_weight)]))
         if memory.counts_only and self._recutting is None:
             memory.counts.learn_row(codes, label, sample_weight)
+            return self
+        if memory.numbers_only and self._recutting is None:
+            assert numbers is not None
+            memory.add_numbers(codes, numbers, label, sample_weight)
             return self
         labels = np.array([label], dtype=np.uint16)
         weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
@@ -859,7 +868,12 @@ class CountsClassifier(Classifier):
         if found is None:
             return False
         codes, label = found
-        memory.add_row(Block(codes[None, :], np.array([label], dtype=np.uint16), None, None, self._numbers([row])))
+        if memory.counts_only:
+            memory.counts.learn_row(codes, label)
+        elif memory.numbers_only:
+            memory.add_numbers(codes, self.encoder_.continuous_row(row), label, 1.0)
+        else:
+            memory.add_row(Block(codes[None, :], np.array([label], dtype=np.uint16), None, None, self._numbers([row])))
         self._warm_up.append_counted(dict(row), label)
         return True
 
@@ -877,8 +891,11 @@ class CountsClassifier(Classifier):
         codes = self.encoder_.encode_row(row, self.unseen)
         current = self._answers(fresh=False)
         view = kernel_view(self, current)
-        if view is not None and self._learned.moments is None:
+        moments, scorer = self._learned.moments, current.scorer
+        if view is not None and moments is None:
             proba = view.plan.one(codes)
+        elif view is not None and isinstance(moments, Moments) and isinstance(scorer, Gaussian):
+            proba = scorer.score_row(codes, self.encoder_.continuous_row(row))
         else:
             query = Query(codes[None, :], self._numbers([row]))
             proba = self._calibrated(fresh=False).score(query, n_jobs=self.n_threads)[0].tolist()
