@@ -57,7 +57,7 @@ def nodes(path: Path) -> list[ast.AST]:
 def homes() -> dict[str, str]:
     """The part in which each public name of the package lives."""
     return {
-        alias.name: node.module.split(".")[1]
+        alias.name: f"{node.module}.{alias.name}".split(".")[1]  # a module of its own is its home
         for node in ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8")).body
         if isinstance(node, ast.ImportFrom) and node.module is not None
         for alias in node.names

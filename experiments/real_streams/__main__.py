@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.common import BUILD, HOME, ProgressLine, write_page
-from experiments.real_streams import page, rivals
+from experiments.real_streams import diversity, page, rivals
 from experiments.real_streams.run import SETS, results
 
 
@@ -18,8 +18,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="the first 500 rows only")
     parser.add_argument("--sets", nargs="+", metavar="NAME", default=SETS, help="these data sets only")
     parser.add_argument("--rivals", nargs="*", metavar="MODEL", help="HalfLives beside river's (these models) instead")
+    parser.add_argument("--diversity", action="store_true", help="what further ladders of HalfLives bring, instead")
     parser.add_argument("--out", type=Path, help="folder for the page, its figures and its picture")
     chosen = parser.parse_args(argv)
+    if chosen.diversity:
+        print(diversity.table(None, ProgressLine()))
+        return 0
     if chosen.rivals is not None:
         return _rivals(chosen)
     part = chosen.quick or tuple(chosen.sets) != SETS

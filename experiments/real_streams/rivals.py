@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import pickle
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,24 +19,29 @@ from tanager.evaluate import Table, friedman, nemenyi
 ROWS = 5_000  # of a real stream at most
 MADE = 4_000  # of a generated one
 CHOSEN_ON = ("weather", "outdoor")  # real streams by which the settings of HalfLives were chosen
-FREQUENCY = {"bins": "frequency", "n_bins": 10}  # the first rows of some streams show no cut by class entropy
-COLUMNS = ("stream", "model", "n_rows", "accuracy", "log_loss", "kappa_temporal", "seconds")
-OURS = ("HalfLives", "HalfLives, more bins", "AODE")
+SPAM = 1_000  # of spam, whose 500 columns take long
+COLUMNS = ("stream", "model", "n_rows", "accuracy", "log_loss", "kappa_temporal", "seconds", "bytes")
+OURS = ("HalfLives", "HalfLives, last label", "HalfLives, subspaces", "HalfLives, more bins", "AODE")
 THEIRS = ("adaptive random forest", "Hoeffding adaptive tree", "naive Bayes, ADWIN")
+ALONE = ("no change", "majority")  # which look at labels alone, and are not ranked
 LEAST = 1e-15  # a probability of the true class below counts as this in the log loss
 
 Rows = tuple[np.ndarray, np.ndarray]
 
 
-def _real(name: str) -> Callable[[], Rows]:
+def real(name: str, n_rows: int = ROWS) -> Callable[[], Rows]:
+    """The first rows of a stream in the folder that TANAGER_DATA names."""
+
     def read() -> Rows:
-        stream = Stream(name, ROWS)
+        stream = Stream(name, n_rows)
         return stream.X, stream.y
 
     return read
 
 
-def _taken(make: Callable[[], Any]) -> Callable[[], Rows]:
+def taken(make: Callable[[], Any]) -> Callable[[], Rows]:
+    """Rows of a generator, ours or river's."""
+
     def read() -> Rows:
         if isinstance(source := make(), generate.Stream):
             return source.take(MADE)
@@ -46,15 +52,16 @@ def _taken(make: Callable[[], Any]) -> Callable[[], Rows]:
     return read
 
 
-def _river(name: str, **options: Any) -> Any:
+def river_stream(name: str, **options: Any) -> Any:
+    """A generator of river."""
     from river.datasets import synth
 
     return getattr(synth, name)(**options)
 
 
 def _changing(name: str, before: dict[str, Any], after: dict[str, Any], width: int) -> Any:
-    a, b = _river(name, **before), _river(name, **after)
-    return _river("ConceptDriftStream", stream=a, drift_stream=b, position=MADE // 2, width=width, seed=11)
+    a, b = river_stream(name, **before), river_stream(name, **after)
+    return river_stream("ConceptDriftStream", stream=a, drift_stream=b, position=MADE // 2, width=width, seed=11)
 
 
 def _of_river(name: str) -> Callable[[], Rows]:
@@ -70,26 +77,36 @@ def _of_river(name: str) -> Callable[[], Rows]:
 
 
 STREAMS: dict[str, Callable[[], Rows]] = {
-    "weather": _real("weather"),
-    "outdoor": _real("outdoor"),
-    "eeg-eye-state": _real("eeg-eye-state"),
+    "weather": real("weather"),
+    "outdoor": real("outdoor"),
+    "eeg-eye-state": real("eeg-eye-state"),
+    "spam": real("spam", SPAM),
     "phishing": _of_river("Phishing"),
     "bananas": _of_river("Bananas"),
     "image-segments": _of_river("ImageSegments"),
-    "sea, abrupt": _taken(lambda: generate.sea(every=2000, random_state=11)),
-    "hyperplane, incremental": _taken(lambda: generate.hyperplane(change=1e-3, n_changing=4, random_state=11)),
-    "gaussians, moving": _taken(lambda: generate.moving_gaussians(speed=2e-3, n_clusters=2, random_state=11)),
-    "tan, abrupt": _taken(
+    "sea, abrupt": taken(lambda: generate.sea(every=2000, random_state=11)),
+    "hyperplane, incremental": taken(lambda: generate.hyperplane(change=1e-3, n_changing=4, random_state=11)),
+    "gaussians, moving": taken(lambda: generate.moving_gaussians(speed=2e-3, n_clusters=2, random_state=11)),
+    "tan, abrupt": taken(
         lambda: generate.drift(generate.tan(random_state=11), generate.tan(random_state=12), at=MADE // 2)
     ),
-    "stagger, recurring": _taken(lambda: generate.stagger(every=1000, random_state=11)),
-    "agrawal, gradual": _taken(
+    "tan, none": taken(lambda: generate.tan(random_state=13)),
+    "rbf, none": taken(
+        lambda: river_stream("RandomRBF", seed_model=11, seed_sample=11, n_classes=3, n_features=10, n_centroids=25)
+    ),
+    "naive Bayes, recurring": taken(
+        lambda: generate.recurring(
+            generate.naive_bayes(random_state=11), generate.naive_bayes(random_state=12), every=MADE // 8
+        )
+    ),
+    "stagger, recurring": taken(lambda: generate.stagger(every=1000, random_state=11)),
+    "agrawal, gradual": taken(
         lambda: _changing(
             "Agrawal", {"classification_function": 1, "seed": 11}, {"classification_function": 6, "seed": 11}, 1500
         )
     ),
-    "rbf, moving": _taken(
-        lambda: _river(
+    "rbf, moving": taken(
+        lambda: river_stream(
             "RandomRBFDrift",
             seed_model=11,
             seed_sample=11,
@@ -100,7 +117,7 @@ STREAMS: dict[str, Callable[[], Rows]] = {
             n_drift_centroids=25,
         )
     ),
-    "sine, reversed": _taken(
+    "sine, reversed": taken(
         lambda: _changing(
             "Sine", {"classification_function": 2, "seed": 11}, {"classification_function": 3, "seed": 11}, 200
         )
@@ -116,12 +133,16 @@ def models() -> dict[str, Callable[[], Any]]:
     from river.tree import HoeffdingAdaptiveTreeClassifier
 
     return {
-        "HalfLives": lambda: HalfLives(AODE(**FREQUENCY)),
-        "HalfLives, more bins": lambda: HalfLives(AODE(**FREQUENCY), more_bins=(5, 20)),
-        "AODE": lambda: AODE(**FREQUENCY),
+        "HalfLives": HalfLives,
+        "HalfLives, last label": lambda: HalfLives(lag=1),
+        "HalfLives, subspaces": lambda: HalfLives(subspaces=2),
+        "HalfLives, more bins": lambda: HalfLives(more_bins=(5, 20)),
+        "AODE": AODE,
         "adaptive random forest": lambda: ARFClassifier(seed=1),
         "Hoeffding adaptive tree": lambda: HoeffdingAdaptiveTreeClassifier(seed=1),
         "naive Bayes, ADWIN": lambda: DriftRetrainingClassifier(GaussianNB(), ADWIN(), train_in_background=False),
+        "no change": lambda: "no change",
+        "majority": lambda: "majority",
     }
 
 
@@ -142,10 +163,12 @@ def run(path: Path, names: Sequence[str] | None, kinds: Sequence[str] | None, pr
 
 
 def _figures(model: Any, X: np.ndarray, y: np.ndarray) -> list[str]:
-    """Accuracy, log loss, kappa-temporal and seconds of the processor."""
+    """Accuracy, log loss, kappa-temporal, seconds of the processor, and bytes of the model as a pickle."""
     classes = np.unique(y)
     codes = np.searchsorted(classes, y)
     start = time.thread_time()
+    if isinstance(model, str):
+        return _labels_alone(model, codes)
     if isinstance(model, HalfLives | AODE):
         proba = model.test_then_train(X, y)
         seconds = time.thread_time() - start
@@ -153,9 +176,21 @@ def _figures(model: Any, X: np.ndarray, y: np.ndarray) -> list[str]:
         proba, seconds = _row_by_row(model, X, y, classes)
     accuracy = float((proba.argmax(axis=1) == codes).mean())
     log_loss = float(-np.log(np.maximum(proba[np.arange(len(y)), codes], LEAST)).mean())
+    size = len(pickle.dumps(model))
+    return [f"{accuracy:.4f}", f"{log_loss:.4f}", f"{_temporal(accuracy, codes):.4f}", f"{seconds:.3f}", str(size)]
+
+
+def _temporal(accuracy: float, codes: np.ndarray) -> float:
     unchanged = float((codes[1:] == codes[:-1]).mean())
-    kappa = (accuracy - unchanged) / (1 - unchanged)
-    return [f"{accuracy:.4f}", f"{log_loss:.4f}", f"{kappa:.4f}", f"{seconds:.3f}"]
+    return (accuracy - unchanged) / (1 - unchanged)
+
+
+def _labels_alone(name: str, codes: np.ndarray) -> list[str]:
+    """Figures of who answers with the last label, or with the most frequent one so far."""
+    seen = np.cumsum(np.eye(codes.max() + 1)[codes], axis=0)
+    answers = codes if name == "no change" else seen.argmax(axis=1)
+    accuracy = float((answers[:-1] == codes[1:]).sum() / len(codes))
+    return [f"{accuracy:.4f}", "", f"{_temporal(accuracy, codes):.4f}", "", ""]
 
 
 def _row_by_row(model: Any, X: np.ndarray, y: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, float]:
@@ -175,10 +210,17 @@ def _row_by_row(model: Any, X: np.ndarray, y: np.ndarray, classes: np.ndarray) -
 def tables(path: Path) -> dict[str, Table]:
     """The tables of the page: a line per stream, a column per model; and ranks."""
     lines = read_csv(path)
-    speeds = [line | {"speed": line["n_rows"] / max(line["seconds"], 1e-9)} for line in lines]
+    speeds = [
+        line | {"speed": line["n_rows"] / max(line["seconds"], 1e-9)}
+        for line in lines
+        if isinstance(line["seconds"], int | float)
+    ]
+    memory = [line | {"mb": line["bytes"] / 1e6} for line in speeds if isinstance(line.get("bytes"), int | float)]
+    unmeasured = Table(["stream"], [["not measured in this run"]])
     return {
+        "rivals-memory": _by_model(memory, "mb", ",.2f") if memory else unmeasured,
         "rivals-accuracy": _by_model(lines, "accuracy", ".4f"),
-        "rivals-log-loss": _by_model(lines, "log_loss", ".4f"),
+        "rivals-log-loss": _by_model(speeds, "log_loss", ".4f"),
         "rivals-kappa": _by_model(lines, "kappa_temporal", ".3f"),
         "rivals-speed": _by_model(speeds, "speed", ",.0f"),
         "rivals-ranks": _ranks(speeds),
@@ -186,7 +228,7 @@ def tables(path: Path) -> dict[str, Table]:
 
 
 def _by_model(lines: list[dict[str, Any]], measure: str, form: str) -> Table:
-    kinds = [name for name in (*OURS, *THEIRS) if any(line["model"] == name for line in lines)]
+    kinds = [name for name in (*OURS, *THEIRS, *ALONE) if any(line["model"] == name for line in lines)]
     found = {(line["stream"], line["model"]): line[measure] for line in lines}
     streams = [name for name in STREAMS if any(line["stream"] == name for line in lines)]
     rows = [[stream, *(found.get((stream, kind)) for kind in kinds)] for stream in streams]

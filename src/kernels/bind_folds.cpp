@@ -44,6 +44,20 @@ void right_of_folds(const AnyArray &codes, const AnyArray &labels, const DealtRo
     fold_right(rows, columns, asked, heaviest, n_jobs, right.data());
 }
 
+void weights_of_values(const AnyArray &codes_, const WeightArray &weights_, const std::vector<std::int64_t> &n_values,
+                       const Doubles &out) {
+    const Codes codes = as_codes(codes_, int(n_values.size()));
+    const Weights weights = as_weights(weights_, codes.n_rows);
+    std::int64_t cells = 0;
+    for (const std::int64_t values : n_values) {
+        expect(values >= 0 && values < 65536, "a column has less than no values, or too many");
+        cells += values;
+    }
+    expect(out.ndim() == 1 && std::int64_t(out.shape(0)) == cells, "there must be room for every value");
+    nb::gil_scoped_release release;
+    value_weights(codes, n_values, weights, out.data());
+}
+
 }  // namespace
 
 void bind_folds(nb::module_ &m) {
@@ -53,4 +67,6 @@ void bind_folds(nb::module_ &m) {
           arg("n_jobs") = 1,
           "The weight of rows that naive Bayes over the other folds answers correctly, one for each value of every "
           "wanted column; last, one for all rows.");
+    m.def("value_weights", &weights_of_values, arg("codes"), arg("weights"), arg("n_values"), arg("out").noconvert(),
+          "Adds what the rows with every value of every column weigh.");
 }

@@ -1,8 +1,10 @@
 // Samples for Python: columns of codes that searches over networks count from.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "bind_arrays.hpp"
+#include "climb.hpp"
 #include "open_network.hpp"
 
 namespace {
@@ -27,6 +29,13 @@ ScoreKind kind_named(const std::string &name) {
     if (name == "k2") return ScoreKind::k2;
     if (name == "bdeu") return ScoreKind::bdeu;
     refuse("kind must be 'll', 'aic', 'bic', 'k2' or 'bdeu', not '" + name + "'.");
+}
+
+ScoreKind checked_kind(const std::string &name, double strength) {
+    const ScoreKind kind = kind_named(name);
+    if (kind == ScoreKind::bdeu && !(strength > 0.0 && std::isfinite(strength)))
+        refuse("the strength of 'bdeu' must be positive and finite.");
+    return kind;
 }
 
 nb::object new_array(std::vector<double> values, const std::vector<std::size_t> &shape) {
@@ -97,6 +106,21 @@ class KeptSample {
         return as_tuple(known_->ask(first, second, variables));
     }
 
+    // The informations alone, of x with each of several others.
+    std::vector<double> informations(std::int64_t x, const Places &others, Places given) {
+        Places all = others;
+        all.insert(all.end(), given.begin(), given.end());
+        all.push_back(x);
+        const Variables variables = checked(all);
+        const auto split = variables.begin() + std::ptrdiff_t(others.size());
+        const Variables zs(variables.begin(), split), conditions(split, variables.end() - 1);
+        std::vector<double> out;
+        nb::gil_scoped_release released;
+        known_->learn_with(variables.back(), zs, conditions, false);
+        for (const std::size_t z : zs) out.push_back(known_->ask(variables.back(), z, conditions, false).value);
+        return out;
+    }
+
     std::vector<Figures> pairs(const Places &places, const Places &given) {
         Places all = places;
         all.insert(all.end(), given.begin(), given.end());
@@ -104,6 +128,7 @@ class KeptSample {
         const Variables conditions(variables.begin() + std::ptrdiff_t(places.size()), variables.end());
         std::vector<Figures> out;
         nb::gil_scoped_release released;
+        known_->learn_pairs({variables.begin(), variables.end() - std::ptrdiff_t(given.size())}, conditions, true);
         for (std::size_t a = 0; a < places.size(); ++a)
             for (std::size_t b = a + 1; b < places.size(); ++b)
                 out.push_back(as_tuple(known_->ask(variables[a], variables[b], conditions)));
@@ -121,9 +146,7 @@ class KeptSample {
     nb::object scores(const std::string &kind_name, std::int64_t child, const std::vector<Places> &parents,
                       double strength, const std::string &method_name) const {
         const SampleMethod method = method_named(method_name);
-        const ScoreKind kind = kind_named(kind_name);
-        if (kind == ScoreKind::bdeu && !(strength > 0.0 && std::isfinite(strength)))
-            refuse("the strength of 'bdeu' must be positive and finite.");
+        const ScoreKind kind = checked_kind(kind_name, strength);
         std::vector<Variables> families;
         for (Places own : parents) {
             own.push_back(child);
@@ -138,6 +161,35 @@ class KeptSample {
         }
         const std::size_t n = out.size();
         return new_array(std::move(out), {n});
+    }
+
+    // The parents of every node of the network that a climb by a score finds, and how many families were scored;
+    // around a target, or among all nodes.
+    std::pair<std::vector<std::vector<int>>, std::int64_t> climb(
+        const std::string &kind_name, double strength, const Places &nodes, const Places &given,
+        const std::vector<std::vector<bool>> &allowed, const std::vector<std::pair<int, int>> &required,
+        std::optional<std::size_t> max_parents, double rounding, std::optional<int> target, bool all_joined) const {
+        const ScoreKind kind = checked_kind(kind_name, strength);
+        Places all = nodes;
+        all.insert(all.end(), given.begin(), given.end());
+        const Variables places = checked(all);
+        const auto split = places.begin() + std::ptrdiff_t(nodes.size());
+        ClimbTask task{
+            {places.begin(), split}, {split, places.end()}, {}, required, max_parents.value_or(nodes.size()), rounding};
+        const int n = int(nodes.size());
+        expect(allowed.size() == nodes.size(), "one line of allowed arcs per node");
+        for (const auto &line : allowed) {
+            expect(line.size() == nodes.size(), "one allowed arc per node");
+            task.allowed.emplace_back(line.begin(), line.end());
+        }
+        expect(std::set(required.begin(), required.end()).size() == required.size(), "every arc can be required once");
+        for (const auto &[u, v] : required)
+            expect(u >= 0 && v >= 0 && u < n && v < n && u != v, "an arc must name two of the nodes");
+        expect(!target || (*target >= 0 && *target < n && required.empty()), "a target must be one of the nodes");
+        nb::gil_scoped_release released;
+        FamilyScores scores(*sample_, kind, strength);
+        Climbed found = target ? climb_around(scores, task, *target, all_joined) : tanager::climb(scores, task);
+        return {std::move(found.parents), found.n_scored};
     }
 
     Variables checked(const Places &places) const {
@@ -223,7 +275,8 @@ class PySeparation {
         nb::gil_scoped_release released;
         const std::vector<char> flags = own_.graph.between(a, b);
         if (!always && std::find(flags.begin(), flags.end(), 1) == flags.end()) return std::nullopt;
-        const Attempt found = widely ? own_.widely(a, b, flags) : own_.by_neighbours(a, b, flags);
+        Attempt found = widely ? own_.widely(a, b, flags) : own_.by_neighbours(a, b, flags);
+        if (!found.tested) found.information = own_.look_up(a, b);
         return Found{found.separated, found.too_many, found.given, KeptSample::as_tuple(found.information)};
     }
 
@@ -268,11 +321,16 @@ void bind_sample(nb::module_ &m) {
              "How often the values of the variables occurred together, one axis each.")
         .def("information", &KeptSample::information, arg("x"), arg("z"), arg("given"), arg("method") = "auto",
              "I(X; Z | given), M, degrees of freedom without and with structural zeros, Pearson's X^2.")
+        .def("informations", &KeptSample::informations, arg("x"), arg("others"), arg("given"),
+             "I(X; Z | given) of X with each of several others.")
         .def("pairs", &KeptSample::pairs, arg("variables"), arg("given"), "The information of every two variables.")
         .def_prop_ro("n_asked", &KeptSample::n_asked)
         .def_prop_ro("n_counted", &KeptSample::n_counted)
         .def("scores", &KeptSample::scores, arg("kind"), arg("child"), arg("parents"), arg("strength") = 1.0,
-             arg("method") = "auto", "The scores of one child with each of several sets of parents.");
+             arg("method") = "auto", "The scores of one child with each of several sets of parents.")
+        .def("climb", &KeptSample::climb, arg("kind"), arg("strength"), arg("nodes"), arg("given"), arg("allowed"),
+             arg("required"), arg("max_parents").none(), arg("rounding"), arg("target").none(), arg("all_joined"),
+             "The parents of a network that a greedy search by a score finds, and how many families were scored.");
     nb::class_<PySeparation>(m, "Separation", "A graph between variables of a sample, and tests that separate pairs.")
         .def(nb::init<std::shared_ptr<KeptSample>, const Places &, const Places &,
                       const std::vector<std::vector<bool>> &, const std::string &, double, bool, bool, std::size_t>(),

@@ -22,6 +22,7 @@ struct Reach {
 // The number of a line for every row, in as few bytes as will do: a search goes through those of thousands of factors.
 class LineNumbers {
   public:
+    explicit LineNumbers(std::vector<std::uint8_t> numbers) : bytes_(std::move(numbers)) {}
     // `number` gives that of a row, which is below `n_lines`.
     template <class Number>
     LineNumbers(std::size_t n_rows, std::size_t n_lines, const Number &number) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <limits>
 
+#include "split_errors.hpp"
 #include "threads.hpp"
 
 namespace tanager {
@@ -233,6 +234,7 @@ double right_of_split(const Prepared &rows, std::size_t column, std::size_t n_va
 
 void fold_right(const FoldedRows &given, const FoldedColumns &columns, const std::vector<char> &wanted, bool heaviest,
                 int n_jobs, double *right) {
+    if (right_of_all_splits(given, columns, wanted, right)) return;
     const Prepared rows(given, columns);
     std::vector<std::uint32_t> first(rows.n);
     for (std::size_t i = 1; i < rows.n; ++i) first[i] = first[i - 1] + std::uint32_t(columns.n_values[i - 1]);
@@ -250,6 +252,17 @@ void fold_right(const FoldedRows &given, const FoldedColumns &columns, const std
             }
         }
     });
+}
+
+void value_weights(const Codes &codes, const std::vector<std::int64_t> &n_values, const Weights &weights, double *out) {
+    std::vector<std::int64_t> first(1, 0);
+    for (const std::int64_t values : n_values) first.push_back(first.back() + values);
+    for (std::int64_t r = 0; r < codes.n_rows; ++r) {
+        for (std::size_t i = 0; i < n_values.size(); ++i) {
+            const int code = codes.at(r, std::int64_t(i));
+            if (code < n_values[i]) out[first[i] + code] += weights[r];
+        }
+    }
 }
 
 }  // namespace tanager

@@ -30,4 +30,7 @@ struct FoldedColumns {
 void fold_right(const FoldedRows &rows, const FoldedColumns &columns, const std::vector<char> &wanted, bool heaviest,
                 int n_jobs, double *right);
 
+// What the rows with every value of every column weigh, the values of all columns one after the other.
+void value_weights(const Codes &codes, const std::vector<std::int64_t> &n_values, const Weights &weights, double *out);
+
 }  // namespace tanager

@@ -8,6 +8,8 @@ namespace tanager::scoring {
 
 namespace {
 
+constexpr int kManyColumns = 100;
+constexpr std::int64_t kNoRow = -1;
 constexpr std::size_t kFewPlaces = 1000;  // beside eight for every row: so many are looked up in an array
 
 // Numbers equal places 0, 1, ... by first appearance; returns how many there are.
@@ -66,7 +68,32 @@ const std::vector<std::uint32_t> &LeftOutFactors::cells(int column) {
     return found->second;
 }
 
+// Rows by their class and their values in no more than two columns, where these fit into a byte: searches try every
+// pair of columns. Some lines may have no rows.
+std::optional<AlikeRows> LeftOutFactors::in_bytes(const std::vector<int> &columns) const {
+    const auto n_cells = [&](int i) { return std::size_t(like_.slots.limit[std::size_t(i)]) + 1; };
+    std::size_t size = std::size_t(like_.store.k);
+    for (const int i : columns) size *= std::min(n_cells(i), std::size_t{0x101});
+    if (left_out_.weights || columns.empty() || columns.size() > 2 || size > 0x100 || !column_of_bytes(columns[0]))
+        return std::nullopt;
+    const std::size_t m = labels_.size();
+    std::vector<std::uint8_t> line(labels_.begin(), labels_.end());
+    for (const int i : columns) {
+        const auto *code = reinterpret_cast<const std::uint8_t *>(column_of_bytes(i));
+        const auto times = std::uint8_t(n_cells(i)), last = std::uint8_t(n_cells(i) - 1);
+        for (std::size_t r = 0; r < m; ++r) line[r] = std::uint8_t(line[r] * times + std::min(code[r], last));
+    }
+    AlikeRows alike;
+    alike.first.assign(size, kNoRow);
+    for (std::size_t r = 0; r < m; ++r) alike.first[line[r]] = std::int64_t(r);
+    for (const std::int64_t r : alike.first) alike.labels.push_back(r == kNoRow ? -1 : labels_[std::size_t(r)]);
+    alike.lines = std::make_shared<const LineNumbers>(std::move(line));
+    return alike;
+}
+
 AlikeRows LeftOutFactors::sort_out(const std::vector<int> &columns) {
+    if (like_.store.n > kManyColumns)
+        if (std::optional<AlikeRows> found = in_bytes(columns)) return *found;
     const std::size_t m = labels_.size();
     std::vector<std::int32_t> lines(m);
     AlikeRows alike;
@@ -97,8 +124,76 @@ AlikeRows LeftOutFactors::sort_out(const std::vector<int> &columns) {
     return alike;
 }
 
+// A single family, among so many columns that a plan for all of them would take longer than the rows.
+bool LeftOutFactors::is_one_of_many(const SmallProduct &product) const {
+    const auto applies_to_all = [](const std::vector<int> &classes) { return classes.empty(); };
+    return like_.store.n > kManyColumns && !like_.estimate.learned && product.child.size() == 1 &&
+           product.parents[0].size() <= 1 && product.weight[0] == 1 && product.joined.empty() &&
+           std::all_of(product.only.begin(), product.only.end(), applies_to_all);
+}
+
+// P(x_child | y, parent) in each line; P(x_child | y) where the parent is missing, 1 where the child is.
+std::vector<double> LeftOutFactors::family_table(const SmallProduct &product, const AlikeRows &rows) {
+    const std::size_t k = std::size_t(like_.store.k);
+    if (!families_) {
+        families_ = std::make_unique<ScoringPlan>(like_.store, like_.estimate, false);
+        slot_.resize(std::size_t(like_.store.n));
+    }
+    const int child = product.child[0], shorter = families_->add_term(child, {});
+    const int longer = product.parents[0].empty() ? shorter : families_->add_term(child, product.parents[0]);
+    std::vector<int> columns = product.parents[0];
+    columns.push_back(child);
+    std::vector<double> table(rows.first.size() * k), sub(k);
+    double *line = table.data();
+    for (const std::int64_t r : rows.first) {
+        if (r == kNoRow) {
+            line += k;
+            continue;
+        }
+        for (const int i : columns) {
+            const int code = codes_.at(r, i);
+            slot_[std::size_t(i)] =
+                code < like_.slots.limit[std::size_t(i)] ? code : like_.slots.missing[std::size_t(i)];
+        }
+        const double weight = left_out_.weight(r);
+        sub[std::size_t(labels_[std::size_t(r)])] = weight;
+        const auto read = [&](int t) {
+            const auto &terms = families_->terms;
+            return term_value(like_.store, like_.estimate, terms, terms[std::size_t(t)], slot_.data(), sub.data(),
+                              weight, line);
+        };
+        if (!read(longer) && !read(shorter)) std::fill_n(line, k, 1.0);
+        sub[std::size_t(labels_[std::size_t(r)])] = 0;
+        for (std::size_t c = 0; c < k; ++c) {
+            const double prior = log_prior_[std::size_t(r) * k + c];
+            line[c] = std::max(std::log(line[c]) + prior, least_log_) - prior;
+        }
+        line += k;
+    }
+    return table;
+}
+
+void LeftOutFactors::divide(std::vector<double> &table, const AlikeRows &rows,
+                            const std::vector<const Factor *> &over) const {
+    const int k = like_.store.k;
+    double *line = table.data();
+    for (const std::int64_t r : rows.first) {
+        for (const Factor *factor : r == kNoRow ? std::vector<const Factor *>{} : over) {
+            const double *less = factor->line_of(r);
+            for (int c = 0; c < k; ++c) line[c] -= less[c];
+        }
+        line += k;
+    }
+}
+
 std::shared_ptr<Factor> LeftOutFactors::make(const SmallProduct &product, const std::vector<const Factor *> &over) {
     const AlikeRows &rows = alike(product);
+    std::vector<double> table = is_one_of_many(product) ? family_table(product, rows) : product_table(product, rows);
+    divide(table, rows, over);
+    return std::make_shared<Factor>(rows.lines, std::move(table), like_.store.k, rows.labels);
+}
+
+std::vector<double> LeftOutFactors::product_table(const SmallProduct &product, const AlikeRows &rows) const {
     const int k = like_.store.k;
     ScoringPlan plan(like_.store, like_.estimate, false);
     plan.slots = like_.slots;
@@ -109,16 +204,16 @@ std::shared_ptr<Factor> LeftOutFactors::make(const SmallProduct &product, const 
     Scratch work(plan);
     double *line = table.data();
     for (const std::int64_t r : rows.first) {
+        if (r == kNoRow) {
+            line += k;
+            continue;
+        }
         plan.slots.read(codes_, r, work.slot.data());
         plan.score(work.slot.data(), labels_[std::size_t(r)], left_out_.weight(r), true, line, work);
         for (int c = 0; c < k; ++c) line[c] = std::max(line[c], least_log_) - log_prior_[r * k + c];
-        for (const Factor *factor : over) {
-            const double *less = factor->line_of(r);
-            for (int c = 0; c < k; ++c) line[c] -= less[c];
-        }
         line += k;
     }
-    return std::make_shared<Factor>(rows.lines, std::move(table), k, rows.labels);
+    return table;
 }
 
 // --- blocks ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 // What products of few columns make of learned rows, each left out: the factors that a wrapper search tries.
 #pragma once
 #include <map>
+#include <memory>
+#include <optional>
 
 #include "changes.hpp"
 #include "score_rows.hpp"
@@ -18,7 +20,7 @@ struct SmallProduct {
 // Rows that a product cannot tell apart, because they agree in their labels and in the columns that it reads.
 struct AlikeRows {
     std::shared_ptr<const LineNumbers> lines;  // which of them each row is
-    std::vector<std::int64_t> first;           // a row of each
+    std::vector<std::int64_t> first;           // a row of each, or -1
     std::vector<int> labels;                   // and their class
 };
 
@@ -49,7 +51,12 @@ class LeftOutFactors {
     void count_lines(std::size_t n_lines, BlockLines &out) const;
     const std::byte *column_of_bytes(int column) const;
     const AlikeRows &alike(const SmallProduct &product);
+    std::vector<double> product_table(const SmallProduct &product, const AlikeRows &rows) const;
+    bool is_one_of_many(const SmallProduct &product) const;
+    std::vector<double> family_table(const SmallProduct &product, const AlikeRows &rows);
+    void divide(std::vector<double> &table, const AlikeRows &rows, const std::vector<const Factor *> &over) const;
     AlikeRows sort_out(const std::vector<int> &columns);
+    std::optional<AlikeRows> in_bytes(const std::vector<int> &columns) const;
     const std::vector<std::uint32_t> &cells(int column);
 
     const ScoringPlan &like_;
@@ -60,6 +67,8 @@ class LeftOutFactors {
     std::vector<int> labels_;
     std::map<std::vector<int>, AlikeRows> known_;
     std::map<int, std::vector<std::uint32_t>> cells_;  // codes of a column; missing comes last
+    std::unique_ptr<ScoringPlan> families_;            // of single families, among many columns
+    std::vector<int> slot_;                            // of a row, in columns that are looked at
     std::map<int, bool> has_values_;                   // of a column: in all rows
     // Blocks often come with many columns in common: those of the last two, and the rows by their values there.
     std::vector<int> last_block_, shared_columns_;

@@ -1,67 +1,15 @@
 #include "open_network.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 #include <optional>
+#include <tuple>
+
+#include "node_sets.hpp"
 
 namespace tanager {
 
 namespace {
-
-// A set of nodes for every node.
-class NodeSets {
-  public:
-    explicit NodeSets(std::size_t n) : n_(n), n_words_((n + 63) / 64), words_(n * n_words_, 0) {}
-
-    bool has(int of, int node) const { return row(of)[node / 64] >> (node % 64) & 1; }
-    void add(int of, int node) { row(of)[node / 64] |= std::uint64_t{1} << (node % 64); }
-    void remove(int of, int node) { row(of)[node / 64] &= ~(std::uint64_t{1} << (node % 64)); }
-    bool empty(int of) const {
-        return std::all_of(row(of), row(of) + n_words_, [](std::uint64_t word) { return word == 0; });
-    }
-    std::size_t size(int of) const {
-        std::size_t n = 0;
-        for (std::size_t k = 0; k < n_words_; ++k) n += std::size_t(std::popcount(row(of)[k]));
-        return n;
-    }
-    std::size_t total() const {
-        std::size_t n = 0;
-        for (std::size_t of = 0; of < n_; ++of) n += size(int(of));
-        return n;
-    }
-    std::vector<int> list(int of) const {
-        return list_of([&](std::size_t k) { return row(of)[k]; });
-    }
-    // The nodes of one set that are in another one as well.
-    std::vector<int> common(int of, const NodeSets &others, int other) const {
-        return list_of([&](std::size_t k) { return row(of)[k] & others.row(other)[k]; });
-    }
-    // Whether a set is part of another one.
-    bool within(int of, const NodeSets &others, int other) const {
-        for (std::size_t k = 0; k < n_words_; ++k)
-            if ((row(of)[k] & ~others.row(other)[k]) != 0) return false;
-        return true;
-    }
-    void add_all(int of, const NodeSets &others, int other) {
-        for (std::size_t k = 0; k < n_words_; ++k) row(of)[k] |= others.row(other)[k];
-    }
-
-  private:
-    template <class Word>
-    std::vector<int> list_of(const Word &word) const {
-        std::vector<int> found;
-        for (std::size_t k = 0; k < n_words_; ++k)
-            for (std::uint64_t left = word(k); left != 0; left &= left - 1)
-                found.push_back(int(64 * k) + std::countr_zero(left));
-        return found;
-    }
-    const std::uint64_t *row(int of) const { return &words_[std::size_t(of) * n_words_]; }
-    std::uint64_t *row(int of) { return &words_[std::size_t(of) * n_words_]; }
-
-    std::size_t n_, n_words_;
-    std::vector<std::uint64_t> words_;
-};
 
 void part_nodes(NodeSets &sets, int u, int v) {
     sets.remove(u, v);
@@ -74,6 +22,7 @@ class OpenSkeleton {
     OpenSkeleton(Separation &tests, const std::vector<NodePair> &required)
         : tests_(tests), required_(required), n_(int(tests.nodes.size())), weight_(std::size_t(n_) * n_, 0.0),
           cut_(std::size_t(n_) * n_), joined(std::size_t(n_)) {
+        tests_.known.learn_pairs(tests.nodes, tests.given, tests.test.kind == IndependenceTest::Kind::pearson);
         for (int a = 0; a < n_; ++a)
             for (int b = a + 1; b < n_; ++b) {
                 const Information own = tests_.ask(a, b, {});
@@ -237,6 +186,12 @@ class OpenOrientation {
     struct Collider {
         double strength;
         int z, x, y;
+        bool second;  // whether it is about the arc from y
+        // The stronger first.
+        bool operator<(const Collider &other) const {
+            return std::tuple(-strength, z, x, y, second) <
+                   std::tuple(-other.strength, other.z, other.x, other.y, other.second);
+        }
     };
 
     void sort_by_strength(std::vector<NodePair> &edges) const {
@@ -259,27 +214,29 @@ class OpenOrientation {
         }
     }
 
-    // x -> z <- y if x and y are not joined and were separated by a set without z; strong dependences first.
+    // x -> z <- y if x and y are not joined and were separated by a set without z; strong dependences first. What sets
+    // an arc, or refuses it, does so for good: of all colliders with an arc only the first is looked at.
     void colliders() {
-        std::vector<Collider> found;
+        std::vector<Collider> found, first(static_cast<std::size_t>(n_));
         for (int z = 0; z < n_; ++z) {
             const std::vector<int> near = joined_.list(z);
-            for (std::size_t one = 0; one < near.size(); ++one)
-                for (std::size_t other = one + 1; other < near.size(); ++other) {
-                    const int x = near[one], y = near[other];
-                    if (joined_.has(x, y)) continue;
+            for (const int x : near) first[std::size_t(x)] = {-1.0, z, x, x, false};
+            for (const int x : near)
+                joined_.visit_without(z, joined_, x, [&](int y) {
+                    if (y <= x) return;
                     const auto &cut = skeleton_.cut(x, y);
-                    if (cut && std::find(cut->begin(), cut->end(), z) == cut->end())
-                        found.push_back({std::min(skeleton_.weight(x, z), skeleton_.weight(y, z)), z, x, y});
-                }
+                    if (!cut || std::find(cut->begin(), cut->end(), z) != cut->end()) return;
+                    const double strength = std::min(skeleton_.weight(x, z), skeleton_.weight(y, z));
+                    for (const bool second : {false, true}) {
+                        const Collider own{strength, z, x, y, second};
+                        if (own < first[std::size_t(second ? y : x)]) first[std::size_t(second ? y : x)] = own;
+                    }
+                });
+            for (const int x : near)
+                if (first[std::size_t(x)].strength >= 0.0) found.push_back(first[std::size_t(x)]);
         }
-        // Stable: they come by z, x and y.
-        std::stable_sort(found.begin(), found.end(),
-                         [](const Collider &one, const Collider &other) { return one.strength > other.strength; });
-        for (const Collider &own : found) {
-            set(own.x, own.z);
-            set(own.y, own.z);
-        }
+        std::sort(found.begin(), found.end());
+        for (const Collider &own : found) set(own.second ? own.y : own.x, own.z);
     }
 
     void follow() {
@@ -313,7 +270,8 @@ class OpenOrientation {
         if (parents.has(u, v) || !allowed(u, v) || leads(v, u)) return false;
         part_nodes(free_, u, v);
         parents.add(v, u);
-        for (int w = 0; w < n_; ++w)  // u and its ancestors are now above v and all its descendants
+        if (leads(u, v)) return true;  // all that is above u is above v and its descendants already
+        for (int w = 0; w < n_; ++w)   // u and its ancestors are now above v and all its descendants
             if (w == v || leads(v, w)) {
                 above_.add_all(w, above_, u);
                 above_.add(w, u);

@@ -4,6 +4,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "shared_bits.hpp"
+
 namespace tanager {
 
 namespace {
@@ -139,13 +141,14 @@ double Sample::bits_cost(const Variables &base, const Variables &others) const {
         cost += costs.mask * masks;
     }
     for (const std::size_t i : others) n_slices += static_cast<double>(n_values_[i]);
-    cost += costs.conjunction * (masks + 2.0) * (n_slices + 2.0);
+    const bool single = others.size() == 1 && n_slices <= 2.0;  // mostly one slice, that is counted by itself
+    cost += costs.conjunction * (masks + 2.0) * (single ? 1.5 : n_slices + 2.0);
     return cost * static_cast<double>(vectors_of(n_rows_));
 }
 
 double Sample::increments_cost(const Variables &base, const Variables &others) const {
     const double masks = n_cells(base);
-    double per_row = 0.2 * static_cast<double>(base.size());
+    double per_row = 0.3 * static_cast<double>(base.size());
     for (const std::size_t i : others) {
         const double cells = masks * static_cast<double>(n_values_[i]);
         per_row += cells <= kSpreadCells ? 1.6 : cells <= 3e5 ? 3.0 : cells <= 3e7 ? 10.0 : 30.0;
@@ -174,6 +177,8 @@ const Sample::Slices &Sample::slices(std::size_t i) const {
     }
     return *slices_[i];
 }
+
+bool Sample::complete(std::size_t i) const { return n_values_[i] <= kMostSliced && slices(i).complete; }
 
 void Sample::cut(std::size_t i, Slices &made) const {
     const BitFunctions &bits = bits_at(chosen_cpu_level());
@@ -254,6 +259,15 @@ void add_conjunctions(const BitFunctions &bits, const Masks &masks, const std::v
     }
 }
 
+// The same for one slice, and masks that lie one behind the other.
+void add_single(const Masks &masks, const Counted &to, std::size_t word, std::size_t n_vectors) {
+    const std::size_t n_words = n_vectors * kVectorWords;
+    std::vector<double> ones(masks.bits.size());
+    shared_bits_at(chosen_cpu_level())
+        .count(to.bits + word, masks.bits[0], n_words, int(ones.size()), std::int64_t(n_words), ones.data());
+    for (std::size_t x = 0; x < ones.size(); ++x) to.cells[masks.configuration[x] * to.step] += ones[x];
+}
+
 }  // namespace
 
 // Of a variable that no row lacks, the last value needs no popcount: it has what the others leave of the base.
@@ -299,7 +313,9 @@ void Sample::extend_by_bits(const Variables &base, const Variables &others, cons
             std::swap(masks, next);
         }
         for (std::size_t x = 0; x < masks.bits.size(); ++x) totals[masks.configuration[x]] += masks.ones[x];
-        if (!masks.bits.empty()) add_conjunctions(bits, masks, counted, word, n_vectors);
+        if (masks.bits.empty()) continue;
+        if (counted.size() == 1 && base.size() > 1) add_single(masks, counted[0], word, n_vectors);
+        else add_conjunctions(bits, masks, counted, word, n_vectors);
     }
     for (std::size_t k = 0; k < others.size(); ++k) {
         const std::size_t n = n_values_[others[k]];

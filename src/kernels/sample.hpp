@@ -42,6 +42,8 @@ class Sample {
     std::size_t n_values(std::size_t i) const { return n_values_[i]; }
     bool weighted() const { return weights_ != nullptr; }
     double weight(std::size_t r) const { return weights_ == nullptr ? 1.0 : weights_[r]; }
+    // Whether it is known that no row lacks this variable.
+    bool complete(std::size_t i) const;
     // The product of their numbers of values.
     double n_cells(const Variables &variables) const;
     // Which method answers a question about these variables together.

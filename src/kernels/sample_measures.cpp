@@ -1,10 +1,7 @@
 #include "sample_measures.hpp"
 
-#include <math.h>
-
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <map>
 
 #include "information_sum.hpp"
@@ -16,6 +13,7 @@ namespace {
 
 constexpr double kMostCells = 1e8;                        // beyond this no table is made: rows are grouped
 constexpr std::size_t kKeptCells = std::size_t{1} << 14;  // of two variables, which are kept for the next test
+constexpr double kCellsTogether = 1e6;                    // of the tables that are counted in one go
 
 // In a wide table most layers are empty; looking at bits is cheaper than adding.
 bool all_zero(const double *cells, std::size_t n) {
@@ -36,202 +34,122 @@ bool by_hash(const Sample &sample, const Variables &base, std::size_t other, Sam
     return method == SampleMethod::automatic && sample.choose(base, {other}) == SampleMethod::hash;
 }
 
-// Adds up what the cells and the parent configurations of a family contribute; empty ones contribute nothing.
-class FamilySum {
-  public:
-    FamilySum(ScoreKind kind, double n_values, double n_configurations, double strength)
-        : kind_(kind), n_values_(n_values), n_configurations_(n_configurations) {
-        if (kind == ScoreKind::k2) {
-            in_cell_ = 1.0;
-            in_configuration_ = n_values;
-        } else if (kind == ScoreKind::bdeu) {
-            in_cell_ = strength / (n_values * n_configurations);
-            in_configuration_ = strength / n_configurations;
-        }
-        if (kind == ScoreKind::k2 || kind == ScoreKind::bdeu) {
-            empty_cell_ = log_gamma(in_cell_);
-            empty_configuration_ = log_gamma(in_configuration_);
-        }
-    }
-
-    void add_cell(double n) {
-        if (!(n > 0.0)) return;
-        if (likelihood()) sum_ += n_log_n(n);
-        else sum_ += log_gamma(n + in_cell_) - empty_cell_;
-    }
-
-    void add_configuration(double n) {
-        if (!(n > 0.0)) return;
-        rows_ += n;
-        if (likelihood()) sum_ -= n_log_n(n);
-        else sum_ -= log_gamma(n + in_configuration_) - empty_configuration_;
-    }
-
-    double result() const {
-        const double free = std::max(n_values_ - 1.0, 0.0) * n_configurations_;
-        if (kind_ == ScoreKind::aic) return sum_ - free;
-        if (kind_ == ScoreKind::bic) return sum_ - 0.5 * std::log(std::max(rows_, 1.0)) * free;
-        return sum_;
-    }
-
-  private:
-    bool likelihood() const { return kind_ != ScoreKind::k2 && kind_ != ScoreKind::bdeu; }
-
-    ScoreKind kind_;
-    double n_values_, n_configurations_;
-    double in_cell_ = 0.0, in_configuration_ = 0.0, empty_cell_ = 0.0, empty_configuration_ = 0.0;
-    double sum_ = 0.0, rows_ = 0.0;
-};
-
-// Of the counts [child, rest of the parents, added parent] the configurations are visited in the order of the sorted
-// parents, whichever of them was added: the same family has the same score to the last bit.
-double score_of_table(const double *cells, std::size_t n_child, std::size_t n_before, std::size_t n_added,
-                      std::size_t n_after, FamilySum sum) {
-    const std::size_t n_configurations = n_before * n_added * n_after;
-    for (std::size_t before = 0; before < n_before; ++before)
-        for (std::size_t added = 0; added < n_added; ++added)
-            for (std::size_t after = 0; after < n_after; ++after) {
-                const double *cell = cells + (before * n_after + after) * n_added + added;
-                double total = 0.0;
-                for (std::size_t v = 0; v < n_child; ++v, cell += n_configurations) {
-                    total += *cell;
-                    sum.add_cell(*cell);
-                }
-                sum.add_configuration(total);
-            }
-    return sum.result();
-}
-
-double score_by_groups(const Sample &sample, std::size_t child, const Variables &parents, FamilySum sum) {
-    const Groups groups = sample.group(parents);
-    const std::size_t n_child = sample.n_values(child);
-    std::vector<double> cells(n_child);
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-        std::fill(cells.begin(), cells.end(), 0.0);
-        double total = 0.0;
-        for (std::size_t at = groups.starts[g]; at < groups.starts[g + 1]; ++at) {
-            const std::size_t v = sample.code(groups.rows[at], child);
-            if (v == n_child) continue;
-            cells[v] += sample.weight(groups.rows[at]);
-            total += sample.weight(groups.rows[at]);
-        }
-        for (const double n : cells) sum.add_cell(n);
-        sum.add_configuration(total);
-    }
-    return sum.result();
-}
-
-// A set of parents less one of them, and the families that have it and which one they add.
-struct Shared {
-    std::vector<std::size_t> families;
-    Variables added;
-};
-
-// Every family gives up the parent whose absence leaves what most other families have as well.
-std::map<Variables, Shared> share(const std::vector<Variables> &parents) {
-    const auto without = [](const Variables &all, std::size_t left_out) {
-        Variables rest;
-        for (std::size_t k = 0; k < all.size(); ++k)
-            if (k != left_out) rest.push_back(all[k]);
-        std::sort(rest.begin(), rest.end());
-        return rest;
-    };
-    std::map<Variables, std::size_t> frequency;
-    for (const Variables &own : parents)
-        for (std::size_t k = 0; k < own.size(); ++k) ++frequency[without(own, k)];
-    std::map<Variables, Shared> result;
-    for (std::size_t f = 0; f < parents.size(); ++f) {
-        const Variables &own = parents[f];
-        if (own.empty()) continue;
-        std::size_t best = 0;
-        for (std::size_t k = 1; k < own.size(); ++k)
-            if (frequency[without(own, k)] > frequency[without(own, best)]) best = k;
-        Shared &shared = result[without(own, best)];
-        shared.families.push_back(f);
-        shared.added.push_back(own[best]);
-    }
-    return result;
-}
-
-}  // namespace
-
-Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given, SampleMethod method,
-                        bool with_pearson) {
+// From the rows, brought together by what is given.
+Information from_groups(const Sample &sample, std::size_t x, std::size_t z, const Variables &given, bool with_pearson) {
     const std::size_t n_x = sample.n_values(x), n_z = sample.n_values(z);
-    const double n_layers = sample.n_cells(given);
     LayerCells<double> wide;
     LayerCells<double> &layer = n_x * n_z <= kKeptCells ? layer_at_hand() : wide;
     layer.start(n_x, n_z, with_pearson);
     LayerFigures sum;
-    Variables base = given;
-    base.push_back(x);
-    if (by_hash(sample, base, z, method)) {
-        const Groups groups = sample.group(given);
-        for (std::size_t g = 0; g < groups.size(); ++g) {
-            for (std::size_t at = groups.starts[g]; at < groups.starts[g + 1]; ++at) {
-                const std::uint32_t r = groups.rows[at];
-                const std::size_t v = sample.code(r, x), w = sample.code(r, z);
-                if (v < n_x && w < n_z && sample.weight(r) > 0.0)
-                    layer.take({static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(w), sample.weight(r)});
-            }
-            sum.add(layer.finish());
+    const Groups groups = sample.group(given);
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        for (std::size_t at = groups.starts[g]; at < groups.starts[g + 1]; ++at) {
+            const std::uint32_t r = groups.rows[at];
+            const std::size_t v = sample.code(r, x), w = sample.code(r, z);
+            if (v < n_x && w < n_z && sample.weight(r) > 0.0)
+                layer.take({static_cast<std::uint32_t>(v), static_cast<std::uint32_t>(w), sample.weight(r)});
         }
-        return sum.information(n_x, n_z, n_layers, with_pearson);
-    }
-    std::vector<double> cells(static_cast<std::size_t>(n_layers) * n_x * n_z);
-    sample.extend(base, {z}, {cells.data()}, method);
-    for (std::size_t at = 0; at < cells.size(); at += n_x * n_z) {
-        if (all_zero(cells.data() + at, n_x * n_z)) continue;
-        for (std::uint32_t v = 0; v < n_x; ++v)
-            for (std::uint32_t w = 0; w < n_z; ++w)
-                if (const double n = cells[at + v * n_z + w]; n > 0.0) layer.take({v, w, n});
         sum.add(layer.finish());
     }
-    return sum.information(n_x, n_z, n_layers, with_pearson);
+    return sum.information(n_x, n_z, sample.n_cells(given), with_pearson);
 }
 
-void family_scores(const Sample &sample, ScoreKind kind, std::size_t child, const std::vector<Variables> &parents,
-                   double strength, SampleMethod method, double *out) {
-    const std::size_t n_child = sample.n_values(child);
-    const auto new_sum = [&](const Variables &own) {
-        return FamilySum(kind, static_cast<double>(n_child), sample.n_cells(own), strength);
+// The layer of two variables of two values, the same to the last bit as that of LayerCells: the values of z come in the
+// order in which they appear.
+LayerFigures binary_layer(double n00, double n01, double n10, double n11) {
+    LayerFigures own;
+    const double x0 = n00 + n01, x1 = n10 + n11;
+    own.rows = x0 + x1;
+    if (n00 == 0.0) {
+        std::swap(n00, n01);
+        std::swap(n10, n11);
+    }
+    const double z0 = n00 + n10, z1 = n01 + n11;
+    if (x0 == 0.0 || x1 == 0.0 || z0 == 0.0 || z1 == 0.0) return own;  // a constant tells nothing
+    own.df = 1.0;
+    own.sum = n_log_n(own.rows) - n_log_n(x0) - n_log_n(x1) - n_log_n(z0) - n_log_n(z1);
+    own.sum = own.sum + n_log_n(n00) + n_log_n(n01) + n_log_n(n10) + n_log_n(n11);
+    return own;
+}
+
+}  // namespace
+
+Information information_in(const double *cells, std::size_t n_layers, std::size_t n_x, std::size_t n_z,
+                           bool with_pearson, bool turned) {
+    LayerCells<double> wide;
+    LayerCells<double> &layer = n_x * n_z <= kKeptCells ? layer_at_hand() : wide;
+    layer.start(n_x, n_z, with_pearson);
+    LayerFigures sum;
+    const std::size_t step_x = turned ? 1 : n_z, step_z = turned ? n_x : 1;
+    if (n_x == 2 && n_z == 2 && !with_pearson) {
+        for (std::size_t k = 0; k < n_layers; ++k, cells += 4)
+            sum.add(binary_layer(cells[0], cells[step_z], cells[step_x], cells[3]));
+        return sum.information(n_x, n_z, static_cast<double>(n_layers), with_pearson);
+    }
+    for (std::size_t k = 0; k < n_layers; ++k, cells += n_x * n_z) {
+        if (all_zero(cells, n_x * n_z)) continue;
+        for (std::uint32_t v = 0; v < n_x; ++v)
+            for (std::uint32_t w = 0; w < n_z; ++w)
+                if (const double n = cells[v * step_x + w * step_z]; n > 0.0) layer.take({v, w, n});
+        sum.add(layer.finish());
+    }
+    return sum.information(n_x, n_z, static_cast<double>(n_layers), with_pearson);
+}
+
+Information information(const Sample &sample, std::size_t x, std::size_t z, const Variables &given, SampleMethod method,
+                        bool with_pearson) {
+    Variables base = given;
+    base.push_back(x);
+    if (by_hash(sample, base, z, method)) return from_groups(sample, x, z, given, with_pearson);
+    const auto n_layers = static_cast<std::size_t>(sample.n_cells(given));
+    std::vector<double> cells(n_layers * sample.n_values(x) * sample.n_values(z));
+    sample.extend(base, {z}, {cells.data()}, method);
+    return information_in(cells.data(), n_layers, sample.n_values(x), sample.n_values(z), with_pearson);
+}
+
+void informations(const Sample &sample, std::size_t x, const Variables &zs, const Variables &given, bool with_pearson,
+                  Information *out) {
+    Variables base = given;
+    base.push_back(x);
+    std::map<std::size_t, bool> hashed;  // by the values of z
+    std::vector<std::size_t> places;
+    std::vector<double> cells;
+    const auto finish = [&] {
+        const auto n_layers = static_cast<std::size_t>(sample.n_cells(given)), n_x = sample.n_values(x);
+        Variables together;
+        std::vector<double *> tables;
+        std::size_t n_cells = 0;
+        for (const std::size_t k : places) n_cells += n_layers * n_x * sample.n_values(zs[k]);
+        cells.resize(n_cells);
+        n_cells = 0;
+        for (const std::size_t k : places) {
+            together.push_back(zs[k]);
+            tables.push_back(cells.data() + n_cells);
+            n_cells += n_layers * n_x * sample.n_values(zs[k]);
+        }
+        sample.extend(base, together, tables, SampleMethod::automatic);
+        for (std::size_t t = 0; t < places.size(); ++t)
+            out[places[t]] =
+                together[t] < x
+                    ? information_in(tables[t], n_layers, sample.n_values(together[t]), n_x, with_pearson, true)
+                    : information_in(tables[t], n_layers, n_x, sample.n_values(together[t]), with_pearson);
+        places.clear();
     };
-    for (std::size_t f = 0; f < parents.size(); ++f) {
-        if (!parents[f].empty()) continue;
-        std::vector<double> cells(n_child);
-        sample.extend({}, {child}, {cells.data()}, method);
-        out[f] = score_of_table(cells.data(), n_child, 1, 1, 1, new_sum({}));
+    double n_cells = 0.0;
+    for (std::size_t k = 0; k < zs.size(); ++k) {
+        const auto [hash, fresh] = hashed.try_emplace(sample.n_values(zs[k]));
+        if (fresh) hash->second = by_hash(sample, base, zs[k], SampleMethod::automatic);
+        if (hash->second) {
+            out[k] = from_groups(sample, std::min(x, zs[k]), std::max(x, zs[k]), given, with_pearson);
+            continue;
+        }
+        places.push_back(k);
+        n_cells += sample.n_cells(base) * static_cast<double>(sample.n_values(zs[k]));
+        if (n_cells < kCellsTogether) continue;
+        finish();
+        n_cells = 0.0;
     }
-    for (const auto &[rest, shared] : share(parents)) {
-        Variables base{child}, added;
-        base.insert(base.end(), rest.begin(), rest.end());
-        std::vector<std::size_t> families;
-        for (std::size_t k = 0; k < shared.families.size(); ++k) {
-            const std::size_t f = shared.families[k], i = shared.added[k];
-            // Each is measured by itself: how a family is scored must not depend on its company.
-            if (by_hash(sample, base, i, method)) {
-                out[f] = score_by_groups(sample, child, parents[f], new_sum(parents[f]));
-            } else {
-                families.push_back(f);
-                added.push_back(i);
-            }
-        }
-        if (families.empty()) continue;
-        std::vector<std::vector<double>> tables;
-        std::vector<double *> cells;
-        for (const std::size_t i : added) {
-            tables.emplace_back(static_cast<std::size_t>(sample.n_cells(base)) * sample.n_values(i));
-            cells.push_back(tables.back().data());
-        }
-        sample.extend(base, added, cells, method);
-        for (std::size_t k = 0; k < families.size(); ++k) {
-            const auto split = std::lower_bound(rest.begin(), rest.end(), added[k]);
-            const auto n_before = static_cast<std::size_t>(sample.n_cells({rest.begin(), split}));
-            const auto n_after = static_cast<std::size_t>(sample.n_cells({split, rest.end()}));
-            out[families[k]] = score_of_table(cells[k], n_child, n_before, sample.n_values(added[k]), n_after,
-                                              new_sum(parents[families[k]]));
-        }
-    }
+    if (!places.empty()) finish();
 }
 
 }  // namespace tanager

@@ -42,6 +42,7 @@ int BlockGraph::shared(int a, int b) const {
 void BlockGraph::find_blocks() {
     blocks_.clear();
     of_.assign(size(), {});
+    last_ = -1;
     std::vector<int> depth(size(), -1);
     for (std::size_t node = 0; node < size(); ++node)
         if (depth[node] < 0) search(int(node), depth);
@@ -88,12 +89,20 @@ void BlockGraph::search(int root, std::vector<int> &depth) {
 
 std::vector<char> BlockGraph::between(int a, int b) {
     if (!known_) find_blocks();
+    const int both = shared(a, b);
+    if (both >= 0 && both == last_) {
+        std::vector<char> found = last_flags_;
+        found[std::size_t(a)] = found[std::size_t(b)] = 0;
+        return found;
+    }
     std::vector<char> found(size(), 0);
     const auto add = [&](int block) {
         for (const int node : blocks_[std::size_t(block)]) found[std::size_t(node)] = 1;
     };
-    if (const int both = shared(a, b); both >= 0) {
+    if (both >= 0) {
         add(both);
+        last_ = both;
+        last_flags_ = found;
     } else {  // the blocks on the one way from a to b, where there is a way
         constexpr int unseen = -2, first = -1;
         std::vector<int> came(blocks_.size(), unseen), queue;
@@ -138,10 +147,9 @@ const Variables &Separation::places(const std::vector<int> &some) {
 }
 
 Attempt Separation::separate(int a, int b, std::vector<int> some) {
-    if (some.empty() || some.size() > max_cond)  // a pair is known to be dependent by now
-        return {false, !some.empty(), {}, look_up(a, b)};
+    if (some.empty() || some.size() > max_cond) return {false, !some.empty(), false, {}, {}};
     searched.begin(nodes[std::size_t(a)], nodes[std::size_t(b)], places(some));
-    Attempt now{false, false, std::move(some), {}};
+    Attempt now{false, false, true, std::move(some), {}};
     now.information = ask(a, b, now.given);
     now.separated = test.independent(now.information);
     while (!now.separated && now.given.size() > 1) {
@@ -180,31 +188,43 @@ LeftOut Separation::best_without(int a, int b, const Attempt &now) {
     return best_separated || best.information.value <= now.information.value ? best : LeftOut{};
 }
 
+// A set of more than max_cond nodes is as good as any other that is too large: what is gathered stops there.
 Attempt Separation::by_neighbours(int a, int b, const std::vector<char> &between) {
     const auto may_be_parents = [&](int end) {
         std::vector<int> found;
-        for (const int v : graph.neighbours(end))
+        for (const int v : graph.neighbours(end)) {
+            if (found.size() > max_cond) break;
             if (between[std::size_t(v)] && allowed[std::size_t(v)][std::size_t(end)]) found.push_back(v);
+        }
         return found;
     };
     Attempt ours = separate(a, b, may_be_parents(a));
     if (ours.separated) return ours;
     Attempt theirs = separate(a, b, may_be_parents(b));
+    if (!ours.tested && !theirs.tested) return ours;
+    for (Attempt *open : {&ours, &theirs})
+        if (!open->tested) open->information = look_up(a, b);
     return theirs.separated || theirs.information.value < ours.information.value ? theirs : ours;
 }
 
 Attempt Separation::widely(int a, int b, const std::vector<char> &between) {
     const auto wide = [&](int end) {
+        std::vector<int> found;
         std::vector<char> near(graph.size(), 0);
+        near[std::size_t(end)] = 1;
+        const auto add = [&](int v) {
+            if (between[std::size_t(v)] && !near[std::size_t(v)]) found.push_back(v);
+            near[std::size_t(v)] = 1;
+            return found.size() <= max_cond;
+        };
         for (const int v : graph.neighbours(end)) {
             if (!between[std::size_t(v)]) continue;
-            near[std::size_t(v)] = 1;
-            for (const int w : graph.neighbours(v)) near[std::size_t(w)] |= between[std::size_t(w)];
+            bool few = add(v);
+            for (const int w : graph.neighbours(v))
+                if (few) few = add(w);
+            if (!few) break;
         }
-        near[std::size_t(end)] = 0;
-        std::vector<int> found;
-        for (std::size_t v = 0; v < near.size(); ++v)
-            if (near[v]) found.push_back(int(v));
+        std::sort(found.begin(), found.end());
         return found;
     };
     std::vector<int> ours = wide(a), theirs = wide(b);

@@ -36,10 +36,13 @@ class BlockGraph {
     std::vector<std::vector<int>> neighbours_;
     bool known_ = false;  // the blocks of the present edges
     std::vector<std::vector<int>> blocks_, of_;
+    int last_ = -1;  // the block of these flags: many pairs in turn have the same
+    std::vector<char> last_flags_;
 };
 
 struct Attempt {
     bool separated = false, too_many = false;
+    bool tested = false;  // otherwise there was no set, or too large a one, and the information is left open
     std::vector<int> given;
     Information information{};
 };

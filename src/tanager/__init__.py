@@ -27,6 +27,8 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'tanager' has no attribute {name!r}")
+    if home == __name__:  # a module of its own
+        return import_module(f"{home}.{name}")
     value = globals()[name] = getattr(import_module(home), name)
     return value
 

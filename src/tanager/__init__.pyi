@@ -1,5 +1,6 @@
 # The public names and where they live. `__init__.py` reads this file, and imports a name when it is first asked for.
 
+from tanager import generate as generate
 from tanager.classifiers.a2de import A2DE as A2DE
 from tanager.classifiers.adjusted_naive_bayes import AdjustedNaiveBayes as AdjustedNaiveBayes
 from tanager.classifiers.ande import ANDE as ANDE

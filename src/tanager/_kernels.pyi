@@ -44,6 +44,9 @@ def cpu_features() -> list[str]:
 def set_cpu_level(level: Literal["auto", "plain", "avx2", "avx512"]) -> None:
     """Use at most this level; "auto" is the best this processor has."""
 
+def value_weights(codes: _Codes, weights: _Floats, n_values: Sequence[int], out: _Floats) -> None:
+    """Adds what the rows with every value of every column weigh, the values of all columns one after the other."""
+
 def fold_right(
     codes: _Codes,
     labels: _Codes,
@@ -556,6 +559,23 @@ class Sample:
         method: str = "auto",
     ) -> _Floats:
         """The scores ("ll", "aic", "bic", "k2", "bdeu") of one child with each of several sets of parents."""
+    def climb(
+        self,
+        kind: str,
+        strength: float,
+        nodes: Sequence[int],
+        given: Sequence[int],
+        allowed: Sequence[Sequence[bool]],
+        required: Sequence[tuple[int, int]],
+        max_parents: int | None,
+        rounding: float,
+        target: int | None,
+        all_joined: bool,
+    ) -> tuple[list[list[int]], int]:
+        """The parents of a network that a greedy search by a score finds, and how many families were scored."""
+
+    def informations(self, x: int, others: Sequence[int], given: Sequence[int]) -> list[float]:
+        """I(X; Z | given) of X with each of several others."""
     def pairs(self, variables: Sequence[int], given: Sequence[int]) -> list[tuple[float, float, float, float, float]]:
         """The same of every two of the variables, the first with all others first."""
     @property

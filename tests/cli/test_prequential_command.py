@@ -48,7 +48,8 @@ def test_the_table_says_where_it_was_worst(run, stream):
     assert "stream.csv: 400 rows, 2 classes in 'class'" in done.out
     assert "Dropped: second (asked for), id (every row has its own value)" in done.out
     head, line = done.out.splitlines()[3:5]
-    assert head.split() == ["accuracy", "kappa", "log", "loss", "recent", "lowest", "at", "row", "speed"]
+    assert head.split() == ["accuracy", "kappa-t", "log", "loss", "recent", "lowest", "at", "row", "speed"]
+    assert [line.split("  ")[0] for line in done.out.splitlines()[4:7]] == ["aode", "no change", "majority"]
     assert line.split()[0] == "aode"
     assert max(map(len, done.out.splitlines())) <= 90
 
@@ -78,7 +79,7 @@ def test_curves_become_files(run, stream):
     assert "Curves written to curves.csv\nPicture written to curves.png" in done.out
     lines = read_rows("curves.csv")
     assert [(line["model"], line["row"]) for line in lines] == [
-        *itertools.product(["nb", "aode"], ["100", "200", "300", "400"])
+        *itertools.product(["nb", "aode", "no change", "majority"], ["100", "200", "300", "400"])
     ]
     assert Path("curves.png").read_bytes().startswith(b"\x89PNG")
 
@@ -128,3 +129,20 @@ def test_without_river_there_is_a_kind_sentence(refused, stream, monkeypatch):
 )
 def test_slips_of_the_pen_get_one_sentence(refused, stream, words, sentence):
     assert sentence in refused("prequential", *words)
+
+
+def test_the_last_labels_are_columns_of_half_lives(run, stream):
+    options = ("--model", "half-lives,half-lives:lag=0", "--drop", "id,second", "--json")
+    document = run("prequential", stream, *options, "--lag", 1).document
+    lagged, plain = document["models"]
+    assert lagged["log_loss"] != plain["log_loss"]
+    assert [line["model"] for line in document["baselines"]] == ["no change", "majority"]
+    assert lagged["kappa_temporal"] == pytest.approx(
+        (lagged["accuracy"] - document["baselines"][0]["accuracy"]) / (1 - document["baselines"][0]["accuracy"])
+    )
+    late = run("prequential", stream, *options, "--lag", 1, "--delay", 20).document
+    assert late["models"][0]["log_loss"] != lagged["log_loss"]
+
+
+def test_last_labels_are_for_half_lives_alone(refused, stream):
+    assert "--model half-lives" in refused("prequential", stream, "--model", "nb", "--lag", 1)

@@ -358,15 +358,15 @@ def test_the_result_prints_and_writes_what_it_knows(tmp_path):
     X, y = stream(100)
     result = prequential({"aode": AODE(), "nb": NaiveBayes()}, X, y, every=40, window=30)
     assert repr(result).startswith("PrequentialResults(100 rows; accuracy: aode 0.9")
-    assert result.summary()["model"] == ["aode", "nb"]
+    assert result.summary()["model"] == ["aode", "nb", "no change", "majority"]
     assert "the last 30 rows" in str(result)
     assert result.per_class()["class"] == ["0", "1"]
     frame = result.to_pandas()
-    assert frame["row"].tolist() == [40, 80, 100] * 2
+    assert frame["row"].tolist() == [40, 80, 100] * 4
     np.testing.assert_array_equal(frame["window_recall_1"][:3], result.curve("aode", "recall", "window")[:, 1])
     text = result.to_csv(tmp_path / "curves.csv")
     assert (tmp_path / "curves.csv").read_text() == text
-    assert text.splitlines()[0].startswith("model,row,accuracy,kappa,log_loss,fading_accuracy")
+    assert text.splitlines()[0].startswith("model,row,accuracy,kappa,kappa_temporal,log_loss,fading_accuracy")
 
 
 def test_the_lowest_accuracy_is_that_of_a_full_window():

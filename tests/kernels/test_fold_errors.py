@@ -126,3 +126,53 @@ def test_a_plan_is_not_cross_validated_over_counts_or_by_rows_that_do_not_fit():
     view.counts.update(block.codes, block.labels)
     with pytest.raises(ValueError, match="counts that are empty"):
         view.right_in_folds(block, given["dealt"])
+
+
+def right_by_hand(given):
+    """Naive Bayes for every value of every column, each fold left out, one after the other."""
+    codes, labels, dealt, k = given["codes"], given["labels"], given["dealt"], given["n_classes"]
+    values, pseudo = np.array(given["n_values"]), np.array(given["pseudo"])
+    cells = codes[:, :, None] == np.arange(values.max())  # (rows, columns, values)
+
+    def right(part):
+        found = 0
+        for fold in dealt > 0:
+            learned, asked = part & ~fold, np.flatnonzero(part & fold)
+            seen = np.bincount(labels[learned], minlength=k).astype(float)
+            counts = np.stack([cells[learned & (labels == c)].sum(axis=0) for c in range(k)])
+            p = (counts + pseudo[:, None]) / (seen[:, None, None] + (pseudo * values)[:, None])
+            logs = np.log((seen + given["class_pseudo"]) / (seen + given["class_pseudo"]).sum())
+            own = logs + np.log(p[:, np.arange(codes.shape[1]), codes[asked]]).sum(axis=2).T
+            order = np.argsort(-seen, kind="stable")  # ties go to the class with more rows
+            best = order[np.argmax((own >= own.max(axis=1, keepdims=True) - 1e-11)[:, order], axis=1)]
+            found += np.count_nonzero(best == labels[asked])
+        return found
+
+    split = [sum(right(codes[:, i] == v) for v in range(n)) for i, n in enumerate(values)]
+    return np.array([*split, right(np.ones(len(codes), bool))])
+
+
+@pytest.mark.parametrize(("k", "n_values"), [(2, 2), (2, 3), (3, 2), (4, 4)])
+def test_all_splits_of_many_columns_at_once_are_those_one_by_one(k, n_values):
+    rng = np.random.default_rng(k * n_values)
+    m, n = 90, 103
+    labels = rng.integers(0, k, m).astype(np.uint8)
+    codes = rng.integers(0, n_values, (m, n)).astype(np.uint8)
+    codes[:, ::2] = np.where(rng.random((m, 52)) < 0.7, 0, codes[:, ::2])
+    codes[:, ::9] = np.where(rng.random((m, 12)) < 0.3, (labels % n_values)[:, None], codes[:, ::9])
+    codes[:, 7] = 0  # a column of one value
+    codes[1::2] = codes[::2]  # and rows that are the same, for ties
+    given = rows(m, n, k, folds=3) | {"codes": codes, "labels": labels, "n_values": [n_values] * 102 + [n_values + 1]}
+    given |= {"pseudo": [0.5] * 50 + [1.0] * 53, "dealt": np.eye(3)[rng.integers(0, 3, m)].T.copy()}
+    expected = right_by_hand(given)
+    for change in ({}, {"codes": np.asfortranarray(codes)}, {"codes": codes.astype(np.uint16)}):
+        other = given | change | {"right": np.full(n + 1, -1.0)}
+        _kernels.fold_right(**other)
+        np.testing.assert_array_equal(other["right"][:-2], expected[:-2])
+        assert other["right"][-2] == -1, "what is not wanted is not touched"
+        assert other["right"][-1] == expected[-1]
+    # A gap in a column that nobody wants keeps the kernel from this way, and the numbers of few rows hardly change.
+    one_by_one = given | {"codes": codes.copy(), "right": np.full(n + 1, -1.0)}
+    one_by_one["codes"][0, -1] = 255
+    _kernels.fold_right(**one_by_one)
+    assert np.abs(one_by_one["right"] - other["right"]).max() <= 4

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from serving import LABELS, ROWS, Asker, close, make_service
 
-from tanager import load
+from tanager import AODE, HalfLives, load
 from tanager.service.messages import LearnResponse, ModelInfo, PredictResponse
 from tanager.service.rows import PendingRows
 
@@ -169,3 +169,17 @@ def test_learners_beyond_the_limit_are_asked_to_come_again(ask, service):
     service._learning = service.limits.queue
     said = ask.learn({"row": ROW, "label": "fish"})
     assert (said.status, said.error.code, said.headers["retry-after"]) == (429, "busy", "1")
+
+
+def test_last_labels_follow_what_is_learned_and_survive_a_restart(services, tmp_path):
+    """The columns of last labels are the model's own: nobody sends them."""
+    path = tmp_path / "pets.tanager"
+    twin = HalfLives(AODE(warm_up=10), half_lives=(5, float("inf")), lag=2).fit(ROWS, LABELS)
+    twin.save(path)
+    first = make_service(path)
+    for row, label in zip(ROWS[:5], LABELS[:5], strict=True):
+        assert Asker(first).learn({"row": row, "label": label}).status == 200
+        twin.learn_one(row, label)
+    np.testing.assert_allclose(proba(Asker(first)), twin.predict_proba(ROWS[:4]), rtol=0, atol=1e-12)
+    close(first)
+    np.testing.assert_allclose(proba(Asker(services(path))), twin.predict_proba(ROWS[:4]), rtol=0, atol=1e-12)

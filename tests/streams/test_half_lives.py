@@ -208,6 +208,20 @@ def test_classes_values_and_columns_may_come_late() -> None:
         assert member.counts_ == single.counts_
 
 
+@pytest.mark.parametrize("base", [AODE(), NaiveBayes()], ids=["aode", "nb"])
+@pytest.mark.parametrize("delay", [0, 4])
+def test_values_that_are_yet_to_come_change_no_answer(base: AODE, delay: int) -> None:
+    rng = np.random.default_rng(0)
+    rows = [{"a": str(rng.integers(0, 2 + r // 20)), "b": str(rng.integers(3))} for r in range(120)]
+    y = rng.choice(["p", "q"], 120)
+    whole, one = (HalfLives(base, half_lives=SHORT).start(np.array(["p", "q"])) for _ in range(2))
+    found = whole.test_then_train(rows[: 120 - delay], y[: 120 - delay], answered=rows[delay:] if delay else None)
+    for r in range(120 - delay):
+        expected = one.predict_proba_one(rows[r + delay])
+        assert r == 0 or found[r].tolist() == pytest.approx(list(expected.values()), rel=1e-9)
+        one.learn_one(rows[r], y[r])
+
+
 @pytest.mark.parametrize("stop", [2, 7, 30, 41, 90])
 @pytest.mark.parametrize("way", ["whole", "rows", "partial_fit"])
 def test_members_share_a_warm_up_and_learn_what_single_models_learn(stop: int, way: str) -> None:
@@ -329,3 +343,75 @@ def test_files_with_other_members_are_refused(tmp_path) -> None:  # type: ignore
     state["models"] = state["models"][:2]
     with pytest.raises(ModelFileError, match="its members are AODE, AODE"):
         HalfLives(half_lives=SHORT).from_state(state)
+
+
+# --- subspaces ----------------------------------------------------------------------------------------------------
+
+
+def wide(n: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6))
+    return X, np.where(X[:, 0] + X[:, 3] * X[:, 4] > 0, "p", "q")
+
+
+@pytest.mark.parametrize("base", [AODE(warm_up=40), NaiveBayes(warm_up=40)], ids=["aode", "nb"])
+@pytest.mark.parametrize("lag", [0, 1])
+def test_subspaces_are_ladders_over_some_columns(base: AODE, lag: int) -> None:
+    X, y = wide()
+    classes = np.array(["p", "q"])
+    model = HalfLives(base, half_lives=SHORT, subspaces=2, lag=lag).start(classes)
+    found = model.test_then_train(X, y)
+    alone = [HalfLives(base, half_lives=(h,)).start(classes) for h in SHORT]
+    last = np.array([None, *y[:-1]], dtype=object)
+    full = {f"x{i}": X[:, i] for i in range(6)} | ({"last class": last} if lag else {})
+    answers = [single.test_then_train(full, y)[1:] for single in alone]
+    for columns, bins in zip(model.subspaces_, (5, 20), strict=True):
+        assert len(columns) == 4 + lag
+        for h in SHORT:
+            own = tanager_clone(base, h).set_params(bins="frequency", n_bins=bins).start(classes)
+            answers.append(own.test_then_train({name: full[name] for name in columns}, y)[1:])
+    expected = slow_twin(answers, np.searchsorted(classes, y).tolist()[1:], "stacking")
+    np.testing.assert_allclose(found[1:], expected, rtol=1e-6, atol=1e-10)
+    assert list(model.weights_)[3:6] == ["3 rows, subspace 1", "20 rows, subspace 1", "all rows, subspace 1"]
+
+
+def test_subspaces_follow_the_seed() -> None:
+    X, y = wide()
+    drawn = [HalfLives(subspaces=3, random_state=seed).partial_fit(X, y).subspaces_ for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize("stop", [10, 150])
+def test_subspaces_are_saved_and_rows_are_chunks(stop: int, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    X, y = wide()
+    rows = [{f"x{i}": cell for i, cell in enumerate(row)} for row in X.tolist()]
+    whole, model = (
+        HalfLives(AODE(warm_up=40), half_lives=SHORT, subspaces=1, lag=1).start(np.array(["p", "q"])) for _ in range(2)
+    )
+    expected = whole.test_then_train(rows, y)
+    for row, label in zip(rows[:stop], y[:stop].tolist(), strict=True):
+        model.learn_one(row, label)
+    model.save(tmp_path / "model.tanager")
+    copy = tanager.load(tmp_path / "model.tanager")
+    np.testing.assert_allclose(copy.test_then_train(rows[stop:], y[stop:]), expected[stop:], rtol=1e-8)
+    assert copy.subspaces_ == whole.subspaces_
+    reason = copy.explain(rows[0])
+    assert reason.prior + sum(part.log_odds for part in reason.parts) == pytest.approx(reason.log_odds)
+    assert set(reason.values) == {*rows[0], "last class"}
+    assert copy.explain(X[:1]).log_odds == pytest.approx(reason.log_odds)
+    assert whole.fit(X, y).predict_proba(X).shape == (200, 2)
+
+
+def test_options_of_columns_that_a_subspace_lacks_are_left_out() -> None:
+    X, y = wide()
+    names = [f"x{i}" for i in range(6)]
+    base = AODE(warm_up=40, numeric=names, bins={"x1": [0.0], 2: "width"})
+    model = HalfLives(base, half_lives=SHORT, subspaces=3).partial_fit(X, y)
+    for member in model.members_[3:]:
+        assert set(member.numeric) == set(member.encoder_.schema.names) < set(names)
+
+
+@pytest.mark.parametrize("options", [{"subspaces": -1}, {"subspaces": 1.5}, {"random_state": "a"}])
+def test_subspaces_that_mean_nothing_are_refused(options: dict) -> None:  # type: ignore[type-arg]
+    with pytest.raises(OptionError, match="whole number"):
+        HalfLives(**options).fit([["a"]], ["b"])

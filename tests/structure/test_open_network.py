@@ -142,3 +142,37 @@ def test_what_the_kernel_cannot_learn_is_refused():
     joined.join(0, 1)
     with pytest.raises(ValueError, match="without edges"):
         joined.learn([], False, None)
+
+
+@examples(20)
+@given(sample=samples(min_variables=3, max_variables=7) | tangled_samples(4, 7), weigh=st.booleans())
+def test_informations_that_are_counted_together_are_those_of_each_alone(sample, weigh):
+    sample = with_weights(sample, 1) if weigh else sample
+    n = len(sample.names)
+    for given_too in ((), (0,)):
+        places = range(len(given_too), n)
+        single = {(a, b): again(sample).information_at(a, b, given_too) for a in places for b in places if a != b}
+        pairs = again(sample).pair_informations(places, given_too)
+        assert pairs == [single[a, b] for a in places for b in places if a < b]
+        for a in places:
+            others = [b for b in places if b != a]
+            assert again(sample).informations_at(a, others, given_too) == [single[a, b].value for b in others]
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_conditions_given_up_leave_the_information_of_fewer(missing):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, (500, 8)).astype(np.uint8)
+    codes[:, 7] = codes[:, :4].sum(1) % 2
+    if missing:  # rows that lack a condition count again when it is given up
+        codes[rng.random(codes.shape) < 0.2] = 255
+    sample = Sample(codes, [range(2)] * 8, [f"x{i}" for i in range(8)])
+    nodes, allowed = range(8), [[u != v for v in range(8)] for u in range(8)]
+    separation = again(sample).separation(nodes, (), allowed, ("threshold", 0.0, False, False), 8)
+    for v in (1, 2, 3, 4, 5):
+        separation.join(0, v)
+        separation.join(v, 7)
+    _, too_many, left, figures = separation.by_neighbours(0, 7, True, False)
+    assert not too_many
+    assert 0 < len(left) < 4  # two or more were given up, one after the other
+    assert figures[:3] == pytest.approx(sample._rows.information(0, 7, left, "hash")[:3], abs=1e-11)

@@ -99,7 +99,8 @@ class AnytimeA2DE(AnytimeClassifier):
         if counts.n_features < 3:
             return single
         given = class_information_given(counts)
-        return np.array([single[i] + given[j, i] for i, j in self.members_of(counts.n_features)])
+        first, second = np.triu_indices(counts.n_features, 1)  # in the order of the members
+        return np.asarray(single[first] + given[second, first])
 
     def _otherwise(self, n: int) -> Form:
         return one_dependence([1.0] * n, self.min_count) if n > 2 else naive(n)

@@ -93,7 +93,8 @@ class GeneralNetwork(NetworkLearner):
         if self.max_columns is None or target <= self.max_columns:
             return list(range(target))
         named = {sample.index(name) for name in learner.named_variables()} - {target}
-        ranked = sorted(range(target), key=lambda i: -sample.information_at(i, target, ()).value)
+        values = sample.informations_at(target, range(target), ())
+        ranked = sorted(range(target), key=lambda i: -values[i])
         return sorted(named.union(ranked[: self.max_columns]))
 
 

@@ -173,6 +173,7 @@ class _Grower:
     def __init__(self, model: NBTree, maker: LeafMaker, counts: JointCounts, rows: KeptRows) -> None:
         self.model, self.maker, self.leaf = model, maker, maker.model
         self.n_values, self.n_classes = counts.schema.n_values, counts.n_classes
+        self.column_of = np.repeat(np.arange(len(self.n_values)), self.n_values)  # of every value
         self.block = rows.block
         seed = 0 if model.random_state is None else int(model.random_state)
         dealt = deal(sample_of(rows, counts, model.class_name), int(model.folds), seed)
@@ -196,14 +197,17 @@ class _Grower:
         classes = np.bincount(block.labels, weights, minlength=self.n_classes)
         if total < self.model.min_rows - HAIR or np.count_nonzero(classes) < 2:
             return ValueTree()
-        masses = [self._masses(block.codes[:, i], weights, i) for i in range(len(self.n_values))]
-        wanted = np.array([np.sum((mass > 0) & (mass >= self.model.min_child - HAIR)) > 1 for mass in masses])
+        masses = np.zeros(int(self.n_values.sum()))
+        _kernels.value_weights(block.codes, weights, self.n_values.tolist(), masses)
+        heavy = (masses > 0) & (masses >= self.model.min_child - HAIR)
+        wanted = np.bincount(self.column_of[heavy], minlength=len(self.n_values)) > 1
         self.tried = dict[tuple[int, int], float]()
         best = self._best(block, dealt, total, wanted, known)
         if best is None:
             return ValueTree()
-        codes = np.flatnonzero(masses[best])
-        mass = masses[best][codes]
+        masses = masses[self.column_of == best]
+        codes = np.flatnonzero(masses)
+        mass = masses[codes]
         share = mass / mass.sum() if self.model.missing == "share" else np.arange(len(mass)) == np.argmax(mass)
         split = ValueTree(best, tuple(codes.tolist()), tuple(share.astype(float).tolist()), (ValueTree(),) * len(codes))
         parts = {r.at: (rows[r.rows], shares[r.rows] * r.shares) for r in split.reached(block.codes, self.n_values)}

@@ -9,7 +9,7 @@ import click
 from tanager.classifiers.names import MODELS
 from tanager.cli.generate import GENERATORS, ROWS
 from tanager.cli.header import check_header
-from tanager.cli.models import check_model, make_model, parse_settings, parse_value
+from tanager.cli.models import check_model, make_model, option_names, parse_settings, parse_value
 from tanager.cli.options import examples, json_option, kind_options, reading_options, target_option, times_option
 from tanager.cli.output import check_output
 from tanager.cli.reading import KINDS, READING, check_columns, check_inputs, open_data, target_column
@@ -19,7 +19,7 @@ from tanager.errors import OptionError, nearest
 RIVER = ("river-nb", "river-ht", "river-hat", "river-arf", "river-last")
 FORGETTING = ("decay", "window", "refresh")
 GENERATE = "generate:"
-MEASURES = ("accuracy", "kappa", "log_loss")
+MEASURES = ("accuracy", "kappa", "kappa_temporal", "log_loss")
 
 
 @click.command(
@@ -49,6 +49,7 @@ MEASURES = ("accuracy", "kappa", "log_loss")
 @click.option(
     "--refresh", metavar="N", help="Learn the structure of models again every N rows; or hoeffding: only where it pays."
 )
+@click.option("--lag", type=int, metavar="N", help="The last N labels are columns too, for half-lives.")
 @click.option("--delay", type=ROWS, default=0, metavar="N", help="Labels arrive N rows late.")
 @click.option("--batch", type=ROWS, default=1, metavar="N", help="Predict N rows at a time, then learn them.")
 @times_option
@@ -77,7 +78,8 @@ def command(data: str, target: str | None, names: str, against: str, as_json: bo
     """Evaluate classifiers on the rows of DATA in order: each row is predicted, then learned (test-then-train).
 
     DATA is a file of any size, read once for all models, or generate:NAME for generated rows (see tanager generate).
-    Prints measures over all rows and over the last rows, and the lowest accuracy on the way.
+    Prints measures over all rows and over the last rows, and the lowest accuracy on the way; beside the models also
+    what answers with the last label (no change) or with the most frequent one (majority).
     """
     screen = Screen(as_json=as_json)
     specs, rivers = _specs(names), _rivers(against)
@@ -148,13 +150,24 @@ def _models(specs: dict[str, Any], rivers: list[str], given: dict[str, Any]) -> 
     bins = None if given["bins"] is None else parse_value(given["bins"])
     flags = {key: given[key] for key in ("n_bins", "smoothing", *KINDS)}
     common = parse_settings(given["pairs"], bins=bins, **flags, **forgetting)
-    models = {spec: make_model(name, common | own) for spec, (name, own) in specs.items()}
+    lags = _lags(specs, common, given)
+    models = {spec: make_model(name, common | lags.get(spec, {}) | own) for spec, (name, own) in specs.items()}
     if rivers:
         from tanager.evaluate import stream_peers
 
         known = stream_peers()
         models |= {name: known[name] for name in rivers}
     return models
+
+
+def _lags(specs: dict[str, Any], common: dict[str, Any], given: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Options of the models that can have last labels as columns: how many, and how late labels come."""
+    able = [spec for spec, (name, _) in specs.items() if "lag" in option_names(name)]
+    if given["lag"] and not able:
+        raise OptionError("--lag: only half-lives has the last labels as columns. Add it: --model half-lives")
+    lags = {} if given["lag"] is None else {"lag": given["lag"]}
+    wanted = {spec: common | lags | specs[spec][1] for spec in able}
+    return {spec: lags | ({"delay": given["delay"]} if own.get("lag") else {}) for spec, own in wanted.items()}
 
 
 def _stream(data: str, target: str | None, given: dict[str, Any]) -> tuple[Any, str | None, str]:
@@ -180,16 +193,8 @@ def _generator(name: str, given: dict[str, Any]) -> Any:
 
 
 def _report(result: Any, data: str, target: str | None) -> dict[str, Any]:
-    lines = []
-    for name in result.models:
-        row, accuracy = result.lowest(name)
-        values = {measure: result.curve(name, measure)[-1] for measure in result.measures}
-        recent = {f"{over}_accuracy": result.curve(name, "accuracy", over)[-1] for over in ("fading", "window")}
-        recall = dict(zip(map(str, result.classes), result.curve(name, "recall")[-1].tolist(), strict=True))
-        lowest = {"accuracy": accuracy, "row": row}
-        speed = {"seconds": result.seconds[name], "rows_per_second": result.n_rows / max(result.seconds[name], 1e-9)}
-        events = {"events": result.events[name]} if name in result.events else {}
-        lines.append({"model": name, **values, **recent, "lowest": lowest, "recall": recall, **speed, **events})
+    lines = [_measured(result, name) for name in result.models]
+    baselines = [_measured(result, name) for name in result.baselines]
     return {
         "data": data,
         "target": target,
@@ -199,7 +204,23 @@ def _report(result: Any, data: str, target: str | None) -> dict[str, Any]:
         "drifts": result.drifts,
         "dropped": result.dropped,
         "models": lines,
+        "baselines": baselines,
     }
+
+
+def _measured(result: Any, name: str) -> dict[str, Any]:
+    """The measures of a model, or of a baseline, which takes no time that counts."""
+    row, accuracy = result.lowest(name)
+    values = {measure: result.curve(name, measure)[-1] for measure in result.measures}
+    recent = {f"{over}_accuracy": result.curve(name, "accuracy", over)[-1] for over in ("fading", "window")}
+    recall = dict(zip(map(str, result.classes), result.curve(name, "recall")[-1].tolist(), strict=True))
+    lowest = {"accuracy": accuracy, "row": row}
+    speed: dict[str, float] = {}
+    if name in result.seconds:
+        seconds = result.seconds[name]
+        speed = {"seconds": seconds, "rows_per_second": result.n_rows / max(seconds, 1e-9)}
+    events = {"events": result.events[name]} if name in result.events else {}
+    return {"model": name, **values, **recent, "lowest": lowest, "recall": recall, **speed, **events}
 
 
 def _print(screen: Screen, result: Any, report: dict[str, Any], about: str) -> None:
@@ -210,14 +231,16 @@ def _print(screen: Screen, result: Any, report: dict[str, Any], about: str) -> N
     if result.drifts:
         screen.say(f"Drift at {listed(f'row {row:,}' for row in result.drifts)}.")
     screen.say()
-    heads = ("accuracy", "kappa", "log loss", "recent", "lowest", "at row", "speed")
+    heads = ("accuracy", "kappa-t", "log loss", "recent", "lowest", "at row", "speed")
     rows = []
-    for line in report["models"]:
-        cells = [line["accuracy"], line["kappa"], line["log_loss"], line["window_accuracy"], line["lowest"]["accuracy"]]
-        figures = [f"{cell:.4f}" if cell == cell else "" for cell in cells]
-        rows.append((line["model"], *figures, f"{line['lowest']['row']:,}", _rate(line["rows_per_second"])))
+    for line in [*report["models"], *report["baselines"]]:
+        cells = [line[name] for name in ("accuracy", "kappa_temporal", "log_loss", "window_accuracy")]
+        figures = [f"{cell:.4f}" if cell == cell else "" for cell in [*cells, line["lowest"]["accuracy"]]]
+        speed = _rate(line["rows_per_second"]) if "rows_per_second" in line else ""
+        rows.append((line["model"], *figures, f"{line['lowest']['row']:,}", speed))
     screen.show(table(("", *heads), rows, right=heads))
     screen.say(f"\nRecent: accuracy over the last {result.window:,} rows; lowest: its minimum. Speed in rows/s.")
+    screen.say("No change: the last label that has arrived; kappa-t: accuracy from there (0) to 1.")
     for name, events in result.events.items():
         if events:
             screen.say(f"{name} detected: {listed(f'{what} at row {row:,}' for row, what in events)}.")

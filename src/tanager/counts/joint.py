@@ -12,7 +12,7 @@ x_i = v and x_j missing is a cell too, and the total behind P(x_j | y, x_i = v) 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -294,13 +294,11 @@ class JointCounts:
         return self._pairs
 
     def raw_cells(self) -> dict[str, np.ndarray]:
-        """The raw cells of all tables but sparse ones, by their names in files; to be read."""
+        """The raw cells of all tables but sparse ones, by their names in files; who writes says so afterwards."""
         return self._arrays()
 
-    def take_raw_cells(self, tables: Mapping[str, np.ndarray], scale: float, halvings: int) -> None:
-        """Take cells that were counted on elsewhere, in tables of this layout that began as ours and were halved."""
-        for name, cells in self._arrays().items():
-            cells[...] = tables[name]
+    def note_raw_cells(self, scale: float, halvings: int) -> None:
+        """The raw cells were written anew: counted on elsewhere, with another scale, and halved so often."""
         self.scale, self.halvings, self.version = scale, self.halvings + halvings, self.version + 1
 
     @property
@@ -612,10 +610,32 @@ class JointCounts:
             capacity = wanted
         new = self._blank(schema, classes)
         new._allocate(capacity)
-        new._absorb(self, list(range(self.n_features)), 1.0)
+        if not self.sparse and np.array_equal(new.n_slots, self.n_slots) and extends(schema, self.schema):
+            new._copy_classes(self)
+        else:
+            new._absorb(self, list(range(self.n_features)), 1.0)
         new.scale, new.halvings, new.version = self.scale, self.halvings, self.version + 1
         self.__dict__.update(new.__dict__)
         return self
+
+    def reserve(self, n_slots: np.ndarray) -> None:
+        """Give counts that are still empty the slots that counts over the same columns had."""
+        if (n_slots > self.n_slots).any():
+            self._allocate(np.maximum(n_slots, self.n_slots) - 1)
+
+    def _copy_classes(self, other: JointCounts) -> None:
+        """Take the cells of counts with the same slots, and some of our classes, into empty ones."""
+        if not other.n_classes:
+            return
+        places = class_map(other.classes, self.classes)
+        ends = [*(np.flatnonzero(np.diff(places) != 1) + 1).tolist(), len(places)]
+        for name, cells in self._arrays().items():
+            mine, theirs = cells.reshape(-1, self.n_classes), other._arrays()[name].reshape(-1, other.n_classes)
+            begin = 0
+            for end in ends:  # classes that stay neighbours go together: whole runs of cells, no look-up of each
+                first = int(places[begin])
+                mine[:, first : first + end - begin] = theirs[:, begin:end]
+                begin = end
 
     def merge(self, other: JointCounts) -> JointCounts:
         """Add other counts to these. Vocabularies are aligned by value; cut points must agree."""
@@ -757,13 +777,16 @@ class JointCounts:
             else:  # values beyond a cap fall together
                 np.add.at(mine, at, cells)
 
-        add_all(self._singles, np.ix_(rows, to_class), other._singles[source] * factor)
+        # Where the classes stay the same, whole lines of them are found by one look-up.
+        same = len(to_class) == self.n_classes and (to_class == np.arange(self.n_classes)).all()
+        classes = () if same else (to_class,)
+        add_all(self._singles, np.ix_(rows, *classes), other._singles[source] * factor)
         for i in range(self.n_features):
             if i not in there:
                 add(self._table([i]), [i])
         if self._pairs is not None:
             cells = other.pairs[np.ix_(source, source)]
-            add_all(self._pairs, np.ix_(rows, rows, to_class), cells if factor == 1.0 else cells * factor)
+            add_all(self._pairs, np.ix_(rows, rows, *classes), cells if factor == 1.0 else cells * factor)
             for i, j in permutations(range(self.n_features), 2):
                 if places[i] is None or places[j] is None:
                     add(self._table([i, j]), [i, j])

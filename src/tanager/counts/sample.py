@@ -196,6 +196,10 @@ class Sample:
         """The same for positions that are known to be there, each once: searches ask many thousand times."""
         return Information(*self._rows.information(first, second, list(given)))
 
+    def informations_at(self, first: int, others: Sequence[int], given: Sequence[int]) -> list[float]:
+        """The values of a variable with each of several others, counted together."""
+        return self._rows.informations(first, others, given)
+
     def pair_informations(self, places: Sequence[int], given: Sequence[int]) -> list[Information]:
         """That of every two of these variables, in the order of ``itertools.combinations``."""
         key = tuple(places), tuple(given)
@@ -251,6 +255,30 @@ class Sample:
             found = self._rows.scores(kind, at, [sorted(key[-1]) for key in new], float(strength))
             self._scores.update(zip(new, found.tolist(), strict=True))
         return np.array([self._scores[key] for key in keys])
+
+    def climb(
+        self,
+        kind: str,
+        strength: float,
+        nodes: Sequence[int],
+        given: Sequence[int],
+        allowed: Sequence[Sequence[bool]],
+        required: Sequence[tuple[int, int]],
+        max_parents: int | None,
+        rounding: float,
+        *,
+        target: int | None = None,
+        all_joined: bool = False,
+    ) -> tuple[list[list[int]], int]:
+        """A greedy search by a score: the parents of every node, by their numbers, and how many families were scored.
+
+        ``given`` are parents in every family. Scores that differ by less than ``rounding``, as a share of the score of
+        the network, are equal. Arcs are added, removed and reversed among all nodes; or, with the number of a
+        ``target``, added and removed around it, beginning with none or with all that it may be a parent of.
+        """
+        return self._rows.climb(
+            kind, strength, nodes, given, allowed, required, max_parents, rounding, target, all_joined
+        )
 
     def filled(self) -> Sample:
         """The same rows, with missing cells imputed by the most common value of their variable.

@@ -98,7 +98,7 @@ def stack(chunks: Sequence[Any]) -> Any:
     if isinstance(first, np.ndarray):
         return np.concatenate(chunks)
     if isinstance(first, Mapping):
-        return {name: [cell for chunk in chunks for cell in chunk[name]] for name in first}
+        return {name: _stacked_column([chunk[name] for chunk in chunks]) for name in first}
     if is_pandas(first):
         import pandas as pd
 
@@ -116,3 +116,10 @@ def stack(chunks: Sequence[Any]) -> Any:
         with _one_type(pa.ArrowException):
             return pa.concat_tables(tables).combine_chunks()  # a stream stacks one row after the other
     return [row for chunk in chunks for row in chunk]
+
+
+def _stacked_column(parts: Sequence[Any]) -> Any:
+    """Parts of a column, one after the other; arrays of one type stay an array."""
+    if all(isinstance(part, np.ndarray) and part.dtype == parts[0].dtype for part in parts):
+        return np.concatenate(parts)
+    return [cell for part in parts for cell in part]

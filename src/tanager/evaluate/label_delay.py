@@ -87,19 +87,23 @@ def _stacked(first: StreamRows, second: StreamRows) -> StreamRows:
 
 
 class ArrivedLabels:
-    """How many labels of each class have arrived before a row is predicted. Only ties between classes need this."""
+    """The labels that have arrived before a row is predicted: how many of each class, and which was the last."""
 
     def __init__(self, delay: int, batch: int) -> None:
         self.delay, self.batch = delay, batch
         self._labels = np.array([], dtype=np.int64)  # of the last rows
         self._before = np.array([], dtype=np.int64)  # rows of each class before these
         self._start = 0  # the number of the first of them
+        self._last_before = -1  # the last label before these
 
     def add(self, labels: np.ndarray) -> None:
         """Add the class codes of the next block, -1 where missing."""
         keep = self.delay + self.batch
         gone, self._labels = self._labels[:-keep], self._labels[-keep:]
-        counts = np.bincount(gone[gone >= 0])
+        known = gone[gone >= 0]
+        counts = np.bincount(known)
+        if len(known):
+            self._last_before = int(known[-1])
         size = max(len(counts), len(self._before))
         self._before = np.pad(self._before, (0, size - len(self._before)))
         self._before[: len(counts)] += counts
@@ -108,9 +112,19 @@ class ArrivedLabels:
 
     def counts(self, rows: np.ndarray, k: int) -> np.ndarray:
         """One row per class, one column for each of these row numbers."""
-        arrived = np.maximum(rows // self.batch * self.batch - self.delay, 0) - self._start
+        arrived = self._arrived(rows)
         out = np.zeros((k, len(rows)))
         out[: len(self._before)] = self._before[:, None]
         for c in range(k):
             out[c] += np.searchsorted(np.flatnonzero(self._labels == c), arrived)
         return out
+
+    def last(self, rows: np.ndarray) -> np.ndarray:
+        """The code of the last label before each of these row numbers; -1 before the first."""
+        places = np.flatnonzero(self._labels >= 0)
+        codes = np.append(self._labels[places], self._last_before)  # whose last one is also before the first
+        return np.asarray(codes[np.searchsorted(places, self._arrived(rows)) - 1])
+
+    def _arrived(self, rows: np.ndarray) -> np.ndarray:
+        """How many of the labels that are held have arrived before each of these rows."""
+        return np.asarray(np.maximum(rows // self.batch * self.batch - self.delay, 0) - self._start)

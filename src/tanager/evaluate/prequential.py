@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tanager.errors import DataError, OptionError
+from tanager.errors import DataError, DataWarning, OptionError
 from tanager.evaluate.adapters import StreamRows, adapter_for
+from tanager.evaluate.baselines import BASELINES, BaselineRun
 from tanager.evaluate.label_delay import ArrivedLabels, DelayedLabels
 from tanager.evaluate.model_run import BLOCK, ClassIndex, ModelRun
 from tanager.evaluate.prequential_results import PrequentialResults, rows_learned
@@ -85,6 +87,10 @@ def prequential(
     prediction is uniform over the classes that are known in advance; if none are, it counts as wrong, with a
     probability of 1/2 for the true class. A class that a model does not know yet has a probability of 0, which counts
     as 1e-15.
+
+    Beside the models stand two that look at labels alone, as far as these have arrived: one answers with the last
+    label ("no change"), one with the most frequent ("majority"). Kappa-temporal is what a model adds to the former:
+    its accuracy, where that of "no change" is 0 and 1 is 1.
 
     Examples
     --------
@@ -189,7 +195,10 @@ def _begin(
         ModelRun(name, adapter_for(name, model, declared, batch), costs[name], fade, window)
         for name, model in named.items()
     ]
-    return _Run(named, runs, reader, index, DelayedLabels(delay, batch), ArrivedLabels(delay, batch), every)
+    _warn_of_delay(named, delay)
+    shared = None if cost_matrix is None else check_costs(cost_matrix, np.array(index.labels))
+    baselines = [BaselineRun(name, shared, fade, window) for name in BASELINES]
+    return _Run(named, runs, baselines, reader, index, DelayedLabels(delay, batch), ArrivedLabels(delay, batch), every)
 
 
 class _Run:
@@ -199,6 +208,7 @@ class _Run:
         self,
         models: Mapping[str, Any],
         runs: Sequence[ModelRun],
+        baselines: Sequence[BaselineRun],
         reader: StreamReader,
         classes: ClassIndex,
         delayed: DelayedLabels,
@@ -206,6 +216,7 @@ class _Run:
         every: int | None,
     ) -> None:
         self.models, self.runs, self.reader, self.classes = models, runs, reader, classes
+        self.baselines = baselines
         self.delayed, self.arrived = delayed, arrived
         self.schedule = ReportSchedule(every, reader.n_rows)
         self.n_before = {name: rows_learned(model) for name, model in models.items()}
@@ -222,7 +233,10 @@ class _Run:
             points = self.schedule.between(start, stop)
             for run in self.runs:
                 run.run(steps, labels, start, points, self.classes, self.arrived)
-            self.schedule.add(points, [run.history for run in self.runs])
+            for baseline in self.baselines:
+                baseline.run(labels, start, points, self.classes, self.arrived)
+            histories = [run.history for run in self.runs] + [run.history for run in self.baselines]
+            self.schedule.add(points, histories)
             start = stop
             yield start
         if start == 0:
@@ -234,6 +248,8 @@ class _Run:
         reported = start in self.schedule.rows
         for run in self.runs:
             run.end(list(self.delayed.rest()), start, reported=reported)
+        for baseline in self.baselines:
+            baseline.end(reported=reported)
         if not reported:
             self.schedule.rows.append(start)
 
@@ -243,6 +259,7 @@ class _Run:
             self.models,
             np.array(self.schedule.rows),
             {run.name: run.history for run in self.runs},
+            baselines={run.name: run.history for run in self.baselines},
             classes=self.classes.labels,
             seconds={run.name: run.seconds for run in self.runs},
             n_before=self.n_before,
@@ -265,6 +282,19 @@ def _costs(name: str, model: Any, cost_matrix: Any, classes: ClassIndex) -> np.n
             "classes in advance. Give them as classes=[...]."
         )
     return check_costs(given, np.array(classes.labels))
+
+
+def _warn_of_delay(models: Mapping[str, Any], delay: int) -> None:
+    """Models that have last labels as columns should learn rows with those that they were answered with."""
+    for name, model in models.items():
+        if getattr(model, "lag", 0) and getattr(model, "delay", delay) != delay:
+            kind = type(model).__name__
+            warnings.warn(
+                f"{name} learns rows as if labels came {model.delay} rows late, and here they come {delay} rows late. "
+                f"Give {kind}(lag={model.lag}, delay={delay}).",
+                DataWarning,
+                stacklevel=4,
+            )
 
 
 def _named(models: Any) -> dict[str, Any]:

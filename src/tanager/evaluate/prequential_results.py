@@ -10,6 +10,7 @@ import numpy as np
 
 from tanager.encoding.labels import sort_key
 from tanager.errors import OptionError, check_option, nearest
+from tanager.evaluate.baselines import NO_CHANGE, kappa_temporal
 from tanager.evaluate.stream_measures import MEASURES, SPANS, Report, named
 from tanager.evaluate.table import Table
 
@@ -17,8 +18,9 @@ from tanager.evaluate.table import Table
 class PrequentialResults:
     """Measures of models along a stream; made by ``prequential``.
 
-    Every measure (``accuracy``, ``kappa``, ``log_loss``, ``cost`` where there are costs, and ``recall`` of every class)
-    comes over three spans: the ``whole`` stream so far, with ``fading`` weights, and a ``window`` of the last rows.
+    Every measure (``accuracy``, ``kappa``, ``kappa_temporal``, ``log_loss``, ``cost`` where there are costs, and
+    ``recall`` of every class) comes over three spans: the ``whole`` stream so far, with ``fading`` weights, and a
+    ``window`` of the last rows.
 
     Attributes
     ----------
@@ -36,6 +38,8 @@ class PrequentialResults:
         What the models detected, for those that have ``events_``.
     dropped : dict of name to str
         Columns that were not learned, and why.
+    baselines : list of str
+        Classifiers that look at labels alone; ``curve`` has their measures too, but for the log loss.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class PrequentialResults:
         n_before: Mapping[str, int],
         drifts: Sequence[int] = (),
         dropped: Mapping[str, str] | None = None,
+        baselines: Mapping[str, Sequence[Report]] | None = None,
         fade: float = 0.999,
         window: int = 1000,
         costs: bool = False,
@@ -58,11 +63,19 @@ class PrequentialResults:
         self.classes = [classes[c] for c in order]
         self.seconds, self.drifts, self.dropped = dict(seconds), list(drifts), dict(dropped or {})
         self.fade, self.window = fade, window
-        self.measures = [name for name in MEASURES if name != "cost" or costs]
+        self.measures = ["accuracy", "kappa", "kappa_temporal", "log_loss", *(["cost"] if costs else [])]
         self.events = {
             name: events_of(model, n_before[name]) for name, model in models.items() if hasattr(model, "events_")
         }
+        labels_alone = {name: _as_arrays(reports, order) for name, reports in (baselines or {}).items()}
+        self.baselines = [name for name in labels_alone if name not in self.models]
         self._curves = {name: _as_arrays(reports, order) for name, reports in history.items()}
+        self._curves |= {name: labels_alone[name] for name in self.baselines}
+        for curves in self._curves.values():
+            for over in SPANS:
+                accuracy = curves[named("accuracy", over)]
+                last = labels_alone[NO_CHANGE][named("accuracy", over)] if labels_alone else np.ones(len(accuracy))
+                curves[named("kappa_temporal", over)] = kappa_temporal(accuracy, last)
 
     @property
     def n_rows(self) -> int:
@@ -94,16 +107,18 @@ class PrequentialResults:
     def summary(self) -> Table:
         """The measures at the end, where the accuracy was lowest, and how fast the models were."""
         lines = []
-        for name in self.models:
+        for name in [*self.models, *self.baselines]:
             whole = [float(self.curve(name, measure)[-1]) for measure in self.measures]
             recent = [float(self.curve(name, "accuracy", over)[-1]) for over in ("fading", "window")]
-            seconds = self.seconds[name]
+            seconds = self.seconds.get(name, np.nan)
             lines.append((name, *whole, *recent, *self.lowest(name)[::-1], seconds, self.n_rows / max(seconds, 1e-9)))
         heads = [measure.replace("_", " ") for measure in self.measures]
         names = ("model", *heads, "fading", "window", "lowest", "at row", "seconds", "rows/s")
         note = (
             f"{self.n_rows:,} rows. 'fading' and 'window' are the accuracy at the end, with weights that fade by "
-            f"{self.fade:g} per row and over the last {self.window:,} rows; 'lowest' is the lowest of the latter."
+            f"{self.fade:g} per row and over the last {self.window:,} rows; 'lowest' is the lowest of the latter. "
+            "'no change' answers with the last label that has arrived, 'majority' with the most frequent one; "
+            "'kappa temporal' is the accuracy between that of 'no change' (0) and 1."
         )
         return Table(names, lines, {"seconds": ".3g", "rows/s": ",.0f"}, note)
 
@@ -145,12 +160,13 @@ class PrequentialResults:
     ) -> Any:
         """A curve per model, with dashed lines where the stream changes and ticks where a model detected something.
 
-        ``measure`` and ``over`` as in ``curve``; ``recall`` is drawn for one class, ``label``. Needs matplotlib, the
-        extra ``plot``.
+        The accuracy of baselines, which look at labels alone, is drawn as well. ``measure`` and ``over`` as in
+        ``curve``; ``recall`` is drawn for one class, ``label``. Needs matplotlib, the extra ``plot``.
         """
         from tanager.plot import plot_curves
 
-        curves = {name: self.curve(name, measure, over) for name in self.models}
+        drawn = [*self.models, *(self.baselines if measure == "accuracy" else [])]
+        curves = {name: self.curve(name, measure, over) for name in drawn}
         what = measure.replace("_", " ")
         if measure == "recall":
             if label not in self.classes:
@@ -178,7 +194,7 @@ class PrequentialResults:
     def _model(self, name: str | None) -> str:
         if name is None and len(self.models) == 1:
             return next(iter(self.models))
-        if name not in self.models:
+        if name not in self._curves:
             hint = nearest(name, self.models)
             raise OptionError(f"there is no model {name!r}; there are {', '.join(self.models)}.{hint}")
         return str(name)

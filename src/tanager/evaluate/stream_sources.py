@@ -194,12 +194,18 @@ def _from_file(source: Source, options: StreamOptions, models: Iterable[Any]) ->
             take_options(model, source, columns)
     reader = StreamReader(lambda size: iter(()), _at_most(source.n_rows, options.n_rows), names=columns)
     reader.dropped = dict.fromkeys(options.drop, "asked for")
-    read = 0
+    read = ahead = 0  # rows handed out, and rows that the file was read for, several blocks at a time
+
+    def chunks(asked: list[str]) -> Iterator[Any]:
+        nonlocal ahead
+        for chunk in source.chunks(asked, None):
+            ahead += chunk.num_rows
+            yield chunk
 
     def blocks(size: int) -> Iterator[StreamBlock]:
         nonlocal read
         asked = [*columns, target, *([times] if times else [])]
-        tables = rechunk(source.chunks(asked, None), size)
+        tables = rechunk(chunks(asked), size)
         first = next(tables, None)
         if first is None:
             return
@@ -216,7 +222,8 @@ def _from_file(source: Source, options: StreamOptions, models: Iterable[Any]) ->
             yield table.select(kept), labels, None if times is None else np.asarray(table[times])
 
     def done() -> float | None:
-        return source.done if options.n_rows is None else max(source.done or 0.0, read / options.n_rows)
+        part = None if source.done is None else source.done * read / max(ahead, 1)
+        return part if options.n_rows is None else max(part or 0.0, read / options.n_rows)
 
     reader.blocks, reader.done = blocks, done
     return reader

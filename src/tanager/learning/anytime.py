@@ -38,6 +38,10 @@ from tanager.scoring.staged import AnytimeAnswer, answer_of, answer_within
 from tanager.scoring.view import View
 from tanager.structure.orders import descending, generator_of
 
+MANY_COLUMNS = 100  # beyond, not all pairs of super-parents are counted
+MOST_CELLS = 7.5e7  # of the first rows that are counted for pairs of super-parents, then
+FEWEST_PAIRS, MOST_PAIRS = 16, 256
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AnytimeClassifier(CountsClassifier):
@@ -73,7 +77,8 @@ class AnytimeClassifier(CountsClassifier):
         For ``member_order="random"``.
     max_memory : int, str or None, default="2 GB"
         As many members are kept as fit, those first that tell most about the class, with a warning. When values or
-        classes come later, those that make the most errors on left-out rows are dropped first.
+        classes come later, those that make the most errors on left-out rows are dropped first. With more than 100
+        columns AnytimeA2DE keeps 16 to 256 pairs in any case, 7.5e7 / (rows columns) by the rows that come first.
     """
 
     default_bins = "refined"
@@ -254,12 +259,16 @@ class AnytimeClassifier(CountsClassifier):
         shape = self.counts_shape(schema)
         return JointCounts.estimate_bytes(self._capacity(schema), n_classes, **shape) <= as_bytes(self.max_memory)
 
+    def _too_many(self, schema: Schema) -> bool:
+        """Whether members would take too long, however much memory there is."""
+        return self.order > 2 and len(schema) > MANY_COLUMNS
+
     def _capacity(self, schema: Schema) -> np.ndarray:
         return schema.n_values + int(self.unseen == "smooth")
 
     def _start_model(self) -> None:
         self._kept = None
-        if not self._fits(self.encoder_.schema, len(self.classes_)):
+        if self._too_many(self.encoder_.schema) or not self._fits(self.encoder_.schema, len(self.classes_)):
             self._kept = ()  # the first rows say which; see _rows_come
         super()._start_model()
 
@@ -270,7 +279,11 @@ class AnytimeClassifier(CountsClassifier):
             return
         first = counts.copy().update(block.codes, block.labels, block.weights, n_jobs=self.n_threads)
         members = self.members_of(counts.n_features)
-        ranked = [members[j] for j in descending(self._information(first))]
+        places = descending(self._information(first))
+        if self._too_many(first.schema):
+            pairs = int(MOST_CELLS / (max(len(block), 1) * counts.n_features))
+            places = places[: min(max(pairs, FEWEST_PAIRS), MOST_PAIRS)]
+        ranked = [members[j] for j in places]
         self._keep(ranked, first.schema, first.n_classes)
         empty = {"max_memory": self.max_memory, "spare": counts.spare, **self.counts_shape(first.schema)}
         self._learned.counts = JointCounts(first.schema, first.classes, **empty)
@@ -297,8 +310,8 @@ class AnytimeClassifier(CountsClassifier):
         """Keep as many of these members as fit, the first first, and say so once."""
         order, budget = self.order - 1, as_bytes(self.max_memory)
         self._kept = members_that_fit(ranked, self._capacity(schema), n_classes, order, budget)
-        n_all = len(self.members_of(len(schema)))
-        if len(self._kept) < n_all and not self._told_of_space:
+        if len(self._kept) < len(ranked) and not self._told_of_space:
+            n_all = len(self.members_of(len(schema)))
             self._told_of_space = True
             what = "super-parents" if self.order == 2 else "pairs of super-parents"
             warnings.warn(

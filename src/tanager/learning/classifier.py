@@ -559,8 +559,7 @@ class Classifier(TakesTurns, Estimator):
         """
         self.check_teachable()
         m = n_rows(X)
-        y = one_dimensional(y)
-        labels = as_label_array(y) if isinstance(y, list | tuple) else np.asarray(y)
+        labels = as_labels(y)
         check_lengths(m, labels)
         if answered is not None and n_rows(answered) != m:
             raise DataError(
@@ -693,6 +692,12 @@ class Classifier(TakesTurns, Estimator):
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # only scikit-learn asks for them
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
+
+
+def as_labels(y: Any) -> np.ndarray:
+    """Labels as they came, as an array."""
+    y = one_dimensional(y)
+    return as_label_array(y) if isinstance(y, list | tuple) else np.asarray(y)
 
 
 def check_row(row: Any, place: str) -> None:

@@ -482,11 +482,10 @@ def _tables_for(families: list[tuple[int, ...]], shape: Mapping[str, Any], n_col
     """Counts of this shape that hold the families, too: in tables of their own, or many of one column together."""
     if shape["order"] == 3:
         return {**shape, "families": [family for family in families if len(family) > 3]}
-    common = set(families[0])
-    for family in families:
-        common.intersection_update(family)
-    if len(families) > n_columns and common and {*map(len, families)} == {3}:
-        return {**shape, "anchors": (*shape.get("anchors", ()), min(common)), "families": []}
+    if len(families) > n_columns and {*map(len, families)} == {3}:
+        common = [i for i in sorted(families[0]) if all(i in family for family in families)]
+        if common:
+            return {**shape, "anchors": (*shape.get("anchors", ()), common[0]), "families": []}
     return {**shape, "families": families}
 
 

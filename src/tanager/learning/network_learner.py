@@ -167,12 +167,14 @@ def by_information(
     """
     ranked = list(parents)
     if len(ranked) > 1:
-        ranked.sort(key=lambda p: (-sample.information_at(child, p, given).value, p))
+        values = dict(zip(ranked, sample.informations_at(child, ranked, given), strict=True))
+        ranked.sort(key=lambda p: (-values[p], p))
     kept = {parent for parent in ranked if keep is not None and keep.stays(parent, child)}
     contexts = math.prod(int(sample.n_values[i]) for i in given)
     contexts *= math.prod(int(sample.n_values[i]) + 1 for i in kept)
+    n_rows = sample.n_rows
     for parent in ranked:
-        if parent not in kept and contexts * (int(sample.n_values[parent]) + 1) <= sample.n_rows:
+        if parent not in kept and contexts * (int(sample.n_values[parent]) + 1) <= n_rows:
             contexts *= int(sample.n_values[parent]) + 1
             kept.add(parent)
     return tuple(parent for parent in ranked if parent in kept)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tanager.counts.align import class_map
 from tanager.counts.block import Block, Query
 from tanager.counts.context_moments import ContextMoments
 from tanager.counts.forgetting import Steps
@@ -25,6 +26,7 @@ from tanager.learning.answering import due, follows_counts, kernel_view
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier
 from tanager.learning.memory import LIGHT, Memory
+from tanager.learning.warm_up import WarmUp
 from tanager.scoring.gaussian import normalised
 from tanager.scoring.view import View
 
@@ -205,11 +207,22 @@ def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = N
     It keeps rows that all have counted (``batch``) and learns cut points; where these are new, the others count its
     rows anew. They have no warm-up of their own then.
     """
-    first, *others = models
-    warm = first._warm_up
+    warm = models[0]._warm_up
     assert warm is not None
     if batch is not None:
-        keep_for_warm_up(first, batch)
+        keep_for_warm_up(models[0], batch)
+    follow_warm_up(models, warm)
+
+
+def shared_warm_up(models: Sequence[CountsClassifier]) -> WarmUp | None:
+    """The warm-up of the first model where the others have none of their own; None where it is over, or not shared."""
+    first, *others = models
+    return first._warm_up if others and all(model._warm_up is None for model in others) else None
+
+
+def follow_warm_up(models: Sequence[CountsClassifier], warm: WarmUp) -> None:
+    """Let all models have the columns of the first, which its warm-up has given it; where these are new, count anew."""
+    first, *others = models
     behind = [model for model in others if model._warm_up is not None or not _has_columns_of(model, first)]
     if behind:
         rows = warm.batch if first._warm_up is None else warm.batch.part(0, warm.counted)
@@ -222,6 +235,29 @@ def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = N
         model.learn_block(block)
     for model in others:
         model.encoder_ = first.encoder_
+
+
+def add_classes_in_warm_up(models: Sequence[CountsClassifier], classes: np.ndarray) -> bool:
+    """Let models that share the warm-up of the first know more classes by counting its rows again, where that is quick.
+
+    All cells would have to move otherwise; the first rows of a stream fill few of them. False where it is not done.
+    """
+    first = models[0]
+    warm = first._warm_up
+    if warm is None or warm.counted < warm.n_rows or any(model._warm_up is not None for model in models[1:]):
+        return False
+    if 4 * warm.n_rows * first.counts_.n_features**2 > first.counts_.nbytes // 8:
+        return False
+    warm.move_classes(class_map(first.classes_, classes))
+    rows = warm.batch
+    codes = first.encoder_.transform(rows.X, "ignore", type(first).__name__)
+    block = Block(codes, rows.labels, rows.weights, rows.times, first._numbers(rows.X))
+    for model in models:
+        model.classes_, slots = classes, model.counts_.n_slots
+        model._start_model()
+        model.counts_.reserve(slots)
+        model.learn_block(block)
+    return True
 
 
 def take_columns(model: CountsClassifier, like: CountsClassifier) -> None:

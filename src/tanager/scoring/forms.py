@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import chain, combinations
 
 from tanager import _kernels
 
@@ -74,10 +74,12 @@ class ProductOfSums:
 
     def families(self) -> list[tuple[int, ...]]:
         """Families beyond pairs, with all their prefixes, as parents and child."""
-        wide = {
-            (*parents[:size], child)
-            for child, parents in (*zip(self.child, self.parents, strict=True), *self.free)
-            for size in range(2, len(parents) + 1)
+        terms = [
+            term for term in chain(zip(self.child, self.parents, strict=True), self.free) if len(term[1]) > 1
+        ]  # a quarter of a million where collections have 500 columns
+        wide = {(*parents, child) for child, parents in terms}
+        wide |= {
+            (*parents[:size], child) for child, parents in terms if len(parents) > 2 for size in range(2, len(parents))
         }
         wide |= {self.class_parents[:size] for size in range(3, len(self.class_parents) + 1)}
         return sorted(sorted(wide), key=len)

@@ -18,18 +18,22 @@ import numpy as np
 from tanager import saved
 from tanager.classifiers.aode import AODE
 from tanager.counts.forgetting import as_decay
+from tanager.encoding import Encoder, Schema
 from tanager.encoding.chunks import n_rows
-from tanager.encoding.validation import check_times, check_weights, column_name, one_dimensional
-from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_number
+from tanager.encoding.validation import check_lengths, check_times, check_weights, column_name, one_dimensional
+from tanager.errors import DataError, OptionError, SchemaMismatch, check_option, is_number, is_whole
 from tanager.estimator import clone
 from tanager.learning.batch import StreamPart
-from tanager.learning.classifier import Answers, Classifier, check_row
+from tanager.learning.classifier import Answers, Classifier, as_labels, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.explaining import classes_of
 from tanager.scoring.explain import Explanation, Part
 from tanager.shortcuts import public
 from tanager.streams.ladder import Ladder, Said, joined_rows
+from tanager.streams.last_labels import LastLabels
 from tanager.streams.pool import KINDS, Pool
+from tanager.streams.subspace import BINS, Subspace, draw
+from tanager.streams.table_columns import names_of
 from tanager.streams.weight_history import WeightHistory
 
 _OF_THE_FIRST = ("classes_", "target_name_", "encoder_", "n_features_in_", "feature_names_in_")
@@ -56,13 +60,26 @@ class HalfLives(Classifier):
     more_bins : sequence of int, default=()
         Further ladders, whose number columns are cut into so many bins of equal frequency, for members that err in
         other places. Each takes as long as the first.
+    subspaces : int, default=0
+        So many further ladders, each over a random share of 0.6 of the columns, with numbers cut into 5, 20 or 10 bins
+        of equal frequency. Columns that come later are for the first ladder alone.
+    random_state : int or None, default=0
+        The seed by which columns of subspaces are drawn; None: another one each time.
+    lag : int, default=0
+        So many of the last labels are further columns of a row ("last class"), for streams in which neighbouring rows
+        are alike. Only labels that have arrived when the row is answered.
+    delay : int, default=0
+        With ``lag``: labels come so many rows late. A row is then learned with the labels that had arrived when it was
+        answered, and not with those that came meanwhile.
 
     Attributes
     ----------
     model_ : classifier
         The member that forgets least.
     members_ : list of classifiers
-        One per half-life, in the order of ``half_lives``; then those of ``more_bins``.
+        One per half-life, in the order of ``half_lives``; then those of ``more_bins`` and ``subspaces``.
+    subspaces_ : list of tuples of str
+        The columns of every subspace, once there are rows.
     weights_ : dict
         The weight of every member now. With "fixed-share" they add up to 1; with "stacking" they need not, and a
         negative one says that a member is wrong more often than right.
@@ -92,6 +109,10 @@ class HalfLives(Classifier):
     half_lives: Any = (20, 100, 500, 2500, math.inf)
     mix: str = "stacking"
     more_bins: Any = ()
+    subspaces: int = 0
+    random_state: int | None = 0
+    lag: int = 0
+    delay: int = 0
 
     def check_options(self) -> None:
         check_option("mix", self.mix, tuple(KINDS))
@@ -113,8 +134,26 @@ class HalfLives(Classifier):
         for bins in self.more_bins:
             if not is_number(bins, 2) or int(bins) != bins:
                 raise OptionError(f"more_bins={self.more_bins!r}: {bins!r} is no number of bins of at least 2.")
+        if not is_whole(self.subspaces, 0):
+            raise OptionError(f"subspaces={self.subspaces!r}: give how many, a whole number of at least 0.")
+        if self.random_state is not None and not is_whole(self.random_state, 0):
+            raise OptionError(f"random_state={self.random_state!r}: give a whole number of at least 0, or None.")
+        self._check_lag()
         for model in self._fresh():
             model.check_options()
+
+    def _check_lag(self) -> None:
+        for name, what in (("lag", "how many of the last labels a row has as columns"), ("delay", "rows")):
+            if not is_whole(getattr(self, name), 0):
+                raise OptionError(f"{name}={getattr(self, name)!r}: give {what}, a whole number of at least 0.")
+        if self.delay and not self.lag:
+            raise OptionError(
+                f"delay={self.delay} says how late labels are for lag=, which is 0. Give lag=1, or leave out delay=."
+            )
+        if self.lag and getattr(self._base(), "schema", None) is not None:
+            raise OptionError(
+                "lag= adds columns, and the schema of the model does not have them. Leave out one of the two."
+            )
 
     def _check_half_lives(self) -> None:
         given = self.half_lives
@@ -135,13 +174,16 @@ class HalfLives(Classifier):
     def _fresh(self) -> list[Classifier]:
         """All members, with nothing learned: ladder after ladder."""
         bases = [self._base()]
-        bases += [clone(self._base()).set_params(bins="frequency", n_bins=int(bins)) for bins in self.more_bins]
+        others = [*self.more_bins, *(BINS[at % len(BINS)] for at in range(self.subspaces))]
+        bases += [clone(self._base()).set_params(bins="frequency", n_bins=int(bins)) for bins in others]
         return [clone(base).set_params(decay=_decay(half_life)) for base in bases for half_life in self.half_lives]
 
     def _names(self) -> list[str]:
         """What the members are called."""
         first = [_name(half_life) for half_life in self.half_lives]
-        return first + [f"{name}, {bins} bins" for bins in self.more_bins for name in first]
+        others = [f"{bins} bins" for bins in self.more_bins]
+        others += [f"subspace {at}" for at in range(1, self.subspaces + 1)]
+        return first + [f"{name}, {what}" for what in others for name in first]
 
     # --- learning -----------------------------------------------------------------------------------------------
 
@@ -155,6 +197,7 @@ class HalfLives(Classifier):
         self._ladders = [Ladder(models[at : at + size]) for at in range(0, len(models), size)]
         self._pool = Pool(self.mix, len(models))
         self._history = WeightHistory(len(models))
+        self._labels = LastLabels(self.lag, self.delay) if self.lag else None
         self.n_rows_ = 0
         for ladder in self._ladders:
             ladder.start(classes, target)
@@ -172,6 +215,51 @@ class HalfLives(Classifier):
             _ = self._first.has_learned  # the first row of a warm-up is taken in
         theirs = self._first.__dict__
         self.__dict__.update({name: theirs[name] for name in _OF_THE_FIRST if name in theirs})
+        if self._labels is not None and "encoder_" in theirs:
+            self._leave_out_labels(self._labels.names or ())
+
+    def _leave_out_labels(self, further: Sequence[str]) -> None:
+        """The columns of the rows as they are given, without last labels."""
+        whole = self._first.encoder_.schema
+        if self.__dict__.get("_whole") is not whole:
+            own = Schema(tuple(column for column in whole.columns if column.name not in further))
+            self._whole, self._own = whole, Encoder.from_schema(own, **self._first.encoder_.options)
+        self.encoder_ = self._own
+        self.n_features_in_ = len(self.encoder_.schema.names)
+        names: np.ndarray | None = self.__dict__.get("feature_names_in_")
+        if names is not None:
+            self.feature_names_in_ = names[~np.isin(names, further)]
+
+    # --- last labels as columns ---------------------------------------------------------------------------------
+
+    @property
+    def _known(self) -> tuple[str, ...] | None:
+        """What the columns of rows are called."""
+        return self.encoder_.schema.names if "encoder_" in self.__dict__ else None
+
+    def _to_learn(self, X: Any, labels: np.ndarray, weights: np.ndarray | None) -> Any:
+        """Rows that come next, with the labels that had arrived when each was answered, where they are asked for."""
+        if self._labels is not None:
+            self._labels.choose_names(X, self._first.target_name_)
+        self._draw_subspaces(X)
+        return X if self._labels is None else self._labels.for_learning(X, labels, weights, self._known)
+
+    def _draw_subspaces(self, X: Any) -> None:
+        """Which columns the last ladders see, by those of the first table."""
+        if not self.subspaces or self._ladders[-1].subspace is not None:
+            return
+        further = () if self._labels is None else self._labels.names or ()
+        drawn = draw(names_of(X), further, self.subspaces, self.random_state)
+        for ladder, subspace in zip(self._ladders[-self.subspaces :], drawn, strict=True):
+            ladder.see_only(subspace)
+
+    def _to_answer(self, X: Any) -> Any:
+        """Rows to answer now, with the labels that have arrived, where they are asked for."""
+        return X if self._labels is None else self._labels.for_answers(X, self._known)
+
+    def _note(self, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        if self._labels is not None:
+            self._labels.note(labels, weights)
 
     def add_classes(self, classes: np.ndarray) -> None:
         """Take in classes before their first rows are learned."""
@@ -213,24 +301,28 @@ class HalfLives(Classifier):
     def fit_schema(self, X: Any, y: Any, target: str | None = None) -> Self:
         """Fix kinds and cut points by a sample of the rows that ``partial_fit`` will bring; nothing is counted yet."""
         self.start(target=target)
-        for model in self.members_:
-            model.fit_schema(X, y, target)
+        X = self._to_learn(X, np.asarray(one_dimensional(y)), None)
+        for ladder in self._ladders:
+            for model in ladder.models:
+                model.fit_schema(ladder.own(X), y, target)
         self._follow()
         return self
 
     def _learn_table(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
         """Columns are fixed by the whole table; then its rows are answered and learned in turn."""
         labels, m = np.asarray(one_dimensional(y)), n_rows(X)
-        rows = StreamPart(X, labels, check_weights(sample_weight, m), check_times(times, m))
-        first = self._first
+        first, weights = self._first, check_weights(sample_weight, m)
+        check_lengths(m, labels)
         first.target_name_ = first.target_name_ or column_name(y)
-        said = [ladder.fit(rows) for ladder in self._ladders]
+        rows = StreamPart(self._to_learn(X, labels, weights), labels, weights, check_times(times, m))
+        said = [ladder.fit(ladder.own_rows(rows)) for ladder in self._ladders]
         self._follow()
         own = rows.weights
         if own is not None:  # of the rows that count, but for the first
             own = own[(own > 0) & (first.label_codes(labels)[0] < len(first.classes_))][1:]
         self.n_rows_ = 1
         self._mix(_joined(said), own)
+        self._note(labels, weights)
         self.n_rows_ = m
 
     def _check_given(self, X: Any, y: Any, sample_weight: Any, times: Any) -> None:
@@ -251,6 +343,20 @@ class HalfLives(Classifier):
         first.check_labels(y)  # before anything is learned
         self.test_then_train(X if hasattr(X, "__getitem__") else np.asarray(X), y, weights, times)
 
+    def test_then_train(
+        self, X: Any, y: Any, sample_weight: Any = None, times: Any = None, answered: Any = None
+    ) -> np.ndarray:
+        """Answer every row from the rows before it, then learn it; see ``Classifier.test_then_train``."""
+        if not self.started:
+            self.start()
+        if self._labels is not None or self.subspaces:
+            labels, weights = as_labels(y), check_weights(sample_weight, n_rows(X))
+            check_lengths(n_rows(X), labels)
+            given, X = X, self._to_learn(X, labels, weights)
+            if self._labels is not None and answered is not None and n_rows(answered) == n_rows(given):
+                answered = self._labels.for_late_answers(answered, labels, weights, self._known or names_of(given))
+        return super().test_then_train(X, y, sample_weight, times, answered)
+
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
         """Answer one row, for the weights, and learn it."""
         check_row(row, "learn_one")
@@ -258,12 +364,14 @@ class HalfLives(Classifier):
             self.start()
         weights = None if sample_weight == 1.0 else check_weights([sample_weight], 1)
         times = None if time is None else check_times([time], 1)
+        labels = np.empty(1, dtype=object)
+        labels[0] = y
+        (row,) = self._to_learn([row], labels, weights)
         said = self._ladders[0].run_dict(row, y, sample_weight, times) if len(self._ladders) == 1 else None
         if said is not None:
             self._mix(said, weights)
+            self._note(labels, weights)
             return self
-        labels = np.empty(1, dtype=object)
-        labels[0] = y
         self._answer_and_learn(StreamPart([row], labels, weights, times))
         return self
 
@@ -272,8 +380,9 @@ class HalfLives(Classifier):
         first, *others = self._ladders
         said = [first.run(rows)]
         rows = rows.part(0, len(said[0]))
-        said += [_run_all(ladder, rows) for ladder in others]
+        said += [_run_all(ladder, ladder.own_rows(rows)) for ladder in others]
         self._follow()
+        self._note(rows.y, rows.weights)
         return said[0].classes, self._mix(_joined(said), rows.weights)
 
     def _mix(self, said: Said, weights: np.ndarray | None) -> np.ndarray:
@@ -292,6 +401,17 @@ class HalfLives(Classifier):
             "the order of rows, and the joint order of two streams is unknown. Merge models that do not forget: AODE()."
         )
 
+    def unlearn(self, X: Any, y: Any, sample_weight: Any = None, times: Any = None) -> Any:
+        """Refused: the weights depend on the order of the rows."""
+        raise self._refusal("unlearn rows", "Let old rows fade, or fit on the rows that shall stay.")
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> np.ndarray:
+        """Refused: the weights depend on the order of the rows."""
+        raise self._refusal("leave rows out", "Use test_then_train, which answers every row before it is learned.")
+
+    def _refusal(self, what: str, way_out: str) -> DataError:
+        return DataError(f"{type(self).__name__} cannot {what}: what it has learned depends on their order. {way_out}")
+
     # --- answers ------------------------------------------------------------------------------------------------
 
     @property
@@ -303,6 +423,15 @@ class HalfLives(Classifier):
     def members_(self) -> list[Classifier]:
         """The members, one per half-life and ladder."""
         return [model for ladder in self._ladders for model in ladder.models]
+
+    @property
+    def _subspaces(self) -> list[Subspace]:
+        return [ladder.subspace for ladder in self._ladders if ladder.subspace is not None]
+
+    @property
+    def subspaces_(self) -> list[tuple[str, ...]]:
+        """The columns of every subspace; none before the first row."""
+        return [own.columns for own in self._subspaces]
 
     @property
     def weights_(self) -> dict[str, float]:
@@ -343,7 +472,10 @@ class HalfLives(Classifier):
     def _mixed(self, X: Any, *, stream: bool) -> np.ndarray:
         self.check_started()
         self.check_fitted()
-        return self._pool.mix(np.concatenate([ladder.answer(X, stream=stream) for ladder in self._ladders], axis=1))
+        X = self._to_answer(X)
+        return self._pool.mix(
+            np.concatenate([ladder.answer(ladder.own(X), stream=stream) for ladder in self._ladders], axis=1)
+        )
 
     def decide(self, proba: np.ndarray) -> np.ndarray:
         """The label to answer with, given the probabilities of the classes: see ``predict``."""
@@ -364,10 +496,11 @@ class HalfLives(Classifier):
         weights = self._pool.weights
         if len(weights) == 1 or self.mix == "fixed-share":
             weights = np.eye(len(weights))[int(np.argmax(weights))]
-        members: list[Any] = self.members_
+        row = self._to_answer([row] if isinstance(row, Mapping) else row)
+        seen: list[tuple[Any, Any]] = [(model, ladder.own(row)) for ladder in self._ladders for model in ladder.models]
         told = [
-            (weight, model.explain(row, chosen, rival))
-            for weight, model in zip(weights.tolist(), members, strict=True)
+            (weight, model.explain(_as_row(own), chosen, rival))
+            for weight, (model, own) in zip(weights.tolist(), seen, strict=True)
             if weight != 0.0
         ]
         parts = [Part(part.column, part.parents, w * part.log_odds) for w, own in told for part in own.parts]
@@ -378,7 +511,7 @@ class HalfLives(Classifier):
             log_odds=sum(w * own.log_odds for w, own in told),
             prior=sum(w * own.prior for w, own in told),
             parts=tuple(parts),
-            values=told[0][1].values,
+            values={name: value for _, own in reversed(told) for name, value in own.values.items()},
             rule="weights: " + ", ".join(f"{name} {weight:.2f}" for name, weight in self.weights_.items()),
         )
 
@@ -390,13 +523,31 @@ class HalfLives(Classifier):
 
     def _model_state(self) -> dict[str, Any]:
         """All members, their weights, and how these came about."""
-        state = {"n_rows": self.n_rows_, "every": self._history.every}
+        state: dict[str, Any] = {"n_rows": self.n_rows_, "every": self._history.every}
+        if self._labels is not None:
+            state["last_labels"] = self._labels.to_plain()
+        if self.subspaces:
+            state["subspaces"] = [[list(own.columns), list(own.known)] for own in self._subspaces]
         arrays = self._pool.to_arrays() | self._history.to_arrays()
         return {"state": state, "arrays": arrays, "models": self.members_}
+
+    def from_state(self, state: dict[str, Any]) -> None:
+        """Take back what ``to_state`` gave. Unsound data are refused."""
+        super().from_state(state)
+        if "encoder" not in state and len(state["classes"]):  # declared, before any row
+            self.start(state["classes"], state["target"])
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
         expected = {"n_rows": saved.whole(), "every": saved.whole(1)}
         self.n_rows_, every = saved.read("state of its stream", state["state"], expected).values()
+        if self._labels is not None:
+            self._labels.take_plain(state["state"].get("last_labels"))
+        if self.subspaces:
+            names = saved.items(saved.text(), distinct=True)
+            drawn = saved.items(saved.row(names, names), self.subspaces)
+            found = saved.field("state of its stream", state["state"], "subspaces", drawn)
+            for ladder, (columns, known) in zip(self._ladders[-self.subspaces :], found, strict=True):
+                ladder.subspace = Subspace(columns, known)
         self._pool.take_arrays(state["arrays"])
         self._history.take_arrays(every, state["arrays"])
         size, models = len(self.half_lives), list(state["models"])
@@ -404,6 +555,11 @@ class HalfLives(Classifier):
             end = None if ladder is self._ladders[-1] else (at + 1) * size
             ladder.take_models(models[at * size : end])
         self._follow()
+
+
+def _as_row(X: Any) -> Any:
+    """A table of one row; one of columns by name, which would be taken for the row itself, as such a row."""
+    return {name: cells[0] for name, cells in X.items()} if isinstance(X, Mapping) else X
 
 
 def _decay(half_life: Any) -> Any:

@@ -21,14 +21,18 @@ from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Classifier
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.stream import (
+    add_classes_in_warm_up,
     answer_and_learn_encoded,
     encode_all,
     encode_next,
+    follow_warm_up,
     learn_first_encoded,
     rows_of_stage,
+    shared_warm_up,
     warm_up_together,
 )
 from tanager.streams.side_by_side import SideBySide, suits
+from tanager.streams.subspace import Subspace
 
 NONE = np.iinfo(np.uint16).max  # the code of a label that is none of the classes
 
@@ -60,6 +64,7 @@ class Ladder:
 
     def __init__(self, models: list[Classifier]) -> None:
         self._models = models
+        self.subspace: Subspace | None = None  # the columns that the models see; None: all
         self._together: SideBySide | None = None  # what has been learned, while it is there
 
     @property
@@ -81,7 +86,24 @@ class Ladder:
         return len(self._models)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_models": self.models, "_together": None}
+        return {"_models": self.models, "_together": None, "subspace": self.subspace}
+
+    def see_only(self, subspace: Subspace) -> None:
+        """From the first row on the models see these columns alone; their options speak of no other."""
+        self.subspace = subspace
+        for model in self._models:
+            subspace.restrict_options(model)
+
+    def own(self, X: Any) -> Any:
+        """A table as the models see it."""
+        return X if self.subspace is None else self.subspace.of(X)
+
+    def own_rows(self, rows: StreamPart) -> StreamPart:
+        """Rows of a stream as the models see them."""
+        if self.subspace is None:
+            return rows
+        answered = None if rows.answered is None else self.own(rows.answered)
+        return StreamPart(self.own(rows.X), rows.y, rows.weights, rows.times, answered)
 
     def take_models(self, models: list[Classifier]) -> None:
         """Go on with models from a file."""
@@ -104,9 +126,14 @@ class Ladder:
 
     def add_classes(self, classes: np.ndarray) -> None:
         """Take in classes before their first rows are learned."""
-        if len(self.first.classes_with(classes)) > len(self.first.classes_):
-            for model in self.models:
-                model.add_classes(classes)
+        everything = self.first.classes_with(classes)
+        if len(everything) == len(self.first.classes_):
+            return
+        models = self.models
+        if suits(models) and self.first.has_learned and add_classes_in_warm_up(models, everything):
+            return
+        for model in models:
+            model.add_classes(classes)
 
     def _share(self) -> bool:
         """Let all models have one encoder, once their columns are fixed; whether they have."""
@@ -137,6 +164,8 @@ class Ladder:
 
     def run(self, rows: StreamPart) -> Said:
         """Answer and learn at least the first of these rows, and stop where a class or a column is new."""
+        if self._brings_class(rows):
+            return self._new_class(rows)
         if self._warms_up(rows):
             return self._warm_up(rows)
         if not self._share():
@@ -177,6 +206,21 @@ class Ladder:
             return False
         return rows.answered is None and first.code_of(rows.y[0]) is not None
 
+    def _brings_class(self, rows: StreamPart) -> bool:
+        """Whether the first row has a class that is new, and members may go on together all the same."""
+        label = rows.y[0]
+        if rows.answered is not None or not suits(self._models) or not self.first.has_learned:
+            return False
+        return not is_missing(label) and self.first.code_of(label) is None
+
+    def _new_class(self, rows: StreamPart) -> Said:
+        """Answer the first row by the classes known so far, then let it be one of a known class."""
+        row, classes = rows.part(0, 1), self.first.classes_
+        answers = self.answer(row.X, stream=True)
+        self.add_classes(self.first.classes_with(row.y))
+        self.run(row)
+        return Said(classes, answers, np.array([NONE], dtype=np.uint16))
+
     def _warm_up(self, rows: StreamPart) -> Said:
         """Answer and learn rows in provisional columns, which are learned once for all models."""
         models = [model for model in self.models if isinstance(model, CountsClassifier)]
@@ -208,7 +252,11 @@ class Ladder:
         if part.answered is not None and knew:
             judged = np.stack([model.stream_proba(part.X) for model in models], axis=1)
         given = part.X, part.y, part.weights, part.times, part.answered
+        counting = [model for model in models if isinstance(model, CountsClassifier)]
+        warm = shared_warm_up(counting) if suits(models) else None
         answers = np.stack([model.test_then_train(*given) for model in models], axis=1)
+        if warm is not None and models[0].columns_fixed:  # the rows that fixed them were the first model's to keep
+            follow_warm_up(counting, warm)
         columns = [models[0].class_codes[label] for label in classes.tolist()]
         labels = np.array([self.first.code_of(label) for label in part.y.tolist()], dtype=float)
         labels = np.where(np.isin(labels, columns), np.searchsorted(columns, labels), NONE).astype(np.uint16)

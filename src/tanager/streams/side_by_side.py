@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 import numpy as np
@@ -12,6 +12,7 @@ from tanager.classifiers.aode import AODE
 from tanager.counts.block import Block, Query
 from tanager.counts.estimates import Lidstone
 
+NEAR = 2**18  # bytes that stay in a near cache
 MOST_BYTES = 2**28  # of the counts side by side, which are there twice
 
 
@@ -47,8 +48,12 @@ class SideBySide:
 
     def _stacked(self, name: str) -> np.ndarray:
         """A table of all models: (..., classes x models)."""
-        cells = np.stack([counts.raw_cells()[name] for counts in self.counts], axis=-1)
-        return cells.reshape(*cells.shape[:-2], -1)
+        own = [counts.raw_cells()[name] for counts in self.counts]
+        cells = np.empty((*own[0].shape, len(own)))
+        for part in _parts(cells):
+            for m, table in enumerate(own):
+                cells[part, ..., m] = table[part]
+        return cells.reshape(*own[0].shape[:-1], -1)
 
     @staticmethod
     def fits(models: Sequence[AODE]) -> bool:
@@ -106,7 +111,16 @@ class SideBySide:
         _kernels.mirror_half_lives(self._store)
         shape = (self.n_classes, len(self.models))
         tables = {name: cells.reshape(*cells.shape[:-1], *shape) for name, cells in self._tables.items()}
+        for name, cells in tables.items():
+            for part in _parts(cells):
+                for m, counts in enumerate(self.counts):
+                    counts.raw_cells()[name][part] = cells[part, ..., m]
         for m, counts in enumerate(self.counts):
-            own = {name: cells[..., m] for name, cells in tables.items()}
-            counts.take_raw_cells(own, float(self.units[m]), int(self._halved[m]))
+            counts.note_raw_cells(float(self.units[m]), int(self._halved[m]))
         self._halved[:] = 0
+
+
+def _parts(cells: np.ndarray) -> Iterator[slice]:
+    """Parts of a table that fit into the cache: cells of the models lie side by side, and all models go over them."""
+    size = max(1, NEAR // max(1, cells[0].nbytes))
+    return (slice(at, at + size) for at in range(0, len(cells), size))

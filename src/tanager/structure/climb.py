@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tanager.networks import graph
-from tanager.structure.constraints import Edge
+from tanager.structure.constraints import Constraints, Edge
 from tanager.structure.families import ROUNDING, Families
 from tanager.structure.learner import Step, Task
 
@@ -107,11 +107,6 @@ class Climb:
         """The rounding error of a score: scores closer than this count as equal."""
         return ROUNDING * max(abs(score), 1)
 
-    def open_arcs(self, parents: list[set[int]]) -> list[Edge]:
-        """The arcs whose direction neither the data nor the constraints determine."""
-        free = graph.cpdag(parents).neighbours
-        return [(u, v) for v, own in enumerate(parents) for u in sorted(own & free[v]) if self._reversible[u, v]]
-
     @property
     def _reversible(self) -> np.ndarray:
         return self.allowed.T & ~self.required
@@ -170,6 +165,17 @@ class Climb:
         now, *others = self.families.scores(child, [own, *(own ^ {u} for u in changes)])
         state.families[child] = now
         state.gains[changes, child] = np.array(others) - now
+
+
+def open_arcs(parents: graph.Lists, rules: Constraints) -> list[Edge]:
+    """The arcs whose direction neither the data nor the constraints determine."""
+    free, required = graph.cpdag(parents).neighbours, set(rules.required)
+    return [
+        (u, v)
+        for v, own in enumerate(parents)
+        for u in sorted(free[v].intersection(own))
+        if rules.allowed(v, u) and (u, v) not in required
+    ]
 
 
 def _leads(parents: list[set[int]]) -> np.ndarray:

@@ -40,3 +40,21 @@ class Families:
         nodes, given = self.task.nodes, self.task.given
         families = [(*(nodes[p] for p in sorted(own)), *given) for own in parent_sets]
         return self.sample.scores(self.kind, nodes[child], families, self.ess)
+
+    def climb(self, max_parents: int | None, *, target: int | None = None, all_joined: bool = False) -> list[list[int]]:
+        """The parents that a greedy search finds, by the kernels, which write nothing down; see ``Sample.climb``."""
+        rules, nodes, given = self.task.rules, self.task.nodes, self.task.given
+        parents, n_scored = self.sample.climb(
+            self.kind,
+            float(self.ess),
+            nodes,
+            given,
+            rules.allowed_arcs,
+            rules.required,
+            max_parents,
+            ROUNDING,
+            target=target,
+            all_joined=all_joined,
+        )
+        self.task.n_tests += n_scored
+        return parents

@@ -8,7 +8,7 @@ import numpy as np
 
 from tanager.counts.sample import SCORES
 from tanager.errors import OptionError, check_whole, is_number
-from tanager.structure.climb import Climb
+from tanager.structure.climb import Climb, open_arcs
 from tanager.structure.conditional_climb import ConditionalClimb
 from tanager.structure.families import Families, check_score
 from tanager.structure.learner import LearnedNetwork, Learner, Task
@@ -87,6 +87,8 @@ class HillClimb(Learner):
 
     def _learn(self, task: Task) -> LearnedNetwork:
         task.rules.check_limit(self.max_parents)
+        if not (task.traced or task.progress or self.tabu or self.restarts or self.score == CONDITIONAL):
+            return self._untraced(task)
         climb = self._climb(task)
         best = climb.up(climb.start(task.rules.required_parents()), self.tabu, self.patience)
         generator = generator_of(self.random_state)
@@ -94,7 +96,12 @@ class HillClimb(Learner):
             found = climb.up(climb.shaken(best, generator), self.tabu, self.patience)
             best = found if found.score > best.score + climb.rounding(best.score) else best
         task.steps += best.steps
-        return task.learned(best.parents, climb.open_arcs(best.parents))
+        return task.learned(best.parents, open_arcs(best.parents, task.rules))
+
+    def _untraced(self, task: Task) -> LearnedNetwork:
+        """The same by the kernels, which know the usual options and write nothing down."""
+        parents = Families(task, self.score, self.ess).climb(self.max_parents)
+        return task.learned(parents, open_arcs(parents, task.rules))
 
     def _climb(self, task: Task) -> Climb:
         if self.score == CONDITIONAL:

@@ -11,6 +11,7 @@ from tanager.structure.measures import ROWS, conditional_information, pair_sums
 
 Edge = tuple[int, int]
 NO_PARENT = -1
+EDGES_AT_ONCE = 2048  # most of the later ones are inside a tree by then
 
 
 def heaviest_forest(weights: np.ndarray, *, positive: bool = False) -> list[Edge]:
@@ -26,16 +27,17 @@ def heaviest_forest(weights: np.ndarray, *, positive: bool = False) -> list[Edge
     order = np.argsort(-weights[i, j], kind="stable")  # pairs are in order already
     if positive:
         order = order[weights[i, j][order] > 0]
-    group = [[a] for a in range(n)]  # of every column, those that it is joined with
+    tree = np.arange(n)  # that every column belongs to
     edges: list[Edge] = []
-    for a, b in zip(i[order].tolist(), j[order].tolist(), strict=True):
-        if group[a] is not group[b]:
-            edges.append((a, b))
-            group[a] += group[b]
-            for c in group[b]:
-                group[c] = group[a]
-            if len(edges) == n - 1:
-                break
+    for start in range(0, len(order), EDGES_AT_ONCE):
+        some = order[start : start + EDGES_AT_ONCE]
+        some = some[tree[i[some]] != tree[j[some]]]
+        for a, b in zip(i[some].tolist(), j[some].tolist(), strict=True):
+            if tree[a] != tree[b]:
+                edges.append((a, b))
+                tree[tree == tree[b]] = tree[a]
+        if len(edges) == n - 1:
+            break
     return edges
 
 

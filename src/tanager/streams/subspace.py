@@ -1,0 +1,53 @@
+"""Subspace: some of the columns of a stream, for members that look at it from another side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tanager.learning.classifier import Classifier
+from tanager.streams.table_columns import only_columns
+
+SHARE = 0.6  # of the columns that a subspace has
+BINS = (5, 20, 10)  # of equal frequency, by which number columns are cut, one subspace after the other
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """Names of some columns, and of all columns of the first table in their order."""
+
+    columns: tuple[str, ...]
+    known: tuple[str, ...]
+
+    def of(self, X: Any) -> Any:
+        """A table with these columns alone."""
+        return only_columns(X, self.columns, self.known)
+
+    def restrict_options(self, model: Classifier) -> None:
+        """Options that speak of columns no longer speak of others."""
+        for option in ("categorical", "numeric", "ordinal", "bins", "gaussian"):
+            given = getattr(model, option, None)
+            if isinstance(given, Mapping):
+                model.set_params(
+                    **{option: {key: how for key, how in given.items() if self._name(key) in self.columns}}
+                )
+            elif isinstance(given, list | tuple):
+                kept = [self._name(key) for key in given if self._name(key) in self.columns]
+                model.set_params(**{option: kept or (False if option == "gaussian" else None)})
+
+    def _name(self, key: Any) -> Any:
+        """The name of a column, which may be given by its place."""
+        by_place = isinstance(key, int | np.integer) and -len(self.known) <= key < len(self.known)
+        return self.known[key] if by_place else key
+
+
+def draw(names: Sequence[str], always: Sequence[str], n: int, random_state: int | None) -> list[Subspace]:
+    """So many subspaces at random: a share of the columns, two at least where there are, and those of ``always``."""
+    rng = np.random.default_rng(random_state)
+    size = min(len(names), max(2, math.ceil(SHARE * len(names))))
+    drawn = [sorted(rng.choice(len(names), size, replace=False).tolist()) for _ in range(n)]
+    return [Subspace((*(names[i] for i in places), *always), (*names, *always)) for places in drawn]
