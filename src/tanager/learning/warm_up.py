@@ -50,7 +50,7 @@ class WarmUp:
 
     def append_counted(self, row: dict[str, Any], label: int) -> None:
         """Keep one labelled row of weight 1 and without a time, which the provisional model holds already."""
-        self._single.append((row.copy(), label))
+        self._single.append((row, label))
         self.n_rows += 1
         self.counted = self.n_rows
 

@@ -445,11 +445,10 @@ class EvolvingNaiveBayes(Classifier):
         if label is not None:
             numbers = self._number_row(row)
             self._kernel.learn_one(self.encoder_.update_row(row)[self._coded], numbers, label, sample_weight)
-        elif (found := self._provisional(row, y, sample_weight, time)) is not None:
+        elif (found := self.provisional(row, y, sample_weight, time)) is not None:
             codes, label = found
             self._kernel.learn_one(codes[self._coded], self._number_row(row), label, 1.0)
-            assert self._warm_up is not None
-            self._warm_up.append_counted(dict(row), label)
+            self.keep_provisional(row, label)
         elif not is_missing(y):
             super().learn_one(row, y, sample_weight)
         elif self.started:

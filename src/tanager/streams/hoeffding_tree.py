@@ -249,14 +249,14 @@ class HoeffdingTree(Classifier):
         check_row(row, "learn_one")
         found = self._known_row(row, y, sample_weight) if self.columns_fixed else None
         if found is None:
-            found = self._provisional(row, y, sample_weight, time)
+            found = self.provisional(row, y, sample_weight, time)
             if found is None:
                 return super().learn_one(row, y, sample_weight, time)
         codes, label = found
         self._followed().learn_row(codes, label, sample_weight)
         self._class_weight[label] += sample_weight
         if self._warm_up is not None:
-            self._warm_up.append_counted(dict(row), label)
+            self.keep_provisional(row, label)
         return self
 
     def _known_row(self, row: Mapping[str, Any], y: Any, weight: float) -> tuple[np.ndarray, int] | None:
