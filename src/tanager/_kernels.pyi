@@ -794,7 +794,7 @@ def exact_add(
     """Add each row to its lines (rows, any number; negative: none), or take it away; False where it has no room."""
 
 def exact_add_row(digits: _Integers, windows: _Integers, row: _Floats, raw: float, line: int) -> bool:
-    """Add one row to one line; False, and nothing is done, where there is no room or a number is not usable as it is."""
+    """Add one row to one line; False, and nothing is done, where it has no room or a number is not usable as it is."""
 
 def exact_normalise(digits: _Integers, windows: _Integers) -> None:
     """Carry, so that all digits but the highest of every sum are from 0 to 2^32 - 1."""

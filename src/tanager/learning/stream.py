@@ -142,7 +142,9 @@ def _run_plain(model: CountsClassifier, block: Block, out: np.ndarray) -> int:
 
 def plain_view(model: CountsClassifier) -> View | None:
     """The view that answers in the kernels where there are but counts and one structure; None elsewhere."""
-    if model._contest is not None or not model._learned.counts_only or model._adaptive() or model._stream_scores() is not None:
+    if model._contest is not None or not model._learned.counts_only:
+        return None
+    if model._adaptive() or model._stream_scores() is not None:
         return None
     view = kernel_view(model, model._answers(fresh=False))
     return None if view is None or view.learned else view

@@ -11,7 +11,6 @@ from tanager.scoring.explain import PartList
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 
-
 _FEW = 8  # NumPy adds up fewer numbers one after the other
 
 

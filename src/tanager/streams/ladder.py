@@ -157,11 +157,22 @@ class Ladder:
                 model.encoder_ = first.encoder_
         return True
 
-    def _part(self) -> None:
-        """Let every model have an encoder of its own, because it will read rows itself."""
-        for model in self.models[1:]:
+    def _alike(self) -> bool:
+        """Whether all models have the same columns, be they provisional, and have counted the same rows."""
+        if self._together is not None or self._share():
+            return True
+        first = self.first
+        if not self._suits or first.columns_fixed or not first.has_learned:
+            return False
+        return not any(m.n_warm_up_rows or m.encoder_ is not first.encoder_ for m in self.models[1:])
+
+    def _part(self) -> list[Classifier]:
+        """The models, each with an encoder of its own, because it will read rows itself."""
+        models = self.models  # which would share one again
+        for model in models[1:]:
             if model.knows_columns and model.encoder_ is self.first.encoder_:
                 model.encoder_ = deepcopy(model.encoder_)
+        return models
 
     def _side_by_side(self) -> SideBySide | None:
         if self._together is None and suits(self._models) and SideBySide.fits(self._models):
@@ -217,7 +228,7 @@ class Ladder:
     ) -> Said | None:
         """The same while columns are provisional, where they stay and the models have them in common."""
         found = first.provisional(row, y, weight, times)
-        if found is None or any(m.n_warm_up_rows or m.encoder_ is not first.encoder_ for m in self._models[1:]):
+        if found is None or not self._alike():
             return None
         codes, label = found
         together = self._side_by_side()
@@ -260,9 +271,9 @@ class Ladder:
         if encoded is None:
             return self._apart(rows, 1)
         block, _ = encoded
-        said = self._one_after_the_other(block, None)
-        self._follow_vocabulary()
+        said = self._encoded(block, None)
         X = rows.part(0, len(block)).X
+        models = [model for model in self.models if isinstance(model, CountsClassifier)]  # up to date
         warm_up_together(models, Batch(X, block.labels, block.weights, block.times))
         return said
 
@@ -276,8 +287,7 @@ class Ladder:
 
     def _apart(self, rows: StreamPart, size: int) -> Said:
         """Let every model read the rows itself."""
-        self._part()
-        models, part = self.models, rows.part(0, size)
+        models, part = self._part(), rows.part(0, size)
         knew = models[0].has_learned
         classes = models[0].classes_ if knew else models[0].classes_[:0]
         judged = None
@@ -303,8 +313,8 @@ class Ladder:
             return Said(self.first.classes_, np.empty((0, len(self), len(self.first.classes_))), block.labels)
         while done < end:
             rest = slice(done, end)
-            left, still = (block, asked) if done == 0 else (block.part(rest), None if asked is None else asked.part(rest))
-            parts.append(self._next(left, still))
+            left = block if done == 0 else block.part(rest)
+            parts.append(self._next(left, None if asked is None else asked.part(rest)))
             done += len(parts[-1])
         self._follow_vocabulary()
         return joined_rows(parts)
@@ -363,14 +373,14 @@ class Ladder:
     # --- answers ------------------------------------------------------------------------------------------------
 
     def answer_dict(self, row: Mapping[str, Any]) -> np.ndarray | None:
-        """``answer`` of one row in which nothing is new, (1, models, classes), where models are side by side; or None."""
+        """``answer`` of one row in which nothing is new, where models are side by side; or None."""
         codes = None if self._together is None or self.subspace is not None else self.first.encoder_.quick_row(row)
         return None if codes is None or self._together is None else self._together.answer(codes[None, :])
 
     def answer(self, X: Any, *, stream: bool = False) -> np.ndarray:
         """Probabilities by every model, (rows, models, classes); ``stream``: as a stream answers."""
         first = self.first
-        if self._share() and isinstance(first, CountsClassifier):
+        if self._alike() and isinstance(first, CountsClassifier):
             together = self._side_by_side()
             if together is not None:
                 return together.answer(first.encode(X).codes)
