@@ -145,3 +145,21 @@ def test_weights_of_single_rows_count() -> None:
             short.learn_one(row, label, weight)
             long.partial_fit([row], [label], sample_weight=[weight]) if weight else long.learn_one(row, label, 0.0)
         np.testing.assert_array_equal(short.predict_proba(rows), long.predict_proba(rows), err_msg=name)
+
+
+def test_a_column_and_a_class_that_come_together_in_a_warm_up_are_learned_by_all_half_lives() -> None:
+    rows, labels = [{"a": 0.5}, {"a": 1.5, "b": 2.5}, {"a": 0.25, "b": 0.5}], ["x", "y", "x"]
+    by_row, whole = HalfLives(), HalfLives()
+    for row, label in zip(rows, labels, strict=True):
+        by_row.partial_fit([row], [label])
+    whole.test_then_train(rows, labels)
+    assert by_row.encoder_.schema.names == ("a", "b")
+    np.testing.assert_array_equal(by_row.predict_proba(rows), whole.predict_proba(rows))
+
+
+def test_a_new_value_may_be_the_first_that_a_fresh_model_learns() -> None:
+    rows, labels = stream(140)
+    model = MODELS["drift"]()
+    for row, label in zip(rows, labels, strict=True):  # a model began in the background just before "new 100" came
+        model.partial_fit([row], [label])
+    assert any(event.what == "drift" for event in model.events_)

@@ -191,10 +191,11 @@ class GrowingTree:
     def _view_of(self, leaf: Leaf) -> View | None:
         """What answers in a leaf whose classifier has but counts and one structure, with all values and classes."""
         view, model, maker = leaf.view, leaf.model, self.maker
-        known = view is not None and model is not None and view.valid and view.counts is model.memory.counts
-        if not known or view.counts.schema is not maker.schema or model.classes_ is not maker.classes:
-            view = leaf.view = plain_view(self.model_of(leaf))
-        return view
+        if view is None or model is None or not view.valid or view.counts is not model.memory.counts:
+            leaf.view = plain_view(self.model_of(leaf))
+        elif view.counts.schema is not maker.schema or model.classes_ is not maker.classes:
+            leaf.view = plain_view(self.model_of(leaf))
+        return leaf.view
 
     def learn_row(self, codes: np.ndarray, label: int, weight: float) -> None:
         """``learn`` of one row of known values, by the shortest way."""
