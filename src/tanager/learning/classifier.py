@@ -461,7 +461,7 @@ class Classifier(TakesTurns, Estimator):
             self._count(warm.batch.part(warm.counted, warm.n_rows))
         warm.counted = warm.n_rows
 
-    def provisional(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> tuple[np.ndarray, int] | None:
+    def _provisional(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> tuple[np.ndarray, int] | None:
         """Codes and class of a row that provisional columns can learn at once: they stay, and nothing in it is new."""
         warm = self._warm_up
         if warm is None or weight != 1.0 or time is not None or warm.times is not None:
@@ -473,7 +473,7 @@ class Classifier(TakesTurns, Estimator):
         codes, label = self.encoder_.quick_row(row), self.code_of(y)
         return None if codes is None or label is None else (codes, label)
 
-    def keep_provisional(self, row: Mapping[str, Any], label: int) -> None:
+    def _keep_provisional(self, row: Mapping[str, Any], label: int) -> None:
         """Keep such a row, which was learned, for the cut points to come."""
         assert self._warm_up is not None
         self._warm_up.append_counted(dict(row), label)

@@ -864,7 +864,7 @@ class CountsClassifier(Classifier):
         memory = self._learned
         if memory.clock is not None or memory.rows is not None:
             return False
-        found = self.provisional(row, y, weight, time)
+        found = self._provisional(row, y, weight, time)
         if found is None:
             return False
         codes, label = found
@@ -874,7 +874,7 @@ class CountsClassifier(Classifier):
             memory.add_numbers(codes, self.encoder_.continuous_row(row), label, 1.0)
         else:
             memory.add_row(Block(codes[None, :], np.array([label], dtype=np.uint16), None, None, self._numbers([row])))
-        self.keep_provisional(row, label)
+        self._keep_provisional(row, label)
         return True
 
     def _beside_codes(self, row: Mapping[str, Any], time: Any) -> tuple[np.ndarray | None, np.ndarray | None]:

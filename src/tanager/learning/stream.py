@@ -6,7 +6,7 @@ goes by itself, so that it is answered as unseen and then finds room in the coun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -201,6 +201,18 @@ def keep_for_warm_up(model: Classifier, batch: Batch) -> None:
         model._end_warm_up(model.warm_up)
     elif warm.n_rows < 2 * warm.stage:
         warm.counted = warm.n_rows
+
+
+def provisional_row(
+    model: Classifier, row: Mapping[str, Any], y: Any, weight: float, time: Any
+) -> tuple[np.ndarray, int] | None:
+    """Codes and class of a row that provisional columns can learn at once; None where they change or it is new."""
+    return model._provisional(row, y, weight, time)
+
+
+def keep_provisional_row(model: Classifier, row: Mapping[str, Any], label: int) -> None:
+    """Keep such a row, which was learned, for the cut points to come."""
+    model._keep_provisional(row, label)
 
 
 def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = None) -> None:

@@ -190,12 +190,15 @@ class GrowingTree:
 
     def _view_of(self, leaf: Leaf) -> View | None:
         """What answers in a leaf whose classifier has but counts and one structure, with all values and classes."""
-        view, model, maker = leaf.view, leaf.model, self.maker
-        if view is None or model is None or not view.valid or view.counts is not model.memory.counts:
-            leaf.view = plain_view(self.model_of(leaf))
-        elif view.counts.schema is not maker.schema or model.classes_ is not maker.classes:
+        if leaf.view is None or leaf.model is None or not self._is_current(leaf.view, leaf.model):
             leaf.view = plain_view(self.model_of(leaf))
         return leaf.view
+
+    def _is_current(self, view: View, model: CountsClassifier) -> bool:
+        """Whether a view of the counts of a leaf still answers for it, with all values and classes."""
+        if view.counts.schema is not self.maker.schema or model.classes_ is not self.maker.classes:
+            return False
+        return view.valid and view.counts is model.memory.counts
 
     def learn_row(self, codes: np.ndarray, label: int, weight: float) -> None:
         """``learn`` of one row of known values, by the shortest way."""

@@ -21,7 +21,7 @@ from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker, check_leaf
 from tanager.learning.recut_option import FirstCuts, first_cuts, read_first_cuts
-from tanager.learning.stream import keep_for_warm_up, rows_of_stage
+from tanager.learning.stream import keep_for_warm_up, keep_provisional_row, provisional_row, rows_of_stage
 from tanager.learning.tree_node import TreeNode
 from tanager.scoring.explain import Explanation
 from tanager.shortcuts import public
@@ -249,14 +249,14 @@ class HoeffdingTree(Classifier):
         check_row(row, "learn_one")
         found = self._known_row(row, y, sample_weight) if self.columns_fixed else None
         if found is None:
-            found = self.provisional(row, y, sample_weight, time)
+            found = provisional_row(self, row, y, sample_weight, time)
             if found is None:
                 return super().learn_one(row, y, sample_weight, time)
         codes, label = found
         self._followed().learn_row(codes, label, sample_weight)
         self._class_weight[label] += sample_weight
         if self._warm_up is not None:
-            self.keep_provisional(row, label)
+            keep_provisional_row(self, row, label)
         return self
 
     def _known_row(self, row: Mapping[str, Any], y: Any, weight: float) -> tuple[np.ndarray, int] | None:

@@ -26,7 +26,9 @@ from tanager.learning.stream import (
     encode_all,
     encode_next,
     follow_warm_up,
+    keep_provisional_row,
     learn_first_encoded,
+    provisional_row,
     rows_of_stage,
     shared_warm_up,
     warm_up_together,
@@ -227,7 +229,7 @@ class Ladder:
         self, first: CountsClassifier, row: Mapping[str, Any], y: Any, weight: float, times: np.ndarray | None
     ) -> Said | None:
         """The same while columns are provisional, where they stay and the models have them in common."""
-        found = first.provisional(row, y, weight, times)
+        found = provisional_row(first, row, y, weight, times)
         if found is None or not self._alike():
             return None
         codes, label = found
@@ -236,7 +238,7 @@ class Ladder:
         run = None if together is None else together.run(Block(codes[None, :], labels), None)
         if run is None or not len(run[0]):
             return None
-        first.keep_provisional(row, label)
+        keep_provisional_row(first, row, label)
         return Said(first.classes_, run[0], labels)
 
     def _warms_up(self, rows: StreamPart) -> bool:
