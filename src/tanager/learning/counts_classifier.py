@@ -1133,15 +1133,15 @@ class CountsClassifier(Classifier):
                 "cannot merge into a window whose cut points follow the stream: they are made from the numbers in it, "
                 "and those of the other model are gone. Use recut=None, or decay in place of a window."
             )
-        if self._contest is not None or other._contest is not None:
-            raise SchemaMismatch(
-                "cannot merge models whose super-parents compete along a stream: each has seen its own rows, one after "
-                "the other. Name the super-parent, and merge models that have it."
-            )
         if type(other) is not type(self):
             raise SchemaMismatch(
                 f"cannot merge {type(other).__name__} into {type(self).__name__}. Merge models of one class, or their "
                 "counts: from_counts(a.counts_ + b.counts_)."
+            )
+        if self._contest is not None or other._contest is not None:
+            raise SchemaMismatch(
+                "cannot merge models whose super-parents compete along a stream: each has seen its own rows, one after "
+                "the other. Name the super-parent, and merge models that have it."
             )
         self.check_fitted()
         other.check_fitted()
