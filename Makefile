@@ -8,10 +8,14 @@ KERNELS := $(wildcard src/kernels/*) CMakeLists.txt pyproject.toml
 
 .PHONY: demo test test-all check bench sanitize sanitized fuzz fuzz-sanitized clean build
 
-# One stamp for set-up: rebuilt when the kernels or the project's metadata change.
+# One stamp for set-up: rebuilt when the kernels or the project's metadata change. What the build needs is installed first and
+# stays where it is, so that only kernels that have changed are compiled again: an isolated build has new paths every time.
+BUILD_NEEDS = import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")
 $(VENV)/.ready: $(KERNELS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	$(BIN)/python -c '$(BUILD_NEEDS)' > $(VENV)/build-needs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r $(VENV)/build-needs.txt "cmake>=3.20" "ninja>=1.11"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[dev]"
 	$(BIN)/python -m compileall -q src/tanager
 	touch $@
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from experiments.accuracy.run import developed_on
 from experiments.common import whole
-from experiments.real_streams.rivals import _of_river, _river
+from experiments.real_streams.rivals import _of_river, river_stream
 from experiments.stream_bins.rules import RULES
 from tanager import AODE, FANC, TAN, Encoder, HalfLives, NaiveBayes, generate
 from tanager.encoding import encode_labels
@@ -72,17 +72,23 @@ MADE: dict[str, Callable[[], tuple[Any, np.ndarray]]] = {
     "phishing": _of_river("Phishing"),
     "bananas": _of_river("Bananas"),
     "image-segments": _of_river("ImageSegments"),
-    "agrawal-1": _made(lambda: _river("Agrawal", classification_function=1, seed=3)),
-    "agrawal-5": _made(lambda: _river("Agrawal", classification_function=5, seed=3)),
-    "agrawal-7": _made(lambda: _river("Agrawal", classification_function=7, seed=3)),
-    "rbf": _made(lambda: _river("RandomRBF", seed_model=3, seed_sample=3, n_classes=4, n_features=10, n_centroids=30)),
-    "moving-rbf": _made(
-        lambda: _river("RandomRBFDrift", seed_model=3, seed_sample=3, n_features=10, n_centroids=20, change_speed=1e-4)
+    "agrawal-1": _made(lambda: river_stream("Agrawal", classification_function=1, seed=3)),
+    "agrawal-5": _made(lambda: river_stream("Agrawal", classification_function=5, seed=3)),
+    "agrawal-7": _made(lambda: river_stream("Agrawal", classification_function=7, seed=3)),
+    "rbf": _made(
+        lambda: river_stream("RandomRBF", seed_model=3, seed_sample=3, n_classes=4, n_features=10, n_centroids=30)
     ),
-    "random-tree": _made(lambda: _river("RandomTree", seed_tree=3, seed_sample=3, n_num_features=6, n_cat_features=2)),
-    "sine": _made(lambda: _river("Sine", classification_function=2, seed=3)),
-    "mixed": _made(lambda: _river("Mixed", seed=3)),
-    "waveform": _made(lambda: _river("Waveform", seed=3)),
+    "moving-rbf": _made(
+        lambda: river_stream(
+            "RandomRBFDrift", seed_model=3, seed_sample=3, n_features=10, n_centroids=20, change_speed=1e-4
+        )
+    ),
+    "random-tree": _made(
+        lambda: river_stream("RandomTree", seed_tree=3, seed_sample=3, n_num_features=6, n_cat_features=2)
+    ),
+    "sine": _made(lambda: river_stream("Sine", classification_function=2, seed=3)),
+    "mixed": _made(lambda: river_stream("Mixed", seed=3)),
+    "waveform": _made(lambda: river_stream("Waveform", seed=3)),
 }
 STREAMS = (*TABLES, *MADE)
 

@@ -155,16 +155,27 @@ nb::list index_objects(nb::handle source, DenseOut<std::int32_t> out, nb::callab
     return values;
 }
 
-// Codes of single rows: a column is a dict from value to code, or cut points, or None for what Python must look at.
+// Whether a cell is a plain number, and which.
+bool plain_number(PyObject *value, double &x) {
+    if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value)) return false;
+    x = PyFloat_AsDouble(value);
+    if (!PyErr_Occurred()) return true;
+    PyErr_Clear();
+    return false;
+}
+
+// Codes of single rows: a column is a dict from value to code, or cut points, or True for numbers that have no code, or
+// None for what Python must look at.
 class RowFinder {
   public:
     RowFinder(const nb::list &names, const nb::list &columns) {
         if (names.size() != columns.size()) throw nb::value_error("one name per column");
         for (std::size_t i = 0; i < names.size(); ++i) {
             Column column{nb::borrow(names[i]), nb::object(), {}};
-            if (nb::isinstance<nb::dict>(columns[i])) column.lookup = nb::borrow(columns[i]);
+            if (columns[i].ptr() == Py_True) column.without_code = true;
+            else if (nb::isinstance<nb::dict>(columns[i])) column.lookup = nb::borrow(columns[i]);
             else if (!columns[i].is_none()) column.cuts = nb::cast<std::vector<double>>(columns[i]);
-            column.numeric = !column.lookup.is_valid() && !columns[i].is_none();
+            column.numeric = !column.lookup.is_valid() && !columns[i].is_none() && !column.without_code;
             columns_.push_back(std::move(column));
         }
     }
@@ -181,6 +192,12 @@ class RowFinder {
                 out.data()[i] = std::numeric_limits<Code>::max();
                 continue;
             }
+            if (columns_[i].without_code) {
+                double number;
+                all = all && plain_number(value, number);
+                out.data()[i] = std::numeric_limits<Code>::max();
+                continue;
+            }
             const long code = columns_[i].code(value);
             if (code < 0 || code >= long(std::numeric_limits<Code>::max())) all = false;
             else out.data()[i] = Code(code);
@@ -192,7 +209,7 @@ class RowFinder {
     struct Column {
         nb::object name, lookup;
         std::vector<double> cuts;
-        bool numeric = false;
+        bool numeric = false, without_code = false;
 
         long code(PyObject *value) const {
             if (lookup.is_valid()) {
@@ -210,6 +227,29 @@ class RowFinder {
     std::vector<Column> columns_;
 };
 
+// Numbers of some columns of single rows.
+class NumberFinder {
+  public:
+    explicit NumberFinder(const nb::list &names) {
+        for (const nb::handle name : names) names_.push_back(nb::borrow(name));
+    }
+
+    // Writes the numbers, NaN where one is absent; false where some cell needs a closer look.
+    bool find(nb::dict row, DenseOut<double> out) const {
+        same_length(names_.size(), out.size());
+        for (std::size_t i = 0; i < names_.size(); ++i) {
+            PyObject *value = PyDict_GetItemWithError(row.ptr(), names_[i].ptr());
+            if (value == nullptr && PyErr_Occurred()) nb::raise_python_error();
+            if (value == nullptr || value == Py_None) out.data()[i] = std::numeric_limits<double>::quiet_NaN();
+            else if (!plain_number(value, out.data()[i])) return false;
+        }
+        return true;
+    }
+
+  private:
+    std::vector<nb::object> names_;
+};
+
 }  // namespace
 
 void bind_encode(nb::module_ &m) {
@@ -217,6 +257,7 @@ void bind_encode(nb::module_ &m) {
         .def(nb::init<const nb::list &, const nb::list &>())
         .def("find", &RowFinder::find<std::uint8_t>)
         .def("find", &RowFinder::find<std::uint16_t>);
+    nb::class_<NumberFinder>(m, "NumberFinder").def(nb::init<const nb::list &>()).def("find", &NumberFinder::find);
     m.def("code_limits", &code_limits<std::uint8_t>);
     m.def("code_limits", &code_limits<std::uint16_t>);
     m.def("recode", &recode<std::uint8_t>);

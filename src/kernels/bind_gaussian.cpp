@@ -127,6 +127,20 @@ bool exact_add(const Digits &digits, const Windows &windows, const Rows &rows, c
     return true;
 }
 
+// The same for one row and one line, which is normal afterwards. False as well where a number is not usable as it is.
+bool exact_add_row(const Digits &digits, const Windows &windows, const Contiguous &row, double raw, std::int64_t line) {
+    const exact::Sums sums = checked_sums(digits, windows);
+    expect(std::int64_t(row.shape(0)) == sums.n, "there must be one number per column");
+    expect(std::isfinite(raw) && raw >= 0, "weights must be finite and not negative");
+    expect(line >= 0 && line < sums.n_lines, "a line is beyond the sums");
+    for (int i = 0; i < sums.n; ++i)
+        if (std::abs(row.data()[i]) > 0x1p1022) return false;
+    if (!has_room(sums, row.data(), &raw, 1)) return false;
+    exact::add_row(sums, row.data(), raw, false, sums.line(line));
+    exact::normalise(sums, sums.line(line));
+    return true;
+}
+
 void exact_normalise(const Digits &digits, const Windows &windows) {
     const exact::Sums sums = checked_sums(digits, windows);
     nb::gil_scoped_release release;
@@ -360,6 +374,8 @@ void bind_gaussian(nb::module_ &m) {
           nb::arg("top"), nb::arg("n_classes"), nb::arg("set"), nb::arg("skip"), nb::arg("out").noconvert(),
           nb::arg("n_jobs") = 1);
     m.def("exact_bounds", &exact_bounds, nb::arg("values"), nb::arg("raw"), nb::arg("bounds").noconvert());
+    m.def("exact_add_row", &exact_add_row, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("row"),
+          nb::arg("raw"), nb::arg("line"));
     m.def("exact_add", &exact_add, nb::arg("digits").noconvert(), nb::arg("windows"), nb::arg("values"), nb::arg("raw"),
           nb::arg("lines"), nb::arg("subtract") = false);
     m.def("exact_normalise", &exact_normalise, nb::arg("digits").noconvert(), nb::arg("windows"));

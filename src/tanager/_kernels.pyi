@@ -94,11 +94,18 @@ def index_objects(
     """The distinct objects by first appearance; out (int32) = each cell's place in that list, -1 for missing."""
 
 class RowFinder:
-    """Codes of single rows: a column is a dict from value to code, or cut points, or None."""
+    """Codes of single rows: a column is a dict from value to code, cut points, True (no code), or None (ask Python)."""
 
     def __init__(self, names: list[str], columns: list[object]) -> None: ...
     def find(self, row: dict[str, object], out: np.ndarray) -> bool:
         """Write the codes; False where some cell needs a closer look in Python."""
+
+class NumberFinder:
+    """Numbers of some columns of single rows."""
+
+    def __init__(self, names: list[str]) -> None: ...
+    def find(self, row: dict[str, object], out: np.ndarray) -> bool:
+        """Write the numbers (float64), NaN where one is absent; False where some cell needs a closer look in Python."""
 
 class SparseTable:
     """The counts of a family in the contexts of its parents that have occurred."""
@@ -785,6 +792,9 @@ def exact_add(
     digits: _Integers, windows: _Integers, values: _Floats, raw: _Floats, lines: _Integers, subtract: bool = False
 ) -> bool:
     """Add each row to its lines (rows, any number; negative: none), or take it away; False where it has no room."""
+
+def exact_add_row(digits: _Integers, windows: _Integers, row: _Floats, raw: float, line: int) -> bool:
+    """Add one row to one line; False, and nothing is done, where it has no room or a number is not usable as it is."""
 
 def exact_normalise(digits: _Integers, windows: _Integers) -> None:
     """Carry, so that all digits but the highest of every sum are from 0 to 2^32 - 1."""

@@ -28,17 +28,24 @@ class Notices(AODE):
     """Says that it has noticed something, 1000 rows after it began to learn."""
 
     n_rows_ = 1000
-    events_ = (
-        {"row": 900, "what": "drift"},
-        {"row": 1120, "what": "warning"},
-        {"row": 1150, "what": "drift"},
-    )
+
+    @property
+    def events_(self):
+        return [
+            {"row": 900, "what": "drift"},
+            {"row": 1120, "what": "warning"},
+            {"row": 1150, "what": "drift"},
+        ]
+
+    @events_.setter
+    def events_(self, events):
+        pass
 
 
 def test_the_picture_shows_the_curves_and_what_was_noticed(tmp_path):
     X, y = stream(300)
     result = prequential({"aode": Notices(), "nb": NaiveBayes()}, X, y, every=50, window=40)
-    assert result.events == {"aode": [(120, "warning"), (150, "drift")]}
+    assert result.events == {"aode": [(120, "warning"), (150, "drift")], "nb": []}
     result.drifts = [100]
     figure = result.plot(tmp_path / "curves.png", "log_loss", "fading")
     assert (tmp_path / "curves.png").stat().st_size > 10_000

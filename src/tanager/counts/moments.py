@@ -96,6 +96,13 @@ class Moments:
         self._read = None
         return self
 
+    def add_row(self, numbers: np.ndarray, label: int, weight: float) -> None:
+        """``update`` for one row of a known class: the least work."""
+        sums = self.sums
+        if not _kernels.exact_add_row(sums.digits, sums.windows, numbers, weight * sums.scale, label):
+            self.update(numbers[None, :], np.array([label]), np.array([weight]))
+        self._read = None
+
     def subtract(
         self, values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, scale: float = 1.0
     ) -> Moments:
@@ -106,6 +113,9 @@ class Moments:
         return self
 
     def _lines(self, labels: np.ndarray) -> np.ndarray:
+        if len(labels) == 1:
+            label = labels.item(0)
+            return np.array([[label if label < self.n_classes else -1]])
         wide = labels.astype(np.int64)
         return np.where(wide < self.n_classes, wide, -1)[:, None]
 
@@ -168,6 +178,13 @@ class Moments:
         if not run(sums.digits, sums.windows) and own is not None:
             run(*sums.with_room(values, own[1]))
         return ratios, highest
+
+    def row_ratios(self, numbers: np.ndarray) -> np.ndarray:
+        """The ratios of one row, (1, classes)."""
+        sums, values = self.sums, usable_numbers(numbers[None, :])
+        ratios = np.empty((1, self.n_classes))
+        _kernels.moment_ratios(sums.digits, sums.windows, self.ddof, sums.scale, values, ratios, np.empty(1))
+        return ratios
 
     def normals(self) -> tuple[Normals, AllRows]:
         """The distribution of every class and column, and the moments of all rows."""

@@ -111,7 +111,8 @@ def for_stream(
 
     >>> x = np.arange(1.0, 801.0)
     >>> for_stream(x, x > 600)
-    array([ 75.5, 150.5, 225.5, 300.5, 375.5, 450.5, 525.5, 600.5, 700.5])
+    array([ 75.5, 150.5, 225.5, 300.5, 375.5, 450.5, 525.5, 600.5, 667.5,
+           733.5])
     """
     x, w, _ = _usable(values, weights)
     return _cut_on(mdl(values, labels, weights, encoding), *_distinct(x, w), STREAM_BINS)

@@ -48,7 +48,7 @@ class Codec:
         return missing
 
     def table(self) -> object:
-        """What a kernel needs to look up single cells: a dict, cut points, or None to call ``find``."""
+        """What a kernel needs to look up single cells: a dict, cut points, True for no code, None to call ``find``."""
         return None
 
     def grown(self, cells: Cells, max_values: int) -> Codec:
@@ -245,6 +245,13 @@ class Bins(Codec):
         return missing if x != x else bisect_left(self.column.cuts, x)
 
 
+class Continuous(Codec):
+    """Columns that stay numbers: their codes are missing."""
+
+    def table(self) -> object:
+        return True
+
+
 class OwnCodes(Codec):
     """Columns that are codes already: the cell is its own code; -1 and the largest value of its type mean missing."""
 
@@ -309,7 +316,7 @@ CODECS: dict[str, type[Codec]] = {
     "ordinal": Ordered,
     "numeric": Bins,
     "codes": OwnCodes,
-    "continuous": Codec,
+    "continuous": Continuous,
 }
 
 

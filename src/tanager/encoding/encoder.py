@@ -114,7 +114,7 @@ class Encoder:
 
     def __getstate__(self) -> dict[str, Any]:
         """Options and schema; the codecs follow from the schema."""
-        made = ("_codecs", "_schema", "_finders", "_finder", "_most_values", "_row_type")
+        made = ("_codecs", "_schema", "_finders", "_finder", "_numbers", "_continuous", "_most_values", "_row_type")
         state = {name: value for name, value in self.__dict__.items() if name not in made}
         return state | {"schema": self._schema if self._codecs else None}
 
@@ -129,6 +129,11 @@ class Encoder:
     def options(self) -> dict[str, Any]:
         """The options that it was made with, but for the schema."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    @property
+    def has_cut(self) -> bool:
+        """Whether the last update has cut a column, and ``take_cuts`` has not told yet."""
+        return bool(self._cut_by)
 
     def take_cuts(self) -> dict[int, int]:
         """The columns that the last update has cut, and by which of its rows; told once."""
@@ -159,7 +164,9 @@ class Encoder:
         self._finders = [(c.column.name, c.find) for c in codecs]
         self._most_values = int(self._schema.n_values.max(initial=0))
         self._row_type = code_type(self._most_values, "ignore")
+        self._continuous = [i for i, c in enumerate(codecs) if c.column.kind == "continuous"]
         self._finder: _kernels.RowFinder | None = None
+        self._numbers: tuple[Sequence[int], _kernels.NumberFinder] | None = None
 
     # Learning
 
@@ -321,10 +328,6 @@ class Encoder:
         """The numbers of the continuous columns, one row each; NaN is missing."""
         return self.numbers(X, self._continuous, name)
 
-    @property
-    def _continuous(self) -> list[int]:
-        return [i for i, column in enumerate(self.schema.columns) if column.kind == "continuous"]
-
     def numbers(self, X: Any, columns: Sequence[int], name: str = "Encoder") -> np.ndarray:
         """The numbers of some columns of the schema, one row each; NaN is missing."""
         table = read_table(X)
@@ -446,6 +449,12 @@ class Encoder:
 
     def numbers_row(self, row: Mapping[str, Any], columns: Sequence[int]) -> np.ndarray:
         """The numbers of some columns of the schema in one row; NaN is missing."""
+        if type(row) is dict:
+            if self._numbers is None or self._numbers[0] != columns:
+                self._numbers = (columns, _kernels.NumberFinder([self._finders[i][0] for i in columns]))
+            numbers = np.empty(len(columns))
+            if self._numbers[1].find(row, numbers):
+                return numbers
         names = [self._finders[i][0] for i in columns]
         cells = [(row.get(name), name) for name in names]
         return np.array([cell if type(cell) is float else cell_number(cell, name) for cell, name in cells])

@@ -88,6 +88,8 @@ def check_weights(sample_weight: Any, m: int) -> np.ndarray | None:
 
 def is_weight(value: object) -> TypeGuard[float]:
     """Whether a value can be the weight of a row."""
+    if type(value) is float:
+        return 0.0 <= value <= MOST_WEIGHT
     return is_number(value, 0) and value <= MOST_WEIGHT
 
 

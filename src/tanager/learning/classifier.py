@@ -161,7 +161,7 @@ class Classifier(TakesTurns, Estimator):
     @property
     def has_learned(self) -> bool:
         """Whether there are rows to answer from; those of a warm-up are counted first."""
-        if self.started:
+        if self._warm_up is not None and self.started:
             self.count_warm_up()
         return self.knows_columns
 
@@ -441,8 +441,12 @@ class Classifier(TakesTurns, Estimator):
 
     def _count_from_start(self, warm: WarmUp, n_first: int, *, last: bool = False) -> None:
         """Learn the schema from the first rows of a warm-up, for the last time or not, and count all its rows anew."""
-        batch = warm.batch
-        self._start_encoder(batch.part(0, n_first), first=last)
+        batch = first = warm.batch
+        if n_first < warm.n_rows:
+            first = batch.part(0, n_first)
+        else:  # no further row may bring a column, so that all are read once
+            batch = first = Batch(read_table(batch.X), batch.labels, batch.weights, batch.times)
+        self._start_encoder(first, first=last)
         self._count(batch)
 
     def count_warm_up(self) -> None:
@@ -456,6 +460,23 @@ class Classifier(TakesTurns, Estimator):
         else:
             self._count(warm.batch.part(warm.counted, warm.n_rows))
         warm.counted = warm.n_rows
+
+    def _provisional(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> tuple[np.ndarray, int] | None:
+        """Codes and class of a row that provisional columns can learn at once: they stay, and nothing in it is new."""
+        warm = self._warm_up
+        if warm is None or weight != 1.0 or time is not None or warm.times is not None:
+            return None
+        if warm.counted < warm.n_rows or warm.n_rows + 1 >= min(2 * warm.stage, self.warm_up):
+            return None
+        if not self.knows_columns or not self.encoder_.schema.name_set.issuperset(row):
+            return None
+        codes, label = self.encoder_.quick_row(row), self.code_of(y)
+        return None if codes is None or label is None else (codes, label)
+
+    def _keep_provisional(self, row: Mapping[str, Any], label: int) -> None:
+        """Keep such a row, which was learned, for the cut points to come."""
+        assert self._warm_up is not None
+        self._warm_up.append_counted(dict(row), label)
 
     # --- answers ------------------------------------------------------------------------------------------------
 

@@ -59,6 +59,7 @@ from tanager.scoring.decision import class_factors, class_priors
 from tanager.scoring.discriminative import Discriminative
 from tanager.scoring.explain import Explanation
 from tanager.scoring.forms import Form, ParentSet, ProductOfSums
+from tanager.scoring.gaussian import Gaussian
 from tanager.scoring.scorer import Scorer
 from tanager.scoring.view import View
 from tanager.shortcuts import public
@@ -673,6 +674,8 @@ class CountsClassifier(Classifier):
 
     def _follow_vocabulary(self) -> None:
         """Let the counts know the values that the encoder has met; refused where they take too much memory."""
+        if self._contest is None and self.encoder_.schema is self._learned.counts.schema:
+            return
         cut: dict[int, np.ndarray] = {}
         if self.encoder_.schema is not self.counts_.schema:
             self.make_room(self.encoder_.schema, self.classes_)
@@ -705,6 +708,8 @@ class CountsClassifier(Classifier):
         """Cells of Gaussian columns, where there are any; absent keys of dicts are missing."""
         if self._learned.moments is None:
             return None
+        if type(X) is list and len(X) == 1 and type(X[0]) is dict and isinstance(self._learned.moments, Moments):
+            return self.encoder_.continuous_row(X[0])[None, :]
         columns = self._learned.number_columns
         if rows_of_dicts(X):
             return np.array([self.encoder_.numbers_row(row, columns) for row in X])
@@ -821,7 +826,9 @@ class CountsClassifier(Classifier):
         memory = self._learned
         times = numbers = None
         if sample_weight != 0:  # cells and times that cannot be used are refused before a new class is taken in
-            if not memory.counts_only or self._recutting is not None:
+            if memory.numbers_only and self._recutting is None and time is None:
+                numbers = self.encoder_.continuous_row(row)
+            elif not memory.counts_only or self._recutting is not None:
                 times, numbers = self._beside_codes(row, time)
             if self.encoder_.new_names(row):
                 self._add_columns([row])
@@ -834,9 +841,14 @@ class CountsClassifier(Classifier):
         if sample_weight == 0:
             return self
         self._follow_vocabulary()
-        self._note_cuts(np.array([label], dtype=np.uint16), np.array([float(sample_weight)]))
+        if self.encoder_.has_cut:
+            self._note_cuts(np.array([label], dtype=np.uint16), np.array([float(sample_weight)]))
         if memory.counts_only and self._recutting is None:
             memory.counts.learn_row(codes, label, sample_weight)
+            return self
+        if memory.numbers_only and self._recutting is None:
+            assert numbers is not None
+            memory.add_numbers(codes, numbers, label, sample_weight)
             return self
         labels = np.array([label], dtype=np.uint16)
         weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
@@ -847,21 +859,22 @@ class CountsClassifier(Classifier):
 
     def _learn_provisionally(self, row: Mapping[str, Any], y: Any, weight: float, time: Any) -> bool:
         """Learn a row of a warm-up at once, where its columns stay and it brings nothing new; whether that was so."""
-        warm = self._warm_up
-        if warm is None or weight != 1.0 or time is not None or self._recutting is not None:
-            return False
-        if warm.counted < warm.n_rows or warm.n_rows + 1 >= min(2 * warm.stage, self.warm_up):
+        if self._warm_up is None or self._recutting is not None or not self.knows_columns:
             return False
         memory = self._learned
-        if memory.clock is not None or memory.rows is not None or not self.encoder_.schema.name_set.issuperset(row):
+        if memory.clock is not None or memory.rows is not None:
             return False
-        codes, label = self.encoder_.quick_row(row), self.code_of(y)
-        if codes is None or label is None:
+        found = self._provisional(row, y, weight, time)
+        if found is None:
             return False
-        labels = np.array([label], dtype=np.uint16)
-        memory.add_row(Block(codes[None, :], labels, None, None, self._numbers([row])))
-        warm.append(Batch([row], labels))
-        warm.counted = warm.n_rows
+        codes, label = found
+        if memory.counts_only:
+            memory.counts.learn_row(codes, label)
+        elif memory.numbers_only:
+            memory.add_numbers(codes, self.encoder_.continuous_row(row), label, 1.0)
+        else:
+            memory.add_row(Block(codes[None, :], np.array([label], dtype=np.uint16), None, None, self._numbers([row])))
+        self._keep_provisional(row, label)
         return True
 
     def _beside_codes(self, row: Mapping[str, Any], time: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
@@ -878,8 +891,11 @@ class CountsClassifier(Classifier):
         codes = self.encoder_.encode_row(row, self.unseen)
         current = self._answers(fresh=False)
         view = kernel_view(self, current)
-        if view is not None and self._learned.moments is None:
+        moments, scorer = self._learned.moments, current.scorer
+        if view is not None and moments is None:
             proba = view.plan.one(codes)
+        elif view is not None and isinstance(moments, Moments) and isinstance(scorer, Gaussian):
+            proba = scorer.score_row(codes, self.encoder_.continuous_row(row))
         else:
             query = Query(codes[None, :], self._numbers([row]))
             proba = self._calibrated(fresh=False).score(query, n_jobs=self.n_threads)[0].tolist()
@@ -1117,15 +1133,15 @@ class CountsClassifier(Classifier):
                 "cannot merge into a window whose cut points follow the stream: they are made from the numbers in it, "
                 "and those of the other model are gone. Use recut=None, or decay in place of a window."
             )
-        if self._contest is not None or other._contest is not None:
-            raise SchemaMismatch(
-                "cannot merge models whose super-parents compete along a stream: each has seen its own rows, one after "
-                "the other. Name the super-parent, and merge models that have it."
-            )
         if type(other) is not type(self):
             raise SchemaMismatch(
                 f"cannot merge {type(other).__name__} into {type(self).__name__}. Merge models of one class, or their "
                 "counts: from_counts(a.counts_ + b.counts_)."
+            )
+        if self._contest is not None or other._contest is not None:
+            raise SchemaMismatch(
+                "cannot merge models whose super-parents compete along a stream: each has seen its own rows, one after "
+                "the other. Name the super-parent, and merge models that have it."
             )
         self.check_fitted()
         other.check_fitted()

@@ -101,6 +101,12 @@ class Memory:
         return self.clock is None and self.rows is None and self.moments is None and self.listener is None
 
     @property
+    def numbers_only(self) -> bool:
+        """Whether a row leaves no trace but in the counts and in the moments of Gaussian columns without parents."""
+        plain = self.clock is None and self.rows is None and self.listener is None
+        return plain and isinstance(self.moments, Moments)
+
+    @property
     def number_columns(self) -> list[int]:
         """The places of Gaussian columns, whose numbers come with the rows."""
         if isinstance(self.moments, ContextMoments):
@@ -250,6 +256,12 @@ class Memory:
         self.clock.pass_rows(1, block.times)
         if steps.gone is not None:
             self.drop_oldest(int(steps.gone[0]))
+
+    def add_numbers(self, codes: np.ndarray, numbers: np.ndarray, label: int, weight: float) -> None:
+        """``add_row`` where there are ``numbers_only``."""
+        assert isinstance(self.moments, Moments)
+        self.counts.learn_row(codes, label, weight)
+        self.moments.add_row(numbers, label, weight)
 
     # --- rows leave ---------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ goes by itself, so that it is answered as unseen and then finds room in the coun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +131,7 @@ def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query
     ``asked``: rows to answer instead of them.
     """
     out = np.empty((len(block), len(model.classes_)))
-    done = _run_plain(model, block, out) if asked is None and model._contest is None else 0
+    done = _run_plain(model, block, out) if asked is None else 0
     if done < len(block):
         model._run(Lap(block, asked, out).part(slice(done, None)))
     return out
@@ -142,24 +142,35 @@ def answer_ahead(model: CountsClassifier, block: Block) -> np.ndarray | None:
 
     It does where pairs of hundreds of columns are counted: a single row reads and writes more than the cache holds.
     """
-    if len(model.encoder_.schema) <= MANY_COLUMNS or model.counts_.order < 2 or model._contest is not None:
+    if len(model.encoder_.schema) <= MANY_COLUMNS or model.counts_.order < 2:
         return None
-    view = _plain_view(model)
+    view = plain_view(model)
     return None if view is None else view.score(block.query, n_jobs=model.n_threads, may_compile=False)
 
 
 def _run_plain(model: CountsClassifier, block: Block, out: np.ndarray) -> int:
     """Let the kernel run where there are but counts and one structure; how many rows went. Blocks may be short."""
-    view = _plain_view(model)
+    view = plain_view(model)
     return 0 if view is None else view.stream(block, out, _NO_STEPS)
 
 
-def _plain_view(model: CountsClassifier) -> View | None:
-    """What answers, where there are but counts and one structure."""
-    if not model._learned.counts_only or model._adaptive() or model._stream_scores() is not None:
+def plain_view(model: CountsClassifier) -> View | None:
+    """The view that answers in the kernels where there are but counts and one structure; None elsewhere."""
+    if model._contest is not None or not model._learned.counts_only:
+        return None
+    if model._adaptive() or model._stream_scores() is not None:
         return None
     view = kernel_view(model, model._answers(fresh=False))
     return None if view is None or view.learned else view
+
+
+def answer_row(model: CountsClassifier, codes: np.ndarray) -> list[float]:
+    """The answer to one encoded row without Gaussian columns, as a stream answers."""
+    view = kernel_view(model, model._answers(fresh=False))
+    if view is not None:
+        return view.plan.one(codes)
+    proba: list[float] = model.stream_scorer.score(Query(codes[None, :]))[0].tolist()
+    return proba
 
 
 def _compiled_rows(model: CountsClassifier, rows: StreamPart) -> int:
@@ -204,6 +215,18 @@ def keep_for_warm_up(model: Classifier, batch: Batch) -> None:
         model._end_warm_up(model.warm_up)
     elif warm.n_rows < 2 * warm.stage:
         warm.counted = warm.n_rows
+
+
+def provisional_row(
+    model: Classifier, row: Mapping[str, Any], y: Any, weight: float, time: Any
+) -> tuple[np.ndarray, int] | None:
+    """Codes and class of a row that provisional columns can learn at once; None where they change or it is new."""
+    return model._provisional(row, y, weight, time)
+
+
+def keep_provisional_row(model: Classifier, row: Mapping[str, Any], label: int) -> None:
+    """Keep such a row, which was learned, for the cut points to come."""
+    model._keep_provisional(row, label)
 
 
 def warm_up_together(models: Sequence[CountsClassifier], batch: Batch | None = None) -> None:

@@ -24,8 +24,9 @@ class WarmUp:
 
     def __init__(self) -> None:
         self._chunks: list[Any] = []
-        self.labels = np.array([], dtype=np.uint16)
-        self.all_weights = np.array([])
+        self._labels = np.array([], dtype=np.uint16)
+        self._weights = np.array([])
+        self._single: list[tuple[dict[str, Any], int]] = []  # rows that came one by one, and their class codes
         self.times: np.ndarray | None = None
         self.n_rows = 0
         self.counted = 0
@@ -40,15 +41,43 @@ class WarmUp:
             self.times = batch.times
         else:
             self.times = np.concatenate([self.times, batch.times])
+        self._join_single()
         self._chunks.append(own_copy(batch.X))
-        self.labels = np.concatenate([self.labels, widened(batch.labels)])
+        self._labels = np.concatenate([self._labels, widened(batch.labels)])
         weights = np.ones(rows) if batch.weights is None else batch.weights
-        self.all_weights = np.concatenate([self.all_weights, weights])
+        self._weights = np.concatenate([self._weights, weights])
         self.n_rows += rows
+
+    def append_counted(self, row: dict[str, Any], label: int) -> None:
+        """Keep one labelled row of weight 1 and without a time, which the provisional model holds already."""
+        self._single.append((row, label))
+        self.n_rows += 1
+        self.counted = self.n_rows
+
+    def _join_single(self) -> None:
+        if self._single:
+            self._chunks.append([row for row, _ in self._single])
+            labels = np.array([label for _, label in self._single], dtype=np.uint16)
+            self._labels = np.concatenate([self._labels, labels])
+            self._weights = np.concatenate([self._weights, np.ones(len(labels))])
+            self._single = []
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The class codes of all rows."""
+        self._join_single()
+        return self._labels
+
+    @property
+    def all_weights(self) -> np.ndarray:
+        """The weights of all rows."""
+        self._join_single()
+        return self._weights
 
     @property
     def X(self) -> Any:
         """All rows as one table."""
+        self._join_single()
         self._chunks = [stack(self._chunks)]
         return self._chunks[0]
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tanager import saved
 from tanager.errors import ModelFileError, OptionError, check_option, is_number
 
@@ -89,30 +91,39 @@ class DDM:
 
     def hear(self, values: list[float]) -> str | None:
         """Take in answers one after the other, and say the gravest that they showed; quicker than ``update``."""
-        gravest = None
-        n, wrong, lowest, signal = self.n, self.wrong, self.lowest, self.signal
-        low, spread = lowest or (math.inf, 0.0)
-        smallest, smoothing, sqrt = low + spread, self.smoothing, math.sqrt
-        for value in values:
-            if signal == "drift":
-                n, wrong, signal, smallest = 0, 0.0, None, math.inf
-                lowest = None
-            n += 1
-            wrong += value
-            if n <= self.min_rows:
-                continue
-            p = (wrong + smoothing) / (n + 2 * smoothing)
-            s = sqrt(p * (1 - p) / n)
-            if p + s <= smallest:
-                low, spread, smallest = p, s, p + s
-                lowest = p, s
-            above = p + s - low
-            signal = None
-            if above > self.warning * spread:
-                signal = "drift" if above > self.drift * spread else "warning"
-                gravest = "drift" if "drift" in (signal, gravest) else "warning"
-        self.n, self.wrong, self.lowest, self.signal = n, wrong, lowest, signal
+        gravest, left = None, np.asarray(values, dtype=float)
+        while len(left):
+            if self.signal == "drift":
+                self._start()
+            went, warned = self._hear_until_drift(left)
+            left = left[went:]
+            if self.signal == "drift" or warned:
+                gravest = "drift" if "drift" in (self.signal, gravest) else "warning"
         return gravest
+
+    def _hear_until_drift(self, values: np.ndarray) -> tuple[int, bool]:
+        """Take in answers up to one that shows a drift: how many these were, and whether some showed a warning."""
+        n = self.n + np.arange(1, len(values) + 1)
+        wrong = np.cumsum(np.append(self.wrong, values))[1:]  # one after the other, as ``update`` adds
+        counted = n > self.min_rows
+        p = (wrong + self.smoothing) / (n + 2 * self.smoothing)
+        s = np.sqrt(p * (1 - p) / n)
+        low, spread = self.lowest or (math.inf, 0.0)
+        sums = np.where(counted, p + s, math.inf)
+        before = np.minimum.accumulate(np.append(low + spread, sums))[:-1]
+        renewed = np.where(counted & (sums <= before), np.arange(1, len(values) + 1), 0)
+        at = np.maximum.accumulate(renewed)  # which answer was the lowest so far; 0: an earlier one
+        lows, spreads = np.append(low, p)[at], np.append(spread, s)[at]
+        above = np.where(counted, p + s - lows, 0.0)
+        warned, drifted = above > self.warning * spreads, above > self.drift * spreads
+        warned &= counted
+        drifted &= counted
+        last = int(np.argmax(drifted)) if drifted.any() else len(values) - 1
+        self.n, self.wrong = int(n[last]), float(wrong[last])
+        self.lowest = self.lowest if at[last] == 0 else (float(lows[last]), float(spreads[last]))
+        if counted[last]:
+            self.signal = "drift" if drifted[last] else "warning" if warned[last] else None
+        return last + 1, bool(warned[: last + 1].any())
 
     @property
     def drift_detected(self) -> bool:

@@ -386,7 +386,8 @@ class DriftAware(Classifier):
             self._reader.learn_one(row, y, sample_weight, time)
         self._follow()
         if (last := self._watched_numbers()) is not None:
-            last.add(last.read_row(self._front.model, row), [y], np.array([sample_weight]))
+            weights = None if sample_weight == 1.0 else np.array([sample_weight])
+            last.add(last.read_row(self._front.model, row), [y], weights)
         self._step(1)
         return self
 

@@ -21,6 +21,7 @@ from tanager.encoding.values import Numbers, is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number, nearest
 from tanager.learning.batch import Batch, StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
+from tanager.learning.stream import keep_provisional_row, provisional_row
 from tanager.scoring.decision import check_costs
 from tanager.shortcuts import public
 from tanager.streams.densities import DENSITIES, check_density, check_support, density_of, is_plain
@@ -445,6 +446,10 @@ class EvolvingNaiveBayes(Classifier):
         if label is not None:
             numbers = self._number_row(row)
             self._kernel.learn_one(self.encoder_.update_row(row)[self._coded], numbers, label, sample_weight)
+        elif (found := provisional_row(self, row, y, sample_weight, time)) is not None:
+            codes, label = found
+            self._kernel.learn_one(codes[self._coded], self._number_row(row), label, 1.0)
+            keep_provisional_row(self, row, label)
         elif not is_missing(y):
             super().learn_one(row, y, sample_weight)
         elif self.started:

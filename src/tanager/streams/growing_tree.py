@@ -22,8 +22,9 @@ from tanager.encoding import Schema
 from tanager.errors import ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker
-from tanager.learning.stream import answer_and_learn_encoded
+from tanager.learning.stream import answer_and_learn_encoded, answer_row, plain_view
 from tanager.scoring.decision import TIE
+from tanager.scoring.view import View
 
 
 @dataclass(eq=False)
@@ -38,6 +39,7 @@ class Leaf:
     learned: float = 0.0
     waiting: float = 0.0
     right: tuple[float, float] = (0.0, 0.0)
+    view: View | None = None  # that answers single rows in the kernels, once it was asked for
 
 
 @dataclass(eq=False)
@@ -166,6 +168,66 @@ class GrowingTree:
     def by_majority(self, leaf: Leaf) -> bool:
         """Whether a leaf answers with the shares of its classes."""
         return self.answers == "majority" or (self.answers == "adaptive" and leaf.right[1] > leaf.right[0])
+
+    # --- one row ------------------------------------------------------------------------------------------------
+
+    def leaf_of(self, codes: np.ndarray) -> Leaf:
+        """The leaf that one row reaches."""
+        node = self.root
+        while isinstance(node, Split):
+            cell, children = codes.item(node.column), node.children
+            node = children[cell if cell < len(children) else node.heaviest]
+        return node
+
+    def answer_row(self, codes: np.ndarray) -> list[float]:
+        """``score`` of one row, as a stream answers."""
+        leaf = self.leaf_of(codes)
+        view = self._view_of(leaf)
+        if self.by_majority(leaf):
+            shares: list[float] = _shares(self.model_of(leaf).memory.counts.class_counts).tolist()
+            return shares
+        return answer_row(self.model_of(leaf), codes) if view is None else view.plan.one(codes)
+
+    def _view_of(self, leaf: Leaf) -> View | None:
+        """What answers in a leaf whose classifier has but counts and one structure, with all values and classes."""
+        if leaf.view is None or leaf.model is None or not self._is_current(leaf.view, leaf.model):
+            leaf.view = plain_view(self.model_of(leaf))
+        return leaf.view
+
+    def _is_current(self, view: View, model: CountsClassifier) -> bool:
+        """Whether a view of the counts of a leaf still answers for it, with all values and classes."""
+        if view.counts.schema is not self.maker.schema or model.classes_ is not self.maker.classes:
+            return False
+        return view.valid and view.counts is model.memory.counts
+
+    def learn_row(self, codes: np.ndarray, label: int, weight: float) -> None:
+        """``learn`` of one row of known values, by the shortest way."""
+        leaf = self.leaf_of(codes)
+        view = self._view_of(leaf)
+        if view is None:
+            weights = None if weight == 1.0 else np.array([float(weight)])
+            self.learn(codes[None, :], np.array([label], dtype=np.uint16), weights)
+            return
+        if self.answers != "classifier":
+            self._judge(leaf, view, codes, label, weight)
+        view.counts.learn_row(codes, label, weight)
+        leaf.learned += weight
+        leaf.waiting += weight
+        if leaf.waiting >= self.rule.grace and self.n_leaves < self.rule.max_leaves:
+            split = self._look(leaf)
+            if split is not None:
+                self._replace(leaf, split)
+
+    def _judge(self, leaf: Leaf, view: View, codes: np.ndarray, label: int, weight: float) -> None:
+        """Note whether the classifier and the majority of a leaf answer a row rightly; as ``_chosen`` does."""
+        proba, before = view.plan.one(codes), view.counts.class_counts
+        rows = before.sum().item() + len(before)
+        by_classifier, by_majority = leaf.right
+        if proba[label] >= max(proba) - TIE:
+            by_classifier += weight
+        if (before.item(label) + 1) / rows >= (max(before.tolist()) + 1) / rows - TIE:
+            by_majority += weight
+        leaf.right = by_classifier, by_majority
 
     # --- learning -----------------------------------------------------------------------------------------------
 

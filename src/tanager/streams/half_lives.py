@@ -464,6 +464,16 @@ class HalfLives(Classifier):
         """``predict_proba`` as a stream answers."""
         return self._mixed(X, stream=True)
 
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+        """Probability of every class known so far; an empty dict before the first row."""
+        check_row(row, "predict_proba_one")
+        if not self.has_learned:
+            return {}
+        quick = len(self._ladders) == 1 and self._labels is None
+        said = self._ladders[0].answer_dict(row) if quick else None
+        proba = self.stream_proba([row]) if said is None else self._pool.mix(said)
+        return dict(zip(self.class_codes, proba[0].tolist(), strict=True))
+
     def _scores(self, X: Any, *, log_joint: bool) -> np.ndarray:
         proba = self._mixed(X, stream=False)
         with np.errstate(divide="ignore"):

@@ -21,7 +21,7 @@ from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.leaves import LeafMaker, check_leaf
 from tanager.learning.recut_option import FirstCuts, first_cuts, read_first_cuts
-from tanager.learning.stream import keep_for_warm_up, rows_of_stage
+from tanager.learning.stream import keep_for_warm_up, keep_provisional_row, provisional_row, rows_of_stage
 from tanager.learning.tree_node import TreeNode
 from tanager.scoring.explain import Explanation
 from tanager.shortcuts import public
@@ -247,15 +247,33 @@ class HoeffdingTree(Classifier):
     def learn_one(self, row: Mapping[str, Any], y: Any, sample_weight: float = 1.0, time: Any = None) -> Self:
         """Learn one row. Absent keys are missing, new keys are new columns; a missing label teaches nothing."""
         check_row(row, "learn_one")
-        quick = self.columns_fixed and is_weight(sample_weight) and sample_weight > 0
-        label = self.code_of(y) if quick and not self.encoder_.new_names(row) else None
-        codes = None if label is None else self.encoder_.encode_row(row, "smooth")[None, :]
-        if label is None or codes is None or self._is_new(codes)[0]:
-            return super().learn_one(row, y, sample_weight, time)
-        weights = None if sample_weight == 1.0 else np.array([float(sample_weight)])
-        self._followed().learn(codes, np.array([label], dtype=np.uint16), weights)
+        found = self._known_row(row, y, sample_weight) if self.columns_fixed else None
+        if found is None:
+            found = provisional_row(self, row, y, sample_weight, time)
+            if found is None:
+                return super().learn_one(row, y, sample_weight, time)
+        codes, label = found
+        self._followed().learn_row(codes, label, sample_weight)
         self._class_weight[label] += sample_weight
+        if self._warm_up is not None:
+            keep_provisional_row(self, row, label)
         return self
+
+    def _known_row(self, row: Mapping[str, Any], y: Any, weight: float) -> tuple[np.ndarray, int] | None:
+        """Codes and class of a row in which nothing is new, and which counts."""
+        label = self.code_of(y)
+        if label is None or not is_weight(weight) or weight == 0 or not self.encoder_.schema.name_set.issuperset(row):
+            return None
+        codes = self.encoder_.quick_row(row)
+        return None if codes is None else (codes, label)
+
+    def predict_proba_one(self, row: Mapping[str, Any]) -> dict[Any, float]:
+        """Probability of every class known so far; an empty dict before the first row."""
+        check_row(row, "predict_proba_one")
+        if not self.has_learned:
+            return {}
+        codes = self.encoder_.encode_row(row, self.unseen)
+        return dict(zip(self.class_codes, self._followed().answer_row(codes), strict=True))
 
     def _answer_and_learn(self, rows: StreamPart) -> Answers:
         """Answer and learn rows whose columns and classes are known; else one by itself."""

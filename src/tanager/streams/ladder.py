@@ -26,7 +26,9 @@ from tanager.learning.stream import (
     encode_all,
     encode_next,
     follow_warm_up,
+    keep_provisional_row,
     learn_first_encoded,
+    provisional_row,
     rows_of_stage,
     shared_warm_up,
     warm_up_together,
@@ -66,6 +68,7 @@ class Ladder:
         self._models = models
         self.subspace: Subspace | None = None  # the columns that the models see; None: all
         self._together: SideBySide | None = None  # what has been learned, while it is there
+        self._suit: bool | None = None  # whether the models can be side by side; None: not asked yet
 
     @property
     def models(self) -> list[Classifier]:
@@ -73,8 +76,8 @@ class Ladder:
         if self._together is not None:
             self._together.write_back()
             self._together = None
-        if self.first.n_warm_up_rows and suits(self._models) and self.first.has_learned:
-            warm_up_together(self._models)
+        if self.first.n_warm_up_rows and self._suits and self.first.has_learned:
+            warm_up_together([model for model in self._models if isinstance(model, CountsClassifier)])
         return self._models
 
     @property
@@ -85,8 +88,15 @@ class Ladder:
     def __len__(self) -> int:
         return len(self._models)
 
+    @property
+    def _suits(self) -> bool:
+        """Whether the models can have their counts side by side; their options say so, which stay."""
+        if self._suit is None:
+            self._suit = suits(self._models)
+        return self._suit
+
     def __getstate__(self) -> dict[str, Any]:
-        return {"_models": self.models, "_together": None, "subspace": self.subspace}
+        return {"_models": self.models, "_together": None, "_suit": None, "subspace": self.subspace}
 
     def see_only(self, subspace: Subspace) -> None:
         """From the first row on the models see these columns alone; their options speak of no other."""
@@ -113,14 +123,14 @@ class Ladder:
             raise ModelFileError(f"its members are {found}; expected {len(kinds)} of {kinds[0].__name__}")
         if any(model.classes_.tolist() != models[0].classes_.tolist() for model in models):
             raise ModelFileError("its members have different classes")
-        self._models = models
+        self._models, self._suit = models, None
         self._share()
 
     # --- columns and classes ------------------------------------------------------------------------------------
 
     def start(self, classes: np.ndarray | None, target: str | None) -> None:
         """Forget everything."""
-        self._together = None
+        self._together = self._suit = None
         for model in self._models:
             model.start(classes, target)
 
@@ -149,11 +159,22 @@ class Ladder:
                 model.encoder_ = first.encoder_
         return True
 
-    def _part(self) -> None:
-        """Let every model have an encoder of its own, because it will read rows itself."""
-        for model in self.models[1:]:
+    def _alike(self) -> bool:
+        """Whether all models have the same columns, be they provisional, and have counted the same rows."""
+        if self._together is not None or self._share():
+            return True
+        first = self.first
+        if not self._suits or first.columns_fixed or not first.has_learned:
+            return False
+        return not any(m.n_warm_up_rows or m.encoder_ is not first.encoder_ for m in self.models[1:])
+
+    def _part(self) -> list[Classifier]:
+        """The models, each with an encoder of its own, because it will read rows itself."""
+        models = self.models  # which would share one again
+        for model in models[1:]:
             if model.knows_columns and model.encoder_ is self.first.encoder_:
                 model.encoder_ = deepcopy(model.encoder_)
+        return models
 
     def _side_by_side(self) -> SideBySide | None:
         if self._together is None and suits(self._models) and SideBySide.fits(self._models):
@@ -188,13 +209,37 @@ class Ladder:
         """Answer and learn a row of known columns and class by a short way, where models are side by side; or None."""
         first = self.first
         label = first.code_of(y)
-        if label is None or not weight > 0 or not suits(self._models) or not self._share():
+        if label is None or not weight > 0 or not self._suits or not isinstance(first, CountsClassifier):
             return None
-        if first.encoder_.new_names(row) or first.encoder_.is_cut_by(row):
+        if first.n_warm_up_rows:
+            return self._run_provisional(first, row, y, weight, times)
+        if self._together is None and not self._share():
             return None
-        codes = first.encoder_.update_row(row)[None, :]
+        if not first.encoder_.schema.name_set.issuperset(row):
+            return None
+        codes = first.encoder_.quick_row(row)
+        if codes is None:
+            if first.encoder_.is_cut_by(row):
+                return None
+            codes = first.encoder_.update_row(row)
         weights = None if weight == 1.0 else np.array([float(weight)])
-        return self._encoded(Block(codes, np.array([label], dtype=np.uint16), weights, times), None)
+        return self._encoded(Block(codes[None, :], np.array([label], dtype=np.uint16), weights, times), None)
+
+    def _run_provisional(
+        self, first: CountsClassifier, row: Mapping[str, Any], y: Any, weight: float, times: np.ndarray | None
+    ) -> Said | None:
+        """The same while columns are provisional, where they stay and the models have them in common."""
+        found = provisional_row(first, row, y, weight, times)
+        if found is None or not self._alike():
+            return None
+        codes, label = found
+        together = self._side_by_side()
+        labels = np.array([label], dtype=np.uint16)
+        run = None if together is None else together.run(Block(codes[None, :], labels), None)
+        if run is None or not len(run[0]):
+            return None
+        keep_provisional_row(first, row, label)
+        return Said(first.classes_, run[0], labels)
 
     def _warms_up(self, rows: StreamPart) -> bool:
         """Whether columns are provisional, and those of the first model do for the first of these rows.
@@ -202,14 +247,14 @@ class Ladder:
         Only for AODE: a structure that depends on the counts would be learned at other times.
         """
         first = self.first
-        if not suits(self._models) or first.columns_fixed or not first.has_learned:
+        if not self._suits or first.columns_fixed or not first.has_learned:
             return False
         return rows.answered is None and first.code_of(rows.y[0]) is not None
 
     def _brings_class(self, rows: StreamPart) -> bool:
         """Whether the first row has a class that is new, and members may go on together all the same."""
         label = rows.y[0]
-        if rows.answered is not None or not suits(self._models) or not self.first.has_learned:
+        if rows.answered is not None or not self._suits or not self.first.has_learned:
             return False
         return not is_missing(label) and self.first.code_of(label) is None
 
@@ -228,9 +273,9 @@ class Ladder:
         if encoded is None:
             return self._apart(rows, 1)
         block, _ = encoded
-        said = self._one_after_the_other(block, None)
-        self._follow_vocabulary()
+        said = self._encoded(block, None)
         X = rows.part(0, len(block)).X
+        models = [model for model in self.models if isinstance(model, CountsClassifier)]  # up to date
         warm_up_together(models, Batch(X, block.labels, block.weights, block.times))
         return said
 
@@ -244,8 +289,7 @@ class Ladder:
 
     def _apart(self, rows: StreamPart, size: int) -> Said:
         """Let every model read the rows itself."""
-        self._part()
-        models, part = self.models, rows.part(0, size)
+        models, part = self._part(), rows.part(0, size)
         knew = models[0].has_learned
         classes = models[0].classes_ if knew else models[0].classes_[:0]
         judged = None
@@ -271,7 +315,8 @@ class Ladder:
             return Said(self.first.classes_, np.empty((0, len(self), len(self.first.classes_))), block.labels)
         while done < end:
             rest = slice(done, end)
-            parts.append(self._next(block.part(rest), None if asked is None else asked.part(rest)))
+            left = block if done == 0 else block.part(rest)
+            parts.append(self._next(left, None if asked is None else asked.part(rest)))
             done += len(parts[-1])
         self._follow_vocabulary()
         return joined_rows(parts)
@@ -283,7 +328,7 @@ class Ladder:
         """
         first = self.first
         assert isinstance(first, CountsClassifier)
-        if first.encoder_.schema is not first.counts_.schema:
+        if first.encoder_.schema is not first.memory.counts.schema:
             for model in self.models:
                 assert isinstance(model, CountsClassifier)
                 model.take_vocabulary(model.encoder_.schema)
@@ -329,10 +374,15 @@ class Ladder:
 
     # --- answers ------------------------------------------------------------------------------------------------
 
+    def answer_dict(self, row: Mapping[str, Any]) -> np.ndarray | None:
+        """``answer`` of one row in which nothing is new, where models are side by side; or None."""
+        codes = None if self._together is None or self.subspace is not None else self.first.encoder_.quick_row(row)
+        return None if codes is None or self._together is None else self._together.answer(codes[None, :])
+
     def answer(self, X: Any, *, stream: bool = False) -> np.ndarray:
         """Probabilities by every model, (rows, models, classes); ``stream``: as a stream answers."""
         first = self.first
-        if self._share() and isinstance(first, CountsClassifier):
+        if self._alike() and isinstance(first, CountsClassifier):
             together = self._side_by_side()
             if together is not None:
                 return together.answer(first.encode(X).codes)

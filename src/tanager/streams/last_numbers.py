@@ -12,7 +12,6 @@ from tanager import saved
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.bins import find_cuts
 from tanager.encoding.kinds import settled
-from tanager.encoding.values import is_missing
 from tanager.errors import ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
 
@@ -44,7 +43,7 @@ class LastNumbers:
     def add(self, numbers: np.ndarray, labels: Sequence[Any], weights: np.ndarray | None) -> None:
         """Rows were learned; those without a label or weight do not matter."""
         self._numbers.append(numbers)
-        shown = [None if is_missing(label) else label for label in labels]
+        shown = list(labels)
         if weights is not None:
             shown = [label if weight > 0 else None for label, weight in zip(shown, weights.tolist(), strict=True)]
         self._labels.append(shown)
@@ -66,11 +65,11 @@ class LastNumbers:
     def _cut(self, schema: Schema, codes: Mapping[Any, int]) -> None:
         self._trim()
         self.since = 0
-        counted = [r for r, label in enumerate(self._labels[0]) if label is not None]
-        labels = np.array([codes[self._labels[0][r]] for r in counted], dtype=np.uint16)
-        numbers = self._numbers[0][counted]
+        found = np.array([codes.get(label, 65535) for label in self._labels[0]], dtype=np.uint16)  # else: a missing one
+        counted = found != 65535
+        labels, numbers = found[counted], self._numbers[0][counted]
         for j, (i, how) in enumerate(self._how.items()):
-            cuts = tuple(find_cuts(numbers[:, j], *how, labels, None).tolist()) if len(counted) else ()
+            cuts = tuple(find_cuts(numbers[:, j], *how, labels, None).tolist()) if len(labels) else ()
             self._cuts[i] = cuts or schema[i].cuts  # a column without cut points would be lost
 
     # --- files --------------------------------------------------------------------------------------------------
@@ -79,7 +78,7 @@ class LastNumbers:
         """Plain data, and arrays."""
         if self._labels:
             self._trim()
-        labels = [65535 if label is None else codes[label] for some in self._labels for label in some]
+        labels = [codes.get(label, 65535) for some in self._labels for label in some]
         numbers = self._numbers[0] if self._numbers else np.zeros((0, len(self.columns)))
         arrays = {"last-numbers": np.ascontiguousarray(numbers), "last-labels": np.array(labels, dtype=np.uint16)}
         return {"since": self.since, "cuts": [[i, list(cuts)] for i, cuts in self._cuts.items()]}, arrays

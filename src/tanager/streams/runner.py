@@ -16,7 +16,7 @@ from tanager.encoding.values import is_missing
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.stream import answer_ahead, answer_and_learn_encoded
+from tanager.learning.stream import answer_ahead, answer_and_learn_encoded, grow_counts
 from tanager.scoring.decision import TIE
 
 LONG_RUN = 5  # the error in the long run is over that many times the rows that count as recent
@@ -177,7 +177,9 @@ class Runner:
         first = 0
         if not self.knows() and counted.any():  # nothing to answer the first row from
             first = int(np.argmax(counted)) + 1
-            model.learn_block(block.part(slice(first - 1, first)))
+            row = block.part(slice(first - 1, first))
+            grow_counts(model, row)  # it may have a value that its columns had not when the model began
+            model.learn_block(row)
         out[:first] = 1 / out.shape[1]
         if not self.knows():
             out[:] = 1 / out.shape[1]

@@ -44,6 +44,10 @@ class SideBySide:
         self.units = np.array([counts.scale for counts in self.counts])
         self._halved = np.zeros(len(models), dtype=np.int64)
         classes, singles, pairs = (self._tables[name] for name in ("classes", "singles", "pairs"))
+        self._estimate = float(models[0].estimate.strength), float(models[0].min_count)
+        self._clocks = [model.memory.clock for model in models if model.memory.clock is not None]
+        timed = any(clock.timed for clock in self._clocks)
+        self._fade = None if timed else self._fading(1, None)  # of any row
         self._store = _kernels.Store(first.offsets, first.schema.n_values, classes, singles, pairs, [], [])
 
     def _stacked(self, name: str) -> np.ndarray:
@@ -63,11 +67,6 @@ class SideBySide:
         known = all(model.counts_.n_classes == first.n_classes for model in models)
         return alike and known and first.n_classes > 0 and first.nbytes * len(models) <= MOST_BYTES
 
-    @property
-    def _estimate(self) -> tuple[float, float]:
-        model = self.models[0]
-        return float(model.estimate.strength), float(model.min_count)
-
     def answer(self, codes: np.ndarray) -> np.ndarray:
         """Probabilities of the classes by every model: (rows, models, classes)."""
         out = self._room(len(codes))
@@ -80,10 +79,9 @@ class SideBySide:
         None where some row comes later than its time, and so has another weight for every model.
         """
         n = len(block)
-        steps = [model.memory.steps(n, block.times) for model in self.models]
-        if any(own.late is not None for own in steps):
+        fade = self._fade if n == 1 and self._fade is not None else self._fading(n, block.times)
+        if fade is None:
             return None
-        fade = np.array([np.ones(n) if own.fade is None else own.fade for own in steps])
         judged, answers = self._room(n), None if asked is None else self._room(n)
         went = _kernels.stream_half_lives(
             self._store,
@@ -98,10 +96,16 @@ class SideBySide:
             answered=None if asked is None else asked.codes,
             answers=answers,
         )
-        for model in self.models:
-            if model.memory.clock is not None:
-                model.memory.clock.pass_rows(went, None if block.times is None else block.times[:went])
+        for clock in self._clocks:
+            clock.pass_rows(went, None if block.times is None else block.times[:went])
         return judged[:went], None if answers is None else answers[:went]
+
+    def _fading(self, n: int, times: np.ndarray | None) -> np.ndarray | None:
+        """What every model keeps before each of some rows, (models, rows); None where one comes late."""
+        steps = [model.memory.steps(n, times) for model in self.models]
+        if any(own.late is not None for own in steps):
+            return None
+        return np.array([np.ones(n) if own.fade is None else own.fade for own in steps])
 
     def _room(self, n: int) -> np.ndarray:
         return np.empty((n, len(self.models), self.n_classes))

@@ -23,6 +23,8 @@ class WeightHistory:
     def add(self, n_before: int, path: np.ndarray) -> None:
         """Take in the weights after each of some rows, of which so many came before."""
         first = -(n_before + 1) % self.every
+        if first >= len(path):
+            return
         self.rows = np.concatenate([self.rows, np.arange(n_before + 1 + first, n_before + 1 + len(path), self.every)])
         self.weights = np.concatenate([self.weights, path[first :: self.every]])
         while len(self.rows) > MOST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,6 +15,14 @@ NO_PARENT = -1
 EDGES_AT_ONCE = 2048  # most of the later ones are inside a tree by then
 
 
+@lru_cache(maxsize=8)
+def _pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs of columns, in order; a stream asks for the same again and again."""
+    i, j = np.triu_indices(n, 1)
+    i.flags.writeable = j.flags.writeable = False
+    return i, j
+
+
 def heaviest_forest(weights: np.ndarray, *, positive: bool = False) -> list[Edge]:
     """Edges of a spanning tree of largest total weight, heaviest first; ties go to the smaller pair of columns.
 
@@ -23,7 +32,7 @@ def heaviest_forest(weights: np.ndarray, *, positive: bool = False) -> list[Edge
     [(0, 1), (0, 2)]
     """
     n = len(weights)
-    i, j = np.triu_indices(n, 1)
+    i, j = _pairs(n)
     order = np.argsort(-weights[i, j], kind="stable")  # pairs are in order already
     if positive:
         order = order[weights[i, j][order] > 0]

@@ -1,0 +1,165 @@
+"""Single rows as dicts go a short way: what they teach, and what they are answered, is what tables of one row get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tanager import AODE, TAN, DriftAware, EvolvingNaiveBayes, HalfLives, HoeffdingTree, NaiveBayes, load
+
+Rows = list[dict[str, Any]]
+
+MODELS = {
+    "NaiveBayes": lambda: NaiveBayes(warm_up=40),
+    "AODE": lambda: AODE(warm_up=40),
+    "TAN": lambda: TAN(warm_up=40),
+    "gaussian": lambda: NaiveBayes(gaussian=True, warm_up=40),
+    "gaussian that forgets": lambda: NaiveBayes(gaussian=True, warm_up=40, decay=30),
+    "evolving": lambda: EvolvingNaiveBayes(warm_up=40),
+    "half-lives": lambda: HalfLives(AODE(warm_up=40)),
+    "half-lives of naive Bayes": lambda: HalfLives(NaiveBayes(warm_up=40)),
+    "tree": lambda: HoeffdingTree(warm_up=40, grace=15, delta=0.3),
+    "tree of AODEs": lambda: HoeffdingTree(leaf=AODE(), warm_up=40, grace=15, delta=0.3),
+    "tree of TANs": lambda: HoeffdingTree(leaf=TAN(), warm_up=40, grace=15, delta=0.3),
+    "tree of classifiers": lambda: HoeffdingTree(warm_up=40, grace=15, delta=0.3, leaf_answers="classifier"),
+    "tree of majorities": lambda: HoeffdingTree(warm_up=40, grace=15, delta=0.3, leaf_answers="majority"),
+    "drift": lambda: DriftAware(NaiveBayes(warm_up=40), every=10),
+}
+
+
+def stream(n_rows: int, seed: int = 0) -> tuple[Rows, list[str]]:
+    """Numbers and words that tell the class; cells are absent, odd or new now and then, and a column comes late."""
+    rng = np.random.default_rng(seed)
+    rows, labels = [], []
+    for r in range(n_rows):
+        y = int(rng.integers(2 if r < 60 else 3))
+        row: dict[str, Any] = {"a": rng.normal(y), "b": rng.normal(-y), "word": "xyz"[int(rng.integers(3))]}
+        row["both"] = f"{row['a'] > 0.5}"
+        kind = int(rng.integers(12))
+        if kind == 0:
+            del row["a"]
+        elif kind == 1:
+            row["b"] = None
+        elif kind == 2:
+            row["b"] = float("nan")
+        elif kind == 3:
+            row["a"] = int(rng.integers(-3, 4))
+        elif kind == 4:
+            row["a"] = np.float64(row["a"])
+        elif kind == 5 and r > 20:
+            row["word"] = f"new {r}"
+        if r > 90:
+            row["late"] = int(rng.integers(2))
+        rows.append(row)
+        labels.append("cab"[y])
+    return rows, labels
+
+
+def as_list(proba: dict[Any, float]) -> list[float]:
+    return list(proba.values())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_single_rows_teach_what_tables_of_one_row_teach(name: str) -> None:
+    rows, labels = stream(140)
+    short, long = MODELS[name](), MODELS[name]()
+    for r, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        if r:
+            said = short.predict_proba_one(row)
+            np.testing.assert_array_equal(as_list(said), long.stream_proba([row])[0], err_msg=f"row {r}")
+        short.learn_one(row, label)
+        long.partial_fit([row], [label])
+    np.testing.assert_array_equal(short.predict_proba(rows), long.predict_proba(rows))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_single_rows_are_answered_as_in_a_whole_stream(name: str) -> None:
+    rows, labels = stream(140, seed=1)
+    short, whole = MODELS[name](), MODELS[name]()
+    answers = []
+    for row, label in zip(rows, labels, strict=True):
+        answers.append(short.predict_proba_one(row))
+        short.learn_one(row, label)
+    proba = whole.test_then_train(rows, labels)
+    for r, said in enumerate(answers):
+        if said:
+            own = [said.get(label, 0.0) for label in whole.classes_.tolist()]
+            np.testing.assert_allclose(own, proba[r], rtol=1e-9, atol=1e-12, err_msg=f"row {r}")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_stream_goes_on_from_a_file_in_the_middle_of_its_warm_up(name: str, tmp_path: Any) -> None:
+    rows, labels = stream(80, seed=2)
+    model = MODELS[name]()
+    for r, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        if r in (25, 60):
+            model.save(tmp_path / "model.tnr")
+            again = load(tmp_path / "model.tnr")
+        model.learn_one(row, label)
+        if r >= 25:
+            again.learn_one(row, label)
+    np.testing.assert_array_equal(model.predict_proba(rows), again.predict_proba(rows))
+
+
+@pytest.mark.parametrize("name", ["gaussian", "evolving", "tree", "half-lives", "NaiveBayes"])
+def test_a_row_that_is_kept_in_a_warm_up_may_change_afterwards(name: str) -> None:
+    rows, labels = stream(60, seed=3)
+    own, same = MODELS[name](), MODELS[name]()
+    for row, label in zip(rows, labels, strict=True):
+        given = dict(row)
+        own.predict_proba_one(given)
+        own.learn_one(given, label)
+        given.clear()
+        same.predict_proba_one(row)
+        same.learn_one(row, label)
+    np.testing.assert_array_equal(own.predict_proba(rows), same.predict_proba(rows))
+
+
+@pytest.mark.parametrize("odd", [float("inf"), -float("inf"), 1.7e308, 5e-324, 10**400, True, "0.5"])
+@pytest.mark.parametrize("name", ["gaussian", "evolving"])
+def test_odd_numbers_are_taken_or_refused_as_in_tables(name: str, odd: Any) -> None:
+    rows, labels = stream(60, seed=4)
+    short, long = MODELS[name](), MODELS[name]()
+    for model in (short, long):
+        for row, label in zip(rows, labels, strict=True):
+            model.learn_one(row, label)
+    told: list[Any] = []
+    for learn in (lambda row: short.learn_one(row, "c"), lambda row: long.partial_fit([row], ["c"])):
+        try:
+            learn({"a": odd, "b": 0.5, "word": "x", "both": "True"})
+            told.append(None)
+        except Exception as error:
+            told.append(type(error))
+    assert told[0] == told[1]
+    np.testing.assert_array_equal(short.predict_proba(rows), long.predict_proba(rows))
+
+
+def test_weights_of_single_rows_count() -> None:
+    rows, labels = stream(80, seed=5)
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 1.0, 3.0], len(rows))
+    for name, make in MODELS.items():
+        short, long = make(), make()
+        for row, label, weight in zip(rows, labels, weights.tolist(), strict=True):
+            short.learn_one(row, label, weight)
+            long.partial_fit([row], [label], sample_weight=[weight]) if weight else long.learn_one(row, label, 0.0)
+        np.testing.assert_array_equal(short.predict_proba(rows), long.predict_proba(rows), err_msg=name)
+
+
+def test_a_column_and_a_class_that_come_together_in_a_warm_up_are_learned_by_all_half_lives() -> None:
+    rows, labels = [{"a": 0.5}, {"a": 1.5, "b": 2.5}, {"a": 0.25, "b": 0.5}], ["x", "y", "x"]
+    by_row, whole = HalfLives(), HalfLives()
+    for row, label in zip(rows, labels, strict=True):
+        by_row.partial_fit([row], [label])
+    whole.test_then_train(rows, labels)
+    assert by_row.encoder_.schema.names == ("a", "b")
+    np.testing.assert_array_equal(by_row.predict_proba(rows), whole.predict_proba(rows))
+
+
+def test_a_new_value_may_be_the_first_that_a_fresh_model_learns() -> None:
+    rows, labels = stream(140)
+    model = MODELS["drift"]()
+    for row, label in zip(rows, labels, strict=True):  # a model began in the background just before "new 100" came
+        model.partial_fit([row], [label])
+    assert any(event.what == "drift" for event in model.events_)
