@@ -250,12 +250,20 @@ def test_the_kernel_tries_splits_as_leaves_of_any_kind_are_tried(table, leaf, mi
     judge=st.sampled_from([None, "leaf"]),
 )
 def test_many_columns_are_judged_as_few_where_all_folds_are_asked(table, leaf, judge):
-    model = NBTree(leaf=leaf, judge=judge, folds=2, **DEEP).fit(table.X, table.y, sample_weight=table.w)
+    def grown(patch):
+        found, right = [], nb_tree._Grower._right
+        patch.setattr(nb_tree._Grower, "_right", lambda *given: (found.append(right(*given)), found[-1])[1])
+        patch.setattr(nb_tree._Grower, "_least_rows", lambda self: self.model.min_rows)
+        model = NBTree(leaf=leaf, judge=judge, folds=2, **DEEP).fit(table.X, table.y, sample_weight=table.w)
+        return model.part_tree, found
+
+    with pytest.MonkeyPatch.context() as patch:
+        tree, expected = grown(patch)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nb_tree, "MANY_COLUMNS", 0)
-        patch.setattr(nb_tree._Grower, "_least_rows", lambda self: self.model.min_rows)
-        many = NBTree(leaf=leaf, judge=judge, folds=2, **DEEP).fit(table.X, table.y, sample_weight=table.w)
-    assert many.part_tree == model.part_tree
+        many, found = grown(patch)
+    assert many == tree
+    assert found == pytest.approx(expected)
 
 
 def test_with_many_columns_some_folds_judge_and_small_parts_are_leaves(monkeypatch):
