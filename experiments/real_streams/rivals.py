@@ -150,7 +150,8 @@ def run(path: Path, names: Sequence[str] | None, kinds: Sequence[str] | None, pr
     """Answer and learn every stream with every model; lines that the file has already are kept."""
     done = {(line["stream"], line["model"]) for line in read_csv(path)} if path.exists() else set()
     made = models()
-    wanted = [(s, m) for m in kinds or made for s in names or STREAMS if (s, m) not in done]
+    left_out = {("spam", "HalfLives, more bins")}  # it has no numbers to cut otherwise
+    wanted = [(s, m) for m in kinds or made for s in names or STREAMS if (s, m) not in done | left_out]
     for at, (stream, model) in enumerate(wanted):
         progress(at, len(wanted), f"{stream}, {model}")
         X, y = STREAMS[stream]()
