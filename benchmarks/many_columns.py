@@ -11,13 +11,14 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_digits
 
-from tanager import BSEJ, FSSJ, AnytimeA2DE, DataWarning, SuperParentTAN
-from tanager.classifiers import joining, super_parent_tan
+from tanager import AODE, BSEJ, FSSJ, AnytimeA2DE, DataWarning, NBTree, SuperParentTAN
+from tanager.classifiers import joining, nb_tree, super_parent_tan
 from tanager.datasets import load
 from tanager.learning import anytime
 
@@ -83,13 +84,18 @@ TABLES: dict[str, Callable[[], Rows]] = {
     "digits": digits_table,
     **({"dna180": dna_table} if os.environ.get("TANAGER_DATA") else {}),
 }
-MODELS = (SuperParentTAN(), SuperParentTAN(search="arcs"), BSEJ(), FSSJ(), AnytimeA2DE())
+WIDER: dict[str, Callable[[], Rows]] = {  # on which the others would take hours without their limits
+    "500, tree": partial(tree_table, 4000, 500, 12),
+    "600, topics": partial(topic_table, 4000, 600, 9),
+    "400, parity": partial(parity_table, 6000, 400, 11),
+}
+MODELS = (SuperParentTAN(), SuperParentTAN(search="arcs"), BSEJ(), FSSJ(), AnytimeA2DE(), NBTree(leaf=AODE()))
 
 
 @contextmanager
 def without_limits() -> Iterator[None]:
     """Everything is tried, however many columns there are."""
-    modules = (joining, super_parent_tan, anytime)
+    modules = (joining, super_parent_tan, anytime, nb_tree)
     known = [module.MANY_COLUMNS for module in modules]
     try:
         for module in modules:
@@ -117,7 +123,7 @@ def _take(X: Any, rows: np.ndarray) -> Any:
 
 def main() -> None:
     for model in MODELS:
-        for name, table in TABLES.items():
+        for name, table in (TABLES | (WIDER if isinstance(model, NBTree) else {})).items():
             rows = table()
             limited, seconds = errors(model, rows)
             with without_limits():

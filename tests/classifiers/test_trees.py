@@ -243,6 +243,47 @@ def test_the_kernel_tries_splits_as_leaves_of_any_kind_are_tried(table, leaf, mi
     assert slow.part_tree == model.part_tree
 
 
+@examples(15)
+@given(
+    table=tables(weighted=True, min_rows=6),
+    leaf=st.sampled_from([AODE(), TAN()]),
+    judge=st.sampled_from([None, "leaf"]),
+)
+def test_many_columns_are_judged_as_few_where_all_folds_are_asked(table, leaf, judge):
+    def grown(patch):
+        found, right = [], nb_tree._Grower._right
+        patch.setattr(nb_tree._Grower, "_right", lambda *given: (found.append(right(*given)), found[-1])[1])
+        patch.setattr(nb_tree._Grower, "_least_rows", lambda self: self.model.min_rows)
+        model = NBTree(leaf=leaf, judge=judge, folds=2, **DEEP).fit(table.X, table.y, sample_weight=table.w)
+        return model.part_tree, found
+
+    with pytest.MonkeyPatch.context() as patch:
+        tree, expected = grown(patch)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nb_tree, "MANY_COLUMNS", 0)
+        many, found = grown(patch)
+    assert many == tree
+    assert found == pytest.approx(expected)
+
+
+def test_with_many_columns_some_folds_judge_and_small_parts_are_leaves(monkeypatch):
+    """A parity of three: AODE alone is right in half of the rows, and in all of them once one column is split by."""
+    rng = np.random.default_rng(0)
+    X = np.array(["no", "yes"])[rng.integers(0, 2, (1200, 3))]
+    y = (X == "yes").sum(axis=1) % 2
+    asked = []
+    right = nb_tree._Grower._right
+    monkeypatch.setattr(
+        nb_tree._Grower, "_right", lambda *given: (asked.append((len(given[1]), given[3])), right(*given))[1]
+    )
+    monkeypatch.setattr(nb_tree, "MANY_COLUMNS", 2)
+    monkeypatch.setattr(nb_tree, "MOST_STEPS", 1)
+    assert NBTree(leaf=AODE()).fit(X, y).score(X, y) == 1.0
+    assert {n_folds for n_rows, n_folds in asked if n_rows > 1000} == {1}, "200 rows judge, in one fold of five"
+    monkeypatch.setattr(nb_tree._Grower, "_least_rows", lambda self: 1300)
+    assert NBTree(leaf=AODE()).fit(X, y).part_tree.is_leaf
+
+
 # --- known answers, and what a tree promises ------------------------------------------------------------------------
 
 

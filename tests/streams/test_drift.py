@@ -23,6 +23,7 @@ from tanager import (
     OptionError,
     load,
 )
+from tanager.learning import stream as streams
 
 ON_DRIFT = ["swap", "restart", "nothing"]
 
@@ -266,6 +267,52 @@ def test_fit_is_a_stream_whose_columns_and_classes_are_known_from_the_first_row_
     assert fitted.events_ == stream.events_
     assert fitted.n_rows_ == stream.n_rows_ == 160
     np.testing.assert_allclose(fitted.predict_proba(X), stream.predict_proba(X), atol=1e-12)
+
+
+def in_lumps(model, X, y, every):
+    """Errors of one model over a table: of the first block row by row, then answered before a quarter is learned."""
+    model.learn_block(model.known_rows(X[:1], y[:1], None))
+    answers, done = [np.full((1, len(model.classes_)), 0.5), model.test_then_train(X[1:every], y[1:every])], every
+    while done < len(y):
+        stop = done + max(1, done // 4 // every) * every
+        answers.append(model.stream_proba(X[done:stop]))
+        model.partial_fit(X[done:stop], y[done:stop])
+        done = stop
+    proba = np.concatenate(answers)
+    own = proba[y[:, None] == model.classes_]
+    return (own < proba.max(axis=1) - 1e-9).astype(int).tolist()
+
+
+@examples(3)
+@given(seed=st.integers(0, 99))
+def test_with_many_columns_fit_answers_rows_together_and_then_learns_them(seed):
+    inner = AODE()
+    X, y = (np.array(part) for part in changing(200, 137, seed=seed))
+    heard = []
+    model = DriftAware(inner, lambda wrong: heard.append(int(wrong)), every=8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streams, "MANY_COLUMNS", 4)
+        model.fit(X, y)
+        chunks = DriftAware(inner, every=8).partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
+    blank = clone(inner).fit_columns(model.encoder_.schema, model.classes_, None, named=False)
+    assert heard == in_lumps(blank, X, y, 8)[: len(heard)]
+    assert len(heard) == 336
+    np.testing.assert_allclose(model.model_.counts_.joint(0, 1), clone(inner).fit(X, y).counts_.joint(0, 1))
+    assert (chunks.predict_proba(X) == DriftAware(inner, every=8).partial_fit(X, y).predict_proba(X)).all()
+
+
+@pytest.mark.parametrize("on_drift", ["swap", "restart", "fade"])
+def test_with_many_columns_models_are_up_to_date_when_something_is_done_to_them(on_drift, monkeypatch):
+    monkeypatch.setattr(streams, "MANY_COLUMNS", 4)
+    X, y = flipped(4000, seed=3)
+    model = DriftAware(AODE(), on_drift=on_drift).fit(X, y)
+    drift = next(event.row for event in model.events_ if event.what == "drift")
+    assert 2000 < drift < 2200
+    assert [event.what for event in model.events_].count("drift") == 1
+    if on_drift == "fade":
+        assert model.class_count_.sum() == pytest.approx(0.1 * drift + 4000 - drift)
+    else:
+        assert model.class_count_.sum() == 4000 - model._front.began
 
 
 @examples(2)

@@ -19,6 +19,7 @@ from tanager.learning.leaves import LeafMaker
 from tanager.learning.network_learner import sample_of
 from tanager.learning.part_scorer import TreeScorer
 from tanager.learning.rows import KeptRows
+from tanager.learning.search_rows import MOST_STEPS
 from tanager.learning.tree_classifier import TreeClassifier
 from tanager.learning.tree_node import TreeNode
 from tanager.learning.value_tree import ValueTree
@@ -27,6 +28,10 @@ from tanager.scoring.decision import decide
 from tanager.scoring.view import View
 
 HAIR = 1e-9  # of the weight of rows that rounding may add or take
+MANY_COLUMNS = 100  # beyond, leaves that count pairs of columns are judged by as many folds as take MOST_STEPS
+FEWEST_JUDGES = 200  # rows, if there are as many
+
+Known = tuple[float, int]  # what a leaf for some rows gets right, and in how many folds
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -73,6 +78,8 @@ class NBTree(TreeClassifier):
     Kohavi (1996). A node costs one cross-validation of naive Bayes for every column, O(n² m k), in compiled code; other
     leaves are cross-validated twice more, for the node and for its best split. Rows are dealt out to folds once, by
     what they are: neither their order nor chunks change the tree. A row left out leaves its leaf; the tree stays.
+    With more than 100 columns, leaves that count pairs of them (AODE) are judged by as many of the folds as take 1e9
+    steps (rows columns² classes), by 200 rows at least, and parts with fewer rows than columns are leaves.
 
     Examples
     --------
@@ -184,24 +191,25 @@ class _Grower:
             alike = NaiveBayes(smoothing=self.leaf.estimate)
             laplace = _pseudo_counts(NaiveBayes(), self.n_values, self.n_classes)
             self.stand_in = _pseudo_counts(alike, self.n_values, self.n_classes) or laplace
+        self.many = len(self.n_values) > MANY_COLUMNS and maker.shape["order"] > 1
         self.blank = self._blank_view()
 
     def tree(self) -> ValueTree:
         return self._grow(np.arange(len(self.block)), np.ones(len(self.block)))
 
-    def _grow(self, rows: np.ndarray, shares: np.ndarray, known: float | None = None) -> ValueTree:
+    def _grow(self, rows: np.ndarray, shares: np.ndarray, known: Known | None = None) -> ValueTree:
         """The tree of these rows; ``known`` is what a leaf for all of them gets right, where that was tried already."""
         block, dealt = self.block.part(rows), self.dealt[:, rows] * shares
         weights = dealt.sum(axis=0)
         total = weights.sum()
         classes = np.bincount(block.labels, weights, minlength=self.n_classes)
-        if total < self.model.min_rows - HAIR or np.count_nonzero(classes) < 2:
+        if total < self._least_rows() - HAIR or np.count_nonzero(classes) < 2:
             return ValueTree()
         masses = np.zeros(int(self.n_values.sum()))
         _kernels.value_weights(block.codes, weights, self.n_values.tolist(), masses)
         heavy = (masses > 0) & (masses >= self.model.min_child - HAIR)
         wanted = np.bincount(self.column_of[heavy], minlength=len(self.n_values)) > 1
-        self.tried = dict[tuple[int, int], float]()
+        self.tried = dict[tuple[int, int], Known]()
         best = self._best(block, dealt, total, wanted, known)
         if best is None:
             return ValueTree()
@@ -214,24 +222,31 @@ class _Grower:
         right = [self.tried.get((best, code)) for code in split.codes]
         return replace(split, children=tuple(self._grow(*parts[1 + c], right[c]) for c in range(len(codes))))
 
+    def _least_rows(self) -> float:
+        """With hundreds of columns, pairs of them are not counted again for parts of fewer rows than columns."""
+        return max(float(self.model.min_rows), float(len(self.n_values)) if self.many else 0.0)
+
     def _masses(self, cells: np.ndarray, weights: np.ndarray, i: int) -> np.ndarray:
         known = cells < self.n_values[i]
         return np.bincount(cells[known], weights[known], minlength=int(self.n_values[i]))
 
     def _best(
-        self, block: Block, dealt: np.ndarray, total: float, wanted: np.ndarray, known: float | None
+        self, block: Block, dealt: np.ndarray, total: float, wanted: np.ndarray, known: Known | None
     ) -> int | None:
         """The column whose split leaves the fewest errors, where that is few enough."""
         if not wanted.any():
             return None
         right = np.zeros(len(wanted) + 1)
+        of_leaves = float(dealt[: self._n_asked(len(block))].sum())  # the weight that they are judged by
         if self.stand_in is None:
+            total = of_leaves
             self._try(block, dealt, wanted, right, known)
         else:
             self._try_quickly(block, dealt, wanted, right)
         errors = np.where(wanted, np.round((total - right[:-1]) / total, 12), np.inf)
         best = int(np.argmin(errors))
         if self.stand_in is not self.pseudo:  # whether to split is for the leaves to say
+            total = of_leaves
             self._try(block, dealt, np.arange(len(wanted)) == best, right, known)
         node, split = np.round((total - right[[-1, best]]) / total, 12)
         return best if split < node and node - split >= self.model.min_gain * node - 1e-12 else None
@@ -246,9 +261,10 @@ class _Grower:
 
     # --- leaves that the kernel does not know -------------------------------------------------------------------
 
-    def _try(self, block: Block, dealt: np.ndarray, wanted: np.ndarray, right: np.ndarray, known: float | None) -> None:
+    def _try(self, block: Block, dealt: np.ndarray, wanted: np.ndarray, right: np.ndarray, known: Known | None) -> None:
         """Cross-validate a leaf for every value of the columns that are wanted, and one for all rows."""
-        right[-1] = self._right(block, dealt) if known is None else known
+        n_asked = self._n_asked(len(block))
+        right[-1] = known[0] if known is not None and known[1] == n_asked else self._right(block, dealt, n_asked)
         for i in np.flatnonzero(wanted).tolist():
             right[i] = 0.0
             mass = self._masses(block.codes[:, i], dealt.sum(axis=0), i)
@@ -256,8 +272,18 @@ class _Grower:
             for code in np.flatnonzero(mass).tolist():
                 share = mass[code] / mass.sum() if self.model.missing == "share" else float(code == np.argmax(mass))
                 part = (block.codes[:, i] == code) | (gone & (share > 0))
-                own = self.tried[i, code] = self._right(block.part(part), np.where(gone, dealt * share, dealt)[:, part])
+                own = self._right(block.part(part), np.where(gone, dealt * share, dealt)[:, part], n_asked)
+                self.tried[i, code] = own, n_asked
                 right[i] += own
+
+    def _n_asked(self, n_rows: int) -> int:
+        """In how many of the folds leaves of so many rows are asked: with hundreds of columns a row takes long."""
+        n_folds = len(self.dealt)
+        if not self.many:
+            return n_folds
+        steps = len(self.block) * float(len(self.n_values)) ** self.maker.shape["order"] * self.n_classes
+        share = max(MOST_STEPS / steps, FEWEST_JUDGES / max(1, n_rows))
+        return int(np.clip(share * n_folds + HAIR, 1, n_folds))
 
     def _blank_view(self) -> View | None:
         """A leaf without rows that answers from whatever is counted: all folds of a part are tried in one call.
@@ -269,27 +295,36 @@ class _Grower:
         scorer = self.maker(self.block.part(slice(0))).scorer_
         return scorer if type(scorer) is View and not scorer.learned else None
 
-    def _right(self, block: Block, dealt: np.ndarray) -> float:
-        """The weight of the rows that a leaf answers correctly which has not learned their fold."""
-        if self.blank is not None:
+    def _right(self, block: Block, dealt: np.ndarray, n_asked: int) -> float:
+        """The weight of the rows of some folds that a leaf answers correctly which has not learned their fold."""
+        if self.blank is not None and not self.many:
             return self.blank.right_in_folds(block, dealt, n_jobs=self.model.n_threads)
         weights, right = dealt.sum(axis=0), 0.0
-        leaf = self.maker(block.weighing(None if (weights == 1.0).all() else weights))  # which is counted more quickly
-        for fold in dealt:
+        # Which rows are left may matter, not only what they count; and many are counted sooner than a few forgotten.
+        learns_rest = self.leaf.looks_at_rows or self.many
+        if not learns_rest:
+            leaf = self.maker(_weighed(block, weights))
+        for fold in dealt[:n_asked]:
             asked = fold > 0
             if not asked.any():
                 continue
             held, own = block.part(asked), fold[asked]
-            if self.leaf.looks_at_rows:  # which rows are left matters, not only what they count
+            if learns_rest:
                 rest = weights - fold > 1e-12
-                leaf = self.maker(block.part(rest).weighing((weights - fold)[rest]))
+                leaf = self.maker(_weighed(block.part(rest), (weights - fold)[rest]))
             else:  # rows that are known to be there: no other cell needs a look
                 leaf.counts_.forget_rows(held.codes, held.labels, own)
-            proba = leaf.scorer_.score(held.query)
+            scorer = leaf.scorer_
+            proba = scorer.score(held.query, may_compile=False) if type(scorer) is View else scorer.score(held.query)
             right += float(own[decide(proba, leaf.class_count_, None) == held.labels].sum())
-            if not self.leaf.looks_at_rows:
+            if not learns_rest:
                 leaf.counts_.learn_rows(held.codes, held.labels, own)
         return right
+
+
+def _weighed(block: Block, weights: np.ndarray) -> Block:
+    """Rows with these weights; without any, which is counted more quickly, where all are 1."""
+    return block.weighing(None if (weights == 1.0).all() else weights)
 
 
 def _pseudo_counts(leaf: CountsClassifier, n_values: np.ndarray, n_classes: int) -> tuple[list[float], float] | None:

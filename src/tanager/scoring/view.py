@@ -186,14 +186,17 @@ class View:
         """The view whose kernels give the same answers row after row: this one."""
         return self
 
-    def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1) -> np.ndarray:
-        """Posterior probabilities, or logs of the joint, one row per row and one column per class."""
+    def score(self, query: Query, *, log_joint: bool = False, n_jobs: int = 1, may_compile: bool = True) -> np.ndarray:
+        """Posterior probabilities, or logs of the joint, one row per row and one column per class.
+
+        ``may_compile=False`` is for counts that change before they are asked again.
+        """
         codes = query.codes
         out = np.empty((len(codes), self.counts.n_classes))
         if len(codes) == 1:
             self.plan.score(codes, out, log_joint)
             return out
-        tables = None if self.plan.beats_tables(len(codes)) else self._current_tables(len(codes))
+        tables = None if self.plan.beats_tables(len(codes)) else self._current_tables(len(codes), may_compile)
         if tables is None:
             self.plan.score(codes, out, log_joint, n_jobs=n_jobs)
         elif isinstance(self.form, StagedSum):

@@ -98,7 +98,8 @@ class DriftAware(Classifier):
     last ``warm_up`` rows. An answer is wrong if another class was more probable than the true one. A detector's change
     for the better, such as ADWIN reports, is ignored. One model is better than another if, of the recent rows on which
     just one of them was right, it won more than chance would give it (two standard deviations). With late labels an
-    answer is checked when its label comes.
+    answer is checked when its label comes. In ``fit`` with more than 100 columns, models that count pairs of them
+    answer some blocks together, up to a quarter of the rows learned, before they learn them.
 
     Examples
     --------
@@ -340,7 +341,7 @@ class DriftAware(Classifier):
         ``rows``: the same as they came. None: all models have the columns of the one in front, for good.
         """
         out = np.empty((len(block), len(self.classes_)))
-        self._front.ahead = Ahead(block, 0)
+        self._front.ahead = Ahead(block, 0, all_known=rows is None)
         last = None if rows is None else self._watched_numbers()
         numbers = None if last is None or rows is None else last.read(self._front.model, rows.X)
         done = 0
@@ -355,6 +356,7 @@ class DriftAware(Classifier):
             self._step(part.stop - done)
             done = part.stop
         for runner in self._runners():
+            runner.catch_up(len(block))
             runner.ahead = None
             runner.model.take_vocabulary(runner.model.encoder_.schema)
         self._follow()
@@ -482,6 +484,8 @@ class DriftAware(Classifier):
         return f"{recent:.3f} of the recent answers were wrong, {long_run:.3f} in the long run"
 
     def _note(self, what: str, why: str) -> None:
+        for runner in self._runners():  # before anything is done to them
+            runner.catch_up(self.n_rows_)
         self.events_.append(Event(self.n_rows_, what, self._front.recent.mean, why))
 
     # --- answers ------------------------------------------------------------------------------------------------

@@ -16,10 +16,11 @@ from tanager.encoding.values import is_missing
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.stream import answer_and_learn_encoded, grow_counts
+from tanager.learning.stream import answer_ahead, answer_and_learn_encoded, grow_counts
 from tanager.scoring.decision import TIE
 
 LONG_RUN = 5  # the error in the long run is over that many times the rows that count as recent
+MOST_BEHIND = 0.25  # of the rows learned: so many more may be answered before they are learned, together
 CLEAR = 2.0  # standard deviations that one model must be ahead of another to be called better
 
 
@@ -78,6 +79,7 @@ class Ahead:
 
     block: Block
     first: int
+    all_known: bool = False  # a table to the end: rows may be answered many at a time, before they are learned
 
     @cached_property
     def plain(self) -> bool:
@@ -105,6 +107,7 @@ class Runner:
         self.began = began  # row of the stream
         self.block: list[float] = []  # answers since the last block ended
         self.ahead: Ahead | None = None  # rows of a table that is being run through
+        self._lead: tuple[int, np.ndarray] | None = None  # answers to rows from one on, not learned yet
         self._knows = False  # for certain
         self.recent, self.long_run = Share(recent), Share(LONG_RUN * recent)
 
@@ -165,7 +168,8 @@ class Runner:
         assert self.ahead is not None
         block = self.ahead.part(rows)
         if self.ahead.plain and self._knows:
-            out[:] = answer_and_learn_encoded(model, block)
+            proba = self._answers_ahead(rows) if self.ahead.all_known else None
+            out[:] = answer_and_learn_encoded(model, block) if proba is None else proba
             own = out[np.arange(len(block)), block.labels]
             self.block += (own < out.max(axis=1) - TIE).astype(float).tolist()
             return
@@ -183,6 +187,30 @@ class Runner:
             self._run_rest(model, block.part(slice(first, None)), out[first:])
         own = out[np.arange(len(block)), np.where(counted, block.labels, 0)]
         self.block += np.where(counted, own < out.max(axis=1) - TIE, np.nan).tolist()
+
+    def _answers_ahead(self, rows: slice) -> np.ndarray | None:
+        """Answers to rows of which none is learned yet, where that is quicker.
+
+        As many blocks are answered together as are a quarter of what the model has learned, and learned afterwards.
+        """
+        assert self.ahead is not None
+        if self._lead is None or rows.start >= self._lead[0] + len(self._lead[1]):
+            self.catch_up(rows.start)
+            size = rows.stop - rows.start
+            n = max(1, int(MOST_BEHIND * float(self.model.class_count_.sum())) // size) * size
+            proba = answer_ahead(self.model, self.ahead.part(slice(rows.start, rows.start + n)))
+            if proba is None:
+                return None
+            self._lead = rows.start, proba
+        first, proba = self._lead
+        return proba[rows.start - first : rows.stop - first]
+
+    def catch_up(self, row: int) -> None:
+        """Learn the rows before this one that were answered together."""
+        if self._lead is not None:
+            assert self.ahead is not None
+            first, self._lead = self._lead[0], None
+            self.model.learn_block(self.ahead.part(slice(first, row)))
 
     def _run_rest(self, model: CountsClassifier, block: Block, out: np.ndarray) -> None:
         if block.weights is None or (some := block.weights > 0).all():
