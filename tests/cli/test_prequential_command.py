@@ -132,7 +132,7 @@ def test_slips_of_the_pen_get_one_sentence(refused, stream, words, sentence):
 
 
 def test_the_last_labels_are_columns_of_half_lives(run, stream):
-    options = ("--model", "half-lives,half-lives:lag=0", "--drop", "id,second", "--json")
+    options = ("--model", "half-lives,half-lives:lag=0", "--drop", "id,second", "--rows", "120", "--json")
     document = run("prequential", stream, *options, "--lag", 1).document
     lagged, plain = document["models"]
     assert lagged["log_loss"] != plain["log_loss"]
