@@ -5,6 +5,7 @@
 
 #include "bindings.hpp"
 #include "encode.hpp"
+#include "even_cuts.hpp"
 
 namespace {
 
@@ -66,15 +67,22 @@ void bind_index_whole(nb::module_ &m) {
 }
 
 std::vector<double> mdl_cuts(Dense<double> values, Dense<std::uint16_t> labels, std::optional<Dense<double>> weights,
-                             std::size_t n_classes, bool by_candidates) {
+                             std::size_t n_classes, bool by_candidates, double n_bins) {
     same_length(values.size(), labels.size());
     if (weights) same_length(values.size(), weights->size());
     for (std::size_t r = 0; r < labels.size(); ++r)
         if (labels.data()[r] >= n_classes) throw std::invalid_argument("a label is not below n_classes");
     nb::gil_scoped_release release;
-    return tanager::MdlCuts(values.data(), labels.data(), weights ? weights->data() : nullptr, values.size(), n_classes,
-                            by_candidates)
-        .run();
+    const double *w = weights ? weights->data() : nullptr;
+    auto cuts = tanager::MdlCuts(values.data(), labels.data(), w, values.size(), n_classes, by_candidates).run();
+    if (n_bins < 1) return cuts;
+    return tanager::EvenCuts(values.data(), w, values.size()).go_on(std::move(cuts), n_bins);
+}
+
+std::vector<double> even_cuts(Dense<double> values, std::optional<Dense<double>> weights, std::size_t n_bins) {
+    if (weights) same_length(values.size(), weights->size());
+    nb::gil_scoped_release release;
+    return tanager::EvenCuts(values.data(), weights ? weights->data() : nullptr, values.size()).into(n_bins);
 }
 
 // Cells of a list, a tuple or a strided array of objects.
@@ -266,6 +274,7 @@ void bind_encode(nb::module_ &m) {
     m.def("cut", &cut<std::uint16_t>);
     bind_index_whole<std::int64_t, std::int32_t, std::int16_t, std::int8_t>(m);
     bind_index_whole<std::uint64_t, std::uint32_t, std::uint16_t, std::uint8_t>(m);
-    m.def("mdl_cuts", &mdl_cuts, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
+    m.def("mdl_cuts", &mdl_cuts, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
+    m.def("even_cuts", &even_cuts, nb::arg(), nb::arg().none(), nb::arg());
     m.def("index_objects", &index_objects);
 }

@@ -136,6 +136,12 @@ class WholeIndex {
     }
 };
 
+// Between two neighbouring doubles the middle may round up to the upper one, which would then fall below the cut.
+inline double middle(double a, double b) {
+    const double m = 0.5 * a + 0.5 * b;
+    return a <= m && m < b ? m : a;
+}
+
 // Fayyad and Irani's cut points: split where the class entropy falls most, as long as the gain pays for its encoding.
 // Rows come sorted by value. Entropies in bits.
 class MdlCuts {
@@ -185,12 +191,6 @@ class MdlCuts {
 
     static double compute(double x) { return x > 0 ? x * std::log2(x) : 0.0; }
     double x_log_x(double x) const { return weights_ ? compute(x) : table_[static_cast<std::size_t>(x)]; }
-
-    // Between two neighbouring doubles the middle may round up to the upper one, which would then fall below the cut.
-    static double middle(double a, double b) {
-        const double m = 0.5 * a + 0.5 * b;
-        return a <= m && m < b ? m : a;
-    }
 
     void group(const double *values, std::size_t n_rows) {
         for (std::size_t r = 0; r < n_rows; ++r) {

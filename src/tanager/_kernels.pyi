@@ -84,9 +84,19 @@ def index_whole(numbers: np.ndarray, out: np.ndarray) -> list[int]:
     Empty when a distance is too large for the type of out (uint8, uint16)."""
 
 def mdl_cuts(
-    values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, n_classes: int, by_candidates: bool
+    values: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray | None,
+    n_classes: int,
+    by_candidates: bool,
+    n_bins: float,
 ) -> list[float]:
-    """Fayyad and Irani's cut points of float64 values in ascending order, with uint16 labels."""
+    """Fayyad and Irani's cut points of float64 values in ascending order, with uint16 labels.
+
+    Where ``n_bins`` is not 0, large bins are cut on by equal frequency, to about so many in all."""
+
+def even_cuts(values: np.ndarray, weights: np.ndarray | None, n_bins: int) -> list[float]:
+    """Cut points of float64 values in ascending order between bins of about the same weight."""
 
 def index_objects(
     cells: Sequence[object] | np.ndarray, out: np.ndarray, is_missing: Callable[[object], bool]

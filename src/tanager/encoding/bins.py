@@ -7,6 +7,8 @@ they were not there. Missing (NaN) and infinite values are left out: cut points 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tanager import _kernels
@@ -41,7 +43,8 @@ def equal_frequency(values: np.ndarray, k: int, weights: np.ndarray | None = Non
     array([2.75, 5.5 ])
     """
     x, w, _ = _usable(values, weights)
-    return _even_cuts(*_distinct(x, w), k)
+    order = np.argsort(x)
+    return np.array(_kernels.even_cuts(x[order], None if w is None else w[order], k))
 
 
 def mdl(values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None, encoding: str = "n-1") -> np.ndarray:
@@ -61,14 +64,7 @@ def mdl(values: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = Non
     -----
     O(n log n) for sorting, then O(n) per level of cuts plus O(n_classes) per candidate.
     """
-    check_option("encoding", encoding, ("n-1", "candidates"))
-    x, w, keep = _usable(values, weights)
-    if len(x) == 0:
-        return np.empty(0)
-    order = np.argsort(x)
-    y = np.asarray(labels)[keep][order].astype(np.uint16, copy=False)
-    w = None if w is None else w[order]
-    return np.array(_kernels.mdl_cuts(x[order], y, w, int(y.max()) + 1, encoding == "candidates"))
+    return _cut_by_class(values, labels, weights, encoding, 0)
 
 
 def refined(
@@ -94,11 +90,7 @@ def refined(
     -----
     The cost of ``mdl``, and sorting once more.
     """
-    x, w, keep = _usable(values, weights)
-    n_rows = len(x) if w is None else float(w.sum())
-    n_classes = len(np.unique(np.asarray(labels)[keep]))
-    n_bins = min(MOST_REFINED, np.sqrt(n_rows / (max(n_classes, 1) * rows_per_cell)))
-    return _cut_on(mdl(values, labels, weights, encoding), *_distinct(x, w), n_bins)
+    return _cut_by_class(values, labels, weights, encoding, None, rows_per_cell)
 
 
 def for_stream(
@@ -114,20 +106,30 @@ def for_stream(
     array([ 75.5, 150.5, 225.5, 300.5, 375.5, 450.5, 525.5, 600.5, 667.5,
            733.5])
     """
-    x, w, _ = _usable(values, weights)
-    return _cut_on(mdl(values, labels, weights, encoding), *_distinct(x, w), STREAM_BINS)
+    return _cut_by_class(values, labels, weights, encoding, STREAM_BINS)
 
 
-def _cut_on(cuts: np.ndarray, distinct: np.ndarray, counts: np.ndarray, n_bins: float) -> np.ndarray:
-    """These cut points, and more where bins hold many rows, to about so many bins in all."""
-    if len(distinct) < 2:
-        return cuts
-    if len(distinct) <= n_bins:
-        return middle(distinct[:-1], distinct[1:])
-    ends = [0, *np.searchsorted(distinct, cuts, side="right").tolist(), len(distinct)]
-    parts = np.floor(np.add.reduceat(counts, ends[:-1]) / counts.sum() * n_bins + 0.5).astype(int)
-    more = [_even_cuts(distinct[a:b], counts[a:b], k) for a, b, k in zip(ends, ends[1:], parts, strict=False) if k > 1]
-    return np.sort(np.concatenate([cuts, *more]))
+def _cut_by_class(
+    values: np.ndarray,
+    labels: np.ndarray,
+    weights: np.ndarray | None,
+    encoding: str,
+    n_bins: float | None,
+    rows_per_cell: float = 1,
+) -> np.ndarray:
+    """Cut by class entropy, then on to about so many bins in all; None: to as many as rows allow; 0: no further."""
+    check_option("encoding", encoding, ("n-1", "candidates"))
+    x, w, keep = _usable(values, weights)
+    if len(x) == 0:
+        return np.empty(0)
+    y = np.asarray(labels) if keep is None else np.asarray(labels)[keep]
+    order = np.argsort(x)
+    x, y, w = x[order], y[order].astype(np.uint16, copy=False), None if w is None else w[order]
+    top = int(y.max())
+    if n_bins is None:
+        n_rows = len(x) if w is None else float(w.sum())
+        n_bins = min(MOST_REFINED, math.sqrt(n_rows / (np.count_nonzero(np.bincount(y)) * rows_per_cell)))
+    return np.array(_kernels.mdl_cuts(x, y, w, top + 1, encoding == "candidates", n_bins))
 
 
 def cut(values: np.ndarray, cuts: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -161,39 +163,15 @@ def find_cuts(
     return by_class[method](values, labels, weights, encoding)
 
 
-def _usable(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """Finite values of positive weight, their weights, and which rows they are."""
+def _usable(values: np.ndarray, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """Finite values of positive weight, their weights, and which rows they are; None: all."""
     x = np.asarray(values, dtype=np.float64)
     keep = np.isfinite(x)
     if weights is None:
-        return x[keep], None, keep
+        return (x, None, None) if keep.all() else (x[keep], None, keep)
     w = np.asarray(weights, dtype=np.float64)
     keep &= w > 0
     return x[keep], w[keep], keep
-
-
-def _distinct(x: np.ndarray, w: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct values in order, and the weight of the rows of each."""
-    if w is None:
-        return np.unique(x, return_counts=True)
-    distinct, place = np.unique(x, return_inverse=True)
-    return distinct, np.bincount(place, w, len(distinct))
-
-
-def _even_cuts(distinct: np.ndarray, counts: np.ndarray, k: int) -> np.ndarray:
-    """Cuts into k bins of about the same weight, each at the nearest place between two distinct values."""
-    if len(distinct) < 2:
-        return np.empty(0)
-    # ends[u]: rows up to and with the u-th distinct value, that is, the only places where a cut can be.
-    sums = np.cumsum(counts)
-    ends, total = sums[:-1], sums[-1]
-    target = np.arange(1, k) * total / k
-    if np.all(counts == np.floor(counts)):
-        target = np.floor(target + 0.5)
-    above = np.clip(np.searchsorted(ends, target), 0, len(ends) - 1)
-    below = np.maximum(above - 1, 0)
-    nearest = np.unique(np.where(ends[above] - target < target - ends[below], above, below))
-    return middle(distinct[nearest], distinct[nearest + 1])
 
 
 def middle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
