@@ -22,4 +22,5 @@ NB_MODULE(_kernels, m) {
     bind_forest(m);
     bind_sums(m);
     bind_pool(m);
+    bind_drift(m);
 }

@@ -29,3 +29,4 @@ void bind_rules(nb::module_ &m);
 void bind_forest(nb::module_ &m);
 void bind_sums(nb::module_ &m);
 void bind_pool(nb::module_ &m);
+void bind_drift(nb::module_ &m);

@@ -1034,3 +1034,20 @@ def learn_pool(
 
     `trace` gets the weights after every row.
     """
+
+# Drift in streams.
+def wrong_answers(proba: _Floats, labels: _Codes, tie: float, wrong: _Floats) -> None:
+    """wrong[r] = 1 where another class is more probable than the true one, by more than a tie; else 0."""
+
+def hear_answers(
+    values: _Floats,
+    warning: float,
+    drift: float,
+    min_rows: float,
+    smoothing: float,
+    before: tuple[int, float, float, float, int],
+) -> tuple[tuple[int, float, float, float, int], int]:
+    """Tell a DDM of answers: what it remembers then, and the gravest signal (0 none, 1 warning, 2 drift).
+
+    Remembered are the number of answers, of wrong ones, p and s at the lowest point (NaN before), and the last signal.
+    """

@@ -554,9 +554,10 @@ def test_numbers_of_the_last_rows_are_saved(stop, tmp_path):
     assert again.events_ == model.events_
 
 
-def test_numbers_that_move_in_rows_chunks_and_whole_streams():
+@pytest.mark.parametrize("on_drift", ["swap", "restart"])  # a restart failed where cut points were new
+def test_numbers_that_move_in_rows_chunks_and_whole_streams(on_drift):
     X, y = moving(900, 300, seed=1)
-    single, whole, chunks = (quick(NaiveBayes(warm_up=100)) for _ in range(3))
+    single, whole, chunks = (quick(NaiveBayes(warm_up=100), on_drift=on_drift) for _ in range(3))
     expected = []
     for row, label in zip(dicts(X.tolist()), y.tolist(), strict=True):
         expected.append(single.predict_proba_one(row))
@@ -567,3 +568,4 @@ def test_numbers_that_move_in_rows_chunks_and_whole_streams():
             chunks, chunks.test_then_train(X[start : start + 77], y[start : start + 77]), expected[start : start + 77]
         )
     assert single.events_ == whole.events_ == chunks.events_
+    assert any(event.what == "drift" for event in whole.events_)

@@ -180,25 +180,29 @@ class JointCounts:
         return float(cells * n_classes * 8)
 
     def _allocate(self, capacity: np.ndarray) -> None:
+        needed = self.estimate_bytes(capacity, self.n_classes, self.order, self.anchors, self._dense_families())
+        if needed > as_bytes(self.max_memory):
+            check_budget(needed, self.max_memory, *self._too_much(needed, capacity))
+        self.n_slots = capacity.astype(np.int64) + 1
+        self.offsets = np.concatenate([[0], np.cumsum(self.n_slots)]).astype(np.int64)
+        self._take(_zeros(self._shapes()))
+
+    def _too_much(self, needed: float, capacity: np.ndarray) -> tuple[str, str]:
+        """What takes more memory than there is, and the way out, in words."""
         dense = self._dense_families()
-        needed = self.estimate_bytes(capacity, self.n_classes, self.order, self.anchors, dense)
         of = f"of {self.n_features:,} columns with {int(self.schema.n_values.sum()):,} values"
         if needed > 2 * self.estimate_bytes(capacity, self.n_classes, self.order, self.anchors):
             most = max(len(family) for family in dense)
             what = f"counting {len(dense):,} families of up to {most} {of}"
-            way_out = "Use fewer parents, fewer bins or columns, or raise max_memory."
-        else:
-            what = f"counting {('single columns', 'pairs', 'triples')[self.order - 1]} {of}"
-            pairs = self.estimate_bytes(capacity, self.n_classes, 2)
-            smaller = f"AODE counts pairs, which need {readable(pairs)}; " if self.order == 3 else ""
-            way_out = (
-                f"Use a classifier of lower order ({smaller}NaiveBayes counts single columns), fewer bins or columns, "
-                "or raise max_memory."
-            )
-        check_budget(needed, self.max_memory, what, way_out)
-        self.n_slots = capacity.astype(np.int64) + 1
-        self.offsets = np.concatenate([[0], np.cumsum(self.n_slots)]).astype(np.int64)
-        self._take(_zeros(self._shapes()))
+            return what, "Use fewer parents, fewer bins or columns, or raise max_memory."
+        what = f"counting {('single columns', 'pairs', 'triples')[self.order - 1]} {of}"
+        pairs = self.estimate_bytes(capacity, self.n_classes, 2)
+        smaller = f"AODE counts pairs, which need {readable(pairs)}; " if self.order == 3 else ""
+        way_out = (
+            f"Use a classifier of lower order ({smaller}NaiveBayes counts single columns), fewer bins or columns, "
+            "or raise max_memory."
+        )
+        return what, way_out
 
     def _dense_families(self) -> list[Family]:
         return [family for family in self.families if family not in self.sparse]

@@ -125,12 +125,14 @@ def learn_first_encoded(model: CountsClassifier, like: CountsClassifier, block: 
     model.learn_block(block)
 
 
-def answer_and_learn_encoded(model: CountsClassifier, block: Block, asked: Query | None = None) -> np.ndarray:
+def answer_and_learn_encoded(
+    model: CountsClassifier, block: Block, asked: Query | None = None, out: np.ndarray | None = None
+) -> np.ndarray:
     """Answer and learn labelled rows that are encoded already, with values and classes that the model knows.
 
-    ``asked``: rows to answer instead of them.
+    ``asked``: rows to answer instead of them; ``out``: room for the answers.
     """
-    out = np.empty((len(block), len(model.classes_)))
+    out = np.empty((len(block), len(model.classes_))) if out is None else out
     done = _run_plain(model, block, out) if asked is None else 0
     if done < len(block):
         model._run(Lap(block, asked, out).part(slice(done, None)))

@@ -7,14 +7,16 @@ river have; or a function of the value that returns None, "warning" or "drift". 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tanager import saved
+from tanager import _kernels, saved
 from tanager.errors import ModelFileError, OptionError, check_option, is_number
+
+_SIGNALS = (None, "warning", "drift")
 
 
 @dataclass
@@ -89,41 +91,16 @@ class DDM:
         self.signal = "drift" if above > self.drift * spread else "warning" if above > self.warning * spread else None
         return self
 
-    def hear(self, values: list[float]) -> str | None:
+    def hear(self, values: Sequence[float] | np.ndarray) -> str | None:
         """Take in answers one after the other, and say the gravest that they showed; quicker than ``update``."""
-        gravest, left = None, np.asarray(values, dtype=float)
-        while len(left):
-            if self.signal == "drift":
-                self._start()
-            went, warned = self._hear_until_drift(left)
-            left = left[went:]
-            if self.signal == "drift" or warned:
-                gravest = "drift" if "drift" in (self.signal, gravest) else "warning"
-        return gravest
-
-    def _hear_until_drift(self, values: np.ndarray) -> tuple[int, bool]:
-        """Take in answers up to one that shows a drift: how many these were, and whether some showed a warning."""
-        n = self.n + np.arange(1, len(values) + 1)
-        wrong = np.cumsum(np.append(self.wrong, values))[1:]  # one after the other, as ``update`` adds
-        counted = n > self.min_rows
-        p = (wrong + self.smoothing) / (n + 2 * self.smoothing)
-        s = np.sqrt(p * (1 - p) / n)
-        low, spread = self.lowest or (math.inf, 0.0)
-        sums = np.where(counted, p + s, math.inf)
-        before = np.minimum.accumulate(np.append(low + spread, sums))[:-1]
-        renewed = np.where(counted & (sums <= before), np.arange(1, len(values) + 1), 0)
-        at = np.maximum.accumulate(renewed)  # which answer was the lowest so far; 0: an earlier one
-        lows, spreads = np.append(low, p)[at], np.append(spread, s)[at]
-        above = np.where(counted, p + s - lows, 0.0)
-        warned, drifted = above > self.warning * spreads, above > self.drift * spreads
-        warned &= counted
-        drifted &= counted
-        last = int(np.argmax(drifted)) if drifted.any() else len(values) - 1
-        self.n, self.wrong = int(n[last]), float(wrong[last])
-        self.lowest = self.lowest if at[last] == 0 else (float(lows[last]), float(spreads[last]))
-        if counted[last]:
-            self.signal = "drift" if drifted[last] else "warning" if warned[last] else None
-        return last + 1, bool(warned[: last + 1].any())
+        answers = np.asarray(values, dtype=float)
+        low, spread = self.lowest or (math.nan, math.nan)
+        before = self.n, self.wrong, low, spread, _SIGNALS.index(self.signal)
+        options = float(self.warning), float(self.drift), float(self.min_rows), float(self.smoothing)
+        (self.n, self.wrong, low, spread, signal), gravest = _kernels.hear_answers(answers, *options, before)
+        self.lowest = None if math.isnan(low) else (low, spread)
+        self.signal = _SIGNALS[signal]
+        return _SIGNALS[gravest]
 
     @property
     def drift_detected(self) -> bool:
@@ -165,12 +142,12 @@ def check_detector(detector: Any) -> None:
         )
 
 
-def ask(detector: Any, values: Iterable[float]) -> str | None:
+def ask(detector: Any, values: Sequence[float] | np.ndarray) -> str | None:
     """Tell it of answers, and hear the gravest that it says: "drift", "warning" or nothing."""
     if type(detector) is DDM:
-        return detector.hear(list(values))
+        return detector.hear(values)
     say: Callable[[float], str | None] = _updated(detector) if hasattr(detector, "update") else _called(detector)
-    said = {say(value) for value in values}
+    said = {say(value) for value in np.asarray(values).tolist()}
     return "drift" if "drift" in said else "warning" if "warning" in said else None
 
 

@@ -28,7 +28,7 @@ from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
 from tanager.learning.stream import encode_all, encode_next, encode_rows, take_columns
 from tanager.streams.detectors import DDM, ask, check_detector
-from tanager.streams.last_numbers import LastNumbers
+from tanager.streams.last_numbers import UNKNOWN, LastNumbers
 from tanager.streams.runner import SHARE, Ahead, Duel, Runner, Share
 
 ROWS_AT_ONCE = 1024  # are encoded; a model that begins encodes the rest of them again, where its cut points are new
@@ -182,10 +182,7 @@ class DriftAware(Classifier):
             self._begin_with_columns(model, classes, target)
         else:
             model.start(classes, target)
-        fresh = Runner(model, self.n_rows_, self.recent)
-        if self._shares_columns and model.encoder_.schema is self._front.model.encoder_.schema:
-            fresh.ahead = self._front.ahead
-        return fresh
+        return Runner(model, self.n_rows_, self.recent)
 
     def _unlearned(self) -> Any:
         """The model as it was given, without anything learned. scikit-learn's ``clone`` takes half of a fresh start."""
@@ -198,7 +195,7 @@ class DriftAware(Classifier):
         front = self._front.model
         assert isinstance(front, CountsClassifier)
         known = front.counts_.schema  # the encoder may know values of rows that are yet to come
-        schema = known if self._last is None else self._last.schema_for_fresh(known, front.class_codes)
+        schema = known if self._last is None else self._last.schema_for_fresh(known)
         model.fit_columns(schema, classes, target, named="feature_names_in_" in vars(front))
         if schema is known:
             model.encoder_.adopt(front.encoder_.schema)
@@ -238,6 +235,8 @@ class DriftAware(Classifier):
             self._front.knows()  # the first row of a warm-up is taken in
         own, theirs = self.__dict__, self._front.model.__dict__
         own.update({name: theirs[name] for name in _OF_THE_MODEL if name in theirs})
+        if self._last is not None:
+            self._last.follow(self.classes_)
 
     def add_classes(self, classes: np.ndarray) -> None:
         """Take in classes before their first rows are learned."""
@@ -301,7 +300,7 @@ class DriftAware(Classifier):
             self._reader.partial_fit(part.X, part.y, sample_weight=part.weights, times=part.times)
         self._follow()
         if (last := self._watched_numbers()) is not None:
-            last.add(last.read(self._front.model, part.X), part.y.tolist(), part.weights)
+            last.add(last.read(self._front.model, part.X), self.label_codes(part.y)[0], part.weights)
         self._step(size)
         return (classes, proba) if knows else even
 
@@ -341,18 +340,18 @@ class DriftAware(Classifier):
         ``rows``: the same as they came. None: all models have the columns of the one in front, for good.
         """
         out = np.empty((len(block), len(self.classes_)))
-        self._front.ahead = Ahead(block, 0, all_known=rows is None)
+        self._front.ahead = first = Ahead(block, self._front.model.encoder_.schema, 0, all_known=rows is None)
         last = None if rows is None else self._watched_numbers()
         numbers = None if last is None or rows is None else last.read(self._front.model, rows.X)
         done = 0
         while done < len(block):
             part = slice(done, min(len(block), done + self._rows_of_block))
             for runner in reversed(self._runners()):  # that in front answers last
-                self._look_ahead(runner, rows, done)
+                if runner.ahead is None:
+                    runner.ahead = self._look_ahead(runner.model, first, rows, done)
                 runner.run_encoded(part, out[part])
             if last is not None and rows is not None and numbers is not None:
-                weights = None if rows.weights is None else rows.weights[part]
-                last.add(numbers[part], rows.y[part].tolist(), weights)
+                last.add(numbers[part], block.labels[part], None if block.weights is None else block.weights[part])
             self._step(part.stop - done)
             done = part.stop
         for runner in self._runners():
@@ -362,13 +361,15 @@ class DriftAware(Classifier):
         self._follow()
         return out
 
-    def _look_ahead(self, runner: Runner, rows: StreamPart | None, done: int) -> None:
-        """Let a model have the rows that are to come in its own codes, where they are not those of the one in front."""
-        if runner.ahead is None and runner.model.encoder_.schema is self._front.model.encoder_.schema:
-            runner.ahead = self._front.ahead
-        elif runner.ahead is None and rows is not None and self._front.ahead is not None:
-            labels = self._front.ahead.labels_from(done)
-            runner.ahead = Ahead(encode_rows(runner.model, rows.part(done, len(rows)), labels), done)
+    def _look_ahead(self, model: CountsClassifier, first: Ahead, rows: StreamPart | None, done: int) -> Ahead:
+        """The rows that are to come in a model's own codes: those that another one has, where they are the same."""
+        schema = model.encoder_.schema
+        known = [first, *(runner.ahead for runner in self._runners() if runner.ahead is not None)]
+        alike = next((ahead for ahead in known if ahead.schema is schema), None)
+        if alike is not None or rows is None:
+            return alike or first
+        codes = encode_rows(model, rows.part(done, len(rows)), first.labels_from(done))
+        return Ahead(codes, schema, done)
 
     @property
     def _rows_of_block(self) -> int:
@@ -387,7 +388,9 @@ class DriftAware(Classifier):
         self._follow()
         if (last := self._watched_numbers()) is not None:
             weights = None if sample_weight == 1.0 else np.array([sample_weight])
-            last.add(last.read_row(self._front.model, row), [y], weights)
+            label = self.code_of(y)
+            codes = np.array([UNKNOWN if label is None else label], dtype=np.uint16)
+            last.add(last.read_row(self._front.model, row), codes, weights)
         self._step(1)
         return self
 
@@ -405,7 +408,7 @@ class DriftAware(Classifier):
         wrong = self._front.end_block()
         if self._back is not None:
             self._duel.add(self._back.end_block(), wrong)
-        signal = ask(self._detector, wrong.tolist())
+        signal = ask(self._detector, wrong)
         if signal == "drift" and self._front.recent.mean <= self._front.long_run.mean:
             signal = None  # a change for the better
         if signal == "drift":
@@ -555,7 +558,7 @@ class DriftAware(Classifier):
         models = [runner.model for runner in self._runners()]
         arrays: dict[str, np.ndarray] = {}
         if self._last is not None:
-            state["last"], arrays = self._last.to_state(self.class_codes)
+            state["last"], arrays = self._last.to_state()
         return {"state": state, "arrays": arrays, "models": [*models, *([self._reader] if self._reader else [])]}
 
     def _take_model_state(self, state: dict[str, Any]) -> None:
@@ -582,7 +585,7 @@ class DriftAware(Classifier):
         self._follow()
         if "last" in data and self._shares_columns:
             self._last = LastNumbers(self._front.model)
-            self._last.take_state(data["last"], state["arrays"], self.classes_.tolist())
+            self._last.take_state(data["last"], state["arrays"])
 
 
 def _can_share(model: Classifier) -> bool:

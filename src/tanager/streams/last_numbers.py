@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tanager import saved
+from tanager.counts.align import class_map
 from tanager.encoding import Encoder, Schema
 from tanager.encoding.bins import find_cuts
 from tanager.encoding.kinds import settled
 from tanager.errors import ModelFileError
 from tanager.learning.counts_classifier import CountsClassifier
+from tanager.learning.rows import widened
 
+UNKNOWN = 65535
 
 class LastNumbers:
-    """Numbers and labels of the last ``warm_up`` rows, and the newest cut points.
+    """Numbers and class codes of the last ``warm_up`` rows, and the newest cut points.
 
     Cut points are learned again when a model begins, unless fewer rows have come since they were learned last: new ones
     would rest on the same rows, and a fresh start is to cost little.
@@ -29,8 +32,16 @@ class LastNumbers:
         self.size = int(model.warm_up)
         self.since = 0  # rows since cut points were learned
         self._cuts: dict[int, tuple[float, ...]] = {}
+        self._classes = model.classes_
         self._numbers: list[np.ndarray] = []
-        self._labels: list[list[Any]] = []
+        self._labels: list[np.ndarray] = []  # class codes; UNKNOWN where a row has no label or no weight
+
+    def follow(self, classes: np.ndarray) -> None:
+        """Class codes are now those of these classes: the same as before, and perhaps more."""
+        if classes is not self._classes and len(classes) > len(self._classes):
+            places = np.append(class_map(self._classes, classes), UNKNOWN).astype(np.uint16)
+            self._labels = [places[np.minimum(codes, len(places) - 1)] for codes in self._labels]
+        self._classes = classes
 
     def read(self, model: CountsClassifier, X: Any) -> np.ndarray:
         """The numbers of a table."""
@@ -40,50 +51,46 @@ class LastNumbers:
         """The numbers of one row."""
         return model.encoder_.numbers_row(row, self.columns)[None, :]
 
-    def add(self, numbers: np.ndarray, labels: Sequence[Any], weights: np.ndarray | None) -> None:
-        """Rows were learned; those without a label or weight do not matter."""
+    def add(self, numbers: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> None:
+        """Rows were learned, with these class codes; those without a label or weight do not matter."""
         self._numbers.append(numbers)
-        shown = list(labels)
-        if weights is not None:
-            shown = [label if weight > 0 else None for label, weight in zip(shown, weights.tolist(), strict=True)]
-        self._labels.append(shown)
+        shown = widened(labels)
+        self._labels.append(shown if weights is None else np.where(weights > 0, shown, UNKNOWN))
         self.since += len(labels)
         if len(self._labels) > self.size + 64:
             self._trim()
 
     def _trim(self) -> None:
-        numbers, labels = np.concatenate(self._numbers), [label for some in self._labels for label in some]
+        numbers, labels = np.concatenate(self._numbers), np.concatenate(self._labels)
         self._numbers, self._labels = [numbers[-self.size :]], [labels[-self.size :]]
 
-    def schema_for_fresh(self, schema: Schema, codes: Mapping[Any, int]) -> Schema:
+    def schema_for_fresh(self, schema: Schema) -> Schema:
         """The same columns, cut by the last rows where it is time for that, else as they were cut last."""
         if self.columns and self.since >= self.size:
-            self._cut(schema, codes)
+            self._cut(schema)
         moved = {i: cuts for i, cuts in self._cuts.items() if cuts != schema[i].cuts}
         return schema.with_columns({i: replace(schema[i], cuts=cuts) for i, cuts in moved.items()}) if moved else schema
 
-    def _cut(self, schema: Schema, codes: Mapping[Any, int]) -> None:
+    def _cut(self, schema: Schema) -> None:
         self._trim()
         self.since = 0
-        found = np.array([codes.get(label, 65535) for label in self._labels[0]], dtype=np.uint16)  # else: a missing one
-        counted = found != 65535
-        labels, numbers = found[counted], self._numbers[0][counted]
+        counted = self._labels[0] != UNKNOWN
+        labels, numbers = self._labels[0][counted], np.asfortranarray(self._numbers[0][counted])
         for j, (i, how) in enumerate(self._how.items()):
             cuts = tuple(find_cuts(numbers[:, j], *how, labels, None).tolist()) if len(labels) else ()
             self._cuts[i] = cuts or schema[i].cuts  # a column without cut points would be lost
 
     # --- files --------------------------------------------------------------------------------------------------
 
-    def to_state(self, codes: Mapping[Any, int]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain data, and arrays."""
+        arrays = {"last-numbers": np.zeros((0, len(self.columns))), "last-labels": np.zeros(0, dtype=np.uint16)}
         if self._labels:
             self._trim()
-        labels = [codes.get(label, 65535) for some in self._labels for label in some]
-        numbers = self._numbers[0] if self._numbers else np.zeros((0, len(self.columns)))
-        arrays = {"last-numbers": np.ascontiguousarray(numbers), "last-labels": np.array(labels, dtype=np.uint16)}
+            arrays = {"last-numbers": np.ascontiguousarray(self._numbers[0]), "last-labels": self._labels[0]}
         return {"since": self.since, "cuts": [[i, list(cuts)] for i, cuts in self._cuts.items()]}, arrays
 
-    def take_state(self, state: Mapping[str, Any], arrays: Mapping[str, np.ndarray], classes: Sequence[Any]) -> None:
+    def take_state(self, state: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Take back what ``to_state`` gave."""
         cuts = saved.items(saved.row(saved.whole(), saved.items(saved.figure())))
         self.since, found = saved.read("rows of its stream", state, {"since": saved.whole(), "cuts": cuts}).values()
@@ -92,11 +99,10 @@ class LastNumbers:
             "rows of its stream", arrays, "last-numbers", saved.numbers(None, len(self.columns), gaps=True)
         )
         labels = saved.field("rows of its stream", arrays, "last-labels", saved.array("u2", len(numbers)))
-        if not set(self._cuts) <= set(self.columns) or (labels[labels != 65535] >= len(classes)).any():
+        if not set(self._cuts) <= set(self.columns) or (labels[labels != UNKNOWN] >= len(self._classes)).any():
             raise ModelFileError("the last rows of its stream have classes or columns that it does not know")
         if len(numbers):
-            self._numbers = [numbers]
-            self._labels = [[None if code == 65535 else classes[code] for code in labels.tolist()]]
+            self._numbers, self._labels = [numbers], [labels]
 
 
 def _how_to_cut(model: CountsClassifier) -> dict[int, tuple[str, int, str]]:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tanager import saved
+from tanager import _kernels, saved
 from tanager.counts.block import Block
+from tanager.encoding import Schema
 from tanager.encoding.values import is_missing
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier
@@ -75,9 +76,10 @@ class Duel:
 
 @dataclass
 class Ahead:
-    """Encoded rows that are to come, from one of them on."""
+    """Encoded rows that are to come, from one of them on, in the codes of a schema."""
 
     block: Block
+    schema: Schema
     first: int
     all_known: bool = False  # a table to the end: rows may be answered many at a time, before they are learned
 
@@ -169,9 +171,13 @@ class Runner:
         block = self.ahead.part(rows)
         if self.ahead.plain and self._knows:
             proba = self._answers_ahead(rows) if self.ahead.all_known else None
-            out[:] = answer_and_learn_encoded(model, block) if proba is None else proba
-            own = out[np.arange(len(block)), block.labels]
-            self.block += (own < out.max(axis=1) - TIE).astype(float).tolist()
+            if proba is None:
+                answer_and_learn_encoded(model, block, out=out)
+            else:
+                out[:] = proba
+            wrong = np.empty(len(block))
+            _kernels.wrong_answers(out, block.labels, TIE, wrong)
+            self.block += wrong.tolist()
             return
         counted = block.labelled if block.weights is None else block.labelled & (block.weights > 0)
         first = 0
@@ -214,7 +220,7 @@ class Runner:
 
     def _run_rest(self, model: CountsClassifier, block: Block, out: np.ndarray) -> None:
         if block.weights is None or (some := block.weights > 0).all():
-            out[:] = answer_and_learn_encoded(model, block)
+            answer_and_learn_encoded(model, block, out=out)
         else:
             out[some] = answer_and_learn_encoded(model, block.part(some))
             out[~some] = 1 / out.shape[1]
