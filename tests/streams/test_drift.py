@@ -535,7 +535,7 @@ def test_a_model_that_begins_is_cut_by_the_last_rows():
 
 def test_drifts_in_a_warm_up_do_not_put_its_end_off():
     """The columns are fixed by the first rows of the stream, whichever model answers by then."""
-    X, y = moving(300, 20, seed=2)
+    X, y = moving(300, 40, seed=2)
     model = quick(NaiveBayes(warm_up=100))
     model.partial_fit(X[:104], y[:104])
     assert any(event.what == "swap" for event in model.events_)
@@ -546,7 +546,7 @@ def test_drifts_in_a_warm_up_do_not_put_its_end_off():
 
 @pytest.mark.parametrize("stop", [50, 90, 300, 777])
 def test_numbers_of_the_last_rows_are_saved(stop, tmp_path):
-    X, y = moving(1200, 400 if stop > 100 else 20, seed=2)
+    X, y = moving(1200, 400 if stop > 100 else 40, seed=2)
     model = quick(NaiveBayes(warm_up=100)).partial_fit(X[:stop], y[:stop])
     model.save(tmp_path / "model.tanager")
     again = load(tmp_path / "model.tanager")
@@ -554,18 +554,22 @@ def test_numbers_of_the_last_rows_are_saved(stop, tmp_path):
     assert again.events_ == model.events_
 
 
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("every", [20, 300])  # also while the first rows come
 @pytest.mark.parametrize("on_drift", ["swap", "restart"])  # a restart failed where cut points were new
-def test_numbers_that_move_in_rows_chunks_and_whole_streams(on_drift):
-    X, y = moving(900, 300, seed=1)
+def test_numbers_that_move_in_rows_chunks_and_whole_streams(on_drift, every, gaps):
+    X, y = moving(900, every, seed=1)
+    y, weights = [f"c{label}" for label in y], np.ones(900)
+    if gaps:
+        _, y, weights = with_gaps(X, y, 0)
     single, whole, chunks = (quick(NaiveBayes(warm_up=100), on_drift=on_drift) for _ in range(3))
     expected = []
-    for row, label in zip(dicts(X.tolist()), y.tolist(), strict=True):
+    for row, label, weight in zip(dicts(X.tolist()), y, weights.tolist(), strict=True):
         expected.append(single.predict_proba_one(row))
-        single.learn_one(row, label)
-    agree(whole, whole.test_then_train(X, y), expected)
+        single.learn_one(row, label, weight)
+    agree(whole, whole.test_then_train(X, y, weights), expected)
     for start in range(0, 900, 77):
-        agree(
-            chunks, chunks.test_then_train(X[start : start + 77], y[start : start + 77]), expected[start : start + 77]
-        )
+        part = slice(start, start + 77)
+        agree(chunks, chunks.test_then_train(X[part], y[part], weights[part]), expected[part])
     assert single.events_ == whole.events_ == chunks.events_
     assert any(event.what == "drift" for event in whole.events_)

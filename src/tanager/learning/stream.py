@@ -293,11 +293,28 @@ def add_classes_in_warm_up(models: Sequence[CountsClassifier], classes: np.ndarr
 def take_columns(model: CountsClassifier, like: CountsClassifier) -> None:
     """Have the columns that another model has fixed, and count the rows of a warm-up in them."""
     warm, model._warm_up = model._warm_up, None
+    _start_with_columns_of(model, like)
+    if warm is not None:
+        model._count(warm.batch)
+
+
+def count_anew(model: CountsClassifier, like: CountsClassifier, warm: WarmUp, since: int) -> None:
+    """Have the columns that a warm-up has given another model by now, and count its rows from one on in them."""
+    _start_with_columns_of(model, like)
+    if since < warm.n_rows:
+        model._count(warm.batch.part(since, warm.n_rows))
+
+
+def _start_with_columns_of(model: CountsClassifier, like: CountsClassifier) -> None:
     model.encoder_ = model._encoder_for(like.encoder_.schema)
     model._start_model()
     model.note_columns()
-    if warm is not None:
-        model._count(warm.batch)
+
+
+def warm_up_of(model: CountsClassifier) -> WarmUp | None:
+    """The first rows of its stream, all of them counted; None where its columns are fixed."""
+    model.count_warm_up()
+    return model._warm_up
 
 
 def _has_columns_of(model: CountsClassifier, first: CountsClassifier) -> bool:

@@ -21,12 +21,22 @@ from tanager.counts.block import Block
 from tanager.encoding.chunks import n_rows, rows_of_dicts
 from tanager.encoding.tables import read_table
 from tanager.encoding.validation import check_lengths, check_weights, column_name, one_dimensional
+from tanager.encoding.values import is_missing
 from tanager.errors import DataError, ModelFileError, OptionError, check_option, is_number
 from tanager.estimator import clone
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier, check_row
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.stream import encode_all, encode_next, encode_rows, take_columns
+from tanager.learning.stream import (
+    count_anew,
+    encode_all,
+    encode_next,
+    encode_rows,
+    rows_of_stage,
+    take_columns,
+    warm_up_of,
+)
+from tanager.learning.warm_up import WarmUp
 from tanager.streams.detectors import DDM, ask, check_detector
 from tanager.streams.last_numbers import UNKNOWN, LastNumbers
 from tanager.streams.runner import SHARE, Ahead, Duel, Runner, Share
@@ -175,14 +185,19 @@ class DriftAware(Classifier):
         return self
 
     def _fresh(self) -> Runner:
-        """A model that has learned no row. It knows the classes and, once they are fixed, the columns of the stream."""
+        """A model that has learned no row. It knows the classes, and the columns of the stream as they are by now."""
         model = self._unlearned()
         classes, target = self.__dict__.get("classes_"), self.__dict__.get("target_name_")
-        if self._shares_columns:
+        fresh, warming = Runner(model, self.n_rows_, self.recent), self._follow_warm_up()
+        if warming is not None:
+            first, warm = warming
+            model.fit_columns(first.counts_.schema, classes, target, named="feature_names_in_" in vars(first))
+            fresh.since, fresh.stage = warm.n_rows, warm.stage
+        elif self._shares_columns:
             self._begin_with_columns(model, classes, target)
         else:
             model.start(classes, target)
-        return Runner(model, self.n_rows_, self.recent)
+        return fresh
 
     def _unlearned(self) -> Any:
         """The model as it was given, without anything learned. scikit-learn's ``clone`` takes half of a fresh start."""
@@ -203,9 +218,42 @@ class DriftAware(Classifier):
     @property
     def _shares_columns(self) -> bool:
         """Whether kinds, values and cut points of the model in front do for others, so that rows are encoded once."""
-        if "_front" not in self.__dict__:
+        if "_front" not in self.__dict__ or self._reader is not None:
             return False
         return _can_share(self._front.model) and self._front.model.columns_fixed
+
+    @property
+    def _warming(self) -> CountsClassifier | None:
+        """The model whose first rows are yet to fix the columns of all."""
+        if "_front" not in self.__dict__:
+            return None
+        first = self._reader or self._front.model
+        return first if _can_share(first) and first.n_warm_up_rows else None
+
+    def _follow_warm_up(self) -> tuple[CountsClassifier, WarmUp] | None:
+        """Let the models that began later have the columns that the first rows give by now, and count their rows anew.
+
+        The model that warms up, and its rows; None where columns are fixed, or every model has its own.
+        """
+        first = self._warming
+        warm = None if first is None else warm_up_of(first)
+        if first is None or warm is None:
+            return None
+        for runner in self._runners():
+            if runner.since is not None and runner.stage != warm.stage:
+                count_anew(runner.model, first, warm, runner.since)
+                runner.stage = warm.stage
+        return first, warm
+
+    def _end_warm_up_with(self, warming: tuple[CountsClassifier, WarmUp] | None) -> None:
+        """Where the first rows have now fixed the columns, all models have them."""
+        if warming is None or not warming[0].columns_fixed:
+            return
+        for runner in self._runners():
+            if runner.since is not None:
+                count_anew(runner.model, *warming, runner.since)
+                runner.since = runner.stage = None
+        self._settle_columns()
 
     def _replace_front(self, by: Runner) -> None:
         """Another model answers from now on. One that still warms up goes on with that, for the columns of all."""
@@ -214,17 +262,15 @@ class DriftAware(Classifier):
         self._front = by
 
     def _settle_columns(self) -> None:
-        """At the end of a block: once the first rows of the stream have fixed the columns, all models have these."""
+        """Once the first rows of the stream have fixed the columns: all models have these, and numbers are watched."""
         first = self._reader or self._front.model
-        if not _can_share(first) or not first.columns_fixed:
+        if self._last is not None or not _can_share(first) or not first.columns_fixed:
             return
         for runner in self._runners():
-            if runner.model.n_warm_up_rows:
+            if runner.model.n_warm_up_rows:  # of its own, in an older file
                 take_columns(runner.model, first)
-        self._reader = None
-        if self._last is None:
-            self._last = LastNumbers(first)
-            self._follow()
+        self._reader, self._last = None, LastNumbers(first)
+        self._follow()
 
     def _new_detector(self) -> None:
         self._detector = DDM() if self.detector is None else deepcopy(self.detector)
@@ -289,20 +335,32 @@ class DriftAware(Classifier):
 
         One alone if the model knows nothing yet, or labels are late.
         """
+        self._settle_columns()
         knows = self._front.knows()
         if knows and rows.answered is None and len(out := self._run_laps(rows)):
             return self.classes_, out
         size = min(len(rows), self._rows_of_block) if knows and rows.answered is None else 1
-        part = rows.part(0, size)
+        warming = self._follow_warm_up()
+        part = rows.part(0, size if warming is None else rows_of_stage(warming[0], size))
         even = self.classes_, self._even(1)
         (classes, proba), *_ = [runner.run(part) for runner in self._runners()]
         if self._reader is not None:
-            self._reader.partial_fit(part.X, part.y, sample_weight=part.weights, times=part.times)
+            self._read_on(self._reader, part)
+        self._end_warm_up_with(warming)
         self._follow()
         if (last := self._watched_numbers()) is not None:
             last.add(last.read(self._front.model, part.X), self.label_codes(part.y)[0], part.weights)
-        self._step(size)
+        self._step(len(part))
         return (classes, proba) if knows else even
+
+    def _read_on(self, reader: CountsClassifier, rows: StreamPart) -> None:
+        """Let the model that fixes the columns have these rows; without a label or a weight they do not count."""
+        odd = [is_missing(label) for label in rows.y.tolist()]
+        if rows.weights is not None:
+            odd = [missing or not weight for missing, weight in zip(odd, rows.weights.tolist(), strict=True)]
+        parts = [rows] if not any(odd) else [rows.part(r, r + 1) for r, one in enumerate(odd) if not one]
+        for part in parts:
+            reader.partial_fit(part.X, part.y, sample_weight=part.weights, times=part.times)
 
     def _run_laps(self, rows: StreamPart) -> np.ndarray:
         """Answer and learn rows while they can be encoded for all models; the answers."""
@@ -381,10 +439,13 @@ class DriftAware(Classifier):
         check_row(row, "learn_one")
         if not self.started:
             self.start()
+        self._settle_columns()
+        warming = self._follow_warm_up()
         for runner in self._runners():
             runner.run_one(row, y, sample_weight, time)
         if self._reader is not None:
             self._reader.learn_one(row, y, sample_weight, time)
+        self._end_warm_up_with(warming)
         self._follow()
         if (last := self._watched_numbers()) is not None:
             weights = None if sample_weight == 1.0 else np.array([sample_weight])
@@ -404,7 +465,6 @@ class DriftAware(Classifier):
 
     def _look(self) -> None:
         """At the end of a block: tell the detector, and act on what it says."""
-        self._settle_columns()
         wrong = self._front.end_block()
         if self._back is not None:
             self._duel.add(self._back.end_block(), wrong)

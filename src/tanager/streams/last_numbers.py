@@ -19,6 +19,7 @@ from tanager.learning.rows import widened
 
 UNKNOWN = 65535
 
+
 class LastNumbers:
     """Numbers and class codes of the last ``warm_up`` rows, and the newest cut points.
 
@@ -84,7 +85,10 @@ class LastNumbers:
 
     def to_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Plain data, and arrays."""
-        arrays = {"last-numbers": np.zeros((0, len(self.columns))), "last-labels": np.zeros(0, dtype=np.uint16)}
+        arrays: dict[str, np.ndarray] = {
+            "last-numbers": np.zeros((0, len(self.columns))),
+            "last-labels": np.zeros(0, dtype=np.uint16),
+        }
         if self._labels:
             self._trim()
             arrays = {"last-numbers": np.ascontiguousarray(self._numbers[0]), "last-labels": self._labels[0]}

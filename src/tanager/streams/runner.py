@@ -108,6 +108,10 @@ class Runner:
         self.model: Any = model  # a CountsClassifier where rows are encoded for it
         self.began = began  # row of the stream
         self.block: list[float] = []  # answers since the last block ended
+        # In the first rows of a stream, where another model fixes the columns: how many rows that one had kept when
+        # this one began, and from how many its columns were learned; None elsewhere.
+        self.since: int | None = None
+        self.stage: int | None = None
         self.ahead: Ahead | None = None  # rows of a table that is being run through
         self._lead: tuple[int, np.ndarray] | None = None  # answers to rows from one on, not learned yet
         self._knows = False  # for certain
@@ -253,7 +257,7 @@ class Runner:
         """All but the model, as plain data."""
         block = [None if np.isnan(wrong) else wrong for wrong in self.block]
         shares = [astuple(self.recent), astuple(self.long_run)]
-        return {"began": self.began, "block": block, "shares": shares}
+        return {"began": self.began, "block": block, "shares": shares, "since": self.since, "stage": self.stage}
 
     @classmethod
     def from_state(cls, state: dict[str, Any], model: Classifier) -> Runner:
@@ -262,9 +266,13 @@ class Runner:
             "began": saved.whole(),
             "block": saved.items(saved.maybe(saved.number(0.0, 1.0))),
             "shares": saved.row(SHARE, SHARE),
+            "since": saved.maybe(saved.whole()),
+            "stage": saved.maybe(saved.whole()),
         }
-        began, block, shares = saved.read("answers of its models", state, expected).values()
+        absent = {"since": None, "stage": None}  # in older files
+        began, block, shares, since, stage = saved.read("answers of its models", absent | state, expected).values()
         runner = cls(model, began, 1)
+        runner.since, runner.stage = since, stage
         runner.block = [np.nan if wrong is None else wrong for wrong in block]
         runner.recent, runner.long_run = (Share(*share) for share in shares)
         return runner
