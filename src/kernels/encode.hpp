@@ -152,7 +152,7 @@ class MdlCuts {
           right_(n_classes), n_left_(n_classes), n_right_(n_classes), term_(n_classes) {
         group(values, n_rows);
         if (weights) return;
-        for (std::size_t n = 0; n <= n_rows; ++n) table_.push_back(compute(static_cast<double>(n)));
+        for (std::size_t n = table_.size(); n <= n_rows; ++n) table_.push_back(compute(static_cast<double>(n)));
     }
 
     std::vector<double> run() {
@@ -187,7 +187,8 @@ class MdlCuts {
     std::vector<std::size_t> n_left_, n_right_;  // rows, to know which classes are present: weights may not cancel
     std::vector<double> term_;
 
-    std::vector<double> table_;  // n log2 n for whole n, when rows are not weighted: logarithms are most of the work
+    // n log2 n for whole n, when rows are not weighted: logarithms are most of the work. Kept for the next column.
+    static inline thread_local std::vector<double> table_;
 
     static double compute(double x) { return x > 0 ? x * std::log2(x) : 0.0; }
     double x_log_x(double x) const { return weights_ ? compute(x) : table_[static_cast<std::size_t>(x)]; }

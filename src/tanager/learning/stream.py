@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MANY_COLUMNS = (
     100  # beyond, rows of a table that is known to its end are answered before they are learned, some together
 )
-_NO_STEPS = Steps(None, None, None)
+NO_STEPS = Steps(None, None, None)
 
 
 @dataclass
@@ -153,7 +153,7 @@ def answer_ahead(model: CountsClassifier, block: Block) -> np.ndarray | None:
 def _run_plain(model: CountsClassifier, block: Block, out: np.ndarray) -> int:
     """Let the kernel run where there are but counts and one structure; how many rows went. Blocks may be short."""
     view = plain_view(model)
-    return 0 if view is None else view.stream(block, out, _NO_STEPS)
+    return 0 if view is None else view.stream(block, out, NO_STEPS)
 
 
 def plain_view(model: CountsClassifier) -> View | None:

@@ -398,7 +398,8 @@ class DriftAware(Classifier):
         ``rows``: the same as they came. None: all models have the columns of the one in front, for good.
         """
         out = np.empty((len(block), len(self.classes_)))
-        self._front.ahead = first = Ahead(block, self._front.model.encoder_.schema, 0, all_known=rows is None)
+        self._front.ahead = Ahead(block, self._front.model.encoder_.schema, 0, all_known=rows is None)
+        encoded = [self._front.ahead]  # also what models had that are gone: the next may begin with the same columns
         last = None if rows is None else self._watched_numbers()
         numbers = None if last is None or rows is None else last.read(self._front.model, rows.X)
         done = 0
@@ -406,7 +407,7 @@ class DriftAware(Classifier):
             part = slice(done, min(len(block), done + self._rows_of_block))
             for runner in reversed(self._runners()):  # that in front answers last
                 if runner.ahead is None:
-                    runner.ahead = self._look_ahead(runner.model, first, rows, done)
+                    runner.ahead = self._look_ahead(runner.model, encoded, rows, done)
                 runner.run_encoded(part, out[part])
             if last is not None and rows is not None and numbers is not None:
                 last.add(numbers[part], block.labels[part], None if block.weights is None else block.weights[part])
@@ -419,15 +420,15 @@ class DriftAware(Classifier):
         self._follow()
         return out
 
-    def _look_ahead(self, model: CountsClassifier, first: Ahead, rows: StreamPart | None, done: int) -> Ahead:
-        """The rows that are to come in a model's own codes: those that another one has, where they are the same."""
+    def _look_ahead(self, model: CountsClassifier, encoded: list[Ahead], rows: StreamPart | None, done: int) -> Ahead:
+        """The rows that are to come in a model's own codes; encoded anew where no model has had the same columns."""
         schema = model.encoder_.schema
-        known = [first, *(runner.ahead for runner in self._runners() if runner.ahead is not None)]
-        alike = next((ahead for ahead in known if ahead.schema is schema), None)
-        if alike is not None or rows is None:
-            return alike or first
-        codes = encode_rows(model, rows.part(done, len(rows)), first.labels_from(done))
-        return Ahead(codes, schema, done)
+        alike = [ahead for ahead in encoded if ahead.schema is schema]
+        if rows is None or alike:
+            return (alike or encoded)[0]
+        codes = encode_rows(model, rows.part(done, len(rows)), encoded[0].labels_from(done))
+        encoded.append(Ahead(codes, model.encoder_.schema, done))  # which may have met new values
+        return encoded[-1]
 
     @property
     def _rows_of_block(self) -> int:

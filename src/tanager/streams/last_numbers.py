@@ -33,6 +33,7 @@ class LastNumbers:
         self.size = int(model.warm_up)
         self.since = 0  # rows since cut points were learned
         self._cuts: dict[int, tuple[float, ...]] = {}
+        self._moved: tuple[Schema, Schema] | None = None  # a schema, and the same with the newest cut points
         self._classes = model.classes_
         self._numbers: list[np.ndarray] = []
         self._labels: list[np.ndarray] = []  # class codes; UNKNOWN where a row has no label or no weight
@@ -69,12 +70,14 @@ class LastNumbers:
         """The same columns, cut by the last rows where it is time for that, else as they were cut last."""
         if self.columns and self.since >= self.size:
             self._cut(schema)
-        moved = {i: cuts for i, cuts in self._cuts.items() if cuts != schema[i].cuts}
-        return schema.with_columns({i: replace(schema[i], cuts=cuts) for i, cuts in moved.items()}) if moved else schema
+        if self._moved is None or self._moved[0] is not schema:
+            moved = {i: replace(schema[i], cuts=own) for i, own in self._cuts.items() if own != schema[i].cuts}
+            self._moved = schema, schema.with_columns(moved) if moved else schema
+        return self._moved[1]
 
     def _cut(self, schema: Schema) -> None:
         self._trim()
-        self.since = 0
+        self.since, self._moved = 0, None
         counted = self._labels[0] != UNKNOWN
         labels, numbers = self._labels[0][counted], np.asfortranarray(self._numbers[0][counted])
         for j, (i, how) in enumerate(self._how.items()):

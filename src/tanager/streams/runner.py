@@ -17,8 +17,9 @@ from tanager.encoding.values import is_missing
 from tanager.learning.batch import StreamPart
 from tanager.learning.classifier import Answers, Classifier
 from tanager.learning.counts_classifier import CountsClassifier
-from tanager.learning.stream import answer_ahead, answer_and_learn_encoded, grow_counts
+from tanager.learning.stream import NO_STEPS, answer_ahead, answer_and_learn_encoded, grow_counts, plain_view
 from tanager.scoring.decision import TIE
+from tanager.scoring.view import View
 
 LONG_RUN = 5  # the error in the long run is over that many times the rows that count as recent
 MOST_BEHIND = 0.25  # of the rows learned: so many more may be answered before they are learned, together
@@ -115,6 +116,7 @@ class Runner:
         self.ahead: Ahead | None = None  # rows of a table that is being run through
         self._lead: tuple[int, np.ndarray] | None = None  # answers to rows from one on, not learned yet
         self._knows = False  # for certain
+        self._view: View | None = None  # what answers in the kernels, as long as it fits
         self.recent, self.long_run = Share(recent), Share(LONG_RUN * recent)
 
     def knows(self) -> bool:
@@ -175,10 +177,10 @@ class Runner:
         block = self.ahead.part(rows)
         if self.ahead.plain and self._knows:
             proba = self._answers_ahead(rows) if self.ahead.all_known else None
-            if proba is None:
-                answer_and_learn_encoded(model, block, out=out)
-            else:
+            if proba is not None:
                 out[:] = proba
+            else:
+                self._run_plain(model, block, out)
             wrong = np.empty(len(block))
             _kernels.wrong_answers(out, block.labels, TIE, wrong)
             self.block += wrong.tolist()
@@ -197,6 +199,14 @@ class Runner:
             self._run_rest(model, block.part(slice(first, None)), out[first:])
         own = out[np.arange(len(block)), np.where(counted, block.labels, 0)]
         self.block += np.where(counted, own < out.max(axis=1) - TIE, np.nan).tolist()
+
+    def _run_plain(self, model: CountsClassifier, block: Block, out: np.ndarray) -> None:
+        """Answer and learn labelled rows of weight 1. Blocks are short: what answers is looked for once."""
+        if self._view is None or not self._view.valid or self._view.counts is not model.counts_:
+            self._view = plain_view(model)
+        done = 0 if self._view is None else self._view.stream(block, out, NO_STEPS)
+        if done < len(block):
+            answer_and_learn_encoded(model, block.part(slice(done, None)), out=out[done:])
 
     def _answers_ahead(self, rows: slice) -> np.ndarray | None:
         """Answers to rows of which none is learned yet, where that is quicker.
