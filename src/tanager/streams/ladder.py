@@ -249,7 +249,7 @@ class Ladder:
         first = self.first
         if not self._suits or first.columns_fixed or not first.has_learned:
             return False
-        return rows.answered is None and first.code_of(rows.y[0]) is not None
+        return first.code_of(rows.y[0]) is not None
 
     def _brings_class(self, rows: StreamPart) -> bool:
         """Whether the first row has a class that is new, and members may go on together all the same."""
@@ -269,11 +269,11 @@ class Ladder:
     def _warm_up(self, rows: StreamPart) -> Said:
         """Answer and learn rows in provisional columns, which are learned once for all models."""
         models = [model for model in self.models if isinstance(model, CountsClassifier)]
-        encoded = encode_next(models[0], rows.part(0, self._known_rows(rows)))
+        encoded = encode_next(models[0], rows)
         if encoded is None:
             return self._apart(rows, 1)
-        block, _ = encoded
-        said = self._encoded(block, None)
+        block, asked = encoded
+        said = self._encoded(block, asked)
         X = rows.part(0, len(block)).X
         models = [model for model in self.models if isinstance(model, CountsClassifier)]  # up to date
         warm_up_together(models, Batch(X, block.labels, block.weights, block.times))
